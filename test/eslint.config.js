@@ -2,12 +2,12 @@
 
 import tseslint from 'typescript-eslint';
 
-/** Rooms whose clock, chance and process belong to somebody else (docs/architecture.md). */
+/** Modules whose clock, chance and process belong to somebody else (docs/architecture.md). */
 const ROOMS_WITHOUT_CLOCK = ['primitives', 'crypto', 'protocol', 'ports', 'engine', 'store'].map(
-  (room) => `src/${room}/**/*.ts`,
+  (module) => `src/${module}/**/*.ts`,
 );
-/** Rooms that know neither files, sockets nor Node: they must run anywhere. */
-const ROOMS_WITHOUT_NODE = ['primitives', 'protocol', 'ports', 'engine'].map((room) => `src/${room}/**/*.ts`);
+/** Modules that know neither files, sockets nor Node: they must run anywhere. */
+const MODULES_WITHOUT_NODE = ['primitives', 'protocol', 'ports', 'engine'].map((module) => `src/${module}/**/*.ts`);
 
 const TIME = 'Time is handed in: take a Clock (ports/clock.ts) or a number.';
 const CHANCE = 'Chance is handed in: take a Random (ports/clock.ts) or a seed.';
@@ -134,7 +134,7 @@ export default tseslint.config(
   },
   {
     name: 'no Node modules below the edges',
-    files: ROOMS_WITHOUT_NODE,
+    files: MODULES_WITHOUT_NODE,
     rules: {
       'no-restricted-globals': ['error', { globals: PURE_GLOBALS, checkGlobalObject: true }],
       'no-restricted-imports': [

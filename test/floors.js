@@ -6,7 +6,7 @@
 import { cruise } from 'dependency-cruiser';
 import { fileURLToPath } from 'node:url';
 
-/** Rooms of each floor, lowest first; a room imports its own files and those of lower floors. */
+/** Modules of each floor, lowest first; a module imports its own files and those of lower floors. */
 const FLOORS = [
   ['primitives'],
   ['crypto'],
@@ -22,37 +22,37 @@ const FLOORS = [
 /** Edges implement ports; the engine meets them as ports alone, and they know neither it nor each other. */
 const EDGES = FLOORS[5];
 
-/** Rooms within the store, lowest first, held to the same rule. */
+/** Modules within the store, lowest first, held to the same rule. */
 const STORE_FLOORS = ['tables', 'disk', 'index', 'chain', 'query'];
 
 /** Fewer modules than this mean that the graph was not read: an empty graph has no wrong import. */
 const MODULES_MIN = 100;
 
-const folder = (rooms) => `^src/(${rooms.join('|')})/`;
+const folder = (modules) => `^src/(${modules.join('|')})/`;
 
-const folderOfStore = (rooms) => `^src/store/(${rooms.join('|')})/`;
+const folderOfStore = (modules) => `^src/store/(${modules.join('|')})/`;
 
 const forbidden = [
-  ...FLOORS.slice(0, -1).map((rooms, floor) => ({
-    name: `${rooms.join('|')} imports from above`,
+  ...FLOORS.slice(0, -1).map((modules, floor) => ({
+    name: `${modules.join('|')} imports from above`,
     severity: 'error',
-    from: { path: folder(rooms) },
+    from: { path: folder(modules) },
     to: { path: folder(FLOORS.slice(floor + 1).flat()) },
   })),
-  ...EDGES.map((room) => ({
-    name: `${room} imports another edge or the engine`,
+  ...EDGES.map((module) => ({
+    name: `${module} imports another edge or the engine`,
     severity: 'error',
-    from: { path: folder([room]) },
-    to: { path: folder([...EDGES.filter((other) => other !== room), 'engine']) },
+    from: { path: folder([module]) },
+    to: { path: folder([...EDGES.filter((other) => other !== module), 'engine']) },
   })),
-  ...STORE_FLOORS.slice(0, -1).map((room, floor) => ({
-    name: `store/${room} imports from above`,
+  ...STORE_FLOORS.slice(0, -1).map((module, floor) => ({
+    name: `store/${module} imports from above`,
     severity: 'error',
-    from: { path: folderOfStore([room]) },
+    from: { path: folderOfStore([module]) },
     to: { path: folderOfStore(STORE_FLOORS.slice(floor + 1)) },
   })),
   {
-    name: 'file outside the rooms of the store',
+    name: 'file outside the modules of the store',
     severity: 'error',
     from: { path: '^src/store/', pathNot: folderOfStore(STORE_FLOORS) },
     to: {},
@@ -82,7 +82,7 @@ const forbidden = [
     to: { circular: true },
   },
   {
-    name: 'file outside the rooms',
+    name: 'file outside the modules',
     severity: 'error',
     from: { path: '^src/', pathNot: folder([...FLOORS.flat(), 'dashboard', 'client']) },
     to: {},

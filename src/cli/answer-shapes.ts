@@ -104,7 +104,7 @@ const totals = members({ confirmed: number, total: number });
 
 const recorded = members({
   time: moment,
-  room: text,
+  module: text,
   code: text,
   message: text,
   fields: all(members({}), each(scalar)),
@@ -160,7 +160,7 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
       latencyMs: optional(number),
     }),
   ),
-  'node/decisions': listOf(recorded),
+  'node/diagnostics': listOf(recorded),
   'node/slots': members({
     since: moment,
     slots: listOf(

@@ -43,7 +43,7 @@ const DEFAULT_PORT = 4000;
 const TIMEOUT_MS = 5000;
 /** Unlocking a passphrase takes a second or two of the node's time. */
 const SEND_TIMEOUT_MS = 30_000;
-/** Several times the longest answer that a command asks for, 500 decisions. */
+/** Several times the longest answer that a command asks for, 500 diagnostics. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 const REASON_CHARACTERS_MAX = 500;
 const REASONS_MAX = 10;

@@ -1,6 +1,6 @@
 /** What commands print with `--json`, as JSON Schema (draft 7): docs/cli has it for those who read that output by program. */
 
-import type { Dialect } from '../http/dialect.ts';
+import type { HttpDialect } from '../http/dialect.ts';
 import { EVENT_NAMES } from '../http/events/event.ts';
 import type { Format } from '../http/formats.ts';
 import type { Schema } from '../http/schema.ts';
@@ -95,6 +95,6 @@ function withState({ properties = {}, required = [], ...schema }: Schema): Schem
   return { ...schema, properties: { state: POOL_STATE, ...properties }, required: ['state', ...required] };
 }
 
-function ofEither(shapeOf: (dialect: Dialect) => Schema): Schema {
+function ofEither(shapeOf: (dialect: HttpDialect) => Schema): Schema {
   return { anyOf: ([3, 2] as const).map((generation) => shapeOf({ generation, strict: false })) };
 }

@@ -9,7 +9,7 @@ export const MEGABYTE = 1_000_000;
 export function logOptionsOf({
   level,
   format,
-  rooms,
+  modules,
   file,
   fileSizeMax,
   filesKept,
@@ -19,7 +19,7 @@ export function logOptionsOf({
     level,
     format,
     colour: format === 'human' && file === '' && process.stderr.isTTY,
-    levelsByRoom: Object.fromEntries(rooms),
+    levelsByModule: Object.fromEntries(modules),
     ...(file === '' ? {} : { target: { file: resolve(file), rotation } }),
   };
 }

@@ -1,6 +1,6 @@
 /** Asks a node's HTTP interface the few things that commands need. */
 
-import type { Decision, PeerVerdict } from '../ports/node-api.ts';
+import type { Diagnostic, PeerVerdict } from '../ports/node-api.ts';
 import { FULL_STATUS, NODE_IDENTITY } from './answer-shapes.ts';
 import { nodeAsker } from './ask-node.ts';
 
@@ -34,7 +34,7 @@ export interface NodeState {
   readonly syncProgress?: { readonly targetHeight: number; readonly blocksPerS: number; readonly secondsLeft?: number };
 }
 
-export interface DecisionState extends Omit<Decision, 'timeMs'> {
+export interface DiagnosticState extends Omit<Diagnostic, 'timeMs'> {
   /** ISO 8601. */
   readonly time: string;
 }
@@ -63,8 +63,8 @@ export interface NodeClient {
   delegates(): Promise<readonly DelegateCounts[]>;
   /** Generators of the first blocks after the genesis block, at most 100, by height. */
   firstForgers(count: number): Promise<readonly string[]>;
-  /** The latest decisions, newest first. */
-  decisions(limit: number): Promise<readonly DecisionState[]>;
+  /** The latest diagnostics, newest first. */
+  diagnostics(limit: number): Promise<readonly DiagnosticState[]>;
   /** Peer addresses with what the node thinks of them, connected ones first. */
   peerVerdicts(limit: number): Promise<readonly PeerVerdictState[]>;
   /** SHA-256 over all consensus state at the tip. */
@@ -98,7 +98,7 @@ export function nodeClient(url: string, timeoutMs?: number): NodeClient {
     },
     digest: () => ask('node/digest'),
     peerVerdicts: (limit) => ask(`node/peers?limit=${limit}`),
-    decisions: (limit) => ask(`node/decisions?limit=${limit}`),
+    diagnostics: (limit) => ask(`node/diagnostics?limit=${limit}`),
   };
 }
 

@@ -53,7 +53,7 @@ export function beginNodeProgram(config: Config): NodeProgram {
     },
     exitCode: EXIT.unhealthy,
     log: { format: config.log.format, ...(config.log.file === '' ? {} : { file: resolve(config.log.file) }) },
-    observer: observer.room('watchdog'),
+    observer: observer.module('watchdog'),
   });
   return {
     metrics,
@@ -65,13 +65,13 @@ export function beginNodeProgram(config: Config): NodeProgram {
       const { by, exitCode } = ending;
       stopping?.();
       observer.log('info', 'NODE_STOPPING', 'the node stops', { by });
-      const patience = setTimeout(() => {
+      const deadline = setTimeout(() => {
         observer.log('error', 'NODE_STOP_LATE', 'the node did not stop in time and was ended', { by });
         note('bloomery: the node did not stop in time and was ended');
         process.exit(EXIT.failed);
       }, STOP_MS_MAX);
       await close();
-      clearTimeout(patience);
+      clearTimeout(deadline);
       await watchdog.stop();
       observer.log('info', 'NODE_STOPPED', 'the node stopped', { by });
       observer.close();

@@ -46,8 +46,8 @@ ${EXIT_CODES}`,
 function addWhy(program: Command): void {
   const why = command(program, 'why', 'say what a running node refused, dropped or missed, and why')
     .option('--node <url>', 'its HTTP interface, on the same machine', NODE)
-    .option('--limit <count>', 'latest decisions', integerFrom(1, 500), 50)
-    .option('--json', 'print {"decisions":[{"number","time","room","code","message","fields"}, ...]}, newest first')
+    .option('--limit <count>', 'latest diagnostics', integerFrom(1, 500), 50)
+    .option('--json', 'print {"diagnostics":[{"number","time","module","code","message","fields"}, ...]}, newest first')
     .addHelpText(
       'after',
       `

@@ -76,7 +76,7 @@ function textOf(error: unknown): string {
   return `${messageOf(error)}`;
 }
 
-/** Lines for errors that rooms below throw with data alone. */
+/** Lines for errors that modules below throw with data alone. */
 const SENTENCES: Readonly<Record<string, (data: ErrorData) => string>> = {
   PORT_IN_USE: (data) => `port ${String(data['port'])} is in use: stop the program that has it or choose another port`,
 };

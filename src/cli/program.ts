@@ -255,7 +255,7 @@ ${EXIT_CODES}`,
     )
     .action(async (options: UpgradeFlags) => (await import('./commands/upgrade.ts')).upgrade(options));
 
-  chainCommand(program, 'rollback', 'take blocks back from the tip of a node that does not run')
+  chainCommand(program, 'rollback', 'revert blocks from the tip of a node that does not run')
     .requiredOption('--to <height>', 'height of the new tip, not below the finalized one', integerFrom(1, HEIGHT_MAX))
     .option('--yes', 'remove the blocks without asking')
     .addHelpText(

@@ -201,10 +201,10 @@ export interface Components2 {
       }[];
     };
   };
-  Decision: {
+  Diagnostic: {
     readonly number: number;
     readonly time: string;
-    readonly room: string;
+    readonly module: string;
     readonly code: string;
     readonly message: string;
     readonly fields: Readonly<Record<string, unknown>>;
@@ -221,7 +221,7 @@ export interface Components2 {
       };
       readonly facts: readonly {
         readonly time: string;
-        readonly room: string;
+        readonly module: string;
         readonly code: string;
         readonly message: string;
         readonly fields: Readonly<Record<string, unknown>>;
@@ -496,12 +496,12 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists what the node decided of late and why, newest first: refused blocks, dropped peers, missed slots. */
-  'GET /node/decisions': {
+  /** Lists the latest diagnostics, newest first: refused blocks, dropped peers, missed slots, each with its reason. */
+  'GET /node/diagnostics': {
     parameters: { limit?: number | undefined };
     answer: {
       readonly meta: Record<never, never>;
-      readonly data: readonly Components2['Decision'][];
+      readonly data: readonly Components2['Diagnostic'][];
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
@@ -781,7 +781,7 @@ export interface Operations2 {
     parameters: Record<never, never>;
     answer: { readonly ready: boolean; readonly height: number; readonly networkHeight: number };
   };
-  /** Shows the figures of the node in the text format of Prometheus. */
+  /** Shows the metrics of the node in the text format of Prometheus. */
   'GET /metrics': {
     parameters: Record<never, never>;
     answer: string;
@@ -1046,10 +1046,10 @@ export interface Components3 {
       }[];
     };
   };
-  Decision: {
+  Diagnostic: {
     readonly number: number;
     readonly time: string;
-    readonly room: string;
+    readonly module: string;
     readonly code: string;
     readonly message: string;
     readonly fields: Readonly<Record<string, unknown>>;
@@ -1066,7 +1066,7 @@ export interface Components3 {
       };
       readonly facts: readonly {
         readonly time: string;
-        readonly room: string;
+        readonly module: string;
         readonly code: string;
         readonly message: string;
         readonly fields: Readonly<Record<string, unknown>>;
@@ -1341,12 +1341,12 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists what the node decided of late and why, newest first: refused blocks, dropped peers, missed slots. */
-  'GET /node/decisions': {
+  /** Lists the latest diagnostics, newest first: refused blocks, dropped peers, missed slots, each with its reason. */
+  'GET /node/diagnostics': {
     parameters: { limit?: number | undefined };
     answer: {
       readonly meta: Record<never, never>;
-      readonly data: readonly Components3['Decision'][];
+      readonly data: readonly Components3['Diagnostic'][];
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
@@ -1621,7 +1621,7 @@ export interface Operations3 {
     parameters: Record<never, never>;
     answer: { readonly ready: boolean; readonly height: number; readonly networkHeight: number };
   };
-  /** Shows the figures of the node in the text format of Prometheus. */
+  /** Shows the metrics of the node in the text format of Prometheus. */
   'GET /metrics': {
     parameters: Record<never, never>;
     answer: string;

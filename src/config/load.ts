@@ -6,7 +6,8 @@ import { readBounded, whyUnreadable } from './bounded-file.ts';
 import type { Network } from './network.ts';
 import { RecordReader } from './record.ts';
 import { refuseRepeatedKey } from './repeated-keys.ts';
-import { OPTIONS, allOptions, type Config, type NamedOption } from './schema.ts';
+import { RENAMED_OPTIONS } from './renamed-options.ts';
+import { OPTIONS, allOptions, variableOf, type Config, type NamedOption } from './schema.ts';
 
 /** Raw values of one source by `section.key`. */
 export interface ConfigLayer {
@@ -171,6 +172,10 @@ function fileLayer(file: string): ConfigLayer {
     if (!record.has(section)) continue;
     const members = record.object(section);
     for (const key of Object.keys(options)) if (members.has(key)) values.set(`${section}.${key}`, members.raw(key));
+    for (const [before, now] of Object.entries(RENAMED_OPTIONS)) {
+      const [itsSection, key = ''] = before.split('.');
+      if (itsSection === section && members.has(key)) throw renamed(file, before, now);
+    }
     members.end();
   }
   record.end();
@@ -198,8 +203,21 @@ function environmentLayer(environment: ConfigSources['environment']): ConfigLaye
     const value = environment[variable];
     if (value !== undefined) values.set(path, option.fromText(value));
   }
+  for (const [before, now] of Object.entries(RENAMED_OPTIONS)) {
+    const [beforeName, nowName] = [variableOfPath(before), variableOfPath(now)];
+    if (environment[beforeName] !== undefined) throw renamed('environment', beforeName, nowName);
+  }
   refuseMisspelt(environment, new Set(options.map((named) => named.variable)));
   return { origin: 'environment', values, nameOf: (named) => named.variable };
+}
+
+function variableOfPath(path: string): string {
+  const [section = '', key = ''] = path.split('.');
+  return variableOf(section, key);
+}
+
+function renamed(source: string, before: string, now: string): ProtocolError {
+  return new ProtocolError(CODE, { source, key: before, renamedTo: now }, `${source}: ${before} is now called ${now}`);
 }
 
 /** A variable of a section that no option has is a misspelling; other variables with our prefix may be the host's. */

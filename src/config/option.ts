@@ -169,10 +169,10 @@ function isPort(port: number): boolean {
 const ENTRIES_MAX = 10_000;
 
 /** `p2p=debug`: a part of the node as its lines name it, and a level. */
-export function roomLevel(entry: string): readonly [room: string, level: LogLevel] | undefined {
-  const [, room, name] = /^([a-z0-9/-]{1,40})=([a-z]+)$/.exec(entry) ?? [];
+export function moduleLevel(entry: string): readonly [module: string, level: LogLevel] | undefined {
+  const [, module, name] = /^([a-z0-9/-]{1,40})=([a-z]+)$/.exec(entry) ?? [];
   const level = LOG_LEVELS.find((known) => known === name);
-  return room === undefined || level === undefined ? undefined : [room, level];
+  return module === undefined || level === undefined ? undefined : [module, level];
 }
 
 const LOG_LEVELS: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error'];

@@ -1,6 +1,6 @@
 /**
  * Every option of a node, once. File, environment and flags feed it, `docs/configuration.md` is generated from it, and a
- * room receives only its own section. What all nodes of a network must agree on is no option: it lives in the network folder.
+ * module receives only its own section. What all nodes of a network must agree on is no option: it lives in the network folder.
  */
 
 import { isWebUrl } from '../primitives/web-url.ts';
@@ -16,7 +16,7 @@ import {
   ipOrBlock,
   ipv4Port,
   list,
-  roomLevel,
+  moduleLevel,
   text,
   type Option,
 } from './option.ts';
@@ -59,7 +59,7 @@ export const OPTIONS = {
       defaultText: "the network's",
     }),
     hostNames: list(
-      'Names besides `localhost` under which forging, decisions and passphrases may be asked for, as browsers send them.',
+      'Names besides `localhost` under which forging, diagnostics and passphrases may be asked for, as browsers send them.',
       [],
       'host names',
       hostName,
@@ -102,7 +102,7 @@ export const OPTIONS = {
       'Whether the dashboard is served at `/`, and the interactive reference at `/api/docs`, to those who may ask.',
       true,
     ),
-    metrics: flag('Whether figures are served at `/metrics` for Prometheus, to those who may ask.', true),
+    metrics: flag('Whether metrics are served at `/metrics` for Prometheus, to those who may ask.', true),
     readOnly: flag('Whether every method but GET is refused.', false),
     strictDialect: flag(
       'Whether paths below `/api` speak as a node of the family does: no member and no parameter that it does not have.',
@@ -244,7 +244,7 @@ export const OPTIONS = {
   log: {
     level: choice('Least important lines to write.', ['trace', 'debug', 'info', 'warn', 'error'], 'info'),
     format: choice('Lines for people or JSON for machines.', ['human', 'json'], 'human'),
-    rooms: list('Other levels for single parts of the node.', [], 'ROOM=LEVEL such as p2p=debug', roomLevel),
+    modules: list('Other levels for single parts of the node.', [], 'MODULE=LEVEL such as p2p=debug', moduleLevel),
     file: text('File for the lines; without, they go to the standard error output.', '', 'a path', () => true),
     fileSizeMax: integer('Size at which the file is put aside as `<file>.1`.', 50, 1, 10_000, { unit: 'MB' }),
     filesKept: integer('Files put aside that are kept.', 5, 1, 100),
@@ -290,7 +290,7 @@ export function allOptions(): readonly NamedOption[] {
   );
 }
 
-/** `http`, `forgingWhitelist` is `BLOOMERY_HTTP_FORGING_WHITELIST`. */
-function variableOf(section: string, key: string): string {
+/** The variable of the environment that sets an option: `http`, `forgingWhitelist` is `BLOOMERY_HTTP_FORGING_WHITELIST`. */
+export function variableOf(section: string, key: string): string {
   return `BLOOMERY_${section}_${key.replace(/[A-Z]/g, (capital) => `_${capital}`)}`.toUpperCase();
 }

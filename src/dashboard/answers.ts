@@ -40,7 +40,7 @@ export interface Reader {
   readonly requests: number;
 }
 
-/** Blocks that were taken back as one unit. */
+/** Blocks that were reverted as one unit. */
 export interface BranchChange {
   /** ISO 8601. */
   readonly time: string;
@@ -193,11 +193,11 @@ export interface Voters {
   readonly voters: readonly { readonly address: string; readonly balance: string }[];
 }
 
-export interface Decision {
+export interface Diagnostic {
   readonly number: number;
   /** ISO 8601. */
   readonly time: string;
-  readonly room: string;
+  readonly module: string;
   readonly code: string;
   readonly message: string;
   readonly fields: Readonly<Record<string, string | number | boolean>>;

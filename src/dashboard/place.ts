@@ -10,7 +10,7 @@ export const VIEWS = [
   'peers',
   'nodes',
   'forging',
-  'decisions',
+  'diagnostics',
 ] as const;
 
 export type View = (typeof VIEWS)[number];

@@ -84,11 +84,11 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
  * When each delegate is next in the round, by public key. Whoever is missing has had its turn: its next is in the round to
  * come, whose order nobody knows yet.
  */
-export function turnsOf({ slots }: Pick<Round, 'slots'>): ReadonlyMap<string, number> {
-  const turns = new Map<string, number>();
+export function nextSlotsOf({ slots }: Pick<Round, 'slots'>): ReadonlyMap<string, number> {
+  const nextSlots = new Map<string, number>();
   for (const { slot, state, forger } of slots) {
     const isAhead = state === 'now' || state === 'next';
-    if (isAhead && forger !== undefined && !turns.has(forger.publicKey)) turns.set(forger.publicKey, slot);
+    if (isAhead && forger !== undefined && !nextSlots.has(forger.publicKey)) nextSlots.set(forger.publicKey, slot);
   }
-  return turns;
+  return nextSlots;
 }

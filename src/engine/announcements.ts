@@ -1,5 +1,5 @@
 /**
- * What peers are told unasked, and when: each peer at its own pace, several things at a time, what it does not have yet. News
+ * What peers are told unsolicited, and when: each peer at its own pace, several things at a time, what it does not have yet. News
  * goes out within a moment to a few peers that were told nothing lately, and to the others one after another. So turns come at
  * different times: whenever news comes some peers may be told at once, and they pass it on. What no connected peer shows to
  * have is told again after a while.

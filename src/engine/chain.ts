@@ -18,7 +18,7 @@ import { DiskWatch } from './disk-watch.ts';
 import { Lane } from './lane.ts';
 import { answerSearches } from './signature-searches.ts';
 import { Reception, type ReceiveOutcome } from './reception.ts';
-import { isOrderCertain } from './slot-turns.ts';
+import { isOrderCertain } from './slot-owners.ts';
 
 /**
  * Blocks of a download committed together: as many as peers send at once. The wait for the disk is shared by them all, and
@@ -97,7 +97,7 @@ export class Chain {
     return this.#finalizedHeight;
   }
 
-  /** Lowest height that a rival branch may part at: what is final stays, and so does what can no longer be taken back. */
+  /** Lowest height that a rival branch may part at: what is final stays, and so does what can no longer be reverted. */
   get floorHeight(): number {
     const undoFloor = this.#store.undoFloor();
     const kept = undoFloor === undefined ? this.tip.header.height : undoFloor - 1;
@@ -253,7 +253,7 @@ export class Chain {
     return status === 'betterChain' || status === 'extends' || status === 'tieBreak';
   }
 
-  /** Takes back everything above a height. For tools, on a node at rest. */
+  /** Reverts everything above a height. For tools, on a node at rest. */
   rollback(height: number): Promise<void> {
     return this.#lane.run(() => {
       if (height < this.#finalizedHeight) {

@@ -9,13 +9,13 @@ import type { Block } from '../protocol/types.ts';
 import { BlockRejected } from '../protocol/verdict.ts';
 
 /**
- * Blocks that can be taken back on a network without finality: ten rounds. Deeper forks are beyond what such a network
+ * Blocks that can be reverted on a network without finality: ten rounds. Deeper forks are beyond what such a network
  * can heal, and the records cost disk.
  */
 const UNDO_BLOCKS_WITHOUT_FINALITY = 1010;
 
 /**
- * Note with the highest height that was final before a block was taken back. The state forgets it then, as equal chains have
+ * Note with the highest height that was final before a block was reverted. The state forgets it then, as equal chains have
  * equal states, but what was final once must stay so: 4 bytes, little endian.
  */
 const FINALIZED_NOTE = 'chain/finalized';
@@ -33,7 +33,7 @@ export class BranchRejected extends Error {
   }
 }
 
-/** Height that is never taken back: what the chain says now, or said before blocks were taken back. */
+/** Height that is never reverted: what the chain says now, or said before blocks were reverted. */
 export function finalizedHeightOf(store: ChainStore, rules: Rules): number {
   const note = store.note(FINALIZED_NOTE);
   const kept = note === undefined ? 0 : Buffer.from(note).readUInt32LE();
@@ -52,10 +52,10 @@ export function appendBlocks(store: ChainStore, rules: Rules, blocks: readonly B
 }
 
 /**
- * Takes back everything above `commonHeight` and appends a branch, in one transaction: a branch that fails leaves the old
+ * Reverts everything above `commonHeight` and appends a branch, in one transaction: a branch that fails leaves the old
  * tip untouched.
  *
- * @returns the blocks taken back, highest first
+ * @returns the blocks reverted, highest first
  * @throws BranchRejected for the first block that the rules refuse
  */
 export function switchBranch(
@@ -73,7 +73,7 @@ export function switchBranch(
   });
 }
 
-/** Takes back everything above `height`, in one transaction. @returns the blocks taken back, highest first */
+/** Reverts everything above `height`, in one transaction. @returns the blocks reverted, highest first */
 export function revertTo(store: ChainStore, rules: Rules, height: number): readonly Block[] {
   const finalized = finalizedHeightOf(store, rules);
   return store.transact((writer) => revertAll(writer, height, finalized));
@@ -102,7 +102,7 @@ function appendAll(writer: ChainWriter, rules: Rules, blocks: readonly Block[], 
   writer.forgetUndo(undoFloorAfter(writer, rules));
 }
 
-/** Everything finalized can never be taken back, so its undo records are of no use any more. */
+/** Everything finalized can never be reverted, so its undo records are of no use any more. */
 function undoFloorAfter(writer: ChainWriter, rules: Rules): number {
   const finalized = rules.finalizedHeight(writer);
   return finalized > 0 ? finalized : (writer.tip()?.height ?? 0) - UNDO_BLOCKS_WITHOUT_FINALITY;

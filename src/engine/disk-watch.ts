@@ -11,8 +11,8 @@ import type { ChainStore } from '../ports/store.ts';
 /** Between two trials of a disk that has failed. */
 const TRIAL_INTERVAL_MS = 2000;
 /**
- * More than a block takes, in pieces that take a page each, as most of a block does. A full block of transfers between busy
- * addresses changes some hundred runs of keys, of up to two pages each.
+ * More than a block takes, in notes that take a page each, as most of a block does. A full block of transfers between busy
+ * addresses changes some hundred leaf blocks of keys, of up to two pages each.
  */
 const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}` as const);
 const TRIAL_NOTE_BYTES = 4000;
@@ -53,7 +53,7 @@ export class DiskWatch {
     try {
       const result = change();
       // It may have fitted into what the store has left, and the next one not.
-      this.obstacle();
+      this.checkWritable();
       return result;
     } catch (error) {
       if (error instanceof ProtocolError) {
@@ -65,7 +65,7 @@ export class DiskWatch {
   }
 
   /** Why nothing can be kept at present; undefined when the disk works as far as is known. */
-  obstacle(): Obstacle | undefined {
+  checkWritable(): Obstacle | undefined {
     if (this.#failure !== undefined && this.#dependencies.clock.nowMs() - this.#failure.seenMs >= TRIAL_INTERVAL_MS)
       this.#try();
     return this.#failure?.obstacle;

@@ -20,9 +20,9 @@ import { BranchChanges } from './branch-changes.ts';
 import { Chain } from './chain.ts';
 import type { Obstacle } from './disk-watch.ts';
 import { openGenesis } from './genesis.ts';
-import { Decisions } from './decisions.ts';
+import { Diagnostics } from './diagnostics.ts';
 import { DEFAULT_CUSTOMS, type Customs } from './customs.ts';
-import { OwnSlots } from './forge/own-slots.ts';
+import { OwnSlotOutcomes } from './forge/own-slot-outcomes.ts';
 import { ForgingScheduler } from './forge/scheduler.ts';
 import { journalOfFolderAlone } from './forge/folder-alone-journal.ts';
 import { WatermarkedJournal } from './forge/watermarked-journal.ts';
@@ -35,7 +35,7 @@ import { MemoryTransactionJournal } from './pool/journal-entries.ts';
 import { TransactionPool } from './pool/pool.ts';
 import { VerificationBudget } from './pool/verification-budget.ts';
 import { createServer } from './serve.ts';
-import { SlotRecords } from './slot-records.ts';
+import { SlotHistory } from './slot-history.ts';
 import { Standing } from './standing.ts';
 import { Synchronizer } from './sync/synchronizer.ts';
 
@@ -111,9 +111,9 @@ export class Engine {
   readonly peers: PeerManager;
   readonly synchronizer: Synchronizer;
   readonly forging: ForgingScheduler;
-  readonly ownSlots: OwnSlots;
-  readonly decisions: Decisions;
-  readonly slotRecords: SlotRecords;
+  readonly ownSlotOutcomes: OwnSlotOutcomes;
+  readonly diagnostics: Diagnostics;
+  readonly slotHistory: SlotHistory;
   readonly clockOffset: ClockOffset;
   readonly standing: Standing;
   readonly branchChanges: BranchChanges;
@@ -136,16 +136,16 @@ export class Engine {
     const { store, rules, genesis, verifier, transport, clock, random } = dependencies;
     const chainClock = dependencies.chainClock ?? clock;
     this.#chainClock = chainClock;
-    this.decisions = new Decisions(clock);
-    this.slotRecords = new SlotRecords(clock);
-    const observer = this.slotRecords.listenIn(this.decisions.listenIn(dependencies.observer));
+    this.diagnostics = new Diagnostics(clock);
+    this.slotHistory = new SlotHistory(clock);
+    const observer = this.slotHistory.listenIn(this.diagnostics.listenIn(dependencies.observer));
     openGenesis(store, rules, genesis);
-    const chainObserver = observer.room('chain');
+    const chainObserver = observer.module('chain');
     this.chain = new Chain({ store, rules, verifier, clock: chainClock, diskClock: clock, observer: chainObserver });
-    this.clockOffset = new ClockOffset(chainClock, observer.room('peers'));
+    this.clockOffset = new ClockOffset(chainClock, observer.module('peers'));
     this.branchChanges = new BranchChanges(clock);
     this.peers = new PeerManager(
-      { transport, store, clock, random, observer: observer.room('peers'), workShare: dependencies.workShare },
+      { transport, store, clock, random, observer: observer.module('peers'), workShare: dependencies.workShare },
       options.peers,
     );
     this.verificationBudget = new VerificationBudget({ clock, spentMs: () => verifier.spentMs });
@@ -164,7 +164,7 @@ export class Engine {
       clock: chainClock,
       verify: this.chain.verify,
       limits: { perQueueMax: options.transactionsPerQueueMax },
-      observer: observer.room('pool'),
+      observer: observer.module('pool'),
       events: {
         verified: (transaction) => {
           const delayMs = chainClock.nowMs() - momentMs(transaction.timestamp, rules.params);
@@ -185,7 +185,7 @@ export class Engine {
       store,
       rules,
       clock,
-      observer: observer.room('pool'),
+      observer: observer.module('pool'),
       finalizedHeight: () => this.chain.finalizedHeight,
       isCaughtUp: () => this.#isCaughtUp(),
       announceAgain: (id) => this.#gossip.announceAgain(id),
@@ -199,7 +199,7 @@ export class Engine {
       clock,
       chainClock,
       random,
-      observer: observer.room('sync'),
+      observer: observer.module('sync'),
       customs: this.#customs,
       broadhash: () => this.standing.broadhash(),
       netgroupOf: (peerId) => this.peers.netgroupOf(peerId),
@@ -214,7 +214,7 @@ export class Engine {
       pool: this.pool,
       transport,
       clock,
-      observer: observer.room('gossip'),
+      observer: observer.module('gossip'),
       generation: rules.params.generation,
       gossipPeersMax: options.peers.gossipPeersMax,
       transactionGossip: this.#customs.transactionGossip,
@@ -233,7 +233,7 @@ export class Engine {
       },
       synchronizer: this.synchronizer,
     });
-    const forgeObserver = observer.room('forge');
+    const forgeObserver = observer.module('forge');
     this.forging = new ForgingScheduler({
       chain: this.chain,
       pool: this.pool,
@@ -243,7 +243,7 @@ export class Engine {
       times: dependencies.times,
       isHeld: dependencies.isForgingHeld ?? (() => false),
       clockSet: (byMs) => this.clockOffset.wasSet(byMs),
-      looked: (slot) => this.slotRecords.looked(slot),
+      looked: (slot) => this.slotHistory.looked(slot),
       observer: forgeObserver,
       waitThresholdMs: options.waitThresholdMs,
       riskDoubleForging: options.riskDoubleForging,
@@ -252,14 +252,14 @@ export class Engine {
       waitUntilMs: () => this.synchronizer.forgingWaitUntilMs,
     });
     const ownDelegates = new Set(options.ownDelegates);
-    this.ownSlots = new OwnSlots({
+    this.ownSlotOutcomes = new OwnSlotOutcomes({
       rules,
       state: () => store,
       isOwn: (publicKey) => ownDelegates.has(publicKey) || this.forging.isEnabled(publicKey),
       isHeld: dependencies.isForgingHeld ?? (() => false),
       observer: forgeObserver,
     });
-    this.chain.listen(this.ownSlots);
+    this.chain.listen(this.ownSlotOutcomes);
     this.chain.listen({
       reverted: (blocks) => {
         this.branchChanges.note(blocks);
@@ -366,7 +366,7 @@ export class Engine {
   #forgingObstacle(): Obstacle | undefined {
     const { transport, clock } = this.#dependencies;
     if (this.synchronizer.syncing) return { reason: 'synchronising with the network' };
-    const diskObstacle = this.chain.disk.obstacle();
+    const diskObstacle = this.chain.disk.checkWritable();
     if (diskObstacle !== undefined) return diskObstacle;
     const clockObstacle = this.#clockObstacle();
     if (clockObstacle !== undefined) return clockObstacle;

@@ -119,7 +119,7 @@ export class Reception {
     const { rules, verify, state } = this.#dependencies;
     const place = status === 'extends' ? { state: state(), nowS: this.#nowS() } : undefined;
     rules.screenBlock(block, verify, place);
-    rules.verifyTurn(state(), block);
+    rules.verifySlotOwner(state(), block);
     this.#refuseFuture(block);
   }
 

@@ -140,14 +140,14 @@ const PROXY_HEADERS = [
  * header, as nginx is by default. A sign can only take rights away here, so anybody may give one.
  */
 function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request) => boolean {
-  let isTold = false;
+  let isLogged = false;
   return (request) => {
     const isProxied =
       PROXY_HEADERS.some((name) => request.headers[name] !== undefined) ||
       (request.httpVersionMajor === 1 && request.httpVersionMinor === 0);
     if (trustProxy || !isProxied) return false;
-    if (!isTold) {
-      isTold = true;
+    if (!isLogged) {
+      isLogged = true;
       const message = 'A proxy asks for others, and http.trustProxy is off: what is for this machine alone is refused';
       observer.log('warn', 'HTTP_PROXY_NOT_TRUSTED', message, { proxy: request.socket.remoteAddress });
     }

@@ -1,7 +1,7 @@
 /** Answers of the interface without a listener, for a reader in the same process: of a chain whose node is stopped. */
 
 import type { NodeApi } from '../ports/node-api.ts';
-import type { Dialect } from './dialect.ts';
+import type { HttpDialect } from './dialect.ts';
 import { internalError, pageNotFound, problemOf } from './problems.ts';
 import { parseQuery, queryTextOf } from './query.ts';
 import { checkRequest, type Route } from './route.ts';
@@ -20,7 +20,7 @@ export interface Answered {
  * @returns a function of the target without the prefix, such as `/blocks?limit=1`
  */
 export function createAnswers(api: NodeApi): (target: string) => Promise<Answered> {
-  const dialect: Dialect = { generation: api.params.generation, strict: false };
+  const dialect: HttpDialect = { generation: api.params.generation, strict: false };
   const routes = allRoutes(dialect)
     .filter(({ method, kind }) => method === 'GET' && kind !== 'stream')
     .map((route) => ({ route, pattern: patternOf(route) }));

@@ -8,9 +8,9 @@ import type { Allowance } from './admission/allowance.ts';
 import { Admission } from './admission/admission.ts';
 import { clientKey } from './admission/client-address.ts';
 import { admissionLimitsOf } from './admission/limits.ts';
-import { createAnswerMemory } from './answer-memory.ts';
+import { createResponseCache } from './response-cache.ts';
 import { isDashboardPath, serveDashboard } from './dashboard.ts';
-import type { Dialect } from './dialect.ts';
+import type { HttpDialect } from './dialect.ts';
 import { createEventHub } from './events/hub.ts';
 import { createListeners } from './listeners.ts';
 import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
@@ -22,7 +22,7 @@ import { createSharedRateLimit } from './shared-rate-limit.ts';
 import { createRequestChecks, type Expectation } from './request-checks.ts';
 import { openReference } from './reference.ts';
 import { HeightWaiters, MIN_HEIGHT_PARAMETER, RETRY_AFTER_S, wantedHeight } from './read-place.ts';
-import { createShortWay } from './short-way.ts';
+import { createFastPath } from './fast-path.ts';
 
 export interface HttpServer {
   /**
@@ -51,7 +51,7 @@ export function createHttpServer(
 ): HttpServer {
   const settings: HttpOptions = { ...HTTP_DEFAULTS, ...options };
   const { limits, observer } = settings;
-  const dialect: Dialect = { generation: api.params.generation, strict: settings.strictDialect };
+  const dialect: HttpDialect = { generation: api.params.generation, strict: settings.strictDialect };
   const isTrusted = createTrust(settings);
   const admission = new Admission({
     clock,
@@ -73,16 +73,16 @@ export function createHttpServer(
 
   // No node of the family has such a stream.
   const streamDialect = { ...dialect, strict: false };
-  const hub = createEventHub(api, streamDialect, { ...settings.events, observer, turns: admission.turns });
-  const memory = createAnswerMemory(api, settings.keepAnswers);
+  const hub = createEventHub(api, streamDialect, { ...settings.events, observer, scheduler: admission.scheduler });
+  const cache = createResponseCache(api, settings.keepAnswers);
   const waiters = new HeightWaiters(api, clock);
   const allowances = new WeakMap<IncomingMessage, Allowance>();
-  const takeShortWay = createShortWay(api, settings, { dialect, memory });
+  const tryFastPath = createFastPath(api, settings, { dialect, cache });
   const app = createApp(api, settings, {
     dialect,
     hub,
     allowances,
-    memory,
+    cache,
     dashboard,
     reference,
     clientOf: (request) => {
@@ -101,7 +101,7 @@ export function createHttpServer(
     connection?.begin(request, response);
     const client = strangerBehindProxy(request);
     if (client !== undefined && connection !== undefined) {
-      admission.turns.take(client, () => {
+      admission.scheduler.take(client, () => {
         connection.contain(() => work(request, response, expectation));
       });
     } else work(request, response, expectation);
@@ -120,7 +120,7 @@ export function createHttpServer(
     const admitted = checks.admitClient(request, response, expectation);
     if (!(admitted instanceof Promise)) return workOn(request, response, admitted, expectation);
     admitted.then(
-      (allowance) => inTurn(request, () => workOn(request, response, allowance, expectation)),
+      (allowance) => scheduled(request, () => workOn(request, response, allowance, expectation)),
       (error: unknown) => {
         if (response.destroyed) return;
         // Nobody knows whether the client may ask: the process that counts for all did not say so in time.
@@ -129,13 +129,13 @@ export function createHttpServer(
     );
   };
   /** Goes on with what waited: work for strangers takes turns, however it comes back. */
-  const inTurn = (request: IncomingMessage, go: () => void): void => {
+  const scheduled = (request: IncomingMessage, go: () => void): void => {
     const connection = admission.of(request.socket);
     const contained = (): void => (connection === undefined ? go() : connection.contain(go));
     const proxied = strangerBehindProxy(request);
-    if (proxied !== undefined) admission.turns.take(proxied, contained);
+    if (proxied !== undefined) admission.scheduler.take(proxied, contained);
     else if (connection === undefined || connection.isTrusted) contained();
-    else admission.turns.take(connection.key, contained);
+    else admission.scheduler.take(connection.key, contained);
   };
   const workOn = (
     request: IncomingMessage,
@@ -165,7 +165,7 @@ export function createHttpServer(
     allowance: Allowance,
     expectation?: Expectation,
   ): void => {
-    const goLong = (): void => {
+    const takeSlowPath = (): void => {
       const target = checks.admitTarget(request, response);
       if (target === undefined) return;
       const start = (): void => {
@@ -177,7 +177,7 @@ export function createHttpServer(
       if (expectation === 'continue') response.writeContinue();
       admission.of(request.socket)?.acceptBody(start);
     };
-    if (!takeShortWay(request, response, allowance, goLong)) goLong();
+    if (!tryFastPath(request, response, allowance, takeSlowPath)) takeSlowPath();
   };
   const parser = createParser(answer);
   parser.setTimeout(limits.idleTimeoutMs);

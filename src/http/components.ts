@@ -1,11 +1,11 @@
 /** Names for the shapes of the interface's description, so that those who generate code from it get types with names. */
 
-import type { Dialect } from './dialect.ts';
+import type { HttpDialect } from './dialect.ts';
 import type { OpenApiDocument } from './openapi.ts';
 import type { Schema } from './schema.ts';
 import { accountShape, delegateShape, GROUP_SHAPE } from './views/account.ts';
 import { blockShape } from './views/block.ts';
-import { constantsShape, DECISION_SHAPE, SLOT_REPORT_SHAPE, statusShape } from './views/node.ts';
+import { constantsShape, DIAGNOSTIC_SHAPE, SLOT_REPORT_SHAPE, statusShape } from './views/node.ts';
 import { peerShape } from './views/peer.ts';
 import { PEER_VERDICT_SHAPE } from './views/peer-verdict.ts';
 import * as problem from './views/problem.ts';
@@ -18,7 +18,7 @@ export type NamedDocument = OpenApiDocument & {
 };
 
 /** Larger shapes come first: two of one content have the first name. */
-function shapesOf(dialect: Dialect): Readonly<Record<string, Schema>> {
+function shapesOf(dialect: HttpDialect): Readonly<Record<string, Schema>> {
   return {
     Transaction: confirmedShape(dialect),
     PooledTransaction: pooledShape(dialect),
@@ -30,7 +30,7 @@ function shapesOf(dialect: Dialect): Readonly<Record<string, Schema>> {
     PeerVerdict: PEER_VERDICT_SHAPE,
     Constants: constantsShape(dialect),
     Status: statusShape(dialect),
-    Decision: DECISION_SHAPE,
+    Diagnostic: DIAGNOSTIC_SHAPE,
     SlotReport: SLOT_REPORT_SHAPE,
     SecondSignatureRegistration: registrationShape(dialect),
     ListMeta: LIST_META,
@@ -44,7 +44,7 @@ function shapesOf(dialect: Dialect): Readonly<Record<string, Schema>> {
 }
 
 /** The same document with `components.schemas`, and references to them where a shape has a name. */
-export function withComponents(document: OpenApiDocument, dialect: Dialect): NamedDocument {
+export function withComponents(document: OpenApiDocument, dialect: HttpDialect): NamedDocument {
   const shapes = shapesOf(dialect);
   const names = new Map<string, string>();
   for (const [name, schema] of Object.entries(shapes)) {

@@ -4,7 +4,7 @@ import type { Generation } from '../protocol/params.ts';
 import type { Schema } from './schema.ts';
 import { objectOf } from './views/shapes.ts';
 
-export interface Dialect {
+export interface HttpDialect {
   readonly generation: Generation;
   /**
    * True speaks as a node of that generation does: it sends no member, and knows no parameter, sort name or peer state, that
@@ -16,13 +16,13 @@ export interface Dialect {
 type Members = Readonly<Record<string, unknown>>;
 
 /** The members that a node of the generation sends, and behind them those that only a joined dialect has. */
-export function joined(dialect: Dialect, own: Members, added: Members): Members {
+export function joined(dialect: HttpDialect, own: Members, added: Members): Members {
   return dialect.strict ? own : { ...own, ...added };
 }
 
 /** The declared shape of the same. @param optional members that may be absent */
 export function joinedShape(
-  dialect: Dialect,
+  dialect: HttpDialect,
   own: Readonly<Record<string, Schema>>,
   added: Readonly<Record<string, Schema>>,
   optional: readonly string[] = [],
@@ -31,6 +31,6 @@ export function joinedShape(
 }
 
 /** Parameters that only a joined dialect knows. */
-export function joinedOnly<T>(dialect: Dialect, parameters: readonly T[]): readonly T[] {
+export function joinedOnly<T>(dialect: HttpDialect, parameters: readonly T[]): readonly T[] {
   return dialect.strict ? [] : parameters;
 }

@@ -137,8 +137,8 @@ function createSecureListener(
       if (!socket.destroyed) handshakes.emit('connection', socket);
     };
     if (connection.isTrusted) return begin();
-    admission.turns.take(connection.key, () => {
-      admission.turns.spend(TLS_HANDSHAKE_MS);
+    admission.scheduler.take(connection.key, () => {
+      admission.scheduler.spend(TLS_HANDSHAKE_MS);
       begin();
     });
   };

@@ -1,6 +1,6 @@
 /** The description of the interface, generated from what the routes declare: OpenAPI 3.1. */
 
-import type { Dialect } from './dialect.ts';
+import type { HttpDialect } from './dialect.ts';
 import type { Parameter, Route } from './route.ts';
 import type { Schema } from './schema.ts';
 import * as problem from './views/problem.ts';
@@ -58,7 +58,7 @@ interface MediaType {
 }
 
 /** @param version of the node's software */
-export function openApiOf(routes: readonly Route[], dialect: Dialect, version: string): OpenApiDocument {
+export function openApiOf(routes: readonly Route[], dialect: HttpDialect, version: string): OpenApiDocument {
   const paths: Record<string, Record<string, Operation>> = {};
   for (const route of routes) {
     const operations = (paths[route.path] ??= {});

@@ -32,7 +32,7 @@ export interface HttpOptions {
   /** True sends answers that follow from the chain again until it changes. */
   readonly keepAnswers: boolean;
   readonly events: EventOptions;
-  /** Whether figures are served at `/metrics`. */
+  /** Whether metrics are served at `/metrics`. */
   readonly metrics: boolean;
   /** Folder of the page that is served at `/`; absent for none. */
   readonly dashboardDirectory?: string;

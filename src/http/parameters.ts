@@ -2,7 +2,7 @@
 
 import type { Direction, Page, PageRequest, Sort } from '../ports/queries.ts';
 import { cursorIn, cursorText } from './cursor.ts';
-import { joinedOnly, type Dialect } from './dialect.ts';
+import { joinedOnly, type HttpDialect } from './dialect.ts';
 import { cursorInvalid } from './problems.ts';
 import type { CheckedRequest, Parameter } from './route.ts';
 import type { Schema } from './schema.ts';
@@ -72,7 +72,7 @@ export function pageParametersReversed(limitMax: 100 | 101): readonly Parameter[
 }
 
 /** `after`, for lists of the chain: the place to go on from. No node of the family has it. */
-export function afterParameters(dialect: Dialect): readonly Parameter[] {
+export function afterParameters(dialect: HttpDialect): readonly Parameter[] {
   return joinedOnly(dialect, [AFTER]);
 }
 

@@ -18,8 +18,8 @@ import { messageOf } from '../primitives/errors.ts';
 import type { NodeApi } from '../ports/node-api.ts';
 import { guardRoutes, type RouteGuard } from './access.ts';
 import { BODY_BYTES_MAX } from './admission/limits.ts';
-import type { AnswerMemory } from './answer-memory.ts';
-import type { Dialect } from './dialect.ts';
+import type { ResponseCache } from './response-cache.ts';
+import type { HttpDialect } from './dialect.ts';
 import type { EventClient, EventHub } from './events/hub.ts';
 import type { HttpOptions } from './options.ts';
 import { heightAhead, internalError, malformedBody, pageNotFound, Problem, problemOf } from './problems.ts';
@@ -53,10 +53,10 @@ const FORM_PATH = '/signatures';
 
 /** What a listener shares with its application. */
 export interface AppParts {
-  readonly dialect: Dialect;
+  readonly dialect: HttpDialect;
   readonly hub: EventHub;
   readonly allowances: Allowances;
-  readonly memory: AnswerMemory;
+  readonly cache: ResponseCache;
   readonly dashboard: RequestHandler | undefined;
   readonly reference: Reference | undefined;
   /** The client that a stream of events belongs to. */
@@ -104,7 +104,7 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
   }
   return router;
 
-  function addRoutes(prefixes: readonly string[], path: string, routes: readonly Route[], dialect: Dialect): void {
+  function addRoutes(prefixes: readonly string[], path: string, routes: readonly Route[], dialect: HttpDialect): void {
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
     const places = prefixes.map((prefix) => pathBelow(prefix, pattern)).filter((place) => place !== '');
     if (places.length === 0) return;
@@ -173,7 +173,7 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
       const bytes = send(response, 200, { meta, data, links: {} }, 'application/json');
       // What is kept is sent again without that header.
       if (route.isOfChain && ignored.length === 0 && place?.id === api.chain.tip()?.id)
-        parts.memory.keep(request.originalUrl, bytes);
+        parts.cache.keep(request.originalUrl, bytes);
     }
   };
 }
@@ -230,7 +230,7 @@ function measureAnswers(route: string, { observer }: HttpOptions): RequestHandle
   };
 }
 
-/** Methods that figures tell apart. A client may name any other: they count together, or they would fill the series. */
+/** Methods that metrics tell apart. A client may name any other: they count together, or they would fill the series. */
 const METHODS_TOLD: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'HEAD', 'OPTIONS']);
 
 function methodLabel(method: string): string {
@@ -303,7 +303,7 @@ function setSecurityHeaders(_request: Request, response: Response, next: NextFun
  * @param contentType of what routes and access rules refuse: behind a route JSON without a charset, as clients of the family
  *   get it
  */
-function answerError(options: HttpOptions, dialect: Dialect, contentType: string): ErrorRequestHandler {
+function answerError(options: HttpOptions, dialect: HttpDialect, contentType: string): ErrorRequestHandler {
   return (error: unknown, request, response, next: NextFunction) => {
     if (response.headersSent) return next(error);
     const problem = problemOf(error, dialect.generation);

@@ -9,7 +9,7 @@ import type { Allowance } from './admission/allowance.ts';
 import type { Admission } from './admission/admission.ts';
 import { BODY_BYTES_MAX, BODY_BYTES_PER_REQUEST } from './admission/limits.ts';
 import type { RefusalReason } from './admission/refusals.ts';
-import type { Dialect } from './dialect.ts';
+import type { HttpDialect } from './dialect.ts';
 import type { HttpOptions } from './options.ts';
 import type { Live } from '../ports/node-api.ts';
 import { pageNotFound, type Problem } from './problems.ts';
@@ -39,7 +39,7 @@ export type Expectation = 'continue' | 'unknown';
 
 export interface RequestCheckParts {
   readonly admission: Admission;
-  readonly dialect: Dialect;
+  readonly dialect: HttpDialect;
   readonly limit: LiveRateLimit;
   /** Whether a path is served besides the routes. */
   readonly isOtherPath: (path: string) => boolean;

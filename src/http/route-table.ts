@@ -1,6 +1,6 @@
 /** Which paths and methods there are, for what must be known before anything of a request is worked on. */
 
-import type { Dialect } from './dialect.ts';
+import type { HttpDialect } from './dialect.ts';
 import type { Route } from './route.ts';
 
 export interface RouteTable {
@@ -18,8 +18,8 @@ export interface KnownPath {
  * of the family asks for, so that a strict dialect does not reach there: this node's own tools ask so.
  */
 export function served(
-  dialect: Dialect,
-): readonly { readonly prefixes: readonly string[]; readonly dialect: Dialect }[] {
+  dialect: HttpDialect,
+): readonly { readonly prefixes: readonly string[]; readonly dialect: HttpDialect }[] {
   if (!dialect.strict) return [{ prefixes: ['/api', ''], dialect }];
   return [
     { prefixes: ['/api'], dialect },

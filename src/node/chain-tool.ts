@@ -55,8 +55,8 @@ export async function openChain(place: ChainPlace, create: boolean): Promise<Ope
 }
 
 /**
- * Brings the chain store of a folder up to the layout of this version. One transaction of the disk: a process that is ended meanwhile
- * leaves it as it was.
+ * Brings the chain store of a folder up to the layout of this version. One transaction of the disk: a process that is ended
+ * meanwhile leaves it as it was.
  *
  * @returns the layout that it had
  * @throws ProtocolError as `openChainStore`
@@ -110,7 +110,7 @@ export async function openIndexedSnapshot(place: ChainPlace): ReturnType<typeof 
   const opened = await openSnapshot(place);
   let isBehind = true;
   try {
-    isBehind = opened.store.indexesBehind > 0;
+    isBehind = opened.store.indexLag > 0;
   } finally {
     if (isBehind) await opened.store.close();
   }

@@ -34,13 +34,13 @@ export interface HousekeepingOptions {
   readonly beginsAfterMs?: number;
 }
 
-/** Runs the jobs from some seconds on. A job that throws is logged and runs again at its next time. */
+/** LeafBlocks the jobs from some seconds on. A job that throws is logged and runs again at its next time. */
 export function startHousekeeping(
   jobs: HousekeepingJobs,
   observer: Observer,
   { times = TIMES, beginsAfterMs = BEGINS_AFTER_MS }: HousekeepingOptions = {},
 ): Housekeeping {
-  const room = observer.room('housekeeping');
+  const log = observer.module('housekeeping');
   const start = (name: keyof HousekeepingJobs): ScheduledTask =>
     schedule(
       times[name],
@@ -48,7 +48,7 @@ export function startHousekeeping(
         try {
           jobs[name]();
         } catch (error) {
-          room.log('error', 'HOUSEKEEPING_FAILED', 'job failed', { job: name, reason: messageOf(error) });
+          log.log('error', 'HOUSEKEEPING_FAILED', 'job failed', { job: name, reason: messageOf(error) });
         }
       },
       { name, timezone: 'UTC', noOverlap: true, suppressMissedWarning: true, unref: true },

@@ -44,7 +44,7 @@ export function httpOptionsOf({ http }: Pick<Config, 'http'>, observer: Observer
     },
     metrics: http.metrics,
     ...(http.dashboard ? { dashboardDirectory: DASHBOARD, referenceDirectory: REFERENCE } : {}),
-    observer: observer.room('http'),
+    observer: observer.module('http'),
   };
 }
 

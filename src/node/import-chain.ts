@@ -1,7 +1,7 @@
 /** Takes the blocks of a file into a store, each verified as if a peer had sent it. */
 
 import { availableParallelism } from 'node:os';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { Chain } from '../engine/chain.ts';
 import { BranchRejected } from '../engine/commit.ts';
@@ -11,7 +11,7 @@ import { BlockRejected } from '../protocol/verdict.ts';
 import { createLineReader, type LineReader } from '../workers/line-reader.ts';
 import type { ChainFile, FileLine } from './chain-file.ts';
 import { foreignGenesis, foreignText, type NetworkNames } from './foreign-chain.ts';
-import { catchUp, catchUpWhenFar, type LateIndexes } from './late-indexes.ts';
+import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backfill.ts';
 
 /**
  * Blocks that are committed together. More than a running node would: nothing else waits here, and accounts, pages and undo
@@ -39,7 +39,7 @@ export interface ImportResult extends ImportProgress {
 export interface ImportOptions {
   readonly chain: Chain;
   /** Those of the chain's store, which nobody may ask meanwhile. */
-  readonly indexes: LateIndexes;
+  readonly indexes: IndexBackfill;
   readonly genesis: Block;
   readonly file: ChainFile;
   /** Names networks in the refusal of a file of another one. */
@@ -154,7 +154,7 @@ class ImportRun {
   constructor(options: ImportOptions) {
     this.#options = options;
     this.#chain = options.chain;
-    options.indexes.postponeIndexes();
+    options.indexes.deferIndexing();
     this.#reader = createLineReader({
       threads: availableParallelism(),
       rules: options.chain.rules,
@@ -187,7 +187,7 @@ class ImportRun {
   /** Comes after `takeRest`: groups that follow a refused one end by themselves, and nothing is appended any more. */
   async end(): Promise<void> {
     await this.#reader.close();
-    await catchUp(this.#options.indexes);
+    await backfill(this.#options.indexes);
   }
 
   #startGroup(): void {
@@ -215,7 +215,7 @@ class ImportRun {
   async #takeOver(jobs: readonly ReadJob[], before: Promise<void>): Promise<void> {
     await before;
     // Applying keeps this thread to itself: what was read meanwhile goes to the other threads first.
-    await nextTurn();
+    await yieldToEventLoop();
     if (this.#options.signal?.aborted === true) {
       this.#wasStopped = true;
       return;
@@ -305,7 +305,7 @@ class ImportRun {
     const blocks = group.map(({ block }) => block);
     try {
       await this.#chain.append(blocks, BLOCKS_PER_COMMIT);
-      await catchUpWhenFar(this.#options.indexes);
+      await backfillWhenLagging(this.#options.indexes);
       this.#count(blocks);
     } catch (error) {
       if (!(error instanceof BranchRejected)) throw error;

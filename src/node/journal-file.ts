@@ -46,7 +46,10 @@ export interface JournalOptions {
   readonly spareLinesMax?: number;
 }
 
-/** A journal that can be handed to another node. Writing throws ProtocolError `JOURNAL_TAKEN_OVER` once another has taken it over. */
+/**
+ * A journal that can be handed to another node. Writing throws ProtocolError `JOURNAL_TAKEN_OVER` once another has taken it
+ * over.
+ */
 export interface JournalFile extends FolderJournal {
   /** Ends signing here. Durable when this returns. @param atS Unix time in whole seconds */
   move(publicKey: PublicKey, atS: number): void;
@@ -245,7 +248,7 @@ class FileJournal implements JournalFile {
 
   #append(lines: Buffer): void {
     // What an earlier failure left: half a line must not stand in front of the next one.
-    if (this.#torn) this.#takeBack();
+    if (this.#torn) this.#undoLine();
     try {
       writeAll(this.#descriptor, lines);
       fsyncSync(this.#descriptor);
@@ -255,7 +258,7 @@ class FileJournal implements JournalFile {
     }
   }
 
-  #takeBack(): void {
+  #undoLine(): void {
     ftruncateSync(this.#descriptor, this.#bytes);
     this.#torn = false;
   }
@@ -267,7 +270,7 @@ class FileJournal implements JournalFile {
   #compact(): void {
     const draft = `${this.#file}.new`;
     rmSync(draft, { force: true });
-    // Appending, as a line that is taken back must not leave a hole.
+    // Appending, as a line that is undone must not leave a hole.
     const descriptor = openSync(draft, 'ax', FILE_MODE);
     const told = this.#isPlaceKept ? placeOf(descriptor) : this.#place;
     const place = told === undefined ? [] : [told];

@@ -8,25 +8,25 @@
 
 import type { Config } from '../config/schema.ts';
 import * as announcements from '../engine/announcements.ts';
-import { ENTRIES_PER_ROOM_MAX } from '../engine/decisions.ts';
-import { REPUTATIONS_MAX } from '../engine/peers/discipline.ts';
+import { ENTRIES_PER_MODULE_MAX } from '../engine/diagnostics.ts';
+import { REPUTATIONS_MAX } from '../engine/peers/peer-scoring.ts';
 import { REMEMBERED_MAX } from '../engine/peers/dial-plan.ts';
 import { BATCHES_AHEAD_MAX } from '../engine/sync/download.ts';
 import { BRANCH_BYTES_MAX } from '../engine/sync/follow.ts';
 import { REMEMBERED_BYTES_MAX } from '../engine/transaction-fetcher.ts';
-import { KEPT_BYTES_MAX } from '../http/answer-memory.ts';
+import { KEPT_BYTES_MAX } from '../http/response-cache.ts';
 import { HTTP_BUFFER_BYTES_MAX } from '../http/admission/limits.ts';
 import { RECORDS_CACHED_MAX } from '../http/events/hub.ts';
 import { CLIENTS_MAX } from '../http/rate-limit.ts';
 import { UNSENT_BYTES_TOTAL_MAX } from '../p2p/link.ts';
 import { FRAME_BYTES_MAX } from '../p2p/packets.ts';
-import { readAtOnceBytesMax } from '../p2p/unasked.ts';
+import { readAtOnceBytesMax } from '../p2p/unsolicited-bytes.ts';
 import { unfinishedBytesMax } from '../p2p/unfinished.ts';
 import { ACCOUNTS_CACHED_MAX, VOTERS_CACHED_MAX } from '../store/chain/account-cache.ts';
 import { HEADERS_CACHED_MAX } from '../store/chain/chain-store.ts';
-import { BLOCKS_READ_MAX, RUNS_CHANGED_MAX, RUNS_READ_MAX } from '../store/index/counted.ts';
-import { ITEMS_KEPT_MAX } from '../store/query/long-work.ts';
-import { INNER_BYTES_MAX, RUN_BYTES_MAX } from '../store/index/runs.ts';
+import { INNER_BLOCKS_CACHED_MAX, LEAVES_CHANGED_MAX, LEAVES_CACHED_MAX } from '../store/index/counted-key-sets.ts';
+import { ITEMS_KEPT_MAX } from '../store/query/background-queries.ts';
+import { INNER_BYTES_MAX, LEAF_BYTES_MAX } from '../store/index/leaf-blocks.ts';
 import { DELEGATES_CACHED_MAX } from '../store/chain/state-tables.ts';
 import { ADDRESSES_CACHED_MAX } from '../store/index/transaction-lists.ts';
 import { THREAD_CHECKS_MAX } from '../workers/verifier-pool.ts';
@@ -67,7 +67,7 @@ const CONNECTED_PEERS = 120;
 /** By default 100 peers that dial us, and 64 lines without a handshake. */
 const ACCEPTED_LINES = 164;
 const DIALLED_PEERS = 20;
-const ROOMS = 4;
+const MODULES = 4;
 const NOTIFY_CHANNELS = 2;
 
 /** @param config of the sections that state bounds of their own */
@@ -93,26 +93,26 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
       reckoning: '150 bytes for each address',
     },
     {
-      name: 'runs of indexes',
-      file: 'store/index/counted.ts',
-      bytesMax: (RUNS_CHANGED_MAX + RUNS_READ_MAX) * 3 * RUN_BYTES_MAX,
-      reckoning: 'keys of a run in their own buffers take three times its bytes',
+      name: 'leaf blocks of indexes',
+      file: 'store/index/counted-key-sets.ts',
+      bytesMax: (LEAVES_CHANGED_MAX + LEAVES_CACHED_MAX) * 3 * LEAF_BYTES_MAX,
+      reckoning: 'keys of a leaf block in their own buffers take three times its bytes',
     },
     {
       name: 'inner blocks of indexes',
-      file: 'store/index/counted.ts',
-      bytesMax: (RUNS_CHANGED_MAX + BLOCKS_READ_MAX) * 3 * INNER_BYTES_MAX,
-      reckoning: 'as runs; no more are changed at once than runs are',
+      file: 'store/index/counted-key-sets.ts',
+      bytesMax: (LEAVES_CHANGED_MAX + INNER_BLOCKS_CACHED_MAX) * 3 * INNER_BYTES_MAX,
+      reckoning: 'as leaf blocks; no more are changed at once than leaf blocks are',
     },
-    { name: 'ids seen', file: 'store/index/id-filter.ts', bytesMax: 4 * 2 ** 20, reckoning: 'a fixed array' },
+    { name: 'ids seen', file: 'store/index/id-bloom-filter.ts', bytesMax: 4 * 2 ** 20, reckoning: 'a fixed array' },
     {
       name: 'lists for pages',
-      file: 'store/query/long-work.ts',
+      file: 'store/query/background-queries.ts',
       bytesMax: ITEMS_KEPT_MAX * 10,
       reckoning: 'ten bytes for an item',
     },
     {
-      name: 'answers about signatures',
+      name: 'results of signature checks',
       file: 'node/node.ts',
       bytesMax: SIGNATURE_ANSWERS_MAX * 200,
       reckoning: '200 bytes each',
@@ -165,9 +165,9 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
       reckoning: '300 bytes for an address',
     },
     {
-      name: 'decisions',
-      file: 'engine/decisions.ts',
-      bytesMax: ROOMS * ENTRIES_PER_ROOM_MAX * 3 * KB,
+      name: 'diagnostics',
+      file: 'engine/diagnostics.ts',
+      bytesMax: MODULES * ENTRIES_PER_MODULE_MAX * 3 * KB,
       reckoning: 'ten fields of 300 characters',
     },
     {
@@ -185,13 +185,13 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
     },
     {
       name: 'unread messages',
-      file: 'p2p/unasked.ts',
+      file: 'p2p/unsolicited-bytes.ts',
       bytesMax: readAtOnceBytesMax(ACCEPTED_LINES + DIALLED_PEERS),
       reckoning: 'all peers together, and the reserve of each line',
     },
     {
       name: 'kept HTTP answers',
-      file: 'http/answer-memory.ts',
+      file: 'http/response-cache.ts',
       bytesMax: KEPT_BYTES_MAX,
       reckoning: 'all together, plain and compressed',
     },

@@ -2,7 +2,7 @@
 
 import { addressOf } from '../crypto/keys.ts';
 import type { Engine } from '../engine/engine.ts';
-import { SlotTurns } from '../engine/slot-turns.ts';
+import { SlotOwners } from '../engine/slot-owners.ts';
 import type { Payer } from '../engine/pool/verification-budget.ts';
 import type { ForgingDelegates } from '../engine/forge/delegates.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -17,7 +17,7 @@ import { epochTimeS } from '../protocol/slots.ts';
 import { createGroupSigners } from './group-signers.ts';
 import { forgingOrder, nextForgers } from './next-forgers.ts';
 import { secondSignatureJson } from './second-signature.ts';
-import { nextTurn } from './system.ts';
+import { yieldToEventLoop } from './system.ts';
 
 /** Peers that the operator wants. `none`: the node has no wire. `named`: some are named to it. `any`: those that come. */
 export type WantedPeers = 'none' | 'named' | 'any';
@@ -48,7 +48,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
     state: () => engine.chain.state,
     verify: engine.chain.verify,
     spentMs: dependencies.spentMs,
-    pause: nextTurn,
+    pause: yieldToEventLoop,
   });
 
   const listeners = new Set<NodeListener>();
@@ -117,12 +117,12 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
     },
     forgingDelegates: () => delegates.list(),
     setForging: (publicKey, password, forging) => delegates.set(publicKey, password, forging),
-    figures: () => metrics?.text(),
-    decisions: (limit) => engine.decisions.latest(limit),
+    metricsText: () => metrics?.text(),
+    diagnostics: (limit) => engine.diagnostics.latest(limit),
     slotReport(firstSlot, count) {
-      const report = engine.slotRecords.report(firstSlot, count);
-      const turns = new SlotTurns(rules, store);
-      return { ...report, slots: report.slots.map((each) => ({ ...each, ...forgerOf(each.slot, turns) })) };
+      const report = engine.slotHistory.report(firstSlot, count);
+      const owners = new SlotOwners(rules, store);
+      return { ...report, slots: report.slots.map((each) => ({ ...each, ...forgerOf(each.slot, owners) })) };
     },
     stateDigest() {
       const { header } = engine.chain.tip;
@@ -143,10 +143,10 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
     return forgingOrder({ store, rules }).every((publicKey) => forging.has(publicKey));
   }
 
-  function forgerOf(slot: number, turns: SlotTurns): { readonly forger?: SlotForger } {
-    const turn = turns.of(slot);
-    if (turn === undefined) return {};
-    const { delegate, height, isCertain } = turn;
+  function forgerOf(slot: number, owners: SlotOwners): { readonly forger?: SlotForger } {
+    const owner = owners.of(slot);
+    if (owner === undefined) return {};
+    const { delegate, height, isCertain } = owner;
     return { forger: { publicKey: delegate, username: usernameOf(delegate), height, isCertain } };
   }
 

@@ -41,12 +41,12 @@ import { createLoneTransport } from './lone-transport.ts';
 import { createReaderPool, type ReaderPool } from './readers/reader-pool.ts';
 import { createNodeApi, type WantedPeers } from './node-api.ts';
 import { startNotifier } from './notify/start.ts';
-import { tellFiguresOf } from './figures.ts';
+import { recordStateMetrics } from './state-metrics.ts';
 import { watchPages } from './page-watch.ts';
 import { WatermarkFiles, watermarkFolderOf } from './watermark-files.ts';
 import { SeedSearch } from './seeds.ts';
 import { openTransactionJournal, transactionJournalOf } from './transaction-journal-file.ts';
-import { nextTurn, systemClock, systemRandom, systemTimes } from './system.ts';
+import { yieldToEventLoop, systemClock, systemRandom, systemTimes } from './system.ts';
 
 export interface NodeOptions {
   readonly network: Network;
@@ -54,7 +54,7 @@ export interface NodeOptions {
   readonly dataDirectory: string;
   readonly config: Config;
   readonly observer: Observer;
-  /** Where the observer's figures go, for those who ask for them. */
+  /** Where the observer's metrics go, for those who ask for them. */
   readonly metrics?: MetricsRegistry;
   /** What a devnet's supervisor moves; `bloomery start` gives none. */
   readonly control?: NodeControl;
@@ -143,7 +143,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
             isChecked: control?.isChainChecked === true,
             onUpgrade: (layout) =>
               observer
-                .room('store')
+                .module('store')
                 .log('info', 'STORE_UPGRADE', 'Upgrading the chain store to the layout of this version', {
                   from: layout,
                   to: LAYOUT_VERSION,
@@ -159,12 +159,12 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     });
     const transactionJournal =
       memory?.transactionJournal ??
-      (await openTransactionJournal(transactionJournalOf(dataDirectory), observer.room('pool')));
+      (await openTransactionJournal(transactionJournalOf(dataDirectory), observer.module('pool')));
     closers.add(() => transactionJournal.close());
     const verifierPool = createVerifierPool({
       threads: config.verifier.threads,
       cacheEntriesMax: SIGNATURE_ANSWERS_MAX,
-      observer: observer.room('verifier'),
+      observer: observer.module('verifier'),
       ...(config.verifier.backend === 'auto' ? {} : { backend: config.verifier.backend }),
     });
     closers.add(() => verifierPool.close());
@@ -228,7 +228,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       state: () => store,
       unlock: async (encrypted, password) => keyPairOfPassphrase(await decryptPassphrase(encrypted, password)),
       addressOf,
-      observer: observer.room('forge'),
+      observer: observer.module('forge'),
     });
     if (config.forging.enabled && config.forging.force) await delegates.enableAll(config.forging.defaultPassword);
 
@@ -236,7 +236,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const notifier = await startNotifier({ config, network, directory, observer, engine, store, identity });
     closers.add(() => notifier?.close());
 
-    const queries = createQueries(store, params, { pause: nextTurn });
+    const queries = createQueries(store, params, { pause: yieldToEventLoop });
     const clock = systemClock;
     const chainClock = control?.chainClock ?? clock;
     let readers: ReaderPool | undefined;
@@ -247,12 +247,12 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     if (metrics !== undefined) {
       const chainDirectory = join(dataDirectory, 'chain');
       const ceilingBytes = config.memory.ceilingMb * MEGABYTE;
-      const endFigures = tellFiguresOf(
+      const endStateMetrics = recordStateMetrics(
         { api, engine, store, delegates, chainDirectory, clock: chainClock, observer, ceilingBytes },
         metrics,
       );
       // A node of a devnet is closed and begun anew in one process.
-      closers.add(endFigures);
+      closers.add(endStateMetrics);
     }
     let httpPort = 0;
     if (config.http.enabled) {
@@ -272,7 +272,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     await engine.start({ wsPort, httpPort });
     const seeds = new SeedSearch(config.p2p.enabled ? config.p2p.seedPeers : [], {
       clock: systemClock,
-      observer: observer.room('peers'),
+      observer: observer.module('peers'),
       found: (seed) => engine.peers.addSeed(seed),
     });
     closers.add(() => seeds.stop());
@@ -293,7 +293,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     closers.add(() => housekeeping.stop());
     const pages =
       memory === undefined
-        ? watchPages(join(dataDirectory, 'chain'), { clock, observer: observer.room('store'), state: chain })
+        ? watchPages(join(dataDirectory, 'chain'), { clock, observer: observer.module('store'), state: chain })
         : undefined;
     closers.add(() => pages?.stop());
     const { height } = engine.chain.tip.header;
@@ -319,7 +319,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
 function watermarksOf({ network, config, observer }: NodeOptions): SigningWatermarks | undefined {
   const folder = watermarkFolderOf(config.forging.watermarkFolder, process.env);
   if (folder === undefined || !config.forging.enabled) return undefined;
-  return new WatermarkFiles(folder, network.params.networkIdentifier, observer.room('forge'));
+  return new WatermarkFiles(folder, network.params.networkIdentifier, observer.module('forge'));
 }
 
 function wantedPeersOf({ enabled, fixedPeers, seedPeers, host, port }: P2pConfig): WantedPeers {

@@ -15,7 +15,7 @@ import { createChainLog } from '../store/chain/chain-log.ts';
 import { createQueries } from '../store/query/queries.ts';
 import { openIndexedSnapshot, type ChainPlace } from './chain-tool.ts';
 import { nextForgers } from './next-forgers.ts';
-import { nextTurn, systemClock } from './system.ts';
+import { yieldToEventLoop, systemClock } from './system.ts';
 import { readTransactionJournal, transactionJournalOf } from './transaction-journal-file.ts';
 
 export interface StoppedNode {
@@ -24,9 +24,9 @@ export interface StoppedNode {
 }
 
 /**
- * Opens the folder of a node for reading, as of this moment; nothing in it is changed. The chain answers as it does at the running
- * node. Of the pool there is what the node promised to keep, in the queue of what was just received; there are no peers, no decisions
- * and no delegates that forge.
+ * Opens the folder of a node for reading, as of this moment; nothing in it is changed. The chain answers as it does at the
+ * running node. Of the pool there is what the node promised to keep, in the queue of what was just received; there are no
+ * peers, no diagnostics and no delegates that forge.
  *
  * @throws ProtocolError as `openIndexedSnapshot`
  */
@@ -42,7 +42,7 @@ export async function openStoppedNode(
   const api: NodeApi = {
     params,
     identity: { networkName: name, version: appVersion, protocolVersion, ...buildIdentity(), nonce: NO_NONCE },
-    chain: createQueries(inner, params, { pause: nextTurn }),
+    chain: createQueries(inner, params, { pause: yieldToEventLoop }),
     log,
     listen: () => () => undefined,
     status: () => ({
@@ -70,8 +70,8 @@ export async function openStoppedNode(
     registerSecondSignature: () => Promise.reject(stopped()),
     forgingDelegates: () => [],
     setForging: () => Promise.reject(stopped()),
-    figures: () => undefined,
-    decisions: () => [],
+    metricsText: () => undefined,
+    diagnostics: () => [],
     signersOf: () => undefined,
     slotReport: () => ({ sinceMs: clock.nowMs(), slots: [], switches: [], branches: [], looks: [], oldOrders: [] }),
     stateDigest() {

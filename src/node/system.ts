@@ -36,7 +36,7 @@ export const systemTimes: ProcessTimes = {
 };
 
 /** Resolves when everything that is waiting now has had its turn. */
-export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+export const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export const systemRandom: Random = {
   bytes: (count) => randomBytes(count),

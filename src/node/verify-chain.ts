@@ -9,13 +9,13 @@ import { messageOf } from '../primitives/errors.ts';
 import type { Block, BlockHeader } from '../protocol/types.ts';
 import type { StoredChain } from '../store/chain/chain-store.ts';
 import { compareStores, type Difference } from '../store/chain/compare.ts';
-import { catchUp, catchUpWhenFar } from './late-indexes.ts';
+import { backfill, backfillWhenLagging } from './index-backfill.ts';
 
 /** Blocks that are committed together: many, as nothing else waits here. */
 const GROUP_BLOCKS = 340;
 
 export interface VerifyOptions {
-  /** What is examined. Must not change meanwhile, and its indexes must not be behind. */
+  /** What is examined. Must not change meanwhile, and its indexes must not lag. */
   readonly examined: StoredChain;
   /** A chain of the same network that holds the genesis block alone. */
   readonly scratch: { readonly chain: Pick<Chain, 'rules' | 'precheck' | 'append'>; readonly store: StoredChain };
@@ -38,10 +38,10 @@ export async function verifyChain(options: VerifyOptions): Promise<VerifyResult>
   const { examined, scratch } = options;
   const tip = examined.tip();
   const found = { height: tip?.height ?? 0, blockId: tip?.id ?? '', digest: examined.stateDigest() };
-  scratch.store.postponeIndexes();
+  scratch.store.deferIndexing();
   const refused = await replay(options, found.height);
   if (refused !== undefined) return { ...found, keys: 0, deviation: refused };
-  await catchUp(scratch.store);
+  await backfill(scratch.store);
   const { difference, keys } = compareStores(examined.tables, scratch.store.tables, () =>
     finalizedHeightOf(examined, scratch.chain.rules),
   );
@@ -69,7 +69,7 @@ async function replay(
     prechecked.catch(() => undefined);
     try {
       await chain.append(group.blocks, GROUP_BLOCKS);
-      await catchUpWhenFar(scratch.store);
+      await backfillWhenLagging(scratch.store);
     } catch (error) {
       // The chain may be closed as soon as this is told.
       await prechecked.catch(() => undefined);

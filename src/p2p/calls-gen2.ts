@@ -22,7 +22,7 @@ import { type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, PEER_LIST_MAX, p
 import { blocksOf, rowsOf } from './rows-gen2.ts';
 
 /** Code of a question for blocks that does not say after which one. */
-const BLOCKS_UNASKED = 'BLOCKS_UNASKED';
+const BLOCKS_UNSOLICITED = 'BLOCKS_UNSOLICITED';
 
 export function call(procedure: string, data?: object): Outgoing {
   const packet = { type: '/RPCRequest', procedure };
@@ -166,7 +166,7 @@ export function readCall(data: unknown): IncomingCall {
     case 'blocks': {
       const blockId = own(fields, 'lastBlockId');
       if (typeof blockId !== 'string' || !isU64Decimal(blockId))
-        return failing(name, 'Invalid lastBlockId requested', BLOCKS_UNASKED);
+        return failing(name, 'Invalid lastBlockId requested', BLOCKS_UNSOLICITED);
       return request({ kind: 'blocksAfter', blockId });
     }
     case 'blocksCommon':
@@ -236,7 +236,7 @@ export function packFailure(
 ): object | undefined {
   const isBlocks = asked?.kind === 'request' && asked.request.kind === 'blocksAfter';
   if (isBlocks && code === 'BLOCK_UNKNOWN') return { data: { blocks: [], message, success: false } };
-  if (code === BLOCKS_UNASKED) return { data: { success: false, message } };
+  if (code === BLOCKS_UNSOLICITED) return { data: { success: false, message } };
   if (direction === 'inbound') return undefined;
   return { data: isBlocks ? { message } : { success: false, message } };
 }

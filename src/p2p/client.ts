@@ -5,11 +5,11 @@ import socketClusterClient from 'socketcluster-client';
 import type { Clock } from '../ports/clock.ts';
 import type { CloseReason, NodeInfo, PeerAddress } from '../ports/transport.ts';
 import { CLOSE, type WireDialect } from './dialect.ts';
-import { arrivalOf, Gate, type GateEvents } from './gate.ts';
+import { arrivalOf, FrameFilter, type FrameFilterEvents } from './frame-filter.ts';
 import { type ClientSocket, CLOSE_TIMEOUT_MS, Link, type LinkEvents } from './link.ts';
-import { FRAME_BYTES_MAX, MESSAGE_PIECES_MAX } from './packets.ts';
+import { FRAME_BYTES_MAX, MESSAGE_FRAGMENTS_MAX } from './packets.ts';
 import { ReceivePause } from './receive-pause.ts';
-import { UnaskedBytes, type UnaskedCrowd } from './unasked.ts';
+import { UnsolicitedBytesBudget, type SharedUnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 
 export interface DialOptions {
   readonly address: PeerAddress;
@@ -18,8 +18,8 @@ export interface DialOptions {
   readonly clock: Clock;
   /** For the TCP connection and the upgrade together, and again for the handshake. */
   readonly timeoutMs: number;
-  readonly crowd: UnaskedCrowd;
-  readonly on: LinkEvents & GateEvents;
+  readonly crowd: SharedUnsolicitedBytesBudget;
+  readonly on: LinkEvents & FrameFilterEvents;
 }
 
 export interface Dialled {
@@ -31,7 +31,7 @@ export interface Dialled {
 /** Begins to dial. Events may come before the handshake is answered: peers push their info first. */
 export function dial(options: DialOptions): Dialled {
   const { address, dialect, info, clock, timeoutMs, on } = options;
-  const flow: GateEvents = {
+  const flow: FrameFilterEvents = {
     overused: on.overused,
     flooded: (detail) => {
       link.terminate({ code: 1006, reason: 'Peer floods' });
@@ -42,7 +42,7 @@ export function dial(options: DialOptions): Dialled {
       on.overflowed(detail);
     },
   };
-  const gate = new Gate('dialer', dialect, clock, flow, new UnaskedBytes(options.crowd, true));
+  const filter = new FrameFilter('dialer', dialect, clock, flow, new UnsolicitedBytesBudget(options.crowd, true));
   const socket = socketClusterClient.create({
     hostname: address.ip,
     port: address.wsPort,
@@ -54,14 +54,14 @@ export function dial(options: DialOptions): Dialled {
     autoReconnect: false,
     connectTimeout: timeoutMs,
     ackTimeout: timeoutMs,
-    // The gate parses and cleans; the codec must never throw, as the library calls it inside a socket event.
+    // The filter parses and cleans; the codec must never throw, as the library calls it inside a socket event.
     codecEngine: {
-      decode: (message: unknown) => gate.admit(message),
+      decode: (message: unknown) => filter.admit(message),
       encode: (value: unknown) => JSON.stringify(value),
     },
     wsOptions: {
       maxPayload: FRAME_BYTES_MAX,
-      maxFragments: MESSAGE_PIECES_MAX,
+      maxFragments: MESSAGE_FRAGMENTS_MAX,
       perMessageDeflate: false,
       handshakeTimeout: timeoutMs,
       closeTimeout: CLOSE_TIMEOUT_MS,
@@ -75,10 +75,10 @@ export function dial(options: DialOptions): Dialled {
   // To send on a connection without heartbeats the library dials a new one, behind our back; its timer ends it as well.
   socket.transport.isStale = () => false;
   const webSocket = socket.transport.socket;
-  const link = new Link(socket, webSocket, gate);
+  const link = new Link(socket, webSocket, filter);
   const pause = new ReceivePause(webSocket, clock);
   webSocket.prependListener('message', (data) => {
-    pause.waitFor(gate.count(arrivalOf(data)));
+    pause.waitFor(filter.count(arrivalOf(data)));
   });
   webSocket.once('close', () => {
     pause.end();

@@ -1,4 +1,4 @@
-/** Close codes as figures tell them. */
+/** Close codes as metrics tell them. */
 
 import { CLOSE } from './dialect.ts';
 

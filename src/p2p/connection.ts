@@ -23,7 +23,7 @@ import { FRAME_BYTES_MAX, peerIdOf } from './packets.ts';
 import { PeerCalls } from './peer-calls.ts';
 import { Pace } from './rate.ts';
 import { ReceiveLimits } from './receive-limits.ts';
-import type { AskedFor } from './unasked.ts';
+import type { AskedFor } from './unsolicited-bytes.ts';
 
 /** Of a push or a probe, and more than it has: neither must give a silent peer the room of a whole frame. */
 const ACKNOWLEDGEMENT_BYTES = 1_000;
@@ -223,7 +223,7 @@ export class PeerConnection implements Connection {
     if (this.#link === undefined) throw new ProtocolError('CALL_FAILED', { reason: 'closed' });
     this.#asking += 1;
     try {
-      await this.#pace.turn();
+      await this.#pace.wait();
       return await this.#link.call(outgoing, this.#context.requestTimeoutMs, FRAME_BYTES_MAX, what);
     } finally {
       this.#asking -= 1;

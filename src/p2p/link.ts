@@ -10,8 +10,8 @@ import type { WebSocket } from 'ws';
 import { ProtocolError, messageOf } from '../primitives/errors.ts';
 import type { CloseReason } from '../ports/transport.ts';
 import type { Outgoing } from './dialect.ts';
-import type { Gate } from './gate.ts';
-import type { AskedFor } from './unasked.ts';
+import type { FrameFilter } from './frame-filter.ts';
+import type { AskedFor } from './unsolicited-bytes.ts';
 
 /** Unsent bytes that a peer may leave standing before it counts as too slow: a few of the largest messages. */
 export const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
@@ -65,7 +65,7 @@ export interface Answer {
 }
 
 export class Link {
-  readonly gate: Gate;
+  readonly filter: FrameFilter;
   /** Settles when the connection ends, with the reason. */
   readonly over: Promise<CloseReason>;
   /** Settles when the WebSocket is closed, which may be a little later. */
@@ -77,13 +77,13 @@ export class Link {
   #ended: CloseReason | undefined;
   #settleOver: (reason: CloseReason) => void = () => undefined;
 
-  constructor(socket: LibrarySocket, webSocket: WebSocket, gate: Gate) {
+  constructor(socket: LibrarySocket, webSocket: WebSocket, filter: FrameFilter) {
     this.over = new Promise((settle) => {
       this.#settleOver = settle;
     });
     this.#socket = socket;
     this.#webSocket = webSocket;
-    this.gate = gate;
+    this.filter = filter;
     let failure = '';
     webSocket.on('error', (error) => {
       failure = error.message;
@@ -123,19 +123,19 @@ export class Link {
   /**
    * Sends a call and waits for its answer.
    *
-   * @param answerBytes what the peer may send for it beyond what it may send unasked; a frame unless told
+   * @param answerBytes what the peer may send for it beyond what it may send unsolicited; a frame unless told
    * @param what the answer is for; blocks unless told
    * @throws ProtocolError `CALL_FAILED`
    */
   async call(outgoing: Outgoing, timeoutMs: number, answerBytes?: number, what?: AskedFor): Promise<unknown> {
     this.#refuseWhenClosed();
-    this.gate.unasked.asked(answerBytes, what);
+    this.filter.unsolicited.asked(answerBytes, what);
     try {
       return await this.#socket.invoke(outgoing.event, outgoing.data, { ackTimeout: timeoutMs });
     } catch (error) {
       throw new ProtocolError('CALL_FAILED', { reason: messageOf(error) }, messageOf(error), { cause: error });
     } finally {
-      this.gate.unasked.settled(answerBytes, what);
+      this.filter.unsolicited.settled(answerBytes, what);
     }
   }
 
@@ -160,7 +160,7 @@ export class Link {
    */
   close(reason: CloseReason, body?: object): void {
     if (this.#ended !== undefined) return;
-    this.gate.close();
+    this.filter.close();
     if (this.#webSocket.readyState === this.#webSocket.OPEN) {
       const data = { code: reason.code, data: body ?? reason.reason };
       this.#webSocket.send(JSON.stringify({ event: '#disconnect', data }));
@@ -171,7 +171,7 @@ export class Link {
 
   /** Cuts the line without a word: what is left of the received bytes is not even looked at. */
   terminate(reason: CloseReason): void {
-    this.gate.close();
+    this.filter.close();
     this.#webSocket.removeAllListeners('message');
     this.#webSocket.terminate();
     this.#end(reason);
@@ -193,8 +193,8 @@ export class Link {
 
   #end(reason: CloseReason): void {
     if (this.#ended !== undefined) return;
-    this.gate.close();
-    this.#ended = this.gate.farewell ?? reason;
+    this.filter.close();
+    this.#ended = this.filter.farewell ?? reason;
     this.#on?.closed(this.#ended);
     this.#settleOver(this.#ended);
   }

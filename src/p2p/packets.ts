@@ -16,11 +16,11 @@ const CONTAINER_BYTES = 8;
 /** Largest WebSocket message in both directions, in bytes: the limit of the reference nodes. */
 export const FRAME_BYTES_MAX = 3_048_576;
 /**
- * Frames of the WebSocket that one message may come in. Nodes send each in one; a middleman may cut the largest into pieces of
+ * Frames of the WebSocket that one message may come in. Nodes send each in one; a middleman may cut the largest into fragments of
  * 48 kilobytes. Pieces may be empty and are counted by nobody before the message ends, so that a hundred messages in a second,
- * which are free, could be a million pieces of work.
+ * which are free, could be a million units of work.
  */
-export const MESSAGE_PIECES_MAX = 64;
+export const MESSAGE_FRAGMENTS_MAX = 64;
 /** Largest node info, as JSON bytes. */
 export const INFO_BYTES_MAX = 20_480;
 /** Entries of a peer list. */

@@ -46,7 +46,7 @@ export class Pace {
   }
 
   /** Resolves when one more may begin. */
-  async turn(): Promise<void> {
+  async wait(): Promise<void> {
     while (this.#second.use(this.#clock.nowMs()) > this.#perSecondMax) {
       const leftMs = this.#second.leftMs(this.#clock.nowMs());
       await new Promise<void>((settle) => {

@@ -10,12 +10,12 @@ import { ProtocolError } from '../primitives/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { PeerInfo } from '../ports/transport.ts';
 import { CLOSE, type QueryVerdict, type WireDialect } from './dialect.ts';
-import { Doorstep } from './doorstep.ts';
-import { arrivalOf, Gate, type GateEvents } from './gate.ts';
+import { PreHandshakeLimiter } from './pre-handshake-limiter.ts';
+import { arrivalOf, FrameFilter, type FrameFilterEvents } from './frame-filter.ts';
 import { CLOSE_TIMEOUT_MS, Link, type ServerSocket } from './link.ts';
-import { FRAME_BYTES_MAX, ipv4Of, MESSAGE_PIECES_MAX } from './packets.ts';
+import { FRAME_BYTES_MAX, ipv4Of, MESSAGE_FRAGMENTS_MAX } from './packets.ts';
 import { ReceivePause } from './receive-pause.ts';
-import { UnaskedBytes, type UnaskedCrowd } from './unasked.ts';
+import { UnsolicitedBytesBudget, type SharedUnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 import { type LineControl, UnfinishedMessages } from './unfinished.ts';
 import { HEAD_BYTES_MAX, screenUpgrade } from './upgrade-screen.ts';
 
@@ -36,7 +36,7 @@ export interface ListenOptions {
   readonly socketsMax: number;
   /** The own nonce, to recognise oneself. */
   readonly nonce: string;
-  readonly crowd: UnaskedCrowd;
+  readonly crowd: SharedUnsolicitedBytesBudget;
   readonly on: ListenerEvents;
 }
 
@@ -82,7 +82,7 @@ interface Library {
 /** What is kept of an accepted WebSocket from its first byte on. */
 interface Line {
   readonly ip: string;
-  readonly gate: Gate;
+  readonly filter: FrameFilter;
   link: Link | undefined;
   welcome: (() => void) | undefined;
 }
@@ -100,14 +100,14 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const server = createServer({ allowHalfOpen: true, noDelay: true });
   const sockets = new Set<Socket>();
   server.maxConnections = options.socketsMax;
-  const doorstep = new Doorstep(options);
+  const limiter = new PreHandshakeLimiter(options);
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.once('close', () => {
       sockets.delete(socket);
-      doorstep.leave(socket);
+      limiter.leave(socket);
     });
-    if (!doorstep.enter(socket, ipv4Of(socket.remoteAddress) ?? '')) return;
+    if (!limiter.enter(socket, ipv4Of(socket.remoteAddress) ?? '')) return;
     screenUpgrade(socket, {
       path: dialect.path,
       clock: options.clock,
@@ -117,7 +117,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
         // Nobody else listens while it waits, and an error that nobody hears would end the process.
         const leave = (): void => void socket.destroy();
         socket.on('error', leave);
-        doorstep.greet(socket, ip, on.isNamed(ip), () => {
+        limiter.greet(socket, ip, on.isNamed(ip), () => {
           socket.off('error', leave);
           http.emit('connection', socket);
           socket.resume();
@@ -129,10 +129,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const lines = new WeakMap<WebSocket, Line>();
   const unfinished = new UnfinishedMessages<WebSocket>(options.clock);
 
-  /** Runs inside the event of the new WebSocket, before the library has it: the first frame finds the gate in place. */
+  /** Runs inside the event of the new WebSocket, before the library has it: the first frame finds the filter in place. */
   function guard(webSocket: WebSocket, request: IncomingMessage): void {
     const ip = ipv4Of(request.socket.remoteAddress) ?? '';
-    const flow: GateEvents = {
+    const flow: FrameFilterEvents = {
       overused: (detail) => {
         on.overused(line.link, ip, detail);
       },
@@ -146,12 +146,12 @@ export async function listen(options: ListenOptions): Promise<Listener> {
         on.overflowed(ip, detail);
       },
     };
-    const gate = new Gate('acceptor', dialect, options.clock, flow, new UnaskedBytes(options.crowd));
-    const line: Line = { ip, gate, link: undefined, welcome: undefined };
+    const filter = new FrameFilter('acceptor', dialect, options.clock, flow, new UnsolicitedBytesBudget(options.crowd));
+    const line: Line = { ip, filter, link: undefined, welcome: undefined };
     lines.set(webSocket, line);
     const pause = new ReceivePause(webSocket, options.clock);
     function cut(): void {
-      gate.close();
+      filter.close();
       webSocket.removeAllListeners('message');
       webSocket.terminate();
     }
@@ -177,7 +177,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     });
     webSocket.on('message', (data) => {
       unfinished.ended(webSocket);
-      pause.waitFor(gate.count(arrivalOf(data)));
+      pause.waitFor(filter.count(arrivalOf(data)));
     });
     // Nodes never send control frames; the reference cuts who does.
     webSocket.on('ping', cut);
@@ -200,12 +200,12 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     allowClientPublish: false,
     middlewareEmitFailures: false,
     authEngine: { verifyToken: () => Promise.resolve(null), signToken: () => Promise.resolve('') },
-    // Frames were parsed at the gate.
+    // Frames were parsed at the filter.
     codecEngine: { decode: (message: unknown) => message, encode: (value: unknown) => JSON.stringify(value) },
     wsEngine: { Server: GuardedServer },
     wsEngineServerOptions: {
       maxPayload: FRAME_BYTES_MAX,
-      maxFragments: MESSAGE_PIECES_MAX,
+      maxFragments: MESSAGE_FRAGMENTS_MAX,
       perMessageDeflate: false,
       autoPong: false,
       closeTimeout: CLOSE_TIMEOUT_MS,
@@ -214,8 +214,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 
   function lineOf(socket: ServerSocket): Line & { link: Link } {
     const line = lines.get(socket.socket);
-    if (line === undefined) throw new Error('a WebSocket without its gate');
-    line.link ??= new Link(socket, socket.socket, line.gate);
+    if (line === undefined) throw new Error('a WebSocket without its filter');
+    line.link ??= new Link(socket, socket.socket, line.filter);
     return line as Line & { link: Link };
   }
 
@@ -241,7 +241,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       return false;
     }
     line.welcome = on.accept(line.link, verdict.info);
-    if (line.welcome !== undefined) doorstep.leave(socket.request.socket);
+    if (line.welcome !== undefined) limiter.leave(socket.request.socket);
     return line.welcome !== undefined;
   }
 
@@ -249,7 +249,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     void (async () => {
       for await (const action of stream) {
         const line = lines.get(action.socket.socket);
-        action.allow({ data: line === undefined ? null : line.gate.admit(action.data) });
+        action.allow({ data: line === undefined ? null : line.filter.admit(action.data) });
       }
     })();
   });

@@ -24,7 +24,7 @@ import { CLOSE, type WireDialect } from './dialect.ts';
 import type { Link } from './link.ts';
 import { peerIdOf } from './packets.ts';
 import { listen, type Listener } from './server.ts';
-import { UnaskedCrowd } from './unasked.ts';
+import { SharedUnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 
 export interface TransportOptions {
   readonly dialect: WireDialect;
@@ -83,7 +83,7 @@ class SocketTransport implements ListeningTransport {
   /** Every link whose WebSocket is not closed yet. */
   readonly #links = new Set<Link>();
   readonly #owners = new WeakMap<Link, PeerConnection>();
-  readonly #crowd = new UnaskedCrowd();
+  readonly #crowd = new SharedUnsolicitedBytesBudget();
   #info: NodeInfo | undefined;
   #packedInfo: object = {};
   #context: ConnectionContext | undefined;
@@ -93,7 +93,7 @@ class SocketTransport implements ListeningTransport {
   constructor(options: TransportOptions) {
     this.#options = options;
     this.#timeouts = { ...TIMEOUTS, ...options.timeouts };
-    this.#observer = (options.observer ?? SILENT).room('p2p');
+    this.#observer = (options.observer ?? SILENT).module('p2p');
     if (options.info !== undefined) this.announce(options.info);
   }
 

@@ -3,9 +3,9 @@
  * the heartbeat gives a peer that says nothing else twenty seconds.
  *
  * A block of three megabytes comes from all that have it at the same time, so many large messages are nothing wrong: they take
- * turns. A few are taken at a time; the others wait in their lines until one has ended. A line loses its turn only where others wait
- * for it: when next to nothing comes on it, or when it takes so long that the heartbeat of those that wait would end them; then the
- * slowest goes first.
+ * turns. A few are taken at a time; the others wait in their lines until one has ended. A line loses its turn only where others
+ * wait for it: when next to nothing comes on it, or when it takes so long that the heartbeat of those that wait would end them;
+ * then the slowest goes first.
  *
  * A line that loses its turn is held and has another one after all others: it may be a slow line of an honest node, and what its
  * peer sends meanwhile gathers in the socket. What is held so lies in memory, so it is bounded, and the line that loses a second
@@ -19,11 +19,11 @@ import { FRAME_BYTES_MAX } from './packets.ts';
 export const TURNS_MAX = 8;
 /** A message with fewer bytes so far waits for nobody: more than blocks and transactions usually have. */
 export const BYTES_FREE = 64_000;
-/** Bytes that a socket may hand over in one piece before it can be told to wait. */
+/** Bytes that a socket may hand over in one chunk before it can be told to wait. */
 const PIECE_BYTES_MAX = 65_536;
-/** What memory a piece takes that brings a single byte. */
+/** What memory a chunk takes that brings a single byte. */
 const PIECE_BYTES_MIN = 512;
-/** Of one message: the largest there is, a quarter of it in small pieces. */
+/** Of one message: the largest there is, a quarter of it in small chunks. */
 const MESSAGE_BYTES_MAX = 1.25 * FRAME_BYTES_MAX;
 /** Of all lines together that have lost a turn and wait for another one: two of the largest messages, or many that just began. */
 const HELD_BYTES_MAX = 2 * MESSAGE_BYTES_MAX;
@@ -40,8 +40,8 @@ const SLOW_LOOKS_MAX = 3;
 const TURN_LOOKS_MAX = 8;
 
 /**
- * What all messages together take, of so many lines that others opened. The piece that ends a message may bring the head of the next
- * one, which is not counted, and the last piece comes before the line waits: a line has two pieces beyond what is free.
+ * What all messages together take, of so many lines that others opened. The chunk that ends a message may bring the head of the
+ * next one, which is not counted, and the last chunk comes before the line waits: a line has two chunks beyond what is free.
  */
 export function unfinishedBytesMax(lines: number): number {
   return TURNS_MAX * MESSAGE_BYTES_MAX + HELD_BYTES_MAX + lines * (BYTES_FREE + 2 * PIECE_BYTES_MAX);

@@ -45,7 +45,7 @@ export interface NodeStatus {
   readonly sync?: SyncProgress;
   /** It has no peers, and is short of none. */
   readonly isAlone?: true;
-  /** How often blocks were taken back since the start, and the latest times, newest first. */
+  /** How often blocks were reverted since the start, and the latest times, newest first. */
   readonly branchChanges: { readonly count: number; readonly latest: readonly BranchChange[] };
   /** Processes that answer HTTP beside the node; undefined where it answers itself. */
   readonly readers?: ReadersStatus;
@@ -72,7 +72,7 @@ export interface ReaderStatus {
   readonly requests: number;
 }
 
-/** Blocks that were taken back as one unit, mostly for those of a better branch. */
+/** Blocks that were reverted as one unit, mostly for those of a better branch. */
 export interface BranchChange {
   /** Unix time in milliseconds. */
   readonly timeMs: number;
@@ -91,13 +91,13 @@ export interface SyncProgress {
 }
 
 /** Something that the node decided, with the reason. */
-export interface Decision {
-  /** From 1, in the order of the decisions since the start. */
+export interface Diagnostic {
+  /** From 1, in the order of the diagnostics since the start. */
   readonly number: number;
   /** Unix time in milliseconds. */
   readonly timeMs: number;
   /** The part of the node that decided: `chain`, `sync`, `peers`, `forge` or `pool`. */
-  readonly room: string;
+  readonly module: string;
   /** Stable, for example `BLOCK_SIGNATURE_INVALID`. */
   readonly code: string;
   readonly message: string;
@@ -109,7 +109,7 @@ export interface SlotFact {
   /** Unix time in milliseconds. */
   readonly timeMs: number;
   /** The part of the node that tells it: `chain` or `forge`. */
-  readonly room: string;
+  readonly module: string;
   /** Stable, for example `BLOCK_FORGED` or `BLOCK_REVERTED`. */
   readonly code: string;
   readonly message: string;
@@ -281,7 +281,10 @@ export interface NodeApi {
   readonly log: ChainLog;
   /** @returns what ends the listening */
   listen(listener: NodeListener): () => void;
-  /** Where `chain` and `log` are of a moment that stands still: goes on to the newest one, if there is one, before the node told of it. */
+  /**
+   * Where `chain` and `log` are of a moment that stands still: goes on to the newest one, if there is one, before the node told
+   * of it.
+   */
   refresh?(): void;
   status(): Live<NodeStatus>;
   /** The transaction in its generation's own JSON members. */
@@ -322,10 +325,10 @@ export interface NodeApi {
    *   sentence that clients know; `FORGING_MOVED` when its record was handed to another node
    */
   setForging(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate>;
-  /** All figures of the node in the text format of Prometheus; undefined when it keeps none. */
-  figures(): Promise<string> | undefined;
-  /** The latest decisions, newest first. @param limit at least 1 */
-  decisions(limit: number): Live<readonly Decision[]>;
+  /** All metrics of the node in the text format of Prometheus; undefined when it keeps none. */
+  metricsText(): Promise<string> | undefined;
+  /** The latest diagnostics, newest first. @param limit at least 1 */
+  diagnostics(limit: number): Live<readonly Diagnostic[]>;
   /** What is known of slots from one on. @param count at least 1 */
   slotReport(firstSlot: number, count: number): Live<SlotReport>;
   /** SHA-256 over all consensus state, hexadecimal, with the tip it belongs to. */
@@ -340,6 +343,6 @@ export interface LocalNodeApi extends NodeApi {
   peerVerdicts(): readonly PeerVerdict[];
   forgers(limit: number, offset: number): Page<Forger>;
   forgingDelegates(): readonly ForgingDelegate[];
-  decisions(limit: number): readonly Decision[];
+  diagnostics(limit: number): readonly Diagnostic[];
   slotReport(firstSlot: number, count: number): SlotReport;
 }

@@ -1,11 +1,11 @@
-/** Where a room tells what it does: log lines with stable codes, and figures. */
+/** Where a module tells what it does: log lines with stable codes, and metrics. */
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
 export type LogFields = Readonly<Record<string, unknown>>;
 
 export interface Observer {
-  /** A child whose lines carry the room's name. */
-  room(name: string): Observer;
+  /** A child whose lines carry the module's name. */
+  module(name: string): Observer;
   /**
    * @param code stable, upper-case, for example `BLOCK_APPLIED`
    * @param message short and fixed; data goes into `fields`, never keys or passphrases
@@ -21,7 +21,7 @@ export interface Observer {
 
 /** Says nothing. For tests and tools. */
 export const SILENT: Observer = {
-  room: () => SILENT,
+  module: () => SILENT,
   log: () => undefined,
   count: () => undefined,
   gauge: () => undefined,

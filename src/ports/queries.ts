@@ -174,7 +174,7 @@ export interface ChainQueries {
   /** As `transactions`. */
   blocks(query: BlockQuery): Promise<Page<BlockHeader>>;
   /**
-   * Questions that no index answers are worked on in pieces, between which other work goes on.
+   * Questions that no index answers are worked on in chunks, between which other work goes on.
    *
    * @throws ProtocolError `QUERIES_BUSY` when too many of those wait already
    */

@@ -29,7 +29,7 @@ export interface ChainWriter extends ChainReader, StateWriter {
    */
   append(block: Block, apply: (state: StateWriter) => void): void;
   /**
-   * Takes the tip back by playing its undo record; every key is as it was before the block.
+   * Reverts the tip by playing its undo record; every key is as it was before the block.
    *
    * @throws ProtocolError `UNDO_RECORD_MISSING` below the kept depth
    */

@@ -62,17 +62,17 @@ export function integerOf({ isNegative, digits, exponent }: Decimal): bigint | u
   return isNegative ? -magnitude : magnitude;
 }
 
-/** Places of one piece of a number: sums of thousands of pieces are exact in this runtime. */
-const PIECE_PLACES = 12;
-const PIECE = 10 ** PIECE_PLACES;
+/** Places of one limb of a number: sums of thousands of limbs are exact in this runtime. */
+const LIMB_PLACES = 12;
+const LIMB = 10 ** LIMB_PLACES;
 /** More would not be exact; a block has some fifty at most. */
 const TERMS_MAX = 8_000;
-/** Pieces that a whole number of 40 digits has. */
-const WHOLE_PIECES_MAX = 4;
+/** Limbs that a whole number of 40 digits has. */
+const WHOLE_LIMBS_MAX = 4;
 
-/** Neighbouring pieces of a number. */
-interface Pieces {
-  /** Power of `PIECE` that the first one counts for. */
+/** Neighbouring limbs of a number. */
+interface Limbs {
+  /** Power of `LIMB` that the first one counts for. */
   readonly base: number;
   readonly values: Float64Array;
 }
@@ -111,9 +111,9 @@ export class DecimalSum {
     if (this.#terms.length === 0) return this.#whole;
     const runs = this.#carried();
     const sign = signOf(runs);
-    const pieces = wholePieces(runs, sign);
-    if (pieces === undefined) return undefined;
-    return BigInt(sign) * pieces.reduceRight((sum, piece) => sum * BigInt(PIECE) + BigInt(piece), 0n);
+    const limbs = wholeLimbs(runs, sign);
+    if (limbs === undefined) return undefined;
+    return BigInt(sign) * limbs.reduceRight((sum, limb) => sum * BigInt(LIMB) + BigInt(limb), 0n);
   }
 
   /** -1 below zero, 1 above. */
@@ -128,14 +128,14 @@ export class DecimalSum {
     this.#terms.push({ number, sign: number.isNegative ? -sign : sign });
   }
 
-  /** The sum in runs of pieces that are below `PIECE` in magnitude, of either sign, lowest first. */
-  #carried(): Pieces[] {
+  /** The sum in runs of limbs that are below `LIMB` in magnitude, of either sign, lowest first. */
+  #carried(): Limbs[] {
     const whole = decimalOf(this.#whole.toString()) ?? ZERO;
     const terms = [...this.#terms, { number: whole, sign: whole.isNegative ? -1 : 1 }]
       .filter(({ number }) => number.digits !== '')
-      .map(({ number, sign }) => ({ ...piecesOf(number), sign }))
+      .map(({ number, sign }) => ({ ...limbsOf(number), sign }))
       .sort((a, b) => a.base - b.base);
-    const runs: Pieces[] = [];
+    const runs: Limbs[] = [];
     for (let from = 0; from < terms.length;) {
       const { base } = terms[from] as (typeof terms)[number];
       let end = base;
@@ -159,37 +159,37 @@ export class DecimalSum {
 }
 
 /** Numbers are counted several times on their way into the chain. */
-const known = new WeakMap<Decimal, Pieces>();
+const known = new WeakMap<Decimal, Limbs>();
 
-function piecesOf(number: Decimal): Pieces {
+function limbsOf(number: Decimal): Limbs {
   const kept = known.get(number);
   if (kept !== undefined) return kept;
   const { digits, exponent } = number;
-  const base = Math.floor(exponent / PIECE_PLACES);
-  const within = exponent - base * PIECE_PLACES;
-  const values = new Float64Array(Math.ceil((digits.length + within) / PIECE_PLACES));
-  // From the last digit on: the lowest piece has the fewest of them.
+  const base = Math.floor(exponent / LIMB_PLACES);
+  const within = exponent - base * LIMB_PLACES;
+  const values = new Float64Array(Math.ceil((digits.length + within) / LIMB_PLACES));
+  // From the last digit on: the lowest limb has the fewest of them.
   for (let index = 0, end = digits.length; end > 0; index += 1) {
     const shift = index === 0 ? within : 0;
-    const start = Math.max(0, end - (PIECE_PLACES - shift));
+    const start = Math.max(0, end - (LIMB_PLACES - shift));
     values[index] = Number(digits.slice(start, end)) * 10 ** shift;
     end = start;
   }
-  const pieces = { base, values };
-  known.set(number, pieces);
-  return pieces;
+  const limbs = { base, values };
+  known.set(number, limbs);
+  return limbs;
 }
 
-/** Carries what pieces have beyond `PIECE` to the next ones. @param runs changed in place, in ascending order */
-function carry(runs: readonly Pieces[]): Pieces[] {
-  const result: Pieces[] = [];
+/** Carries what limbs have beyond `LIMB` to the next ones. @param runs changed in place, in ascending order */
+function carry(runs: readonly Limbs[]): Limbs[] {
+  const result: Limbs[] = [];
   let over = 0;
   for (const [at, run] of runs.entries()) {
     const { base, values } = run;
     for (let index = 0; index < values.length; index += 1) {
       const value = (values[index] ?? 0) + over;
-      over = Math.trunc(value / PIECE);
-      values[index] = value - over * PIECE;
+      over = Math.trunc(value / LIMB);
+      values[index] = value - over * LIMB;
     }
     result.push(run);
     const end = base + values.length;
@@ -200,8 +200,8 @@ function carry(runs: readonly Pieces[]): Pieces[] {
   return result;
 }
 
-/** All that is below the highest piece that is not 0 is less than one of its units. */
-function signOf(runs: readonly Pieces[]): number {
+/** All that is below the highest limb that is not 0 is less than one of its units. */
+function signOf(runs: readonly Limbs[]): number {
   for (const { values } of runs.toReversed()) {
     for (let index = values.length - 1; index >= 0; index -= 1) {
       const value = values[index] ?? 0;
@@ -212,28 +212,28 @@ function signOf(runs: readonly Pieces[]): number {
 }
 
 /**
- * The magnitude of a sum in pieces from 0 to `PIECE` - 1, lowest first.
+ * The magnitude of a sum in limbs from 0 to `LIMB` - 1, lowest first.
  *
  * @param runs as `carry` leaves them
  * @returns undefined for one with a fraction, and for one that has too many
  */
-function wholePieces(runs: readonly Pieces[], sign: number): readonly number[] | undefined {
-  const whole = new Array<number>(WHOLE_PIECES_MAX).fill(0);
-  const take = (index: number, piece: number): boolean => {
-    if (piece === 0) return true;
-    if (index < 0 || index >= WHOLE_PIECES_MAX) return false;
-    whole[index] = piece;
+function wholeLimbs(runs: readonly Limbs[], sign: number): readonly number[] | undefined {
+  const whole = new Array<number>(WHOLE_LIMBS_MAX).fill(0);
+  const take = (index: number, limb: number): boolean => {
+    if (limb === 0) return true;
+    if (index < 0 || index >= WHOLE_LIMBS_MAX) return false;
+    whole[index] = limb;
     return true;
   };
   let owed = 0;
   let end = 0;
   for (const { base, values } of runs) {
-    // Over a gap that is borrowed over, all pieces are nines.
-    if (owed > 0) for (; end < base; end += 1) if (!take(end, PIECE - 1)) return undefined;
+    // Over a gap that is borrowed over, all limbs are nines.
+    if (owed > 0) for (; end < base; end += 1) if (!take(end, LIMB - 1)) return undefined;
     for (let index = 0; index < values.length; index += 1) {
       const value = sign * (values[index] ?? 0) - owed;
       owed = value < 0 ? 1 : 0;
-      if (!take(base + index, value + owed * PIECE)) return undefined;
+      if (!take(base + index, value + owed * LIMB)) return undefined;
     }
     end = base + values.length;
   }

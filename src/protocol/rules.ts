@@ -140,7 +140,7 @@ export interface Rules {
    * @param state state at the parent or at a rival of the block
    * @throws BlockRejected `BLOCK_FORGER_INVALID`
    */
-  verifyTurn(state: StateReader, block: BlockHeader): void;
+  verifySlotOwner(state: StateReader, block: BlockHeader): void;
 
   /**
    * Verifies a validated block against the state of its parent and applies it: position, slot, forger, reward, finality,
@@ -169,8 +169,8 @@ export interface Rules {
   // ---- slots and rounds ---------------------------------------------------------------------------------------------
 
   /**
-   * The forging order that holds for the next `activeDelegates` slots after the tip: entry `slot mod activeDelegates` forges. Shorter
-   * when fewer delegates exist, empty when no list is known.
+   * The forging order that holds for the next `activeDelegates` slots after the tip: entry `slot mod activeDelegates` forges.
+   * Shorter when fewer delegates exist, empty when no list is known.
    *
    * @param height height of the block to be forged
    */

@@ -1,4 +1,4 @@
-/** Every figure that a node tells, once. Rooms name them without the prefix; what is not declared here is refused. */
+/** Every metric of a node, once. Modules name them without the prefix; what is not declared here is refused. */
 
 export type MetricKind = 'counter' | 'gauge' | 'histogram';
 
@@ -25,8 +25,8 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   chain_tip_age_seconds: gauge('Time since the slot of the tip began.'),
   chain_syncing: gauge('1 while blocks are downloaded, else 0.'),
   blocks_applied_total: counter('Blocks added to the chain.', ['origin']),
-  blocks_reverted_total: counter('Blocks taken back.'),
-  branch_changes_total: counter('Times that blocks were taken back, whatever their number.'),
+  blocks_reverted_total: counter('Blocks reverted.'),
+  branch_changes_total: counter('Times that blocks were reverted, whatever their number.'),
   block_delay_seconds: histogram('Time from the beginning of a slot until its block was applied here.'),
 
   consensus_ratio: gauge('Share of connected peers that have this tip, 0 to 1; 0 without peers.'),
@@ -53,7 +53,7 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   delegate_forged_blocks: gauge('Blocks in the chain by a delegate configured here.', ['delegate']),
   delegate_missed_blocks: gauge('Slots that a delegate configured here missed, by the chain.', ['delegate']),
 
-  node_events_total: counter('Decisions of the node that `bloomery why` tells of, by code.', ['code']),
+  node_events_total: counter('Diagnostics of the node that `bloomery why` tells of, by code.', ['code']),
 
   notify_delivered_total: counter('Events that a receiver of the operator took.', ['channel']),
   notify_failures_total: counter('Deliveries of events that failed and are tried again.', ['channel']),

@@ -6,7 +6,7 @@ export interface LogRecord {
   /** ISO 8601, UTC. */
   readonly time: string;
   readonly level: string;
-  readonly room?: string;
+  readonly module?: string;
   readonly code: string;
   readonly message: string;
   readonly data?: Readonly<Record<string, Printable>>;
@@ -17,7 +17,7 @@ export interface HumanLineOptions {
   readonly colour?: boolean;
 }
 
-const ROOM_WIDTH = 11;
+const MODULE_WIDTH = 11;
 const COLOURS: Readonly<Record<string, string>> = { error: '31', warn: '33', info: '32', debug: '36', trace: '90' };
 
 /** One line without its line feed. Whatever foreign text the data holds, it stays one line and moves no cursor. */
@@ -27,7 +27,7 @@ export function humanLine(record: LogRecord, options: HumanLineOptions = {}): st
   const parts = [
     record.time.slice(11, 23),
     colour === undefined ? level : `\u001b[${colour}m${level}\u001b[0m`,
-    visible(record.room ?? '').padEnd(ROOM_WIDTH),
+    visible(record.module ?? '').padEnd(MODULE_WIDTH),
     visible(record.message),
   ];
   const data = Object.entries(record.data ?? {}).map(([key, value]) => `${visible(key)}=${valueText(value)}`);

@@ -1,4 +1,4 @@
-/** The observer of a running node: log lines through pino, figures into a registry. */
+/** The observer of a running node: log lines through pino, metrics into a registry. */
 
 import { pino, type Logger } from 'pino';
 import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
@@ -19,9 +19,9 @@ export interface ObserverOptions {
     | { readonly file: string; readonly rotation?: Rotation }
     | { readonly stream: LineStream }
     | { readonly sink: LogSink };
-  /** Other levels for single rooms; a room also covers the rooms inside it (`p2p` covers `p2p/server`). */
-  readonly levelsByRoom?: Readonly<Record<string, LogLevel | 'silent'>>;
-  /** Where figures go; nowhere by default. */
+  /** Other levels for single modules; a module also covers the modules inside it (`p2p` covers `p2p/server`). */
+  readonly levelsByModule?: Readonly<Record<string, LogLevel | 'silent'>>;
+  /** Where metrics go; nowhere by default. */
   readonly metrics?: MetricsRegistry;
   /** Unix time in milliseconds; the process clock by default. */
   readonly nowMs?: () => number;
@@ -33,7 +33,7 @@ export interface ClosableObserver extends Observer {
 }
 
 /**
- * Opens the log. Every line has `time` (ISO 8601, UTC), `level`, `room`, `code`, `message` and, under `data`, its fields
+ * Opens the log. Every line has `time` (ISO 8601, UTC), `level`, `module`, `code`, `message` and, under `data`, its fields
  * without secrets (`printableFields`). Telling never throws and is on its way to the disk when it returns.
  *
  * @throws ProtocolError `LOG_FILE_UNUSABLE` when the file cannot be opened
@@ -51,21 +51,21 @@ export function createObserver(options: ObserverOptions): ClosableObserver {
     },
     { write: lineWriter(sink, options) },
   );
-  const rooms = new Map<string, Observer>();
+  const modules = new Map<string, Observer>();
   const { metrics } = options;
 
   function observerOf(path: string): Observer {
-    const known = rooms.get(path);
+    const known = modules.get(path);
     if (known !== undefined) return known;
-    const logger = path === '' ? root : root.child({ room: path }, { level: levelOf(path, options) });
+    const logger = path === '' ? root : root.child({ module: path }, { level: levelOf(path, options) });
     const observer: Observer = {
-      room: (name) => observerOf(path === '' ? name : `${path}/${name}`),
+      module: (name) => observerOf(path === '' ? name : `${path}/${name}`),
       log: (level, code, message, fields) => tell(logger, level, code, message, fields),
       count: (metric, by, labels) => metrics?.count(metric, by, labels),
       gauge: (metric, value, labels) => metrics?.gauge(metric, value, labels),
       observe: (metric, value, labels) => metrics?.observe(metric, value, labels),
     };
-    rooms.set(path, observer);
+    modules.set(path, observer);
     return observer;
   }
 
@@ -79,10 +79,10 @@ function tell(logger: Logger, level: LogLevel, code: string, message: string, fi
   else logger[level]({ code, data: printableFields(fields) }, message);
 }
 
-/** The level named for the room or for the nearest room around it. */
+/** The level named for the module or for the nearest module around it. */
 function levelOf(path: string, options: ObserverOptions): LogLevel | 'silent' {
-  for (let room = path; room !== ''; room = room.slice(0, Math.max(0, room.lastIndexOf('/')))) {
-    const level = options.levelsByRoom?.[room];
+  for (let module = path; module !== ''; module = module.slice(0, Math.max(0, module.lastIndexOf('/')))) {
+    const level = options.levelsByModule?.[module];
     if (level !== undefined) return level;
   }
   return options.level;
@@ -108,7 +108,7 @@ function lineWriter(sink: LogSink, options: ObserverOptions): (json: string) => 
     const record: LogRecord = {
       time: new Date(nowMs()).toISOString(),
       level: 'warn',
-      room: 'telemetry',
+      module: 'telemetry',
       code: 'LOG_LINES_LOST',
       message: 'log lines could not be written',
       data: { lines: lostBefore - lostTold },

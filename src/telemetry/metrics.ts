@@ -1,4 +1,4 @@
-/** Figures of a running node, and their Prometheus text (exposition format 0.0.4). */
+/** Metrics of a running node, and their Prometheus text (exposition format 0.0.4). */
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { DECLARATIONS, type MetricDeclaration } from './declarations.ts';
@@ -6,7 +6,7 @@ import { DECLARATIONS, type MetricDeclaration } from './declarations.ts';
 export type MetricLabels = Readonly<Record<string, string>>;
 
 export interface MetricsOptions {
-  /** What may be recorded; the figures of a node unless given. */
+  /** What may be recorded; the metrics of a node unless given. */
   readonly declarations?: Readonly<Record<string, MetricDeclaration>>;
   /** Series of one name: labels may carry what peers say, so their variety has an end. Default 250. */
   readonly seriesMax?: number;
@@ -29,7 +29,7 @@ interface Family {
 }
 
 /**
- * Declared figures in memory. Recording never throws: what is not declared so, is no number or is one series too many is
+ * Declared metrics in memory. Recording never throws: what is not declared so, is no number or is one series too many is
  * refused and counted in `bloomery_metrics_refused_total`.
  */
 export class MetricsRegistry {
@@ -87,7 +87,7 @@ export class MetricsRegistry {
   }
 
   /**
-   * Has figures set that nobody sets as things happen, each time before they are read.
+   * Has metrics set that nobody sets as things happen, each time before they are read.
    *
    * @returns ends that: what `set` holds on to lives as long
    */
@@ -107,7 +107,7 @@ export class MetricsRegistry {
     this.#registry.removeSingleMetric(PREFIX + name);
   }
 
-  /** Every figure in the text format. */
+  /** Every metric in the text format. */
   text(): Promise<string> {
     for (const set of this.#beforeReading) set();
     return this.#registry.metrics();

@@ -1,4 +1,4 @@
-/** Turns whatever a room hands to the log into small plain values: no secrets, no cycles, no end of text. */
+/** Turns whatever a module hands to the log into small plain values: no secrets, no cycles, no end of text. */
 
 /** Deep enough for an error with its cause and data; a log line is no dump. */
 const DEPTH_MAX = 5;

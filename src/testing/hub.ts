@@ -115,7 +115,7 @@ class HubTransport implements Transport {
 
   async connect(address: PeerAddress): Promise<PeerId> {
     await this.#hub.arrival(peerIdOf(address));
-    await turn();
+    await yieldToEventLoop();
     const remote = this.#hub.reach(this.peerId, peerIdOf(address));
     const refusal = this.#handlers === undefined ? GONE : remote === undefined ? NOBODY_THERE : remote.accept(this);
     if (remote === undefined || refusal !== undefined) {
@@ -136,7 +136,7 @@ class HubTransport implements Transport {
 
   async request<R extends PeerRequest>(peerId: PeerId, request: R): Promise<AnswerTo<R>> {
     const question = copyOf(request);
-    await turn();
+    await yieldToEventLoop();
     const remote = this.#lines.has(peerId) ? this.#hub.reach(this.peerId, peerId) : undefined;
     const fail = (reason: string): ProtocolError =>
       new ProtocolError('REQUEST_FAILED', { peer: peerId, request: request.kind, reason });
@@ -147,7 +147,7 @@ class HubTransport implements Transport {
     } catch (error) {
       throw fail(String(error));
     }
-    await turn();
+    await yieldToEventLoop();
     if (this.#hub.reach(this.peerId, peerId) === undefined || this.#handlers === undefined) throw fail('no answer');
     return answer as AnswerTo<R>;
   }
@@ -229,7 +229,7 @@ function peerIdOf({ ip, wsPort }: PeerAddress): PeerId {
   return `${ip}:${wsPort}`;
 }
 
-function turn(): Promise<void> {
+function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 

@@ -3,7 +3,7 @@
 import { CHECK_MS, type Ed25519 } from '../crypto/ed25519.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import type { SignatureCheck } from '../protocol/types.ts';
-import { AnswerMemory, checkKey } from './answer-memory.ts';
+import { SignatureCache, checkKey } from './signature-cache.ts';
 
 /**
  * Answers everything on the calling thread and remembers it.
@@ -11,9 +11,9 @@ import { AnswerMemory, checkKey } from './answer-memory.ts';
  * @param cacheEntriesMax answers remembered, least recently used forgotten first
  */
 export function createInlineVerifier(ed25519: Ed25519, cacheEntriesMax: number): Verifier {
-  const memory = new AnswerMemory(cacheEntriesMax);
+  const cache = new SignatureCache(cacheEntriesMax);
   const metered = new MeteredChecks(ed25519);
-  const verify = (check: SignatureCheck): boolean => verifyWith(memory, metered, check);
+  const verify = (check: SignatureCheck): boolean => verifyWith(cache, metered, check);
   return {
     backend: ed25519.backend,
     get spentMs() {
@@ -45,12 +45,12 @@ export class MeteredChecks {
 }
 
 /** One check, from memory or computed and then remembered. */
-export function verifyWith(memory: AnswerMemory, ed25519: Pick<Ed25519, 'verify'>, check: SignatureCheck): boolean {
-  const asked = memory.recallObject(check);
+export function verifyWith(cache: SignatureCache, ed25519: Pick<Ed25519, 'verify'>, check: SignatureCheck): boolean {
+  const asked = cache.recallObject(check);
   if (asked !== undefined) return asked;
   const key = checkKey(check);
   if (key === undefined) return false;
-  const answer = memory.recall(key) ?? ed25519.verify(check);
-  memory.keep(check, key, answer);
+  const answer = cache.recall(key) ?? ed25519.verify(check);
+  cache.keep(check, key, answer);
   return answer;
 }

@@ -1,11 +1,11 @@
 /** The verifier of a node: single checks on the calling thread, many at once on worker threads. */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { selectEd25519, type Ed25519Backend } from '../crypto/ed25519.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { Verifier } from '../ports/verifier.ts';
 import type { SignatureCheck } from '../protocol/types.ts';
-import { AnswerMemory, checkKey, hasRightLengths } from './answer-memory.ts';
+import { SignatureCache, checkKey, hasRightLengths } from './signature-cache.ts';
 import { MeteredChecks, verifyWith } from './inline-verifier.ts';
 import { JobThreads, programBeside } from './job-threads.ts';
 import { packChecks } from './packed-checks.ts';
@@ -53,7 +53,7 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
   const { threads, cacheEntriesMax, observer } = options;
   const ed25519 = selectEd25519(options.backend);
   const { backend } = ed25519;
-  const memory = new AnswerMemory(cacheEntriesMax);
+  const cache = new SignatureCache(cacheEntriesMax);
   const inlineMax = INLINE_CHECKS_MAX[backend];
   const pool = new JobThreads({
     threads,
@@ -64,12 +64,12 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
   });
 
   const metered = new MeteredChecks(ed25519);
-  const verify = (check: SignatureCheck): boolean => verifyWith(memory, metered, check);
+  const verify = (check: SignatureCheck): boolean => verifyWith(cache, metered, check);
 
   async function answerInline(checks: readonly SignatureCheck[]): Promise<boolean[]> {
     const answers: boolean[] = [];
     for (const [index, check] of checks.entries()) {
-      if (index > 0 && index % inlineMax === 0) await nextTurn();
+      if (index > 0 && index % inlineMax === 0) await yieldToEventLoop();
       answers.push(verify(check));
     }
     return answers;
@@ -91,10 +91,10 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
 
   /** True when the answer to this object is known from now on; wrong lengths need none. */
   function isAnswered(check: SignatureCheck, isBulk: boolean): boolean {
-    if (memory.recallObject(check) !== undefined || !hasRightLengths(check)) return true;
+    if (cache.recallObject(check) !== undefined || !hasRightLengths(check)) return true;
     const key = isBulk ? undefined : checkKey(check);
-    const known = key === undefined ? undefined : memory.recall(key);
-    if (known !== undefined) memory.keep(check, key, known);
+    const known = key === undefined ? undefined : cache.recall(key);
+    if (known !== undefined) cache.keep(check, key, known);
     return known !== undefined;
   }
 
@@ -104,9 +104,9 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
     const isParallel = open.length > inlineMax && !pool.isClosed;
     const found = await (isParallel ? answerParallel : answerInline)(open);
     for (const [index, check] of open.entries()) {
-      memory.keep(check, isBulk ? undefined : checkKey(check), found[index] === true);
+      cache.keep(check, isBulk ? undefined : checkKey(check), found[index] === true);
     }
-    return checks.map((check) => memory.recallObject(check) === true);
+    return checks.map((check) => cache.recallObject(check) === true);
   }
 
   return {

@@ -130,13 +130,13 @@ export const FRAME_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    name: 'messages in thousands of pieces',
+    name: 'messages in thousands of fragments',
     run: (arena, untilMs) => {
-      const pieces = [
+      const fragments = [
         webSocketFrame('', { isFirst: true }),
         ...Array.from({ length: 16_000 }, () => webSocketFrame('')),
       ];
-      const message = Buffer.concat([...pieces, webSocketFrame('', { isLast: true })]);
+      const message = Buffer.concat([...fragments, webSocketFrame('', { isLast: true })]);
       return crowd(untilMs, 40, async () => {
         const peer = await arena.peer();
         do {
@@ -144,7 +144,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
           // No more of them than messages are free.
           await sleep(11);
         } while (peer.end === undefined && performance.now() < untilMs);
-        await mustEnd(peer, 'a peer that cuts messages into thousands of pieces');
+        await mustEnd(peer, 'a peer that cuts messages into thousands of fragments');
       });
     },
   },

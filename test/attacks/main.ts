@@ -3,8 +3,8 @@
  * [--tries 3] [--connections 1,50,2000] [--profile DIRECTORY]`: attacks on the first node of a devnet of real processes, one after
  * the other. Prints a table with a verdict for each; exit code 1 when the node did not stand one of them.
  *
- * `--connections` runs every flood of HTTP instead, from each of these numbers of connections. `--only` and `--part` choose, so that
- * a long run can be done in pieces. `--profile` writes where the node's time went during each attack.
+ * `--connections` runs every flood of HTTP instead, from each of these numbers of connections. `--only` and `--part` choose, so
+ * that a long run can be done in parts. `--profile` writes where the node's time went during each attack.
  */
 
 import { writeFileSync } from 'node:fs';

@@ -92,7 +92,7 @@ async function startChain(directory: string, epochMs: number, forged: (delayMs: 
       },
     },
   );
-  engine.ownSlots.listen(({ kind, slots }) => (missed += kind === 'missed' ? slots.length : 0));
+  engine.ownSlotOutcomes.listen(({ kind, slots }) => (missed += kind === 'missed' ? slots.length : 0));
   let tipSlot: number | undefined;
   engine.chain.listen({
     applied: (blocks) => {

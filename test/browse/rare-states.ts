@@ -50,13 +50,13 @@ const SCENES: Readonly<Record<string, Scene>> = {
         { ...off, forging: false },
         ...rest,
       ],
-      'node/decisions?limit=100': decisions,
+      'node/diagnostics?limit=100': diagnostics,
     },
     alarms: 2,
     views: {
       glance: ['2 blocks above'],
       forging: [/^waiting$/, /^off$/],
-      decisions: ['BLOCK_SIGNATURE_INVALID', 'and 2 more like it'],
+      diagnostics: ['BLOCK_SIGNATURE_INVALID', 'and 2 more like it'],
     },
   },
   'catching-up': {
@@ -112,10 +112,10 @@ const SCENES: Readonly<Record<string, Scene>> = {
   off: {
     answers: {
       'node/status/forging': (delegates) => delegates.map((each: Untyped) => ({ ...each, forging: false })),
-      'node/decisions?limit=100': () => [],
+      'node/diagnostics?limit=100': () => [],
     },
     alarms: 0,
-    views: { glance: [/^0$/], forging: [/^off$/], decisions: ['Nothing was refused'] },
+    views: { glance: [/^0$/], forging: [/^off$/], diagnostics: ['Nothing was refused'] },
   },
 };
 
@@ -216,12 +216,12 @@ function at(secondsAgo: number): string {
   return new Date(Date.now() - secondsAgo * 1000).toISOString();
 }
 
-function decisions(): Untyped {
+function diagnostics(): Untyped {
   return [
     ...[7, 6, 5].map((number) => ({
       number,
       time: at(31 - number),
-      room: 'peers',
+      module: 'peers',
       code: 'PEER_FORGIVEN',
       message: 'a peer that the operator named broke a rule',
       fields: { peer: '10.0.0.8:5000', offence: 'PROCEDURE_RATE', detail: 'getTransactions: 5 uses in 10000 ms' },
@@ -229,7 +229,7 @@ function decisions(): Untyped {
     {
       number: 3,
       time: at(30),
-      room: 'chain',
+      module: 'chain',
       code: 'BLOCK_SIGNATURE_INVALID',
       message: 'refused a block',
       fields: { height: 12, peer: '10.0.0.7:5000' },
@@ -237,7 +237,7 @@ function decisions(): Untyped {
     {
       number: 2,
       time: at(430),
-      room: 'forge',
+      module: 'forge',
       code: 'FORGING_PAUSED',
       message: 'a slot of ours passes unused',
       fields: { slot: 165582943, reason: 'no peer has said yet where the network is' },
@@ -245,7 +245,7 @@ function decisions(): Untyped {
     {
       number: 1,
       time: at(830),
-      room: 'peers',
+      module: 'peers',
       code: 'PEER_DISCONNECTED',
       message: 'A peer is gone',
       fields: { peer: '10.0.0.7:5000', code: 4403, reason: 'banned' },

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { FAULT_KINDS, drawFaults, gapsOf } from './devnet-faults.ts';
-import { chanceOf } from './scenario.ts';
+import { chanceOf } from './killed-nodes.ts';
 
 test('each fault comes once, within the run and far enough from the others of its node', (t) => {
   const span = { fromMs: 100_000, toMs: 400_000 };

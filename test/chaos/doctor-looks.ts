@@ -61,7 +61,7 @@ export async function runDoctorLooks(options: LooksOptions): Promise<LooksReport
 async function looksAt(devnet: TestDevnet, { looks, say }: LooksOptions): Promise<LooksReport> {
   const { nodes } = devnet;
   const machine = new MachineWatch();
-  const downloads = await catchUpTwice(devnet);
+  const downloads = await syncTwice(devnet);
   say(`a node caught up with ${downloads.join(' and ')} blocks`);
   const alarms: string[] = [];
   const ofMachine: string[] = [];
@@ -101,7 +101,7 @@ async function lookAt(
 }
 
 /** @returns blocks of each download */
-async function catchUpTwice({ nodes, wires }: TestDevnet): Promise<readonly number[]> {
+async function syncTwice({ nodes, wires }: TestDevnet): Promise<readonly number[]> {
   const late = nodes[NODES];
   if (late === undefined || wires === undefined) throw new Error('the devnet lacks a node or its wires');
   const others = nodes.slice(0, NODES);
@@ -125,11 +125,11 @@ async function catchUpTwice({ nodes, wires }: TestDevnet): Promise<readonly numb
   return [first.blocks, second.blocks];
 }
 
-/** The next download that brings blocks, after the decision of a number. */
+/** The next download that brings blocks, after the diagnostic of a number. */
 function downloadOf(node: TestNode, after: number): Promise<{ readonly number: number; readonly blocks: number }> {
   const next = async (): Promise<{ number: number; blocks: number } | undefined> => {
-    const decisions = await node.client.decisions(500);
-    const ended = decisions.filter(({ code, number }) => code === 'SYNC_ENDED' && number > after);
+    const diagnostics = await node.client.diagnostics(500);
+    const ended = diagnostics.filter(({ code, number }) => code === 'SYNC_ENDED' && number > after);
     const { number = 0, fields = {} } = ended.find(({ fields: said }) => Number(said['blocks']) > 0) ?? {};
     return number === 0 ? undefined : { number, blocks: Number(fields['blocks']) };
   };

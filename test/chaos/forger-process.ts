@@ -24,7 +24,7 @@ const network = makeNetwork();
 const rules = createGen3Rules(network.params);
 const observer: Observer = {
   ...SILENT,
-  room: () => observer,
+  module: () => observer,
   log: (level, code, message, fields) => {
     if (level === 'error') process.stderr.write(`${code} ${message} ${JSON.stringify(fields)}\n`);
   },

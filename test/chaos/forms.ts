@@ -12,7 +12,7 @@ import { runKept } from './kept.ts';
 import { killForger } from './kill-forger.ts';
 import { runNotified } from './notified.ts';
 import { runReaderKills } from './reader-kills.ts';
-import { RESTART_MS_MAX, chanceOf, runChaos } from './scenario.ts';
+import { RESTART_MS_MAX, chanceOf, runChaos } from './killed-nodes.ts';
 import { reportStands } from './stands-report.ts';
 import { runLoad } from './steady-load.ts';
 
@@ -93,7 +93,7 @@ async function killAfterAccepting(flags: ChaosFlags): Promise<boolean> {
   const { generation } = flags;
   const chance = chanceOf(flags.seed);
   const { accepted, lost, restored } = await runKept({ generation, kills: flags.kept, chance, say });
-  say(`${accepted} transactions accepted, ${restored} taken back after kills, ${lost.length} lost`);
+  say(`${accepted} transactions accepted, ${restored} restored after kills, ${lost.length} lost`);
   for (const id of lost) say(`lost: ${id}`);
   return lost.length === 0;
 }

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { runKept } from './kept.ts';
-import { chanceOf } from './scenario.ts';
+import { chanceOf } from './killed-nodes.ts';
 
 for (const generation of [2, 3] as const) {
   test(`generation ${generation}: what a node accepted within a second before a kill gets into a block`, async (t) => {
@@ -10,7 +10,7 @@ for (const generation of [2, 3] as const) {
     const seed = Date.now() % 1_000_000;
     t.log(`seed ${seed}`);
     const report = await runKept({ generation, kills: 4, chance: chanceOf(seed), say: (line) => t.log(line) });
-    t.log(`${report.accepted} accepted, ${report.restored} taken back after a kill`);
+    t.log(`${report.accepted} accepted, ${report.restored} restored after a kill`);
     t.deepEqual(report.lost, []);
   });
 }

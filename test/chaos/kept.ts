@@ -23,7 +23,7 @@ export interface KeptOptions {
 
 export interface KeptReport {
   readonly accepted: number;
-  /** Transactions that a start found in no block and took back. */
+  /** Transactions that a start found in no block and restored. */
   readonly restored: number;
   /** Ids of transactions that were accepted and are in no block. */
   readonly lost: readonly string[];
@@ -104,6 +104,6 @@ function groupOf({ network }: TestDevnet): { registration: JsonObject; signature
 }
 
 function restoredIn(log: string): number {
-  const counts = log.matchAll(/took back transactions that an earlier run accepted +pool=(\d+)/g);
+  const counts = log.matchAll(/restored transactions that an earlier run accepted +pool=(\d+)/g);
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 }

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { temporaryFolder } from '../support/network-folder.ts';
 import { killForger } from './kill-forger.ts';
-import { chanceOf } from './scenario.ts';
+import { chanceOf } from './killed-nodes.ts';
 
 test('a forging node that is killed at random moments contradicts nothing, and its store stays whole', async (t) => {
   t.timeout(600_000);

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { runNotified } from './notified.ts';
-import { chanceOf } from './scenario.ts';
+import { chanceOf } from './killed-nodes.ts';
 
 test('each missed slot is told once, although node and receiver are killed meanwhile', async (t) => {
   t.timeout(600_000);

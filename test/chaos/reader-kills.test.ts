@@ -1,6 +1,6 @@
 import test from 'ava';
 import { runReaderKills } from './reader-kills.ts';
-import { chanceOf } from './scenario.ts';
+import { chanceOf } from './killed-nodes.ts';
 
 test('killed readers, and a killed node under readers, lose no request of a living one and leave nothing in the store', async (t) => {
   t.timeout(600_000);

@@ -12,7 +12,7 @@ test.serial('every option is shown with its value and its origin, and no secret'
   const file = join(temporaryFolder(t), 'node.json5');
   writeFileSync(
     file,
-    `{ http: { port: 4321 }, log: { rooms: ['p2p=debug', 'http=warn'] }, forging: { defaultPassword: 'opens everything', delegates: [${ENTRY}] } }`,
+    `{ http: { port: 4321 }, log: { modules: ['p2p=debug', 'http=warn'] }, forging: { defaultPassword: 'opens everything', delegates: [${ENTRY}] } }`,
   );
   const args = ['config', 'show', '--network', 'devnet', '--config', file];
   const { code, stdout, stderr } = await runCli(args, { env: { BLOOMERY_LOG_LEVEL: 'warn' } });
@@ -23,7 +23,7 @@ test.serial('every option is shown with its value and its origin, and no secret'
   };
   t.deepEqual(rowOf('http.port'), ['http.port', '4321', file]);
   t.deepEqual(rowOf('log.level'), ['log.level', 'warn', 'environment (BLOOMERY_LOG_LEVEL)']);
-  t.deepEqual(rowOf('log.rooms'), ['log.rooms', 'p2p=debug, http=warn', file]);
+  t.deepEqual(rowOf('log.modules'), ['log.modules', 'p2p=debug, http=warn', file]);
   t.deepEqual(rowOf('p2p.outboundMax'), ['p2p.outboundMax', '20', 'default']);
   t.regex(rowOf('p2p.port')[2] ?? '', /networks.devnet$/);
   t.deepEqual(rowOf('forging.defaultPassword').slice(1), ['***', file]);

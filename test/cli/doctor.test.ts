@@ -38,7 +38,7 @@ function healthy(): Record<string, Untyped> {
       currentTime: NOW_MS,
     },
     'node/peers': [{ ip: '20.0.0.1', wsPort: 5000, verdict: 'connected', roles: [], reputation: 100 }],
-    'node/decisions': [],
+    'node/diagnostics': [],
     'node/status/forging': [{ publicKey: KEY, forging: true }],
     'delegates/forgers': [{ publicKey: KEY, username: 'a', nextSlot: 10_001 }],
     blocks: [{ height: 1000, timestamp: 99_990 }],
@@ -153,17 +153,17 @@ for (const [code, induce] of Object.entries(diskFaults)) {
   });
 }
 
-function decided(room: string, code: string, fields: object, times = 3): object {
+function decided(module: string, code: string, fields: object, times = 3): object {
   const time = (index: number): string => new Date(NOW_MS - 30_000 - index * 60_000).toISOString();
   const entry = (_: unknown, index: number) => ({
     number: times - index,
     time: time(index),
-    room,
+    module,
     code,
     message: 'said',
     fields,
   });
-  return { 'node/decisions': Array.from({ length: times }, entry) };
+  return { 'node/diagnostics': Array.from({ length: times }, entry) };
 }
 
 const status = (changes: object) => ({ 'node/status': { ...healthy()['node/status'], ...changes } });
@@ -227,13 +227,13 @@ for (const [code, changes] of Object.entries(nodeFaults)) {
   });
 }
 
-/** Decisions, the newest last. */
-function decidedInTurn(entries: readonly (readonly [room: string, code: string, fields: object])[]): object {
-  const all = entries.map(([room, code, fields], index) => {
+/** Diagnostics, the newest last. */
+function decidedInTurn(entries: readonly (readonly [module: string, code: string, fields: object])[]): object {
+  const all = entries.map(([module, code, fields], index) => {
     const time = new Date(NOW_MS - (entries.length - index) * 10_000).toISOString();
-    return { number: index + 1, time, room, code, message: 'said', fields };
+    return { number: index + 1, time, module, code, message: 'said', fields };
   });
-  return { 'node/decisions': all.reverse() };
+  return { 'node/diagnostics': all.reverse() };
 }
 
 const started = ['sync', 'SYNC_STARTED', { height: 900 }] as const;
@@ -274,8 +274,8 @@ test.serial('refused blocks that the chain has passed are no fault: anybody can 
 });
 
 test.serial('a delegate that was on elsewhere is no fault any more once it does not wait for that', async (t) => {
-  const { 'node/decisions': decisions } = decided('forge', 'FORGING_ELSEWHERE', missed, 1) as Untyped;
-  t.deepEqual(await found(t, await scene(t, { ...healthy(), 'node/decisions': decisions })), []);
+  const { 'node/diagnostics': diagnostics } = decided('forge', 'FORGING_ELSEWHERE', missed, 1) as Untyped;
+  t.deepEqual(await found(t, await scene(t, { ...healthy(), 'node/diagnostics': diagnostics })), []);
 });
 
 test.serial(
@@ -351,9 +351,9 @@ test.serial(
   async (t) => {
     const twice = (code: string): object => {
       const time = (minutesAgo: number): string => new Date(NOW_MS - minutesAgo * 60_000).toISOString();
-      const missing = { room: 'forge', code, message: 'said', fields: missed };
+      const missing = { module: 'forge', code, message: 'said', fields: missed };
       return {
-        'node/decisions': [18, 36].map((minutes, index) => ({ number: 2 - index, time: time(minutes), ...missing })),
+        'node/diagnostics': [18, 36].map((minutes, index) => ({ number: 2 - index, time: time(minutes), ...missing })),
       };
     };
     const keys = [KEY, 'cd'.repeat(32)];

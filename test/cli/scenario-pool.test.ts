@@ -27,7 +27,7 @@ async function nodeWith(t: ExecutionContext, pool: number): Promise<number> {
 }
 
 function poolOf(bounds: Bounds<number>, nodes?: readonly number[]) {
-  return { withinMs: 0, claims: [{ kind: 'pool', bounds } as const], ...(nodes === undefined ? {} : { nodes }) };
+  return { withinMs: 0, conditions: [{ kind: 'pool', bounds } as const], ...(nodes === undefined ? {} : { nodes }) };
 }
 
 test('a pool is held to its bounds on each node, and confirmed transactions do not count', async (t) => {

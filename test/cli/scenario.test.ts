@@ -88,32 +88,37 @@ test('actions become what the commands ask a running devnet', (t) => {
 });
 
 test('expectations have bounds, nodes and a time', (t) => {
-  const claims = (text: string) => {
+  const conditions = (text: string) => {
     const [work] = works(text);
     return work?.kind === 'expect' ? work.expected : undefined;
   };
-  t.deepEqual(claims('expect: { heights: 5, finalized: 2, finalityLag: 18 }'), {
+  t.deepEqual(conditions('expect: { heights: 5, finalized: 2, finalityLag: 18 }'), {
     withinMs: 30_000,
-    claims: [
+    conditions: [
       { kind: 'heights', bounds: { min: 5 } },
       { kind: 'finalized', bounds: { min: 2 } },
       { kind: 'finalityLag', bounds: { max: 18 } },
     ],
   });
-  t.deepEqual(claims('{ expect: { sameBlock: false, noPenalty: true, nodes: [0, 2] }, within: 2m }'), {
+  t.deepEqual(conditions('{ expect: { sameBlock: false, noPenalty: true, nodes: [0, 2] }, within: 2m }'), {
     withinMs: 120_000,
     nodes: [0, 2],
-    claims: [{ kind: 'sameBlock', isSame: false }, { kind: 'noPenalty' }],
+    conditions: [{ kind: 'sameBlock', isSame: false }, { kind: 'noPenalty' }],
   });
-  t.deepEqual(claims('expect: { account: { of: account_1, balance: { min: 1 } }, log: BLOCK_APPLIED }')?.claims, [
-    { kind: 'account', who: 'account_1', balance: { min: 100_000_000n } },
-    { kind: 'log', code: 'BLOCK_APPLIED', bounds: { min: 1 } },
-  ]);
-  t.deepEqual(claims('expect: { metric: { name: a_total, labels: { code: 1 }, equals: 2 } }')?.claims, [
+  t.deepEqual(
+    conditions('expect: { account: { of: account_1, balance: { min: 1 } }, log: BLOCK_APPLIED }')?.conditions,
+    [
+      { kind: 'account', who: 'account_1', balance: { min: 100_000_000n } },
+      { kind: 'log', code: 'BLOCK_APPLIED', bounds: { min: 1 } },
+    ],
+  );
+  t.deepEqual(conditions('expect: { metric: { name: a_total, labels: { code: 1 }, equals: 2 } }')?.conditions, [
     { kind: 'metric', name: 'a_total', labels: new Map([['code', '1']]), bounds: { min: 2, max: 2 } },
   ]);
-  t.deepEqual(claims('expect: { pool: 3 }')?.claims, [{ kind: 'pool', bounds: { min: 3, max: 3 } }]);
-  t.deepEqual(claims('expect: { pool: { min: 1, max: 4 } }')?.claims, [{ kind: 'pool', bounds: { min: 1, max: 4 } }]);
+  t.deepEqual(conditions('expect: { pool: 3 }')?.conditions, [{ kind: 'pool', bounds: { min: 3, max: 3 } }]);
+  t.deepEqual(conditions('expect: { pool: { min: 1, max: 4 } }')?.conditions, [
+    { kind: 'pool', bounds: { min: 1, max: 4 } },
+  ]);
 });
 
 test('a revert needs a snapshot of that name in a step before it', (t) => {

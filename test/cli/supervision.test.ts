@@ -197,7 +197,7 @@ class FakeDevnet {
       syncing: false,
       transactions: { confirmed: 0, total: 0 },
     };
-    const unasked = (): never => {
+    const uncalled = (): never => {
       throw new Error('the supervisor does not ask this');
     };
     return {
@@ -205,11 +205,11 @@ class FakeDevnet {
       connectedPeers: () => answer(1),
       delegates: () => answer([]),
       blockId: (height) => answer(height <= 3 ? `${height}` : undefined),
-      firstForgers: unasked,
-      constants: unasked,
-      decisions: unasked,
-      peerVerdicts: unasked,
-      digest: unasked,
+      firstForgers: uncalled,
+      constants: uncalled,
+      diagnostics: uncalled,
+      peerVerdicts: uncalled,
+      digest: uncalled,
     };
   }
 }

@@ -88,7 +88,7 @@ export async function inProcessDevnet({
       },
     });
     const codes: string[] = [];
-    const observer: Observer = { ...SILENT, room: () => observer, log: (_level, code) => void codes.push(code) };
+    const observer: Observer = { ...SILENT, module: () => observer, log: (_level, code) => void codes.push(code) };
     const rules = createRules(params);
     const store = chainStoreOver(new MemoryKeyValue(), { codec: rules.codec, params }, 'test');
     const engine = new Engine(

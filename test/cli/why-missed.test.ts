@@ -16,9 +16,9 @@ const TIP_SLOT = 1005;
 const forgers = [{ username: 'd', publicKey: 'key', nextSlot: CURRENT_SLOT + 1 }];
 const nameOf = (slot: number): string => `d${slot % 101}`;
 
-function fact(slot: number, code: string, fields: object, room = 'forge'): object {
+function fact(slot: number, code: string, fields: object, module = 'forge'): object {
   const time = new Date(EPOCH_MS + slot * BLOCK_TIME_S * 1000 + 500).toISOString();
-  return { time, room, code, message: 'forging is paused in a slot of ours', fields };
+  return { time, module, code, message: 'forging is paused in a slot of ours', fields };
 }
 
 /** What the node recorded, by slot. */

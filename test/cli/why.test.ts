@@ -5,7 +5,7 @@ import { nodeAnswering } from '../support/node-answering.ts';
 const PAUSED = {
   number: 2,
   time: '2026-01-02T03:04:05.678Z',
-  room: 'forge',
+  module: 'forge',
   code: 'FORGING_PAUSED',
   message: 'a slot of ours passes unused',
   fields: { slot: 7, reason: 'synchronising with the network' },
@@ -13,14 +13,14 @@ const PAUSED = {
 const REFUSED = {
   number: 1,
   time: '2026-01-02T03:04:00.000Z',
-  room: 'chain',
+  module: 'chain',
   code: 'BLOCK_SIGNATURE_INVALID',
   message: 'refused a block',
   fields: { height: 3, reason: 'bad\u001B[31m\nthing' },
 };
 
-test.serial('decisions are told one a line, the newest last, and nothing of them steers the terminal', async (t) => {
-  const node = await nodeAnswering(t, { '/node/decisions?limit=50': { data: [PAUSED, REFUSED] } });
+test.serial('diagnostics are told one a line, the newest last, and nothing of them steers the terminal', async (t) => {
+  const node = await nodeAnswering(t, { '/node/diagnostics?limit=50': { data: [PAUSED, REFUSED] } });
   const { code, stdout } = await runCli(['why', '--node', node]);
   t.is(code, 0);
   t.is(
@@ -31,13 +31,13 @@ test.serial('decisions are told one a line, the newest last, and nothing of them
 });
 
 test.serial('with --json they are data, and --limit is handed on', async (t) => {
-  const node = await nodeAnswering(t, { '/node/decisions?limit=1': { data: [PAUSED] } });
+  const node = await nodeAnswering(t, { '/node/diagnostics?limit=1': { data: [PAUSED] } });
   const { stdout } = await runCli(['why', '--node', node, '--json', '--limit', '1']);
-  t.deepEqual(JSON.parse(stdout), { decisions: [PAUSED] });
+  t.deepEqual(JSON.parse(stdout), { diagnostics: [PAUSED] });
 });
 
-test.serial('a node without decisions says so, and one that does not answer is a problem', async (t) => {
-  const node = await nodeAnswering(t, { '/node/decisions?limit=50': { data: [] } });
+test.serial('a node without diagnostics says so, and one that does not answer is a problem', async (t) => {
+  const node = await nodeAnswering(t, { '/node/diagnostics?limit=50': { data: [] } });
   t.is(
     (await runCli(['why', '--node', node])).stdout,
     'nothing was refused, dropped or missed since the node started\n',

@@ -46,9 +46,9 @@ test('a build notes its time and the commit that was built, and follows the comm
     cpSync(join(packageDirectory(), file), join(folder, file), { recursive: true });
   }
   symlinkSync(join(packageDirectory(), 'node_modules'), join(folder, 'node_modules'));
-  for (const room of ['src', 'test']) {
-    mkdirSync(join(folder, room), { recursive: true });
-    writeFileSync(join(folder, room, 'one.ts'), 'export const one = 1;\n');
+  for (const module of ['src', 'test']) {
+    mkdirSync(join(folder, module), { recursive: true });
+    writeFileSync(join(folder, module, 'one.ts'), 'export const one = 1;\n');
   }
   // Programs are bundled and public types written too, so each source that these name must be there.
   const named = ['programs.js', 'declarations.js']

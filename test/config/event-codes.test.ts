@@ -11,13 +11,13 @@ import { OPTIONS } from '../../src/config/schema.ts';
 
 const FILE = join(packageDirectory(), 'src', 'config', 'event-codes.ts');
 /** Where what is decided gets its code. */
-const ROOMS = ['engine', 'protocol', 'store', 'node'];
+const MODULES = ['engine', 'protocol', 'store', 'node'];
 const CODE = /'([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)'/g;
 
 function codesInSources(): readonly string[] {
   const codes = new Set<string>();
-  for (const room of ROOMS) {
-    const folder = join(packageDirectory(), 'src', room);
+  for (const module of MODULES) {
+    const folder = join(packageDirectory(), 'src', module);
     for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
       if (!file.endsWith('.ts')) continue;
       for (const [, code = ''] of readFileSync(join(folder, file), 'utf8').matchAll(CODE)) codes.add(code);

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { loadConfig } from '../../src/config/load.ts';
 import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
+import { RENAMED_OPTIONS } from '../../src/config/renamed-options.ts';
+import { allOptions, variableOf } from '../../src/config/schema.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
@@ -122,6 +124,27 @@ const wrongFiles: readonly (readonly [what: string, content: string, message: Re
   ],
   ['the same port twice', '{ http: { port: 7 }, p2p: { port: 7 } }', /http\.port and p2p\.port must be different/],
 ];
+
+test('an option that was renamed is refused under its old name, with the new one named', (t) => {
+  for (const [before, now] of Object.entries(RENAMED_OPTIONS)) {
+    const options = allOptions();
+    const renamed = options.find(({ path }) => path === now);
+    t.truthy(renamed, `${now} is an option`);
+    t.false(
+      options.some(({ path }) => path === before),
+      `${before} is none`,
+    );
+    const [section = '', key = ''] = before.split('.');
+    t.throws(() => loadConfig({ network, environment: {}, file: file(t, `{ ${section}: { ${key}: [] } }`) }), {
+      code: 'CONFIG_INVALID',
+      message: new RegExp(`config\\.json5: ${before} is now called ${now}$`),
+    });
+    t.throws(() => loadConfig({ network, environment: { [variableOf(section, key)]: '' } }), {
+      code: 'CONFIG_INVALID',
+      message: `environment: ${variableOf(section, key)} is now called ${renamed?.variable ?? ''}`,
+    });
+  }
+});
 
 test('forced forging takes the password that the folder of the network gives for its delegates', (t) => {
   const { forging } = loadConfig({ network, environment: {}, file: file(t, '{ forging: { force: true } }') });

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { Block, Forger } from '../../src/dashboard/answers.ts';
-import { roundOf, roundSlots, turnsOf } from '../../src/dashboard/round.ts';
+import { roundOf, roundSlots, nextSlotsOf } from '../../src/dashboard/round.ts';
 
 const BLOCK_TIME_S = 10;
 /** The first slot in which the network of these tests forged: no multiple of 101. */
@@ -95,17 +95,17 @@ test('rounds count from 1 and hold 101 heights', (t) => {
   );
 });
 
-test('a delegate’s turn is its first slot to come in the round, and whoever had it waits for the next', (t) => {
+test('a delegate’s next slot is its first to come in the round, and whoever had it waits for the next', (t) => {
   const round = roundAt(40, [7]);
-  const turns = turnsOf(round);
+  const nextSlots = nextSlotsOf(round);
   const forgerAt = (slot: number): string => `key${(FIRST_SLOT + slot) % 101}`;
-  t.is(turns.get(forgerAt(40)), FIRST_SLOT + 40);
-  t.is(turns.get(forgerAt(99)), FIRST_SLOT + 99);
-  t.is(turns.get(forgerAt(20)), undefined);
+  t.is(nextSlots.get(forgerAt(40)), FIRST_SLOT + 40);
+  t.is(nextSlots.get(forgerAt(99)), FIRST_SLOT + 99);
+  t.is(nextSlots.get(forgerAt(20)), undefined);
   t.is(round.currentSlot, FIRST_SLOT + 39);
 });
 
 test('a delegate that has not forged in the present slot yet has its turn now', (t) => {
-  const turns = turnsOf(roundAt(40, [39]));
-  t.is(turns.get(`key${(FIRST_SLOT + 39) % 101}`), FIRST_SLOT + 39);
+  const nextSlots = nextSlotsOf(roundAt(40, [39]));
+  t.is(nextSlots.get(`key${(FIRST_SLOT + 39) % 101}`), FIRST_SLOT + 39);
 });

@@ -10,13 +10,13 @@ import { allOptions, OPTIONS } from '../../src/config/schema.ts';
 import { HEALTH_ROUTE, READINESS_ROUTE } from '../../src/http/routes/health.ts';
 import { METRICS_ROUTE } from '../../src/http/routes/metrics.ts';
 import { DECLARATIONS } from '../../src/telemetry/declarations.ts';
-import { RULE_CASES } from '../figures/rules.ts';
+import { RULE_CASES } from '../metrics/rules.ts';
 import { panelQueries, queriedSeries, variables } from './grafana.ts';
 
 const folder = join(packageDirectory(), 'docs', 'deploy');
 const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
 
-test('the Grafana file asks for figures of the node that are declared', (t) => {
+test('the Grafana file asks for metrics of the node that are declared', (t) => {
   const series = queriedSeries();
   t.true(series.length > 25);
   for (const { name } of series.filter((each) => each.name.startsWith('bloomery_'))) {
@@ -178,7 +178,7 @@ function unknownWords(words: readonly string[]): readonly string[] {
   return unknown.length === 0 && command.parent === null ? ['no command'] : unknown;
 }
 
-test('the alarms ask for figures that are declared, say what to do, and each is held to a fault', (t) => {
+test('the alarms ask for metrics that are declared, say what to do, and each is held to a fault', (t) => {
   const rules = read('prometheus-rules.yml');
   const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
   t.deepEqual(alerts.sort(), RULE_CASES.map(({ alert }) => alert).sort());

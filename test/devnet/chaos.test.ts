@@ -1,5 +1,5 @@
 import test from 'ava';
-import { RESTART_MS_MAX, chanceOf, runChaos } from '../chaos/scenario.ts';
+import { RESTART_MS_MAX, chanceOf, runChaos } from '../chaos/killed-nodes.ts';
 import { MachineWatch } from '../support/machine.ts';
 
 test('killed nodes come back at once, a late one catches up, all agree, and nothing is signed twice', async (t) => {

@@ -282,8 +282,8 @@ function startOne(t: ExecutionContext, options: OneNodeOptions): Promise<OneNode
 
 /** When the node first said that it let a slot of its own pass, Unix time in milliseconds. */
 async function firstUnusedSlotMs(url: string): Promise<number | undefined> {
-  const { data } = (await (await fetch(`${url}/api/node/decisions?limit=500`)).json()) as Untyped;
-  const unused = data.filter(({ room, fields }: Untyped) => room === 'forge' && 'slot' in fields);
+  const { data } = (await (await fetch(`${url}/api/node/diagnostics?limit=500`)).json()) as Untyped;
+  const unused = data.filter(({ module, fields }: Untyped) => module === 'forge' && 'slot' in fields);
   return unused.length === 0 ? undefined : Date.parse(unused.at(-1).time);
 }
 

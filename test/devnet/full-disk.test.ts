@@ -4,7 +4,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { examine } from '../../src/cli/doctor/examine.ts';
-import type { DecisionState } from '../../src/cli/node-client.ts';
+import type { DiagnosticState } from '../../src/cli/node-client.ts';
 import {
   closeAfter,
   contradictions,
@@ -32,10 +32,10 @@ test('a node on a full disk answers and signs nothing, names the fault, and catc
   const journal = join(folder, 'forging-journal');
   const store = statSync(join(folder, 'chain', 'data.mdb')).size;
   const pid = full.pid() ?? 0;
-  const told = async (room: string, code: string): Promise<DecisionState | undefined> => {
-    const answer = await fetch(`${full.url}/api/node/decisions?limit=500`);
-    const { data } = (await answer.json()) as { data: DecisionState[] };
-    return data.find((decision) => decision.room === room && decision.code === code);
+  const told = async (module: string, code: string): Promise<DiagnosticState | undefined> => {
+    const answer = await fetch(`${full.url}/api/node/diagnostics?limit=500`);
+    const { data } = (await answer.json()) as { data: DiagnosticState[] };
+    return data.find((diagnostic) => diagnostic.module === module && diagnostic.code === code);
   };
 
   limitFileSize(pid, store);
@@ -55,7 +55,7 @@ test('a node on a full disk answers and signs nothing, names the fault, and catc
   t.is(readFileSync(journal, 'utf8'), signed);
   t.is((await full.client.status()).height, height);
   t.is(await full.client.blockId(height), tip);
-  // The tip itself may be of a branch that was left, which takes room.
+  // The tip itself may be of a branch that was left, which takes module.
   const below = height - TIP_BLOCKS;
   t.is(await full.client.blockId(below), await sound.client.blockId(below));
   const findings = await examine({ url: full.url, environment: {} });

@@ -7,20 +7,20 @@ for (const [generation, network] of [
   [2, 'devnet-gen2'],
   [3, 'devnet'],
 ] as const) {
-  const title = `on a devnet of generation ${generation} every panel of the Grafana file finds its figures, in the form that Prometheus reads`;
+  const title = `on a devnet of generation ${generation} every panel of the Grafana file finds its metrics, in the form that Prometheus reads`;
   test.serial(title, async (t) => {
     t.timeout(480_000);
     const devnet = await startTestDevnet({ nodes: 2, network });
     closeAfter(t, devnet);
     const [node] = devnet.nodes;
-    const figures = async (): Promise<string> => (await fetch(`${node?.url}/metrics`)).text();
+    const metrics = async (): Promise<string> => (await fetch(`${node?.url}/metrics`)).text();
     const isSettled = (text: string): boolean =>
       text.includes('blocks_applied_total{origin="received"}') &&
       text.includes('blocks_applied_total{origin="forged"}');
     const text = await waitFor(
       'blocks of both nodes',
       async () => {
-        const now = await figures();
+        const now = await metrics();
         return isSettled(now) && now;
       },
       150_000,

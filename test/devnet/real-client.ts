@@ -116,7 +116,7 @@ export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary
   );
   t.is(refused.errno ?? refused.status ?? 409, 409);
 
-  // A delegate, votes for it and others, and a vote taken back.
+  // A delegate, votes for it and others, and a vote withdrawn.
   const registration = transactions.registerDelegate({
     username: 'newcomer',
     passphrase: carol.passphrase,
@@ -148,14 +148,14 @@ export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary
 
   // All nodes tell the same story, once none is left on a branch whose last blocks hold the same transactions elsewhere.
   let stories: readonly Untyped[] = [];
-  const isTold = async (): Promise<boolean> => {
+  const isSaid = async (): Promise<boolean> => {
     stories = await Promise.all(
       wallet.clients.map((client) => storyOf(client, [alice, bob, carol, dave, erin], wallet.sent)),
     );
     return stories.every((story) => isDeepStrictEqual(story, stories[0]));
   };
   // Where they differ to the end, the difference says more than that they do.
-  await waitFor('one story', isTold, INCLUSION_MS).catch((error: unknown) => t.log(String(error)));
+  await waitFor('one story', isSaid, INCLUSION_MS).catch((error: unknown) => t.log(String(error)));
   for (const story of stories.slice(1)) t.deepEqual(story, stories[0]);
   const [story] = stories as [Untyped];
   const start = 100_000n * LSK;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { rowsOf } from '../docs/tables.ts';
 import { differenceOf, outcomeOf, otherReason } from './comparison.ts';
-import { KNOWN_DIFFERENCES } from './differences.ts';
+import { KNOWN_DIFFERENCES } from './known-differences.ts';
 import { doubleOf } from './reference-node.ts';
 import { referencePackage } from './reference.ts';
 import { runTarget } from './runner.ts';
@@ -51,7 +51,7 @@ test('a difference is told: in the verdict, in what is left, in the reason', asy
 });
 
 test('the page of differences lists every known one with its reason, and no other', (t) => {
-  const file = fileURLToPath(new URL('../../../docs/protocol/differences.md', import.meta.url));
+  const file = fileURLToPath(new URL('../../../docs/protocol/rule-differences.md', import.meta.url));
   const [, section = ''] = readFileSync(file, 'utf8').split('## Blocks and transactions');
   t.deepEqual(
     rowsOf(section.split('### ')[0] ?? ''),

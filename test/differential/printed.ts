@@ -29,7 +29,7 @@ export function unlistedOf({ classes }: Report): readonly DifferenceClass[] {
 
 /** Page, and beginning of the row that lists a difference. */
 export function rowOf(target: string, reference: string): string {
-  const page = target.includes(', http ') ? 'docs/http/differences.md' : 'docs/protocol/differences.md';
+  const page = target.includes(', http ') ? 'docs/http/interface-differences.md' : 'docs/protocol/rule-differences.md';
   const isLong = reference.length > ROW_CHARACTERS_MAX;
   return `"${reference.slice(0, ROW_CHARACTERS_MAX)}${isLong ? ' ...' : ''}" of ${page}`;
 }

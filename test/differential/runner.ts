@@ -2,7 +2,7 @@
 
 import { belowOf } from '../fuzz/mutate.ts';
 import { differenceOf, otherReason, type Comparison } from './comparison.ts';
-import { knownDifference, type KnownDifference } from './differences.ts';
+import { knownDifference, type KnownDifference } from './known-differences.ts';
 import type { Target } from './target.ts';
 
 export interface DifferenceClass {

@@ -9,7 +9,7 @@ import { messageOf } from '../../src/primitives/errors.ts';
 import type { Generation } from '../../src/protocol/params.ts';
 import { defaultCacheFolder, installRelease } from '../interop/install.ts';
 import { differenceOf } from './comparison.ts';
-import { knownDifference } from './differences.ts';
+import { knownDifference } from './known-differences.ts';
 import { EXIT_NOTHING_COMPARED, generationsOf, type Flags } from './flags.ts';
 import { startHttpLab, type HttpLab, type StartingLab } from './http/lab.ts';
 import { Refusals } from './http/refusals.ts';

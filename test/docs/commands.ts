@@ -57,7 +57,7 @@ function pagesBelow(folder: string): readonly string[] {
 }
 
 const GUIDE: Runner = { file: 'guide/main.ts', title: 'walkGuide(' };
-const SIM: Runner = { file: 'sim/scenarios/seeds.test.ts', title: 'the world of seed' };
+const SIM: Runner = { file: 'sim/scripted/seeds.test.ts', title: 'the world of seed' };
 const ATTACKS: Runner = { file: 'attacks/attacks.test.ts', title: 'attacksOn' };
 const FUZZ: Runner = { file: 'fuzz/fuzz.test.ts', title: 'no decoder is brought down' };
 const BENCH: Runner = { file: 'bench/bench.test.ts', title: 'the stage of the bench' };
@@ -74,13 +74,13 @@ export const NPM_RUNNERS: Readonly<Record<string, Runner>> = {
   ci: { file: '../.ci/run', title: 'npm ci' },
   devnet: { file: 'devnet/supervisor.test.ts', title: 'ends the devnet with all its nodes' },
   events: { file: 'http/events.test.ts', title: 'EVENT_STEPS' },
-  figures: { file: 'devnet/operate.test.ts', title: 'every panel of the Grafana file finds its figures' },
+  metrics: { file: 'devnet/operate.test.ts', title: 'every panel of the Grafana file finds its metrics' },
   format: { file: 'check.js', title: 'check:format' },
   differential: { file: 'differential/differential.test.ts', title: 'accepts and refuses what the reference' },
   fuzz: FUZZ,
   golden: { file: 'golden/main.ts', title: 'compareAnswers' },
   guide: { file: 'guide/guide.test.ts', title: 'the guide makes an account of generation' },
-  interop: { file: 'interop/main.ts', title: 'scenariosIn' },
+  interop: { file: 'interop/main.ts', title: 'casesIn' },
   'odd-requests': { file: 'http/odd-requests.prop.test.ts', title: 'ODD_REQUESTS' },
   'package-check': { file: 'package/main.ts', title: 'npm' },
   sim: SIM,

@@ -6,7 +6,7 @@ import { ProtocolError } from '../../src/primitives/errors.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import type { Block, Transaction } from '../../src/protocol/types.ts';
 import { KeyValueChainStore } from '../../src/store/chain/chain-store.ts';
-import { CountedKeyValue } from '../../src/store/index/counted.ts';
+import { CountedKeySets } from '../../src/store/index/counted-key-sets.ts';
 import type { KeyValue } from '../../src/store/tables/key-value.ts';
 import { MemoryKeyValue } from '../../src/store/disk/memory.ts';
 import { madeChain } from '../support/chain-folder.ts';
@@ -34,7 +34,7 @@ test('what is tried on a disk that failed takes more than a full block of a chai
   const [genesis, , third] = blocks as [Block, Block, Block];
   const [transfer] = third.transactions as [Transaction];
   const disk = new Metered();
-  const store = new KeyValueChainStore(new CountedKeyValue(disk), maker.rules.codec, 100, 'memory');
+  const store = new KeyValueChainStore(new CountedKeySets(disk), maker.rules.codec, 100, 'memory');
   store.transact((writer) => writer.append(genesis, () => undefined));
   const keys = Array.from({ length: 800 }, (_, index) => createHash('sha256').update(`${index}`).digest('hex'));
   let parent: Block = genesis;
@@ -76,6 +76,6 @@ test('what is tried on a disk that failed takes more than a full block of a chai
     tried.push(disk.bytes);
     return result;
   };
-  t.is(watch.obstacle(), undefined);
+  t.is(watch.checkWritable(), undefined);
   t.true(Math.max(...tried) > 2 * blockBytes, `${tried.join()} bytes are tried, a block takes ${blockBytes}`);
 });

@@ -31,18 +31,18 @@ function full(): ProtocolError {
 
 test('a write that failed is thrown on, and is an obstacle until a trial comes through', (t) => {
   const { world, watch, fail } = scene();
-  t.is(watch.obstacle(), undefined);
+  t.is(watch.checkWritable(), undefined);
   t.throws(fail, { message: 'no space left' });
   world.failure = full();
   const obstacle = { reason: 'no space left', cause: 'STORE_WRITE_FAILED', writesFailSinceMs: 0 };
-  t.deepEqual(watch.obstacle(), obstacle);
+  t.deepEqual(watch.checkWritable(), obstacle);
   t.is(world.trials, 0, 'no trial so soon');
   world.nowMs = 2000;
-  t.deepEqual(watch.obstacle(), obstacle);
+  t.deepEqual(watch.checkWritable(), obstacle);
   t.is(world.trials, 1);
   world.failure = undefined;
   world.nowMs = 4000;
-  t.is(watch.obstacle(), undefined);
+  t.is(watch.checkWritable(), undefined);
 });
 
 test('an obstacle says since when writes fail: trials and failures after the first leave it, a write that succeeds ends it', (t) => {
@@ -51,14 +51,14 @@ test('an obstacle says since when writes fail: trials and failures after the fir
   t.throws(fail);
   world.failure = full();
   world.nowMs = 5000;
-  t.is(watch.obstacle()?.writesFailSinceMs, 1000);
+  t.is(watch.checkWritable()?.writesFailSinceMs, 1000);
   t.throws(fail);
-  t.is(watch.obstacle()?.writesFailSinceMs, 1000);
+  t.is(watch.checkWritable()?.writesFailSinceMs, 1000);
   world.failure = undefined;
   world.nowMs = 9000;
-  t.is(watch.obstacle(), undefined);
+  t.is(watch.checkWritable(), undefined);
   t.throws(fail);
-  t.is(watch.obstacle()?.writesFailSinceMs, 9000);
+  t.is(watch.checkWritable()?.writesFailSinceMs, 9000);
 });
 
 test('the advice is that of the failure: nobody is sent to the disk where another process has the folder', (t) => {
@@ -73,10 +73,10 @@ test('the advice is that of the failure: nobody is sent to the disk where anothe
     };
     t.throws(() => watch.watch(change), { is: failure });
     const obstacle = { reason: failure.message, cause: failure.code, writesFailSinceMs: 0 };
-    t.deepEqual(watch.obstacle(), obstacle);
+    t.deepEqual(watch.checkWritable(), obstacle);
     world.failure = failure;
     world.nowMs += 2000;
-    t.deepEqual(watch.obstacle(), obstacle);
+    t.deepEqual(watch.checkWritable(), obstacle);
   }
   t.deepEqual(said, [
     'error STORE_WRITE_FAILED: blocks cannot be kept: make room on the disk or repair it, and the node goes on by itself',
@@ -91,7 +91,7 @@ test('what is no write failure is thrown on, and no obstacle', (t) => {
       throw new Error('refused');
     });
   t.throws(refuse, { message: 'refused' });
-  t.is(watch.obstacle(), undefined);
+  t.is(watch.checkWritable(), undefined);
 });
 
 test('a change that is on disk stands whatever becomes of the trial after it', (t) => {
@@ -103,5 +103,5 @@ test('a change that is on disk stands whatever becomes of the trial after it', (
     watch.watch(() => 'changed'),
     'changed',
   );
-  t.deepEqual(watch.obstacle(), { reason: 'the library says something else', writesFailSinceMs: 0 });
+  t.deepEqual(watch.checkWritable(), { reason: 'the library says something else', writesFailSinceMs: 0 });
 });

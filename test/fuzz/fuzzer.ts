@@ -136,7 +136,7 @@ export async function outcomeOf(
     return { outcome: typeof result === 'string' ? result : await result };
   } catch (error) {
     const text = error instanceof Error ? `${codeOf(error)}: ${error.message}` : `threw ${String(error)}`;
-    // Numbers and quoted pieces differ with each input; what is left of the sentence is the kind of the error.
+    // Numbers and quoted parts differ with each input; what is left of the sentence is the kind of the error.
     const outcome = text
       .replace(/`[^`]*`|"[^"]*"|'[^']*'/g, '…')
       .replace(/[0-9a-f]{6,}|[0-9]+/gi, '#')

@@ -1,7 +1,7 @@
 /** What strangers send: queries of a handshake, frames, infos, calls, messages and answers of both generations. */
 
 import { connect } from 'node:net';
-import { Gate } from '../../src/p2p/gate.ts';
+import { FrameFilter } from '../../src/p2p/frame-filter.ts';
 import type { WireDialect } from '../../src/p2p/dialect.ts';
 import { gen2Dialect } from '../../src/p2p/messages-gen2.ts';
 import { gen3Dialect } from '../../src/p2p/messages-gen3.ts';
@@ -157,7 +157,7 @@ export function wireTargets(): readonly Target[] {
   ];
 }
 
-/** Frames as they come, through the gate to the reader of calls and messages. */
+/** Frames as they come, through the filter to the reader of calls and messages. */
 function frames({ name, dialect, events, calls, words }: Tongue): Target {
   const seeds = [
     { event: '#handshake', data: { authToken: null }, cid: 1 },
@@ -176,8 +176,8 @@ function frames({ name, dialect, events, calls, words }: Tongue): Target {
     run(input) {
       const said: string[] = [];
       for (const role of ['acceptor', 'dialer'] as const) {
-        const gate = new Gate(role, dialect, clock, nothing);
-        const admitted = gate.admit(input.toString('utf8'));
+        const filter = new FrameFilter(role, dialect, clock, nothing);
+        const admitted = filter.admit(input.toString('utf8'));
         for (const frame of Array.isArray(admitted) ? (admitted as unknown[]) : [admitted]) {
           said.push(isRecord(frame) ? heardOf(frame, dialect) : String(frame));
         }
@@ -242,7 +242,7 @@ function answers({ name, dialect, answers: seeds, questions, words }: Tongue): T
     isDeclared: (error) =>
       error instanceof ProtocolError && ['REQUEST_UNSUPPORTED', 'CALL_FAILED'].includes(error.code),
     run(input) {
-      const frame = new Gate('dialer', dialect, clock, {
+      const frame = new FrameFilter('dialer', dialect, clock, {
         overused: () => undefined,
         flooded: () => undefined,
         overflowed: () => undefined,

@@ -1,6 +1,9 @@
-/** Differences from recorded answers that are meant, each with its reason. `docs/http/differences.md` tells them to clients. */
+/**
+ * Differences from recorded answers that are meant, each with its reason. `docs/http/interface-differences.md` tells them to
+ * clients.
+ */
 
-import type { Allowance } from './differences.ts';
+import type { Allowance } from './answer-diff.ts';
 
 export const ALLOWANCES: readonly Allowance[] = [
   {

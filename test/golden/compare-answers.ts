@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import type { Generation } from '../../src/protocol/params.ts';
 import { ALLOWANCES } from './allowances.ts';
-import { differencesOf, isAllowed } from './differences.ts';
+import { differencesOf, isAllowed } from './answer-diff.ts';
 import { linesOf, startRecordedNode } from './recorded-node.ts';
 
 export interface Comparison {

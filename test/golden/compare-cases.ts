@@ -9,7 +9,7 @@ import type { ForgingDelegate, LocalNodeApi, PeerEntry } from '../../src/ports/n
 import type { Generation } from '../../src/protocol/params.ts';
 import { CASE_ALLOWANCES, STRICT_CASE_ALLOWANCES } from './allowances.ts';
 import { recordedFacts, type Comparison, type RecordedAnswer } from './compare-answers.ts';
-import { differencesOf, isAllowed } from './differences.ts';
+import { differencesOf, isAllowed } from './answer-diff.ts';
 import { linesOf, startRecordedNode } from './recorded-node.ts';
 
 interface RecordedCase {

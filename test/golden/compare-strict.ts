@@ -8,7 +8,7 @@ import type { Generation } from '../../src/protocol/params.ts';
 import { STRICT_ALLOWANCES } from './allowances.ts';
 import { recordedFacts, type Comparison, type RecordedAnswer } from './compare-answers.ts';
 import type { Description } from './description.ts';
-import { differencesOf, isAllowed } from './differences.ts';
+import { differencesOf, isAllowed } from './answer-diff.ts';
 import { linesOf, startRecordedNode } from './recorded-node.ts';
 
 export async function compareStrict(

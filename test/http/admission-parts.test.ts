@@ -4,7 +4,7 @@ import { clientKey } from '../../src/http/admission/client-address.ts';
 import { Connections } from '../../src/http/admission/connections.ts';
 import { REFUSALS_MAX, SHUT_OUT_MS, WINDOW_MS } from '../../src/http/admission/limits.ts';
 import { Penalties } from '../../src/http/admission/penalties.ts';
-import { Turns } from '../../src/http/admission/turns.ts';
+import { FairScheduler } from '../../src/http/admission/fair-scheduler.ts';
 import { HTTP_DEFAULTS } from '../../src/http/options.ts';
 import { createRateLimit } from '../../src/http/rate-limit.ts';
 import { WorkShare } from '../../src/primitives/work-share.ts';
@@ -117,18 +117,18 @@ test('an address opens a bounded number of connections in a window', (t) => {
 
 test('work is done at once while there is time for it', (t) => {
   const clock = new ManualClock();
-  const turns = new Turns({ clock, share: new WorkShare({ clock, share: 0.5, burstMs: 10 }) });
+  const scheduler = new FairScheduler({ clock, share: new WorkShare({ clock, share: 0.5, burstMs: 10 }) });
   let done = 0;
-  for (let work = 0; work < 5; work += 1) turns.take('a', () => (done += 1));
+  for (let work = 0; work < 5; work += 1) scheduler.take('a', () => (done += 1));
   t.is(done, 5);
 });
 
 test('work beyond its share of the time waits, and addresses take turns', async (t) => {
   const clock = new ManualClock();
-  const turns = new Turns({ clock, share: new WorkShare({ clock, share: 0.5, burstMs: 10 }) });
+  const scheduler = new FairScheduler({ clock, share: new WorkShare({ clock, share: 0.5, burstMs: 10 }) });
   const done: string[] = [];
   const ask = (address: string, name: string): void =>
-    turns.take(address, () => {
+    scheduler.take(address, () => {
       done.push(name);
       clock.spend(20);
     });

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
-import { Turns } from '../../src/http/admission/turns.ts';
+import { FairScheduler } from '../../src/http/admission/fair-scheduler.ts';
 import type { EventFilter } from '../../src/http/events/filter.ts';
 import { createEventHub, RECORDS_CACHED_MAX, type EventHub } from '../../src/http/events/hub.ts';
 import { CHANGES_PER_LOOK_MAX } from '../../src/http/events/peer-changes.ts';
@@ -82,9 +82,9 @@ function stage(t: ExecutionContext, blocks: number) {
       return () => listeners.delete(listener);
     },
   };
-  const turns = new Turns({ clock, share });
+  const scheduler = new FairScheduler({ clock, share });
   const events = { ...HTTP_DEFAULTS.events, lookMs: 60, readersMax: 1_000 };
-  const hub = createEventHub(api, { generation: 3, strict: false }, { ...events, observer: SILENT, turns });
+  const hub = createEventHub(api, { generation: 3, strict: false }, { ...events, observer: SILENT, scheduler });
   t.teardown(() => hub.close());
   return { clock, share, reads, listeners, peers, hub };
 }

@@ -5,7 +5,7 @@ import type { ExecutionContext } from 'ava';
 import { createHttpServer } from '../../src/http/app.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
 import type {
-  Decision,
+  Diagnostic,
   ForgingDelegate,
   GroupSigners,
   LocalNodeApi,
@@ -78,11 +78,11 @@ export const TIP: BlockHeader = headerWith({
 });
 
 /** Newest first. */
-export const DECISIONS: readonly Decision[] = [
+export const DIAGNOSTICS: readonly Diagnostic[] = [
   {
     number: 2,
     timeMs: 1_500_000_000_000,
-    room: 'forge',
+    module: 'forge',
     code: 'FORGING_PAUSED',
     message: 'a slot of ours passes unused',
     fields: { slot: 7, reason: 'synchronising with the network' },
@@ -90,7 +90,7 @@ export const DECISIONS: readonly Decision[] = [
   {
     number: 1,
     timeMs: 1_400_000_000_000,
-    room: 'chain',
+    module: 'chain',
     code: 'BLOCK_SIGNATURE_INVALID',
     message: 'refused a block',
     fields: { height: 3 },
@@ -274,8 +274,8 @@ export function fakeNode(generation: Generation): Fake {
       registerSecondSignature: (keyPair, secondPublicKey) => fake.registerSecondSignature(keyPair, secondPublicKey),
       forgingDelegates: () => fake.forging,
       setForging: (publicKey, password, forging) => fake.setForging(publicKey, password, forging),
-      figures: () => Promise.resolve('# TYPE bloomery_chain_height gauge\nbloomery_chain_height 5\n'),
-      decisions: (limit) => DECISIONS.slice(0, limit),
+      metricsText: () => Promise.resolve('# TYPE bloomery_chain_height gauge\nbloomery_chain_height 5\n'),
+      diagnostics: (limit) => DIAGNOSTICS.slice(0, limit),
       slotReport: (firstSlot, count) => ({
         sinceMs: 0,
         slots: Array.from({ length: count }, (_, index) => ({ slot: firstSlot + index, facts: [] })),

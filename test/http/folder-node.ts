@@ -27,7 +27,7 @@ export async function serveFolder(
   const nowMs = network.params.epochMs + (blocks[HEIGHT - 1]?.timestamp ?? 0) * 1000 + 3000;
   const identity = { version: '3.0.0', protocolVersion: generation === 2 ? '1.1' : '2.0' };
   const resting = restingNode({ chain, rules, genesis, identity, nowMs: () => nowMs });
-  const api = { ...resting, figures: () => Promise.resolve('# none\n') };
+  const api = { ...resting, metricsText: () => Promise.resolve('# none\n') };
   const front = await openFront({ api, processes, directory: chainDirectory(place), http });
   t.teardown(async () => {
     await front.close();

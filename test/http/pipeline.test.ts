@@ -34,7 +34,7 @@ test('an unknown path answers 404 whatever the method', async (t) => {
   }
 });
 
-test('figures tell few methods apart, whatever clients send', async (t) => {
+test('metrics tell few methods apart, whatever clients send', async (t) => {
   const told = new Set<string>();
   const observer: Observer = {
     ...SILENT,
@@ -232,7 +232,7 @@ test('the state digest is told to this machine alone', async (t) => {
   t.is((await trusting('/api/node/digest', { headers: { 'x-forwarded-for': '10.0.0.1' } })).status, 403);
 });
 
-const RESERVED = ['/api/node/status/forging', '/api/node/digest', '/api/node/decisions', '/api/node/peers'];
+const RESERVED = ['/api/node/status/forging', '/api/node/digest', '/api/node/diagnostics', '/api/node/peers'];
 
 test('behind a proxy that is not trusted nobody passes for this machine, and the log says so once', async (t) => {
   const codes: string[] = [];

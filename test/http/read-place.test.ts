@@ -60,7 +60,7 @@ test('every answer of the envelope says which block it is from, and those of the
 
 test('who has the answer of the present block gets 304 without a body, until the chain changes', async (t) => {
   const { ask, grow } = await growing(t);
-  // The second is kept, the third goes the long way.
+  // The second is kept, the third takes the slow path.
   for (const path of ['/api/accounts', '/api/accounts', '/api/accounts/?limit=1']) {
     const etag = (await ask(path)).headers.get('etag') ?? '';
     const same = await ask(path, { headers: { 'if-none-match': `"other", ${etag}` } });

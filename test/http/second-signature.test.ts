@@ -146,7 +146,7 @@ test('where second signatures are switched off, the paths are as in a node that 
 test('no secret is logged or repeated, whatever goes wrong', async (t) => {
   const lines: (LogFields | string | undefined)[] = [];
   const observer: Observer = {
-    room: () => observer,
+    module: () => observer,
     log: (_level, _code, message, fields) => lines.push(message, fields),
     count: () => undefined,
     gauge: () => undefined,

@@ -1,7 +1,7 @@
 /** All that two nodes at rest on one tip say about their chain, field by field, through their HTTP interfaces. */
 
 import { ALLOWANCES } from '../golden/allowances.ts';
-import { differencesOf, isAllowed, type Allowance } from '../golden/differences.ts';
+import { differencesOf, isAllowed, type Allowance } from '../golden/answer-diff.ts';
 import type { Untyped } from '../support/untyped.ts';
 import { answerOf } from './http.ts';
 import type { InteropNode } from './nodes.ts';
@@ -11,7 +11,7 @@ export interface Agreement {
   readonly fields: number;
 }
 
-/** What nodes of one chain may say differently, beside what `docs/http/differences.md` says. */
+/** What nodes of one chain may say differently, beside what `docs/http/interface-differences.md` says. */
 const LOCAL: readonly Allowance[] = [
   { reason: 'What a node knows of others is its own affair.', path: /^data\.(consensus|networkHeight)$/ },
   { reason: 'Pools are their own affair.', url: /status/, path: /^data\.transactions\.(?!confirmed)/ },

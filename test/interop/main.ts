@@ -1,15 +1,15 @@
-/** `npm run interop -- [--generation 3] [--scenarios abc] [--cache DIR] [--keep]`: real nodes and ours in one network. */
+/** `npm run interop -- [--generation 3] [--cases abc] [--cache DIR] [--keep]`: real nodes and ours in one network. */
 
 import { parseArgs } from 'node:util';
 import { defaultCacheFolder, installPostgres, installRelease } from './install.ts';
-import { GENERATIONS, GROUPS, scenariosIn, type Letter } from './scenarios.ts';
+import { GENERATIONS, GROUPS, casesIn, type Letter } from './cases.ts';
 import { chargesOf } from './watch.ts';
 import { makeWorld, type World, type WorldOptions } from './world.ts';
 
 const { values } = parseArgs({
   options: {
     generation: { type: 'string', multiple: true, default: GENERATIONS.map(String) },
-    scenarios: { type: 'string', default: GROUPS.flat().join('') },
+    cases: { type: 'string', default: GROUPS.flat().join('') },
     cache: { type: 'string', default: defaultCacheFolder() },
     keep: { type: 'boolean', default: false },
   },
@@ -44,11 +44,11 @@ try {
     const postgres = await installPostgres(values.cache, say);
     say(`generation ${generation}: lisk-sdk ${release.sdkVersion} under Node.js ${release.nodeVersion}`);
     for (const group of GROUPS) {
-      const letters = group.filter((letter) => values.scenarios.includes(letter));
+      const letters = group.filter((letter) => values.cases.includes(letter));
       if (letters.length > 0) await runGroup(letters, { release, postgres, say, keep: values.keep });
     }
   }
-  console.log('\n| generation | scenario | result | time | figures |\n| --- | --- | --- | --- | --- |');
+  console.log('\n| generation | case | result | time | figures |\n| --- | --- | --- | --- | --- |');
   for (const { generation, letter, title, passed, seconds, words } of rows) {
     const result = passed ? 'passed' : 'FAILED';
     console.log(`| ${generation} | (${letter}) ${title} | ${result} | ${seconds} s | ${words.replaceAll('\n', ' ')} |`);
@@ -65,12 +65,12 @@ async function runGroup(letters: readonly Letter[], options: WorldOptions): Prom
   const { generation } = options.release;
   const place = await makeWorld(options);
   world = place;
-  const scenarios = scenariosIn(place);
+  const cases = casesIn(place);
   let broken = false;
   for (const letter of letters) {
-    const { title, run } = scenarios[letter];
+    const { title, run } = cases[letter];
     const startedMs = Date.now();
-    let words = 'not run: the scenario before it failed';
+    let words = 'not run: the case before it failed';
     if (!broken) {
       try {
         words = await run();

@@ -1,8 +1,8 @@
-/** Two real nodes and three of ours with the delegates split among them, each behind a gate. */
+/** Two real nodes and three of ours with the delegates split among them, each behind a proxy. */
 
 import type { ForgerEntry } from '../../src/config/network.ts';
 import { compareNodes } from './compare.ts';
-import { Gate } from './gate.ts';
+import { PeerProxy } from './peer-proxy.ts';
 import { restTogether } from './rest.ts';
 import { makeNode, setForging, type InteropNode } from './nodes.ts';
 import { untilCommonBlock, untilHeight } from './waiting.ts';
@@ -20,12 +20,12 @@ const MEET_MS_MAX = 45_000;
 export class MixedNet {
   readonly world: World;
   readonly nodes: readonly InteropNode[];
-  readonly #gates: readonly Gate[];
+  readonly #proxies: readonly PeerProxy[];
 
-  private constructor(world: World, nodes: readonly InteropNode[], gates: readonly Gate[]) {
+  private constructor(world: World, nodes: readonly InteropNode[], proxies: readonly PeerProxy[]) {
     this.world = world;
     this.nodes = nodes;
-    this.#gates = gates;
+    this.#proxies = proxies;
   }
 
   /** Starts all of them on the genesis block. */
@@ -35,10 +35,10 @@ export class MixedNet {
       nodes.push(await makeNode(world, kind, { ip: `127.0.1.${index + 1}`, bindIp: `127.0.2.${index + 1}` }));
     }
     const ipOfPort = new Map(nodes.map(({ wsPort, ip }) => [wsPort, ip]));
-    const gates = await Promise.all(nodes.map((node) => Gate.open(node, ipOfPort)));
-    const net = new MixedNet(world, nodes, gates);
+    const proxies = await Promise.all(nodes.map((node) => PeerProxy.open(node, ipOfPort)));
+    const net = new MixedNet(world, nodes, proxies);
     net.heal();
-    world.closing.push(() => gates.forEach((gate) => gate.close()));
+    world.closing.push(() => proxies.forEach((proxy) => proxy.close()));
     await Promise.all(nodes.map((node) => net.startNode(node)));
     return net;
   }
@@ -63,7 +63,7 @@ export class MixedNet {
     if (byHand) await setForging(node, delegates, this.world.password, true);
   }
 
-  /** Release 3.0.2 cannot start with its tip at heights 101 to 201, nor take one back at 102 to 202. */
+  /** Release 3.0.2 cannot start with its tip at heights 101 to 201, nor revert one at 102 to 202. */
   async pastFirstRounds(): Promise<void> {
     const height = this.world.generation === 3 ? 205 : 10;
     await untilHeight(this.nodes[0], height, blocksMs(height));
@@ -75,7 +75,7 @@ export class MixedNet {
     this.nodes.forEach((node, index) => {
       const strangers = one.includes(node) ? other : other.includes(node) ? one : [];
       const refused = [...strangers, ...this.#neverDialling(node)];
-      this.#gates[index]?.refuse(refused.map(({ wsPort }) => wsPort));
+      this.#proxies[index]?.refuse(refused.map(({ wsPort }) => wsPort));
     });
   }
 

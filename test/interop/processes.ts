@@ -83,8 +83,8 @@ export class Processes {
 
 async function stop({ child, ended, stopSignal }: Entry): Promise<string> {
   child.kill(stopSignal);
-  const patience = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX);
+  const deadline = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX);
   const how = await ended;
-  clearTimeout(patience);
+  clearTimeout(deadline);
   return how;
 }

@@ -44,7 +44,7 @@ export class Wallet {
   }
 
   /**
-   * One of each type and what follows from them: with data, with a second passphrase, votes and a vote taken back, a group
+   * One of each type and what follows from them: with data, with a second passphrase, votes and a vote withdrawn, a group
    * whose members sign at different nodes, and a transfer of the group. Ends when all nodes have all of it.
    *
    * @param first number of the first of five accounts that have done nothing yet

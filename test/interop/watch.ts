@@ -13,7 +13,7 @@ const CHARGES = [
   'SYNC_FAILED',
 ];
 const SWITCHES = ['CHAIN_SWITCHED', 'TIE_BROKEN'];
-/** The launcher writes penalties and bans of the reference; the release says itself when it takes a block back. */
+/** The launcher writes penalties and bans of the reference; the release says itself when it reverts a block. */
 const REAL_CHARGE = /^INTEROP (penalty|ban) /;
 const REAL_SWITCH = /Deleted a block from the chain/;
 
@@ -22,7 +22,7 @@ export function chargesOf(node: InteropNode): readonly string[] {
   return linesOf(node).filter((line) => (node.kind === 'real' ? REAL_CHARGE.test(line) : has(line, CHARGES)));
 }
 
-/** Lines about blocks that a node took back. */
+/** Lines about blocks that a node reverted. */
 export function switchesOf(node: InteropNode): readonly string[] {
   return linesOf(node).filter((line) => (node.kind === 'real' ? REAL_SWITCH.test(line) : has(line, SWITCHES)));
 }

@@ -35,6 +35,6 @@ test('who waits for the indexes of a store is told the container that has it', a
   );
   rmSync(claim);
   const { store } = await openIndexedSnapshot(place);
-  t.is(store.indexesBehind, 0);
+  t.is(store.indexLag, 0);
   await store.close();
 });

@@ -6,7 +6,7 @@ import { systemClock, systemRandom } from '../../src/node/system.ts';
 test('jobs run by the calendar, a failing one is logged, and none runs after the stop', async (t) => {
   let runs = 0;
   const codes: string[] = [];
-  const observer: Observer = { ...SILENT, room: () => observer, log: (_level, code) => void codes.push(code) };
+  const observer: Observer = { ...SILENT, module: () => observer, log: (_level, code) => void codes.push(code) };
   const housekeeping = startHousekeeping(
     {
       snapshotPeers: () => undefined,

@@ -9,7 +9,7 @@ import { chainDirectory, openChain, openSnapshot, type ChainPlace } from '../../
 import { exportChain } from '../../src/node/export-chain.ts';
 import type { NetworkNames } from '../../src/node/foreign-chain.ts';
 import { importChain, type ImportProgress } from '../../src/node/import-chain.ts';
-import type { LateIndexes } from '../../src/node/late-indexes.ts';
+import type { IndexBackfill } from '../../src/node/index-backfill.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { lineOfBlock } from '../../src/protocol/block/block-line.ts';
 import type { StoredChain } from '../../src/store/chain/chain-store.ts';
@@ -32,7 +32,7 @@ interface Ending {
 async function run(
   place: ChainPlace,
   file: string,
-  indexesOf: (store: StoredChain) => LateIndexes = (store) => store,
+  indexesOf: (store: StoredChain) => IndexBackfill = (store) => store,
   networks?: NetworkNames,
 ): Promise<Ending> {
   const { chain, store, genesis, close } = await openChain(place, true);
@@ -172,10 +172,10 @@ test('of two wrong blocks the first is named, wherever the faults show', async (
 test('a refused block is told also where the indexes cannot be written then, and that after it', async (t) => {
   const wrong = lines.with(60, lines[60]!.replace('"height":61', '"height":62'));
   const full = new ProtocolError('STORE_WRITE_FAILED', {}, 'The chain store could not be written: no room.');
-  const failing = (store: StoredChain): LateIndexes => ({
-    indexesBehind: 0,
-    postponeIndexes: () => store.postponeIndexes(),
-    *catchUp() {
+  const failing = (store: StoredChain): IndexBackfill => ({
+    indexLag: 0,
+    deferIndexing: () => store.deferIndexing(),
+    *backfill() {
       yield;
       throw full;
     },
@@ -214,9 +214,9 @@ test('one failure that ends both the blocks and their indexes is told once', asy
   const { error } = await run(place, file, (store) => {
     for (const name of readdirSync(directory)) if (name.startsWith('in-use.')) rmSync(join(directory, name));
     return {
-      indexesBehind: 1,
-      postponeIndexes: () => store.postponeIndexes(),
-      *catchUp() {
+      indexLag: 1,
+      deferIndexing: () => store.deferIndexing(),
+      *backfill() {
         yield store.transact(() => undefined);
       },
     };
@@ -336,14 +336,14 @@ for (const [where, made] of [
     t.false(error?.message.includes(fresh.id));
     t.is(height, before.length);
     const { store } = await openSnapshot(place);
-    t.is(store.indexesBehind, 0);
+    t.is(store.indexLag, 0);
     t.deepEqual(store.transactionPlace(repeated.id), { height: 10, index: 1 });
     t.false(store.hasTransaction(fresh.id));
     await store.close();
   });
 }
 
-test('an imported chain is taken back as far as it is not final, block by block as if it had grown one by one', async (t) => {
+test('an imported chain is reverted as far as it is not final, block by block as if it had grown one by one', async (t) => {
   const { file, place } = fileOf(t, longLines);
   await run(place, file);
   const { chain, store, close } = await openChain(place, false);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { chainDirectory, openChain } from '../../src/node/chain-tool.ts';
 import { watchPages } from '../../src/node/page-watch.ts';
-import { nextTurn } from '../../src/node/system.ts';
+import { yieldToEventLoop } from '../../src/node/system.ts';
 import type { ProtocolError } from '../../src/primitives/errors.ts';
 import { DATA_FILE } from '../../src/store/disk/data-file.ts';
 import { TABLES } from '../../src/store/tables/layout.ts';
@@ -62,7 +62,7 @@ for (const [table, told] of [
       await chain.append([block]);
     }
     while (rounds.finished < 2) clock.next();
-    await nextTurn();
+    await yieldToEventLoop();
     t.is(found, undefined, 'nothing is wrong');
     t.true(clock.waits.filter((ms) => ms === 1000).length > 10, 'many looks');
 

@@ -133,7 +133,7 @@ const FILLED = (Object.keys(TABLES) as TableName[]).filter((name) => {
     'headers',
     'transactions',
     'notes',
-    'runs',
+    'innerBlocks',
     'transactionsByData',
     'secondPublicKeys',
     'memberships',
@@ -154,7 +154,7 @@ test('a wrong, missing or surplus entry of any table is named with its table', a
     await damage(spoilt, name, change);
     const { deviation } = await verify(spoilt);
     const words = { turn: 'holds a wrong value under the key', remove: 'lacks the key', add: 'has a key too much:' };
-    // The keys of a counted table stand in runs: a bit of theirs turned, one of them is lacking or too much.
+    // The keys of a counted table stand in leaf blocks: a bit of theirs turned, one of them is lacking or too much.
     const expected = COUNTED_TABLES.includes(name)
       ? new RegExp(`^table (${name} (lacks the key|has a key too much:)|runs holds a wrong value under the key) `)
       : new RegExp(`^table ${name} ${words[change]} `);
@@ -162,10 +162,10 @@ test('a wrong, missing or surplus entry of any table is named with its table', a
   }
 });
 
-test('a run of counted keys that says another number than it holds is named', async (t) => {
+test('a leaf block of counted keys that says another number than it holds is named', async (t) => {
   for (const change of ['turn', 'remove', 'add'] as const) {
     const spoilt = await stored(t);
-    await damage(spoilt, 'runs', change);
+    await damage(spoilt, 'innerBlocks', change);
     t.regex(
       (await verify(spoilt)).deviation ?? '',
       /^table (runs holds a wrong value under|[a-zA-Z]+ lacks) the key /,

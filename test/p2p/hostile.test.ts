@@ -4,10 +4,10 @@ import { connect } from 'node:net';
 
 import test from 'ava';
 
-import { FRAMES_DROPPED_PER_CHARGE, FRAMES_PER_SECOND_CUT, framesAtOnceMax } from '../../src/p2p/gate.ts';
+import { FRAMES_DROPPED_PER_CHARGE, FRAMES_PER_SECOND_CUT, framesAtOnceMax } from '../../src/p2p/frame-filter.ts';
 import { limitsOf, RATE_WINDOW_MS, rateOf, STALL_MS } from '../../src/ports/rates.ts';
-import { MESSAGE_PIECES_MAX } from '../../src/p2p/packets.ts';
-import { ARRIVING_OF_PEER } from '../../src/p2p/unasked.ts';
+import { MESSAGE_FRAGMENTS_MAX } from '../../src/p2p/packets.ts';
+import { ARRIVING_OF_PEER } from '../../src/p2p/unsolicited-bytes.ts';
 import { TURNS_MAX } from '../../src/p2p/unfinished.ts';
 import { PeerFault } from '../../src/ports/transport.ts';
 import {
@@ -396,17 +396,17 @@ test('a message above the limit drops the connection without an offence', async 
   await node.transport.close();
 });
 
-test('a message may come in some pieces, as a middleman may cut it, but not in thousands', async (t) => {
+test('a message may come in some fragments, as a middleman may cut it, but not in thousands', async (t) => {
   const node = await startNode();
-  const sayInPieces = (peer: RawPeer, text: string, pieces: number): void => {
-    for (let piece = 1; piece < pieces; piece += 1) peer.webSocket.send('', { fin: false });
+  const sayInFragments = (peer: RawPeer, text: string, fragments: number): void => {
+    for (let fragment = 1; fragment < fragments; fragment += 1) peer.webSocket.send('', { fin: false });
     peer.webSocket.send(text);
   };
   const announcement = JSON.stringify(message('postTransactionsAnnouncement', { transactionIds: ['1'] }));
   const peer = await greetedPeer(node.address.wsPort);
-  sayInPieces(peer, announcement, MESSAGE_PIECES_MAX);
+  sayInFragments(peer, announcement, MESSAGE_FRAGMENTS_MAX);
   await until(() => node.seen.messages.length === 1, 'it is heard');
-  sayInPieces(peer, announcement, MESSAGE_PIECES_MAX + 1);
+  sayInFragments(peer, announcement, MESSAGE_FRAGMENTS_MAX + 1);
   await until(() => peer.closed() !== undefined, 'closed');
   await until(() => node.seen.disconnected.length === 1, 'reported');
   t.is(node.seen.messages.length, 1);
@@ -414,12 +414,12 @@ test('a message may come in some pieces, as a middleman may cut it, but not in t
   await node.transport.close();
 });
 
-test('a dialled peer that cuts messages into thousands of pieces is left', async (t) => {
+test('a dialled peer that cuts messages into thousands of fragments is left', async (t) => {
   const { WebSocketServer } = await import('ws');
   const server = new WebSocketServer({ host: HOST, port: 0 });
   await new Promise((settle) => server.once('listening', settle));
   server.on('connection', (webSocket) => {
-    for (let piece = 0; piece <= MESSAGE_PIECES_MAX; piece += 1) webSocket.send(' ', { fin: false });
+    for (let fragment = 0; fragment <= MESSAGE_FRAGMENTS_MAX; fragment += 1) webSocket.send(' ', { fin: false });
   });
   const node = await startNode();
   const { port } = server.address() as { port: number };

@@ -2,7 +2,7 @@ import test from 'ava';
 import { fc } from '../support/fast-check.ts';
 
 import { readAnswer } from '../../src/p2p/calls-gen3.ts';
-import { Gate } from '../../src/p2p/gate.ts';
+import { FrameFilter } from '../../src/p2p/frame-filter.ts';
 import { gen3Dialect } from '../../src/p2p/messages-gen3.ts';
 import { containerBytes, frameOf, ipv4Of, parseJson } from '../../src/p2p/packets.ts';
 import { isIpv4 } from '../../src/primitives/ip.ts';
@@ -75,13 +75,13 @@ test('nothing that is read from the wire throws', (t) => {
   fc.assert(
     fc.property(nearFrame, fc.constantFrom('acceptor', 'dialer'), (value, role) => {
       const text = JSON.stringify(value) ?? '';
-      const gate = new Gate(role, dialect, clock, {
+      const filter = new FrameFilter(role, dialect, clock, {
         overused: () => undefined,
         flooded: () => undefined,
         overflowed: () => undefined,
       });
-      gate.count({ bytes: text.length, seemsAnswer: false });
-      gate.admit(text);
+      filter.count({ bytes: text.length, seemsAnswer: false });
+      filter.admit(text);
       const { data } = (value ?? {}) as { data?: unknown };
       dialect.readCall(data);
       dialect.readEvent('remote-message', data);

@@ -34,7 +34,7 @@ test('no more begin in a second than allowed, nobody waits without need, and all
   const pace = new Pace(clock, 10);
   const begun: number[] = [];
   for (let call = 0; call < 35; call += 1) {
-    void pace.turn().then(() => begun.push(clock.nowMs()));
+    void pace.wait().then(() => begun.push(clock.nowMs()));
   }
   await clock.pass(1);
   t.is(begun.length, 10);
@@ -45,7 +45,7 @@ test('no more begin in a second than allowed, nobody waits without need, and all
 
   await clock.pass(2_000);
   const before = begun.length;
-  void pace.turn().then(() => begun.push(clock.nowMs()));
+  void pace.wait().then(() => begun.push(clock.nowMs()));
   await clock.pass(1);
   t.is(begun.length, before + 1);
 });

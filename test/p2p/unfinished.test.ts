@@ -5,7 +5,7 @@ import { BYTES_FREE, TURNS_MAX, unfinishedBytesMax, UnfinishedMessages } from '.
 import { VirtualTime } from '../sim/virtual-clock.ts';
 
 const MB = 1_000_000;
-const PIECE = 65_536;
+const CHUNK = 65_536;
 
 function lines() {
   const time = new VirtualTime(0);
@@ -40,15 +40,15 @@ test('blocks of three megabytes that all lines bring at the same moment come to 
   for (let round = 0; left.size > 0 && round < 5_000; round += 1) {
     for (const [line, bytes] of left) {
       if (held.has(line)) continue;
-      const piece = Math.min(PIECE, bytes);
-      arrived(line, piece);
-      left.set(line, bytes - piece);
-      inMemory.set(line, (inMemory.get(line) ?? 0) + piece);
+      const chunk = Math.min(CHUNK, bytes);
+      arrived(line, chunk);
+      left.set(line, bytes - chunk);
+      inMemory.set(line, (inMemory.get(line) ?? 0) + chunk);
       most = Math.max(
         most,
         [...inMemory.values()].reduce((sum, each) => sum + each, 0),
       );
-      if (bytes > piece) continue;
+      if (bytes > chunk) continue;
       messages.ended(line);
       left.delete(line);
       inMemory.delete(line);
@@ -119,9 +119,9 @@ test('eight lines that drip, as slowly or as fast as they like, do not keep mess
     for (const line of drips) arrived(line, BYTES_FREE + 1);
     for (let block = 0; block < 10; block += 1) {
       const name = `block ${block}`;
-      arrived(name, PIECE);
+      arrived(name, CHUNK);
       let seconds = 0;
-      for (let bytes = PIECE; bytes < FRAME_BYTES_MAX; seconds += 1) {
+      for (let bytes = CHUNK; bytes < FRAME_BYTES_MAX; seconds += 1) {
         await pass(1, drips, drip);
         if (held.has(name)) continue;
         arrived(name, MB);
@@ -146,21 +146,21 @@ test('what comes with the end of a message before, and while lines wait, is with
   const sum = (): number =>
     [...inMemory].reduce((total, [line, bytes]) => total + (givenUp.includes(line) ? 0 : bytes), 0);
   for (const line of all) {
-    arrived(line, PIECE);
+    arrived(line, CHUNK);
     messages.ended(line);
-    // The piece that ended it brought this much of the next one.
-    inMemory.set(line, PIECE - 6);
+    // The chunk that ended it brought this much of the next one.
+    inMemory.set(line, CHUNK - 6);
     bring(line, BYTES_FREE);
   }
-  for (const line of all) bring(line, PIECE);
+  for (const line of all) bring(line, CHUNK);
   for (let round = 0; round < 60; round += 1) {
     for (const line of all) {
-      if (!held.has(line) && !givenUp.includes(line) && (inMemory.get(line) ?? 0) < 3 * MB) bring(line, PIECE);
+      if (!held.has(line) && !givenUp.includes(line) && (inMemory.get(line) ?? 0) < 3 * MB) bring(line, CHUNK);
     }
     if (round % 2 === 0) await pass(1);
     t.true(sum() <= unfinishedBytesMax(all.length), `${sum()}`);
   }
-  t.true(sum() > all.length * (BYTES_FREE + PIECE), 'more than a piece of each');
+  t.true(sum() > all.length * (BYTES_FREE + CHUNK), 'more than a chunk of each');
 });
 
 test('small messages wait for nobody', (t) => {
@@ -185,6 +185,6 @@ test('a message that ends while its line waits leaves nothing behind', (t) => {
 
 test('single bytes count as what memory takes for them', (t) => {
   const { givenUp, arrived } = lines();
-  for (let piece = 0; piece < 8_000; piece += 1) arrived('line', 1);
+  for (let chunk = 0; chunk < 8_000; chunk += 1) arrived('line', 1);
   t.deepEqual(givenUp, ['line']);
 });

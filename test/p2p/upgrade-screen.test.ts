@@ -46,7 +46,7 @@ for (const [what, bytes] of [
   });
 }
 
-test('a request in pieces is judged as the whole is, and a wrong one as soon as it shows', (t) => {
+test('a request in chunks is judged as the whole is, and a wrong one as soon as it shows', (t) => {
   const whole = request();
   fc.assert(
     fc.property(fc.integer({ min: 1, max: whole.length - 1 }), fc.integer({ min: 0, max: 255 }), (cut, byte) => {
@@ -80,13 +80,13 @@ test('plain HTTP on the peer port is cut without an answer, at its first bytes',
   await node.transport.close();
 });
 
-test('a request for a WebSocket in pieces is answered, one that does not end in time is cut', async (t) => {
+test('a request for a WebSocket in chunks is answered, one that does not end in time is cut', async (t) => {
   const node = await startNode();
   const patient = await opened(node.address.wsPort);
-  for (const piece of request()
+  for (const chunk of request()
     .toString()
     .split(/(?<=\r\n)/)) {
-    patient.socket.write(piece);
+    patient.socket.write(chunk);
     await pause(5);
   }
   await until(() => patient.said().startsWith('HTTP/1.1 101 '), 'the upgrade');

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 
-import { FRAMES_PER_SECOND_CUT, framesAtOnceMax } from '../../src/p2p/gate.ts';
+import { FRAMES_PER_SECOND_CUT, framesAtOnceMax } from '../../src/p2p/frame-filter.ts';
 import { ReceiveLimits } from '../../src/p2p/receive-limits.ts';
 import {
   CALLS_PER_SECOND_MAX,

@@ -134,10 +134,10 @@ test('a sum agrees with exact arithmetic', (t) => {
       }
       t.is(sum.sign(), exact === 0n ? 0 : exact < 0n ? -1 : 1);
       const [whole, rest] = [exact / 10n ** 40n, exact % 10n ** 40n];
-      const isTold = rest === 0n && whole < 10n ** 42n && whole > -(10n ** 42n);
+      const isSaid = rest === 0n && whole < 10n ** 42n && whole > -(10n ** 42n);
       const told = sum.integer();
       // Sums of integers alone are told whatever their size.
-      if (isTold) t.is(told, whole);
+      if (isSaid) t.is(told, whole);
       else if (told !== undefined) t.is(told, whole);
       if (rest !== 0n) t.is(told, undefined);
     }),

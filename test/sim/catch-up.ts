@@ -10,10 +10,10 @@ import { slotAt, slotStartS } from '../../src/protocol/slots.ts';
 import { publicKeyOf } from '../support/chain-maker.ts';
 import { chainStoreOver } from '../../src/store/chain/open.ts';
 import { Disk } from './disk.ts';
-import { Scenario } from './scenario.ts';
+import { ScriptedWorld } from './scripted-world.ts';
 import { World } from './world.ts';
 
-export interface CatchUp {
+export interface OutageSync {
   readonly blocks: number;
   /** Slots until the late node held the same tip as the others. */
   readonly slots: number;
@@ -24,9 +24,9 @@ const NETWORK = { blockTimeS: 10 };
 const SLOTS_MAX = 4000;
 
 /** @param blocks that the late node has missed; 60,480 are a week */
-export async function catchUp(blocks: number): Promise<CatchUp> {
+export async function syncAfterOutage(blocks: number): Promise<OutageSync> {
   const history = await makeHistory(blocks);
-  const scenario = await Scenario.begin({
+  const scripted = await ScriptedWorld.begin({
     nodes: 3,
     network: NETWORK,
     startS: history.endS,
@@ -35,11 +35,11 @@ export async function catchUp(blocks: number): Promise<CatchUp> {
     forgersOf: (node, delegates) => (node === 2 ? [] : delegates.filter((_, index) => index % 2 === node)),
   });
   let slots = 0;
-  while (scenario.apart() > 0 && slots < SLOTS_MAX) {
-    await scenario.slots(1);
+  while (scripted.apart() > 0 && slots < SLOTS_MAX) {
+    await scripted.slots(1);
     slots += 1;
   }
-  const [first, , late] = scenario.world.nodes;
+  const [first, , late] = scripted.world.nodes;
   return { blocks, slots, isSame: first!.tip.id === late!.tip.id && first!.disk.digest === late!.disk.digest };
 }
 

@@ -166,7 +166,7 @@ function checkWeights(node: SimNode): void {
   }
 }
 
-/** Tables that follow from the chain alone, so that equal chains mean equal tables, whatever was taken back before. */
+/** Tables that follow from the chain alone, so that equal chains mean equal tables, whatever was reverted before. */
 const CHAIN_TABLES = (Object.keys(TABLES) as TableName[]).filter((name) => TABLES[name].role !== 'local');
 
 /** Nodes with equal tips hold equal blocks and indexes. Reads everything: for quiet moments. */

@@ -1,13 +1,13 @@
 /**
- * The simulator: `npm run sim -- --seed S --nodes N --hours H [--generation 2]`. A line for each seed; of a failure its seed, what was promised
- * and the last events. Exit code 1 when a seed fails.
+ * The simulator: `npm run sim -- --seed S --nodes N --hours H [--generation 2]`. A line for each seed; of a failure its seed,
+ * what was promised and the last events. Exit code 1 when a seed fails.
  */
 
 import { Command, InvalidArgumentError } from 'commander';
 import { performance } from 'node:perf_hooks';
 
 import type { Generation } from '../../src/protocol/params.ts';
-import { catchUp } from './catch-up.ts';
+import { syncAfterOutage } from './catch-up.ts';
 import { runMutants } from './run-mutants.ts';
 import { runRestores } from './restore-processes.ts';
 import { runSeed, type RunOptions, type RunResult } from './run.ts';
@@ -81,7 +81,7 @@ async function main(flags: Flags): Promise<number> {
 
 async function lateNode(missed: number): Promise<number> {
   const startMs = performance.now();
-  const { blocks, slots, isSame } = await catchUp(missed);
+  const { blocks, slots, isSame } = await syncAfterOutage(missed);
   const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
   console.log(
     `${blocks} blocks behind: ${isSame ? 'caught up' : 'NOT caught up'} in ${slots} slots, ${seconds} s with the making`,

@@ -237,7 +237,7 @@ export class SimNode {
   #observer(owner: Process): Observer {
     const observer: Observer = {
       ...SILENT,
-      room: () => observer,
+      module: () => observer,
       log: (level, code, _message, fields = {}) => {
         if (owner.isAlive) this.#world.note({ node: this.index, level, code, fields });
       },

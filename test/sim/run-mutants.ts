@@ -33,8 +33,8 @@ const STAGES: readonly { readonly name: string; readonly files: readonly string[
   },
   { name: 'store', files: ['store/chain/chain-store*'] },
   { name: 'rules', files: ['protocol/gen3/{bft,blocks,fork-choice,rounds}*', 'protocol/{payout,rounds}*'] },
-  { name: 'seeds', files: ['sim/scenarios/seeds'] },
-  { name: 'scenarios', files: ['sim/scenarios/{partition,bad-branch,time,cheats,behind,rates,restores}'] },
+  { name: 'seeds', files: ['sim/scripted/seeds'] },
+  { name: 'scripted', files: ['sim/scripted/{partition,bad-branch,time,cheats,behind,rates,restores}'] },
 ];
 
 /** Part of it that may pass without any result: the test that hangs is named, then. */

@@ -16,7 +16,7 @@ import { World, type SimLine } from './world.ts';
 
 /**
  * Slots (of ten seconds) after healing within which all honest nodes must be on one chain: two until every connection is open
- * again (fixed peers are dialled every ten seconds at least), eight until a peer that had failed is asked again (it rests for
+ * again (fixed peers are dialled every ten seconds at least), eight until a peer that had failed is asked again (backoff of
  * 80 seconds at most), one until somebody has forged the block that decides between equals, and one to fetch it. The other
  * eight are for cheats, who may show two chains that look alike a little longer.
  */

@@ -43,9 +43,12 @@ export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'bloomery-store.'));
 }
 
-/** Everything that the store holds, key by key: what "as it was before" means. How indexes are cut into runs is no part of it. */
+/**
+ * Everything that the store holds, key by key: what "as it was before" means. How indexes are cut into leaf blocks is no part
+ * of it.
+ */
 export function dump(store: StoredChain): readonly string[] {
   const range = { gte: Buffer.from([0]), lt: Buffer.from([255]) };
-  const entries = Array.from(store.tables.entries(range)).filter(({ key }) => key[0] !== TABLES.runs.number);
+  const entries = Array.from(store.tables.entries(range)).filter(({ key }) => key[0] !== TABLES.innerBlocks.number);
   return entries.map(({ key, value }) => `${key.toString('hex')} ${value.toString('hex')}`);
 }

@@ -17,7 +17,7 @@ export interface World {
 
 export const ADDRESSES = [...PEOPLE.map(addressOf), '0001L'];
 
-/** A chain of random blocks, now and then one taken back. */
+/** A chain of random blocks, now and then one reverted. */
 export function build(store: StoredChain, dice: Dice, length: number): World {
   const blocks: Block[] = [];
   for (let i = 0; i < length; i += 1) {
@@ -102,7 +102,7 @@ export const person = fc.constantFrom(...PEOPLE);
 export const address = fc.constantFrom(...ADDRESSES, '7L');
 export const secondKey = fc.integer({ min: 0, max: 4 }).map((i) => keyOf(`second ${i}`));
 
-/** Which lists are long, and which questions are answered in pieces: few, so that each way is gone. */
+/** Which lists are long, and which questions are answered in chunks: few, so that each way is gone. */
 export const size = fc.record({
   shortListMax: fc.constantFrom(1, 2, 5, 12, 256),
   atOnceMax: fc.constantFrom(0, 3, 1000),

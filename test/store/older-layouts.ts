@@ -17,8 +17,8 @@ export function makeOlder(keyValue: KeyValue, layout: string): void {
     }
     for (const name of COUNTED_TABLES) {
       const { number } = TABLES[name];
-      const blocks = Array.from(writer.entries(TABLES.runs.range(number)), ({ key, value }) => {
-        const [, level, start] = TABLES.runs.read(key);
+      const blocks = Array.from(writer.entries(TABLES.innerBlocks.range(number)), ({ key, value }) => {
+        const [, level, start] = TABLES.innerBlocks.read(key);
         return {
           key: Buffer.from(key),
           level,
@@ -30,7 +30,7 @@ export function makeOlder(keyValue: KeyValue, layout: string): void {
         for (const [child, size] of block.sizes.entries()) {
           const keys = Buffer.alloc(4);
           keys.writeUInt32BE(size);
-          if (size > 0) writer.put(Buffer.concat([TABLES.runs.start, block.starts.key(child)]), keys);
+          if (size > 0) writer.put(Buffer.concat([TABLES.innerBlocks.start, block.starts.key(child)]), keys);
         }
       }
     }

@@ -99,9 +99,9 @@ function behindWires(plan: PlannedNode): PlannedNode {
   return { ...plan, config: { ...config, p2p: { ...p2p, host: INNER_HOST } } };
 }
 
-function withOptions(plan: PlannedNode, room: 'http' | 'verifier' | 'notify', options: object = {}): PlannedNode {
+function withOptions(plan: PlannedNode, module: 'http' | 'verifier' | 'notify', options: object = {}): PlannedNode {
   const config = plan.config as Readonly<Record<string, object>>;
-  return { ...plan, config: { ...config, [room]: { ...config[room], ...options } } };
+  return { ...plan, config: { ...config, [module]: { ...config[module], ...options } } };
 }
 
 function testNode(plan: PlannedNode, network: Network): TestNode {

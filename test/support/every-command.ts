@@ -228,7 +228,7 @@ const WELL_ANSWERS: Readonly<Record<string, unknown>> = {
   },
   'node/status/forging': [{ publicKey: DELEGATE, forging: true }],
   'node/peers': [],
-  'node/decisions': [],
+  'node/diagnostics': [],
   'node/slots': { since: '2016-05-24T17:00:00.000Z', slots: [{ slot: 3, facts: [] }], switches: [] },
   'node/digest': { height: 7, blockId: '17', digest: '22'.repeat(32) },
   'delegates/forgers': [{ username: 'smith', publicKey: DELEGATE, nextSlot: 101 }],

@@ -40,7 +40,7 @@ export const OF_BUSY_MACHINES: readonly FaultCode[] = [
 const OF_OWN_BRANCH: ReadonlySet<string> = new Set<FaultCode>(['SYNC_FAILS']);
 
 /**
- * Clocks that are set under a node, or differ from its only peer's, are those of the simulator (`test/sim/scenarios/time.test.ts`,
+ * Clocks that are set under a node, or differ from its only peer's, are those of the simulator (`test/sim/scripted/time.test.ts`,
  * `test/engine/forge/clock-set.test.ts`): real processes share the clock of the machine. Alerts that do not get out are named after
  * minutes (`test/node/notify`, `test/cli/doctor.test.ts`).
  */

@@ -1,4 +1,4 @@
-/** A disk without room, for one process. */
+/** A disk without module, for one process. */
 
 import { execFileSync } from 'node:child_process';
 

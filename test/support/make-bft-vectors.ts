@@ -19,32 +19,32 @@ interface Story {
   readonly turns: readonly Turn[];
 }
 
-const inTurn = (delegates: number, blocks: number, from = 0): Turn[] =>
+const roundRobin = (delegates: number, blocks: number, from = 0): Turn[] =>
   Array.from({ length: blocks }, (_, index) => ({ forger: from + (index % delegates) }));
 
 const STORIES: readonly Story[] = [
-  { title: 'four delegates in turn', delegates: 4, turns: inTurn(4, 16) },
+  { title: 'four delegates in turn', delegates: 4, turns: roundRobin(4, 16) },
   {
     title: 'one of four delegates is away and returns',
     delegates: 4,
-    turns: [...inTurn(3, 12), { forger: 3 }, ...inTurn(4, 12)],
+    turns: [...roundRobin(3, 12), { forger: 3 }, ...roundRobin(4, 12)],
   },
-  { title: 'too few of seven delegates forge, so nothing is prevoted', delegates: 7, turns: inTurn(4, 20) },
+  { title: 'too few of seven delegates forge, so nothing is prevoted', delegates: 7, turns: roundRobin(4, 20) },
   {
     title: 'seven delegates whose silence outlasts the window',
     delegates: 7,
-    turns: [...inTurn(7, 14), ...inTurn(2, 40), ...inTurn(7, 35)],
+    turns: [...roundRobin(7, 14), ...roundRobin(2, 40), ...roundRobin(7, 35)],
   },
   {
     title: 'a new set of delegates takes over',
     delegates: 5,
     activeSince: { 10: 11, 11: 11, 12: 11, 13: 11, 14: 11 },
-    turns: [...inTurn(5, 10), ...inTurn(5, 20, 10)],
+    turns: [...roundRobin(5, 10), ...roundRobin(5, 20, 10)],
   },
   {
     title: 'two of eleven delegates name a block that is not theirs',
     delegates: 11,
-    turns: [...inTurn(11, 11), { forger: 0, previous: 9 }, { forger: 1, previous: 40 }, ...inTurn(11, 33, 0)],
+    turns: [...roundRobin(11, 11), { forger: 0, previous: 9 }, { forger: 1, previous: 40 }, ...roundRobin(11, 33, 0)],
   },
 ];
 

@@ -28,15 +28,15 @@ function listening(options: Partial<ObserverOptions> = {}): {
   };
 }
 
-test('a JSON line has time, level, room, code, message and its fields under data', (t) => {
+test('a JSON line has time, level, module, code, message and its fields under data', (t) => {
   const { observer, lines } = listening();
-  observer.room('chain').log('info', 'BLOCK_APPLIED', 'block applied', { height: 12, code: 'X', time: 0 });
+  observer.module('chain').log('info', 'BLOCK_APPLIED', 'block applied', { height: 12, code: 'X', time: 0 });
   observer.log('warn', 'CLOCK_OFF', 'the clock is off');
   t.deepEqual(lines(), [
     {
       level: 'info',
       time: '2026-01-02T03:04:05.067Z',
-      room: 'chain',
+      module: 'chain',
       code: 'BLOCK_APPLIED',
       message: 'block applied',
       data: { height: 12, code: 'X', time: 0 },
@@ -45,15 +45,15 @@ test('a JSON line has time, level, room, code, message and its fields under data
   ]);
 });
 
-test('lines below the level are not written, and a room may have another level that covers the rooms in it', (t) => {
-  const { observer, lines } = listening({ level: 'warn', levelsByRoom: { p2p: 'debug', 'p2p/server': 'error' } });
-  const rooms = ['chain', 'p2p', 'p2p/client', 'p2p/server'];
-  for (const name of rooms) {
-    const room = name
+test('lines below the level are not written, and a module may have another level that covers the modules in it', (t) => {
+  const { observer, lines } = listening({ level: 'warn', levelsByModule: { p2p: 'debug', 'p2p/server': 'error' } });
+  const modules = ['chain', 'p2p', 'p2p/client', 'p2p/server'];
+  for (const name of modules) {
+    const module = name
       .split('/')
-      .reduce((outer, inner) => outer.room(inner), observer as ReturnType<typeof observer.room>);
-    room.log('debug', 'D', `${name} debug`);
-    room.log('warn', 'W', `${name} warn`);
+      .reduce((outer, inner) => outer.module(inner), observer as ReturnType<typeof observer.module>);
+    module.log('debug', 'D', `${name} debug`);
+    module.log('warn', 'W', `${name} warn`);
   }
   t.deepEqual(
     lines().map((line) => line['message']),
@@ -70,7 +70,7 @@ test('nothing is written at the level silent', (t) => {
 for (const format of ['json', 'human'] as const) {
   test(`${format}: secrets are hidden by the name of their field, at any depth`, (t) => {
     const { observer, text } = listening({ format });
-    observer.room('forge').log('info', 'X', 'configured', {
+    observer.module('forge').log('info', 'X', 'configured', {
       passphrase: 'robust-1',
       delegate: { secondPassphrase: 'robust-2', keys: [{ privateKey: Buffer.from('robust-3') }] },
       encryptedPassphrase: 'robust-4',
@@ -133,10 +133,10 @@ test('an error shows its code, data and cause', (t) => {
   t.is((error['cause'] as Record<string, unknown>)['message'], 'no room');
 });
 
-test('the human form is one line with time, level, room, message and fields', (t) => {
+test('the human form is one line with time, level, module, message and fields', (t) => {
   const { observer, text } = listening({ format: 'human' });
   observer
-    .room('chain')
+    .module('chain')
     .log('info', 'BLOCK_APPLIED', 'block applied', { height: 12, id: '7', peers: ['a'], note: 'a b' });
   observer.log('warn', 'CLOCK_OFF', 'the clock is off');
   t.deepEqual(text().split('\n'), [
@@ -149,18 +149,18 @@ test('the human form is one line with time, level, room, message and fields', (t
 test('foreign text can neither forge a line nor drive a terminal', (t) => {
   const foreign = 'x\n12:00:00.000 ERROR \u001b[2J\u009b31m\u202e';
   const { observer, text } = listening({ format: 'human' });
-  observer.room('p2p').log('info', 'X', 'peer says', { version: foreign, [foreign]: { os: foreign } });
+  observer.module('p2p').log('info', 'X', 'peer says', { version: foreign, [foreign]: { os: foreign } });
   t.is(text().split('\n').length, 2);
   t.notRegex(text(), /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
 });
 
-test('figures reach the registry from every room', async (t) => {
+test('metrics reach the registry from every module', async (t) => {
   const metrics = new MetricsRegistry();
   const { observer } = listening({ metrics });
-  observer.room('chain').count('blocks_reverted_total');
+  observer.module('chain').count('blocks_reverted_total');
   observer.count('blocks_reverted_total', 2);
-  observer.room('peers').gauge('peers_connected', 3);
-  observer.room('chain').observe('block_delay_seconds', 0.5);
+  observer.module('peers').gauge('peers_connected', 3);
+  observer.module('chain').observe('block_delay_seconds', 0.5);
   const text = await metrics.text();
   t.regex(text, /^bloomery_blocks_reverted_total 3$/m);
   t.regex(text, /^bloomery_peers_connected 3$/m);

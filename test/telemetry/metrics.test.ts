@@ -78,7 +78,7 @@ test('the number of series of one name has a maximum, and known series go on cou
   t.is(await valueOf(metrics, 'bloomery_metrics_refused_total'), 7);
 });
 
-test('figures of a state are taken when somebody reads them', async (t) => {
+test('metrics of a state are measured when somebody reads them', async (t) => {
   const metrics = new MetricsRegistry({ declarations: OWN });
   let height = 1;
   const end = metrics.beforeReading(() => metrics.gauge('height', height));
@@ -99,7 +99,7 @@ test('labels that peers have a say in break neither lines nor quotes, and have a
   t.true(text.split('\n').every((line) => line.length < 200));
 });
 
-test('every declared figure is told in the form and under the names that Prometheus asks for', async (t) => {
+test('every declared metric is told in the form and under the names that Prometheus asks for', async (t) => {
   const metrics = new MetricsRegistry({ isOfProcess: true });
   for (const [name, { kind, labels = [] }] of Object.entries(DECLARATIONS)) {
     const values = Object.fromEntries(labels.map((label) => [label, 'x']));
@@ -126,7 +126,7 @@ test('the check of the form finds what is wrong', (t) => {
   t.is(faults('a 1\n'), 1);
 });
 
-test('every figure that the source records is declared, and every declared one is recorded', (t) => {
+test('every metric that the source records is declared, and every declared one is recorded', (t) => {
   const folder = join(packageDirectory(), 'src');
   const recorded = new Set<string>();
   for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {

@@ -69,7 +69,7 @@ test('batches asked at the same time do not mix', async (t) => {
   await pool.close();
 });
 
-test('a batch larger than the memory, with repetitions, is answered whole', async (t) => {
+test('a batch larger than the cache, with repetitions, is answered whole', async (t) => {
   const pool = createVerifierPool({ threads: 1, cacheEntriesMax: 10 });
   const asked = questions(100, 'forgetful');
   await expectRightAnswers(t, pool, [...asked, ...asked]);

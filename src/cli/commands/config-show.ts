@@ -36,7 +36,8 @@ export function configShow(flags: ConfigShowFlags): void {
 
 /** As it is written. Keys of delegates are public, what encrypts to their passphrases is not. */
 function masked({ option, path }: ExplainedOption['named'], value: unknown): unknown {
-  if (path === 'log.rooms') return (value as Config['log']['rooms']).map((roomAndLevel) => roomAndLevel.join('='));
+  if (path === 'log.modules')
+    return (value as Config['log']['modules']).map((moduleAndLevel) => moduleAndLevel.join('='));
   if (option.secret !== true) return value;
   if (!Array.isArray(value)) return value === '' ? '' : '***';
   return (value as readonly { readonly publicKey: string }[]).map(({ publicKey }) => `${publicKey}|***`);

@@ -1,4 +1,4 @@
-/** `bloomery rollback`: takes blocks back from the tip of a node that does not run. */
+/** `bloomery rollback`: reverts blocks from the tip of a node that does not run. */
 
 import { chainDirectory, openChain, type ChainPlace } from '../../node/chain-tool.ts';
 import type { ChainReader } from '../../ports/store.ts';

@@ -40,7 +40,7 @@ export async function start(flags: StartFlags): Promise<void> {
     startNode({ network, dataDirectory, config, observer, metrics }),
   );
   program.started();
-  const systemd = systemdNotifier(process.env, observer.room('systemd'));
+  const systemd = systemdNotifier(process.env, observer.module('systemd'));
   systemd.ready();
   const lack = forgingLack(network, config);
   try {

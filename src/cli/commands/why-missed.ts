@@ -22,7 +22,7 @@ export interface MissedSlot {
 interface Fact {
   /** ISO 8601. */
   readonly time: string;
-  readonly room: string;
+  readonly module: string;
   readonly code: string;
   readonly message: string;
   readonly fields: Readonly<Record<string, string | number | boolean>>;

@@ -1,25 +1,25 @@
 /** `bloomery why`: what a running node decided of late, and for what reason. */
 
 import type { WhyFlags } from '../flags.ts';
-import { nodeClient, type DecisionState } from '../node-client.ts';
+import { nodeClient, type DiagnosticState } from '../node-client.ts';
 import { printable } from '../printable.ts';
 import { printJson, printLine } from '../output.ts';
 
 /** @throws ProtocolError `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED` */
 export async function why(flags: WhyFlags): Promise<void> {
-  const decisions = await nodeClient(flags.node).decisions(flags.limit);
+  const diagnostics = await nodeClient(flags.node).diagnostics(flags.limit);
   if (flags.json === true) {
-    printJson({ decisions });
+    printJson({ diagnostics });
     return;
   }
-  if (decisions.length === 0) printLine('nothing was refused, dropped or missed since the node started');
+  if (diagnostics.length === 0) printLine('nothing was refused, dropped or missed since the node started');
   // The newest last, where a terminal shows it.
-  for (const decision of [...decisions].reverse()) printLine(lineOf(decision));
+  for (const diagnostic of [...diagnostics].reverse()) printLine(lineOf(diagnostic));
 }
 
-function lineOf({ time, room, code, message, fields }: DecisionState): string {
+function lineOf({ time, module, code, message, fields }: DiagnosticState): string {
   const facts = Object.entries(fields).map(([name, value]) => `${name}=${quoted(String(value))}`);
-  return [`${time.slice(0, 19).replace('T', ' ')} ${room.padEnd(5)} ${code}: ${message}`, ...facts].join('  ');
+  return [`${time.slice(0, 19).replace('T', ' ')} ${module.padEnd(5)} ${code}: ${message}`, ...facts].join('  ');
 }
 
 function quoted(text: string): string {

@@ -40,7 +40,7 @@ const WAITING_MAX = 2_000;
 
 interface Question {
   fail(reason: string): void;
-  /** From now on the answer has as long as one may take; before, the wire below has its own patience. */
+  /** From now on the answer has as long as one may take; before, the wire below has its own timeout. */
   limit(): void;
 }
 

@@ -77,7 +77,7 @@ export interface ForkShare {
   readonly nodes: number;
 }
 
-/** What a node says unasked. */
+/** What a node says unsolicited. */
 export type AgentEvent =
   /** It runs, or runs again. */
   | { readonly event: 'ready'; readonly state: AgentState }

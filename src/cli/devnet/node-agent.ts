@@ -212,7 +212,7 @@ export class NodeAgent implements NodeControl {
     this.chainClock.set(skewed(this.#setting, this.#faults.skewMs));
     const engine = this.#parts?.engine;
     // Slots that the clock passed over are empty on purpose.
-    engine?.ownSlots.skipTo(engine.chain.currentSlot());
+    engine?.ownSlotOutcomes.skipTo(engine.chain.currentSlot());
     engine?.forging.look();
   }
 

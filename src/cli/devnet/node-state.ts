@@ -28,7 +28,7 @@ function filesOf(dataDirectory: string): readonly (readonly [name: string, file:
 
 /**
  * Copies chain and journals of a node that writes nothing meanwhile. Blocks are shared with the original where the file system
- * can do that, so a copy takes neither time nor room.
+ * can do that, so a copy takes neither time nor module.
  */
 export function copyState(dataDirectory: string, directory: string): void {
   makeFolder(directory);

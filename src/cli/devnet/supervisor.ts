@@ -244,10 +244,10 @@ function tooLate(run: DevnetRun, rows: readonly NodeRow[], allowedMs: number): P
 async function stopAll(processes: readonly NodeProcess[]): Promise<void> {
   const running = processes.filter((process) => process.isRunning());
   for (const process of running) process.stop();
-  const patience = new AbortController();
+  const deadline = new AbortController();
   const all = Promise.all(running.map((process) => process.ended));
-  await Promise.race([all, sleep(STOP_MS, undefined, { signal: patience.signal }).catch(() => undefined)]);
-  patience.abort();
+  await Promise.race([all, sleep(STOP_MS, undefined, { signal: deadline.signal }).catch(() => undefined)]);
+  deadline.abort();
   for (const process of running) if (process.isRunning()) process.kill();
   await all;
 }

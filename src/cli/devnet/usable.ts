@@ -38,15 +38,15 @@ export async function whenUsable(supervised: SupervisedNode, timeoutMs = USABLE_
 type Link = NonNullable<NonNullable<SupervisedNode['process']>['link']>;
 
 async function answers(link: Link, withinMs: number): Promise<boolean> {
-  const patience = new AbortController();
+  const deadline = new AbortController();
   const asked = link.ask({ op: 'state' }).then(
     () => true,
     () => false,
   );
-  const late = sleep(Math.max(0, withinMs), false, { signal: patience.signal }).catch(() => false);
+  const late = sleep(Math.max(0, withinMs), false, { signal: deadline.signal }).catch(() => false);
   try {
     return await Promise.race([asked, late]);
   } finally {
-    patience.abort();
+    deadline.abort();
   }
 }

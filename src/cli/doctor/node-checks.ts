@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { nodeAsker } from '../ask-node.ts';
-import type { DecisionState, NodeState, PeerVerdictState } from '../node-client.ts';
+import type { DiagnosticState, NodeState, PeerVerdictState } from '../node-client.ts';
 import { finding, type FaultCode, type Finding } from './catalogue.ts';
 import { activeDelegatesOf, type RoundConstants } from '../round-length.ts';
 import { earlierHeight, standstillS, type BlockState, type RecentBlocks } from './standstill.ts';
@@ -38,7 +38,7 @@ interface Seen {
   readonly looks: readonly Look[];
   readonly blocks: RecentBlocks;
   readonly peers: readonly PeerVerdictState[];
-  readonly decisions: readonly DecisionState[];
+  readonly diagnostics: readonly DiagnosticState[];
   readonly forging: readonly {
     readonly publicKey: string;
     readonly forging: boolean;
@@ -69,7 +69,7 @@ const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT
 const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
 /** What a download says of itself when it works. */
 const SYNC_PROGRESSES: ReadonlySet<string> = new Set(['SYNC_STARTED', 'SYNC_ENDED', 'SYNC_PROGRESS']);
-/** By their codes, as those of decisions or as causes in them. */
+/** By their codes, as those of diagnostics or as causes in them. */
 const WRITE_FAILURES: ReadonlySet<unknown> = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
 const LOST_CLAIMS: ReadonlySet<unknown> = new Set(['STORE_TAKEN_OVER', 'JOURNAL_TAKEN_OVER']);
 const WRITES_AGAIN = 'STORE_WRITES_AGAIN';
@@ -102,7 +102,9 @@ export async function checkNode(request: NodeRequest): Promise<NodeReport> {
     const code = error.code === 'NODE_ANSWER_MALFORMED' ? 'NODE_ANSWERS_ODDLY' : 'NODE_REFUSES';
     return { isAnswering: true, findings: [finding(code, error.message)] };
   }
-  const findings = [judgeChain, judgePeers, judgeDecisions, judgeForging, judgeAlerts].flatMap((judge) => judge(seen));
+  const findings = [judgeChain, judgePeers, judgeDiagnostics, judgeForging, judgeAlerts].flatMap((judge) =>
+    judge(seen),
+  );
   return { isAnswering: true, nethash: seen.constants.nethash, findings: withoutConsequences(findings) };
 }
 
@@ -127,7 +129,7 @@ async function look({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<
     looks.push(await ask<Look>('node/status'));
   }
   // Last, as they remember what was so meanwhile.
-  const decisions = await ask<DecisionState[]>('node/decisions?limit=500');
+  const diagnostics = await ask<DiagnosticState[]>('node/diagnostics?limit=500');
   const nextSlot = forgers[0]?.nextSlot ?? 0;
   const [tip] = blocks;
   const [earlier] = tip === undefined ? [] : await ask<BlockState[]>(`blocks?height=${earlierHeight(tip.height)}`);
@@ -136,7 +138,7 @@ async function look({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<
     looks,
     blocks: { tip, earlier },
     peers,
-    decisions,
+    diagnostics,
     forging,
     active: new Set(forgers.map(({ publicKey }) => publicKey)),
     // Slots count from the epoch, so the length of one follows from their number.
@@ -205,15 +207,15 @@ function evidenceOfNone(peers: readonly PeerVerdictState[]): string {
   return failed === undefined ? none : `${none}; ${failed.ip}:${failed.wsPort ?? '?'}: ${failed.reason}`;
 }
 
-function judgeDecisions(seen: Seen): readonly Finding[] {
-  const { looks, decisions } = seen;
+function judgeDiagnostics(seen: Seen): readonly Finding[] {
+  const { looks, diagnostics } = seen;
   const nowMs = looks.at(-1)?.currentTime ?? 0;
-  const recent = decisions.filter(({ time }) => nowMs - Date.parse(time) < RECENT_MS);
-  const of = (wanted: (decision: DecisionState) => boolean): readonly DecisionState[] => recent.filter(wanted);
+  const recent = diagnostics.filter(({ time }) => nowMs - Date.parse(time) < RECENT_MS);
+  const of = (wanted: (diagnostic: DiagnosticState) => boolean): readonly DiagnosticState[] => recent.filter(wanted);
   const own = ownSlots(seen);
-  const ownRecent = decisions.filter(({ time }) => nowMs - Date.parse(time) < own.recentMs);
+  const ownRecent = diagnostics.filter(({ time }) => nowMs - Date.parse(time) < own.recentMs);
   const findings: Finding[] = [];
-  const tell = (code: Finding['code'], found: readonly DecisionState[], timesMin: number): void => {
+  const tell = (code: Finding['code'], found: readonly DiagnosticState[], timesMin: number): void => {
     const [latest] = found;
     if (latest !== undefined && found.length >= timesMin)
       findings.push(finding(code, evidenceOf(latest, found.length)));
@@ -222,10 +224,10 @@ function judgeDecisions(seen: Seen): readonly Finding[] {
   const again = recent.find(({ code }) => code === WRITES_AGAIN)?.number ?? 0;
   tell(
     'WRITES_FAIL',
-    of((decision) => isWriteFailure(decision) && decision.number > again),
+    of((diagnostic) => isWriteFailure(diagnostic) && diagnostic.number > again),
     1,
   );
-  tell('CLOCK_BEHIND_TIP', standing(decisions, 'CLOCK_BEHIND_TIP', 'CLOCK_REACHED_TIP'), 1);
+  tell('CLOCK_BEHIND_TIP', standing(diagnostics, 'CLOCK_BEHIND_TIP', 'CLOCK_REACHED_TIP'), 1);
   tell(
     'CLOCK_SET',
     of(({ code }) => code === 'CLOCK_SET'),
@@ -246,24 +248,26 @@ function judgeDecisions(seen: Seen): readonly Finding[] {
   const height = looks.at(-1)?.height ?? 0;
   tell(
     'BLOCKS_REFUSED',
-    of((decision) => isRefusedBlock(decision) && isInTheWay(decision, { height, downloaded })),
+    of((diagnostic) => isRefusedBlock(diagnostic) && isInTheWay(diagnostic, { height, downloaded })),
     TIMES_MIN,
   );
   return findings;
 }
 
 /** What was told and has not ended since, newest first. The end and the beginning are told once, however long ago. */
-function standing(decisions: readonly DecisionState[], begun: string, ended: string): readonly DecisionState[] {
-  const end = decisions.find(({ code }) => code === ended)?.number ?? 0;
-  return decisions.filter(({ code, number }) => code === begun && number > end);
+function standing(diagnostics: readonly DiagnosticState[], begun: string, ended: string): readonly DiagnosticState[] {
+  const end = diagnostics.find(({ code }) => code === ended)?.number ?? 0;
+  return diagnostics.filter(({ code, number }) => code === begun && number > end);
 }
 
 /** Receivers that have taken nothing for a while. */
-function judgeAlerts({ looks, decisions }: Seen): readonly Finding[] {
+function judgeAlerts({ looks, diagnostics }: Seen): readonly Finding[] {
   const nowMs = looks.at(-1)?.currentTime ?? 0;
-  const channels = new Set(decisions.filter(({ room }) => room === 'notify').map(({ fields }) => fields['channel']));
+  const channels = new Set(
+    diagnostics.filter(({ module }) => module === 'notify').map(({ fields }) => fields['channel']),
+  );
   return [...channels].flatMap((channel) => {
-    const told = decisions.filter(({ room, fields }) => room === 'notify' && fields['channel'] === channel);
+    const told = diagnostics.filter(({ module, fields }) => module === 'notify' && fields['channel'] === channel);
     const [latest] = standing(told, 'NOTIFY_FAILED', 'NOTIFY_RECOVERED');
     if (latest === undefined) return [];
     const { waiting, reason, failingSince, lastDelivered = 'none since the start' } = latest.fields;
@@ -274,27 +278,27 @@ function judgeAlerts({ looks, decisions }: Seen): readonly Finding[] {
 }
 
 /** Whether a download brought blocks: what failed before it has done no harm. */
-function isDownloaded({ room, code, fields }: DecisionState): boolean {
-  return room === 'sync' && code === 'SYNC_ENDED' && Number(fields['blocks']) > 0;
+function isDownloaded({ module, code, fields }: DiagnosticState): boolean {
+  return module === 'sync' && code === 'SYNC_ENDED' && Number(fields['blocks']) > 0;
 }
 
-function isFailedDownload(decision: DecisionState): boolean {
-  const { room, code } = decision;
+function isFailedDownload(diagnostic: DiagnosticState): boolean {
+  const { module, code } = diagnostic;
   const isFailure = code === 'REQUEST_FAILED' || (code.startsWith('SYNC_') && !SYNC_PROGRESSES.has(code));
-  return room === 'sync' && isFailure && !isUnwritten(decision);
+  return module === 'sync' && isFailure && !isUnwritten(diagnostic);
 }
 
 /** A node that is behind meets refused blocks when it downloads. */
-function isRefusedBlock({ room, code }: DecisionState): boolean {
-  return (room === 'chain' || room === 'sync') && code.startsWith('BLOCK_') && code !== 'BLOCK_DOUBLE_FORGING';
+function isRefusedBlock({ module, code }: DiagnosticState): boolean {
+  return (module === 'chain' || module === 'sync') && code.startsWith('BLOCK_') && code !== 'BLOCK_DOUBLE_FORGING';
 }
 
 /** Whether a refused block may keep the node from going on. The chain has passed others: anybody can make up such blocks. */
 function isInTheWay(
-  { room, number, fields }: DecisionState,
+  { module, number, fields }: DiagnosticState,
   { height, downloaded }: { readonly height: number; readonly downloaded: number },
 ): boolean {
-  if (room === 'sync') return number > downloaded;
+  if (module === 'sync') return number > downloaded;
   return fields['height'] === undefined || Number(fields['height']) > height;
 }
 
@@ -307,25 +311,25 @@ function ownSlots({ forging, active, blockTimeS, constants }: Seen) {
   };
 }
 
-function isMissedSlot(decision: DecisionState): boolean {
-  const { room, code, fields } = decision;
-  const isOwn = room === 'forge' && 'slot' in fields;
-  return isOwn && !UNSEEN.has(code) && !ELSEWHERE.has(code) && !isUnwritten(decision);
+function isMissedSlot(diagnostic: DiagnosticState): boolean {
+  const { module, code, fields } = diagnostic;
+  const isOwn = module === 'forge' && 'slot' in fields;
+  return isOwn && !UNSEEN.has(code) && !ELSEWHERE.has(code) && !isUnwritten(diagnostic);
 }
 
-function isUnwritten(decision: DecisionState): boolean {
-  return isWriteFailure(decision) || isTakenOver(decision);
+function isUnwritten(diagnostic: DiagnosticState): boolean {
+  return isWriteFailure(diagnostic) || isTakenOver(diagnostic);
 }
 
-function isTakenOver({ code, fields }: DecisionState): boolean {
+function isTakenOver({ code, fields }: DiagnosticState): boolean {
   return LOST_CLAIMS.has(code) || LOST_CLAIMS.has(fields['cause']);
 }
 
-function isWriteFailure({ code, fields }: DecisionState): boolean {
+function isWriteFailure({ code, fields }: DiagnosticState): boolean {
   return WRITE_FAILURES.has(code) || WRITE_FAILURES.has(fields['cause']);
 }
 
-function evidenceOf({ time, code, message, fields }: DecisionState, times: number): string {
+function evidenceOf({ time, code, message, fields }: DiagnosticState, times: number): string {
   const reason = fields['reason'] === undefined ? '' : ` (${String(fields['reason'])})`;
   const often = times > 1 ? `${times} times of late, last ` : '';
   return `${often}${time.slice(11, 19)} UTC ${code}: ${message}${reason}`;

@@ -37,8 +37,8 @@ export async function readDelegate(
 ): Promise<DelegatePlan | undefined> {
   if (flags.newAccount === true && flags.passphraseFile !== undefined)
     throw usageError('--new-account makes an account, --passphrase-file names one: give one of them');
-  const isTold = flags.newAccount === true || flags.passphraseFile !== undefined;
-  if (!isTold && (interview === undefined || !(await interview.isYes('Shall a delegate forge on this node?', false))))
+  const isGiven = flags.newAccount === true || flags.passphraseFile !== undefined;
+  if (!isGiven && (interview === undefined || !(await interview.isYes('Shall a delegate forge on this node?', false))))
     return undefined;
   const given = await givenPassphrase(flags, interview);
   const passphrase = given ?? entropyToMnemonic(systemRandom.bytes(ENTROPY_BYTES), wordlist);

@@ -6,7 +6,7 @@
 import type {
   Block,
   Constants,
-  Decision,
+  Diagnostic,
   Delegate,
   Forger,
   ForgingDelegate,
@@ -42,7 +42,7 @@ export interface LiveState {
   readonly peers: readonly Peer[];
   /** Undefined where this reader may not know. */
   readonly forging: readonly ForgingDelegate[] | undefined;
-  readonly decisions: readonly Decision[] | undefined;
+  readonly diagnostics: readonly Diagnostic[] | undefined;
   /** Transactions that came into the pool, newest first. */
   readonly arrivals: readonly Transaction[];
   /** Percent of the peers at the node's tip, of late. */
@@ -64,7 +64,7 @@ const EMPTY: LiveState = {
   names: new Map(),
   peers: [],
   forging: undefined,
-  decisions: undefined,
+  diagnostics: undefined,
   arrivals: [],
   consensus: undefined,
   nodes: [],
@@ -125,7 +125,7 @@ export class Live {
       this.#set({ constants: constants.data, blocks, peers: peers.data });
       // The length of a slot is reckoned from the status and the forgers.
       await this.#loadStatus();
-      await Promise.all([this.#loadForgers(), this.#loadDecisions()]);
+      await Promise.all([this.#loadForgers(), this.#loadDiagnostics()]);
       this.#follow();
     } catch {
       this.#set({ connection: 'lost' });
@@ -157,8 +157,8 @@ export class Live {
     this.#set({ forgers: forgers.data, names, blockTimeS });
   }
 
-  async #loadDecisions(): Promise<void> {
-    this.#set({ decisions: await askIfAllowed<Decision[]>('node/decisions?limit=100') });
+  async #loadDiagnostics(): Promise<void> {
+    this.#set({ diagnostics: await askIfAllowed<Diagnostic[]>('node/diagnostics?limit=100') });
   }
 
   async #loadForging(): Promise<void> {
@@ -173,11 +173,11 @@ export class Live {
     if (this.#isPolling || document.hidden || this.#state.status === undefined) return;
     this.#isPolling = true;
     try {
-      const { decisions, forging } = this.#state;
+      const { diagnostics, forging } = this.#state;
       await Promise.all([
         this.#loadStatus(),
         this.#loadPeers(),
-        ...(decisions === undefined ? [] : [this.#loadDecisions()]),
+        ...(diagnostics === undefined ? [] : [this.#loadDiagnostics()]),
         ...(forging === undefined ? [] : [this.#loadForging()]),
       ]);
       this.#set({ nodes: await Promise.all(neighbours(this.#state).map((node) => this.#rowOf(node))) });

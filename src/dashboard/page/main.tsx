@@ -10,7 +10,7 @@ import { Glance } from './glance.tsx';
 import { LiveContext, useLive, usePlace } from './hooks.ts';
 import { Live } from './live.ts';
 import { Nodes } from './nodes.tsx';
-import { Decisions, Forging } from './operator.tsx';
+import { Diagnostics, Forging } from './operator.tsx';
 import { Peers } from './peers.tsx';
 import { Pool } from './pool.tsx';
 import { useScrollMemory } from './scroll.ts';
@@ -27,7 +27,7 @@ const TITLES: Readonly<Record<View, string>> = {
   peers: 'Peers',
   nodes: 'Nodes',
   forging: 'Forging',
-  decisions: 'Decisions',
+  diagnostics: 'Diagnostics',
 };
 
 /** What one thing of a view is called. */
@@ -41,7 +41,7 @@ const ONE_OF: Readonly<Record<View, string>> = {
 
 function Dashboard() {
   const place = usePlace();
-  const { status, nodes, forging, decisions } = useLive();
+  const { status, nodes, forging, diagnostics } = useLive();
   const main = useRef<HTMLElement>(null);
   const nav = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
@@ -60,7 +60,7 @@ function Dashboard() {
   const hidden = new Set<View>([
     ...(nodes.length > 1 ? [] : ['nodes' as const]),
     ...(forging === undefined ? ['forging' as const] : []),
-    ...(decisions === undefined ? ['decisions' as const] : []),
+    ...(diagnostics === undefined ? ['diagnostics' as const] : []),
   ]);
   const views = (Object.keys(TITLES) as View[]).filter((view) => !hidden.has(view) || view === place.view);
   return (
@@ -126,8 +126,8 @@ function Shown({ place }: { place: Place }) {
       return <Nodes />;
     case 'forging':
       return <Forging />;
-    case 'decisions':
-      return <Decisions />;
+    case 'diagnostics':
+      return <Diagnostics />;
   }
 }
 

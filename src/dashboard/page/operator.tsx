@@ -1,15 +1,15 @@
 /** What only the operator may see: forging on this node, and what it decided and why. */
 
-import type { Decision, ForgingDelegate } from '../answers.ts';
-import { runsOf, type Run } from '../decisions.ts';
+import type { Diagnostic, ForgingDelegate } from '../answers.ts';
+import { runsOf, type Run } from '../diagnostics.ts';
 import { countText, dateText, sinceText, timeText, untilText } from '../format.ts';
-import { turnsOf } from '../round.ts';
+import { nextSlotsOf } from '../round.ts';
 import { useLive, useNow, useRound, useSlotStart } from './hooks.ts';
 import { DelegateLink, More, Table } from './parts.tsx';
 
 export function Forging() {
   const { forging, forgers } = useLive();
-  const turns = useTurns();
+  const nextSlots = useNextSlots();
   if (forging === undefined) {
     return (
       <>
@@ -20,7 +20,7 @@ export function Forging() {
   }
   const addresses = new Map(forgers.map(({ publicKey, address }) => [publicKey, address]));
   const placeOf = ({ publicKey }: ForgingDelegate): number =>
-    turns.get(publicKey) ?? Number.MAX_SAFE_INTEGER - (addresses.has(publicKey) ? 1 : 0);
+    nextSlots.get(publicKey) ?? Number.MAX_SAFE_INTEGER - (addresses.has(publicKey) ? 1 : 0);
   const rows = [...forging].sort((a, b) => placeOf(a) - placeOf(b));
   return (
     <>
@@ -63,12 +63,12 @@ function ForgingState({ delegate: { forging, waiting } }: { delegate: ForgingDel
 /** When a delegate has its slot of the present round, as far as that is known. */
 export function NextSlot({ publicKey }: { publicKey: string }) {
   const { forgers, status } = useLive();
-  const turn = useTurns().get(publicKey);
+  const nextSlot = useNextSlots().get(publicKey);
   const startOf = useSlotStart();
   const now = useNow();
   if (status?.syncing === true) return <>not known yet</>;
-  if (turn !== undefined) {
-    const startMs = startOf(turn);
+  if (nextSlot !== undefined) {
+    const startMs = startOf(nextSlot);
     return (
       <time dateTime={new Date(startMs).toISOString()} title={`${timeText(startMs)} UTC`}>
         {startMs <= now ? 'now' : untilText(startMs, now)}
@@ -78,23 +78,23 @@ export function NextSlot({ publicKey }: { publicKey: string }) {
   return <>{forgers.some((forger) => forger.publicKey === publicKey) ? 'next round' : 'not active'}</>;
 }
 
-function useTurns(): ReadonlyMap<string, number> {
+function useNextSlots(): ReadonlyMap<string, number> {
   const round = useRound();
-  return round === undefined ? new Map() : turnsOf(round);
+  return round === undefined ? new Map() : nextSlotsOf(round);
 }
 
-export function Decisions() {
-  const { decisions } = useLive();
+export function Diagnostics() {
+  const { diagnostics } = useLive();
   const now = useNow();
   return (
     <>
-      <h1>Decisions</h1>
-      {decisions === undefined ? (
+      <h1>Diagnostics</h1>
+      {diagnostics === undefined ? (
         <p class="none">Only the machine of the node is told what it decided.</p>
       ) : (
         <Table
           caption="What the node refused, dropped or missed, and why"
-          rows={runsOf(decisions)}
+          rows={runsOf(diagnostics)}
           keyOf={({ earlier, latest }) => String((earlier.at(-1) ?? latest).number)}
           empty="Nothing was refused, dropped or missed since the node started."
           columns={[
@@ -107,7 +107,7 @@ export function Decisions() {
                 </time>
               ),
             },
-            { name: 'Part', cell: ({ latest }) => latest.room },
+            { name: 'Part', cell: ({ latest }) => latest.module },
             { name: 'Code', onPhone: 'start', cell: ({ latest }) => <code>{latest.code}</code> },
             { name: 'What', isText: true, onPhone: 'below-all', cell: (run) => <What run={run} now={now} /> },
           ]}
@@ -118,16 +118,16 @@ export function Decisions() {
 }
 
 function What({ run: { latest, earlier }, now }: { run: Run; now: number }) {
-  const since = ({ time }: Decision): string => sinceText(Date.parse(time), now);
+  const since = ({ time }: Diagnostic): string => sinceText(Date.parse(time), now);
   const first = earlier.at(-1);
   return (
     <>
       {sentenceOf(latest)}
       {first !== undefined && (
         <More isLong summary={`and ${countText(earlier.length)} more like it, the first ${since(first)}`}>
-          {earlier.map((decision) => (
-            <span key={decision.number}>
-              {since(decision)}: {sentenceOf(decision)}
+          {earlier.map((diagnostic) => (
+            <span key={diagnostic.number}>
+              {since(diagnostic)}: {sentenceOf(diagnostic)}
             </span>
           ))}
         </More>
@@ -136,7 +136,7 @@ function What({ run: { latest, earlier }, now }: { run: Run; now: number }) {
   );
 }
 
-function sentenceOf({ message, fields }: Decision): string {
+function sentenceOf({ message, fields }: Diagnostic): string {
   const facts = Object.entries(fields).map(([name, value]) => `${name} ${value}`);
   const sentence = `${message.charAt(0).toUpperCase()}${message.slice(1)}`;
   return facts.length === 0 ? sentence : `${sentence}: ${facts.join(', ')}`;

@@ -120,9 +120,9 @@ function whyOf({ reason, until, roles }: PeerVerdict): string {
 export function Peers() {
   const { peers } = useLive();
   const connected = peers.filter(isConnected);
-  const { decisions, heardAtMs } = useLive();
-  // Whoever may read decisions may read what the node thinks of its peers.
-  if (decisions !== undefined) return <Verdicts version={heardAtMs ?? 0} />;
+  const { diagnostics, heardAtMs } = useLive();
+  // Whoever may read diagnostics may read what the node thinks of its peers.
+  if (diagnostics !== undefined) return <Verdicts version={heardAtMs ?? 0} />;
   return (
     <>
       <h1>Peers</h1>

@@ -1,6 +1,6 @@
 /**
  * The newest block of a delegate on the chain, however far back it lies. What was searched once is not searched again while the
- * block at its upper end stands, and a long search goes on in pieces, so that it holds nothing up.
+ * block at its upper end stands, and a long search goes on in chunks, so that it holds nothing up.
  */
 
 import type { StateReader } from '../../protocol/state.ts';

@@ -8,10 +8,10 @@ import type { Observer } from '../../ports/observer.ts';
 import { slotAt } from '../../protocol/slots.ts';
 import type { KeyPair } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
-import { isOrderCertain } from '../slot-turns.ts';
+import { isOrderCertain } from '../slot-owners.ts';
 
 /** A slot that is ours by the order that is known here. */
-export interface Turn {
+export interface ForgingSlot {
   readonly slot: number;
   readonly keyPair: KeyPair;
 }
@@ -40,7 +40,7 @@ export class Refusals {
   }
 
   /** The first reason of a slot stands: what keeps us from it later may follow from that. */
-  note({ slot, keyPair }: Turn, code: string, message: string, fields: Readonly<Record<string, unknown>>): void {
+  note({ slot, keyPair }: ForgingSlot, code: string, message: string, fields: Readonly<Record<string, unknown>>): void {
     if (slot === this.#toldSlot || slot === this.#pending?.slot) return;
     const { chain } = this.#dependencies;
     const { header } = chain.tip;

@@ -19,7 +19,7 @@ import type { TransactionPool } from '../pool/pool.ts';
 import { ClockWatch } from './clock-watch.ts';
 import { SigningGuard, type Waiting } from './guard.ts';
 import { Pause } from './pause.ts';
-import { Refusals, type Turn } from './refusals.ts';
+import { Refusals, type ForgingSlot } from './refusals.ts';
 import { SleptSlots } from './slept-slots.ts';
 import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
 
@@ -145,7 +145,7 @@ export class ForgingScheduler {
   async forgeNow(): Promise<Block | undefined> {
     await this.#attempt;
     const { chain } = this.#dependencies;
-    if (this.#stopped || chain.disk.obstacle() !== undefined) return undefined;
+    if (this.#stopped || chain.disk.checkWritable() !== undefined) return undefined;
     this.#sleptSlots.pass();
     return this.#forge(true);
   }
@@ -167,7 +167,7 @@ export class ForgingScheduler {
     this.#attempt = this.#tryToForge()
       .catch((error: unknown) => {
         const code = error instanceof ProtocolError ? error.code : 'FORGING_FAILED';
-        const found = this.#dependencies.chain.disk.obstacle();
+        const found = this.#dependencies.chain.disk.checkWritable();
         const since = found?.cause === code ? sinceOf(found.writesFailSinceMs) : {};
         this.#refusals.tellFailure(code, { reason: messageOf(error), ...since });
       })
@@ -214,8 +214,8 @@ export class ForgingScheduler {
     }
     this.#sleptSlots.look(passage);
     this.#pause.look(this.#keys.size > 0);
-    const turn = this.#keys.size === 0 ? undefined : this.#slotToForge(chain.tip);
-    if (turn === undefined) return;
+    const forgingSlot = this.#keys.size === 0 ? undefined : this.#slotToForge(chain.tip);
+    if (forgingSlot === undefined) return;
     if (clock.nowMs() < (waitUntilMs?.() ?? -Infinity)) return;
     const found = obstacle();
     if (found !== undefined) {
@@ -223,17 +223,17 @@ export class ForgingScheduler {
       const fields = { ...rest, ...sinceOf(writesFailSinceMs) };
       // Of a network that has not begun no slot can be missed, unless something failed here.
       const isBeginning = chain.tip.header.height === 1 && found.cause === undefined;
-      if (isBeginning) this.#refusals.note(turn, 'FORGING_NOT_BEGUN', 'the network has not begun yet', fields);
-      else this.#refusals.note(turn, 'FORGING_PAUSED', 'forging is paused in a slot of ours', fields);
+      if (isBeginning) this.#refusals.note(forgingSlot, 'FORGING_NOT_BEGUN', 'the network has not begun yet', fields);
+      else this.#refusals.note(forgingSlot, 'FORGING_PAUSED', 'forging is paused in a slot of ours', fields);
       return;
     }
     await this.#forge(false);
   }
 
-  /** @param isTold whether a late block of the slot before is not waited for */
-  async #forge(isTold: boolean): Promise<Block | undefined> {
+  /** @param isOnDemand whether a late block of the slot before is not waited for */
+  async #forge(isOnDemand: boolean): Promise<Block | undefined> {
     const { chain } = this.#dependencies;
-    const block = await chain.forge((tip) => this.#build(tip, isTold));
+    const block = await chain.forge((tip) => this.#build(tip, isOnDemand));
     if (block === undefined) return undefined;
     this.#refusals.drop();
     this.#dependencies.observer.log('info', 'BLOCK_FORGED', 'forged a block', {
@@ -247,7 +247,7 @@ export class ForgingScheduler {
   }
 
   /** The present slot and its owner's keys if it is ours to fill now. */
-  #slotToForge(tip: TipView, isTold = false): Turn | undefined {
+  #slotToForge(tip: TipView, isOnDemand = false): ForgingSlot | undefined {
     const { chain, clock, waitThresholdMs } = this.#dependencies;
     const { rules, state } = chain;
     const nowMs = clock.nowMs();
@@ -259,22 +259,22 @@ export class ForgingScheduler {
     const keyPair = owner === undefined ? undefined : this.#keys.get(owner);
     if (keyPair === undefined) return undefined;
     const isLateBlockPossible = tipSlot < slot - 1 && nowMs <= slotStartMs(slot, rules.params) + waitThresholdMs;
-    return isLateBlockPossible && !isTold ? undefined : { slot, keyPair };
+    return isLateBlockPossible && !isOnDemand ? undefined : { slot, keyPair };
   }
 
   /** Builds the block, and has it in the journal, on disk, before anybody can see it. */
-  #build(tip: TipView, isTold: boolean): Block | undefined {
+  #build(tip: TipView, isOnDemand: boolean): Block | undefined {
     const { chain, clock, pool, journal } = this.#dependencies;
     const { rules, state } = chain;
-    const turn = this.#slotToForge(tip, isTold);
-    if (turn === undefined) return undefined;
-    const publicKey = hexOf(turn.keyPair.publicKey);
-    const clearance = this.#guard.clearance(publicKey, turn.slot);
+    const forgingSlot = this.#slotToForge(tip, isOnDemand);
+    if (forgingSlot === undefined) return undefined;
+    const publicKey = hexOf(forgingSlot.keyPair.publicKey);
+    const clearance = this.#guard.clearance(publicKey, forgingSlot.slot);
     if (!clearance.granted) {
-      this.#refusals.note(turn, clearance.code, 'did not sign', fieldsOf(this.#told(clearance)));
+      this.#refusals.note(forgingSlot, clearance.code, 'did not sign', fieldsOf(this.#told(clearance)));
       return undefined;
     }
-    const timestamp = slotStartS(turn.slot, rules.params);
+    const timestamp = slotStartS(forgingSlot.slot, rules.params);
     pool.step();
     const transactions = rules.selectTransactions(
       state,
@@ -285,7 +285,7 @@ export class ForgingScheduler {
     const { previouslyForged } = clearance;
     try {
       const block = rules.forge(state, tip.header, {
-        keyPair: turn.keyPair,
+        keyPair: forgingSlot.keyPair,
         timestamp,
         transactions,
         previouslyForged,
@@ -297,7 +297,7 @@ export class ForgingScheduler {
       if (!(error instanceof ProtocolError)) throw error;
       const isJournalFailing = error.code === 'JOURNAL_WRITE_FAILED';
       if (isJournalFailing) this.#journalFailsSinceMs ??= clock.nowMs();
-      this.#refusals.note(turn, error.code, 'did not sign', {
+      this.#refusals.note(forgingSlot, error.code, 'did not sign', {
         reason: error.message,
         ...(isJournalFailing && sinceOf(this.#journalFailsSinceMs)),
       });

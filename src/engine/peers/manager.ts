@@ -4,7 +4,7 @@
  */
 
 import { Closers } from '../closers.ts';
-import { ServingLane } from '../serving-lane.ts';
+import { FairAnswerQueue } from '../fair-answer-queue.ts';
 import { LruMap } from '../../primitives/bounded.ts';
 import { assert } from '../../primitives/errors.ts';
 import { WorkShare } from '../../primitives/work-share.ts';
@@ -24,7 +24,7 @@ import type {
 } from '../../ports/transport.ts';
 import { ipOf, isSpecial, peerIdOf } from './addresses.ts';
 import { type Ban, PeerBook } from './book.ts';
-import { Discipline, FORBIDDEN } from './discipline.ts';
+import { PeerScoring, FORBIDDEN } from './peer-scoring.ts';
 import { Dialler, type PeerIntervals } from './dialler.ts';
 import { NamedPeers, type NamedPeersOptions } from './named-peers.ts';
 import { SavedBook } from './saved-book.ts';
@@ -72,7 +72,7 @@ export class PeerManager {
   readonly #book: PeerBook;
   readonly #savedBook: SavedBook;
   readonly #dialler: Dialler;
-  readonly #discipline: Discipline;
+  readonly #scoring: PeerScoring;
   #dropped: DroppedPeer[] = [];
   /** Why the latest dial of an address failed. */
   readonly #unreached = new LruMap<PeerId, CloseReason>(DROPPED_MAX);
@@ -94,7 +94,7 @@ export class PeerManager {
       isPinned: (peerId) => pinned.has(peerId),
     });
     this.#savedBook = new SavedBook({ store, book: this.#book, clock, observer });
-    this.#discipline = new Discipline({
+    this.#scoring = new PeerScoring({
       transport,
       book: this.#book,
       clock,
@@ -126,7 +126,7 @@ export class PeerManager {
   async start(handlers: PeerHandlers): Promise<void> {
     assert(this.#stopped, 'peers start once');
     this.#loadBook();
-    const lane = new ServingLane(
+    const answers = new FairAnswerQueue(
       (peerId, request) => {
         if (request.kind === 'peers') return Promise.resolve(this.#listed());
         return handlers.answer(peerId, request);
@@ -134,20 +134,20 @@ export class PeerManager {
       { share: this.#workShare, isNamed: (peerId) => this.isNamed(peerId) },
     );
     await this.#transport.start({
-      answer: (peerId, request) => lane.answer(peerId, request),
+      answer: (peerId, request) => answers.answer(peerId, request),
       message: handlers.message,
       admits: (ip) => this.#admits(ip),
       isNamed: (ip) => this.#named.all().some((peerId) => ipOf(peerId) === ip),
       evict: (inbound) => this.#evict(inbound),
       fault: (peerId, fault, detail) => {
-        this.#discipline.report(peerId, fault, detail);
+        this.#scoring.report(peerId, fault, detail);
       },
       connected: (connection) => {
         this.#connected(connection);
         handlers.connected?.(connection);
       },
       disconnected: (peerId, direction, reason) => {
-        lane.leave(peerId);
+        answers.leave(peerId);
         this.#disconnected(peerId, direction, reason);
         handlers.disconnected?.(peerId, reason);
       },
@@ -208,7 +208,7 @@ export class PeerManager {
       dropped: this.#dropped,
       nowMs: this.#clock.nowMs(),
       rolesOf: (peerId) => this.#named.rolesOf(peerId),
-      reputationOf: (peerId) => this.#discipline.reputationOf(peerId),
+      reputationOf: (peerId) => this.#scoring.reputationOf(peerId),
       isDialling: (peerId) => this.#dialler.isDialling(peerId),
       dialDueMs: (peerId) => this.#dialler.dueMs(peerId),
       dialFailureOf: (peerId) => this.#unreached.get(peerId),
@@ -254,17 +254,17 @@ export class PeerManager {
    * @param code any rejection code; those that are no offence cost nothing
    */
   penalise(peerId: PeerId, code: string, detail: string): void {
-    this.#discipline.penalise(peerId, code, detail);
+    this.#scoring.penalise(peerId, code, detail);
   }
 
   /** Disconnects a peer whose signatures took its whole budget for nothing. Named peers stay. */
   cutWasteful(peerId: PeerId): void {
-    this.#discipline.cutWasteful(peerId);
+    this.#scoring.cutWasteful(peerId);
   }
 
   /** Disconnects every peer at an IP and refuses it for a time, a day unless told. */
   ban(ip: string, reason: string, durationMs?: number): void {
-    this.#discipline.ban(ip, reason, durationMs);
+    this.#scoring.ban(ip, reason, durationMs);
   }
 
   unban(ip: string): void {

@@ -68,7 +68,7 @@ export class AcceptedTransactions {
     for (const { id } of dependencies.journal.entries()) this.#waiting.add(id);
   }
 
-  /** Begins to take back what an earlier run accepted, beside other work. */
+  /** Begins to restore what an earlier run accepted, beside other work. */
   start(): void {
     this.#stopped = false;
     this.#arm(0);
@@ -105,7 +105,7 @@ export class AcceptedTransactions {
   async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
     // After a start its transaction may not have had its turn yet.
-    if (typeof id === 'string' && this.#waiting.has(id)) this.#takeBackOne(id);
+    if (typeof id === 'string' && this.#waiting.has(id)) this.#restoreOne(id);
     const result = this.#dependencies.pool.submitSignature(json, payer);
     if (!result.accepted) return result;
     return (await this.#keep(result.transaction, result.receivedAtMs)) ?? result;
@@ -140,7 +140,7 @@ export class AcceptedTransactions {
     this.#forgetDeep();
   }
 
-  /** Called when the pool has taken back what it has room for. */
+  /** Called when the pool has restored what it has room for. */
   blocksReverted(blocks: readonly Block[]): void {
     for (const { id } of blocks.flatMap(({ transactions }) => transactions)) {
       if (this.#confirmed.delete(id) && !this.#dependencies.pool.has(id)) this.#wait(id);
@@ -230,7 +230,7 @@ export class AcceptedTransactions {
     void this.#flush();
   }
 
-  // ---- taking back --------------------------------------------------------------------------------------------------
+  // ---- restoring ----------------------------------------------------------------------------------------------------
 
   #wait(id: TransactionId): void {
     this.#waiting.add(id);
@@ -241,23 +241,23 @@ export class AcceptedTransactions {
     if (this.#stopped || this.#timer !== undefined || this.#waiting.size === 0) return;
     this.#timer = this.#dependencies.clock.after(delayMs, () => {
       this.#timer = undefined;
-      this.#takeBack([...this.#waiting]);
+      this.#restore([...this.#waiting]);
     });
   }
 
   /** @param before those of earlier slices */
-  #takeBack(ids: readonly TransactionId[], before: readonly TransactionId[] = []): void {
+  #restore(ids: readonly TransactionId[], before: readonly TransactionId[] = []): void {
     const { clock, observer, pool } = this.#dependencies;
     const startedMs = clock.nowMs();
     let index = 0;
     for (; index < Math.min(ids.length, SLICE_COUNT) && clock.nowMs() - startedMs < SLICE_MS; index += 1) {
       const id = ids[index];
-      if (id !== undefined && this.#waiting.has(id)) this.#takeBackOne(id);
+      if (id !== undefined && this.#waiting.has(id)) this.#restoreOne(id);
     }
     if (index < ids.length) {
       this.#timer = clock.after(0, () => {
         this.#timer = undefined;
-        if (!this.#stopped) this.#takeBack(ids.slice(index), [...before, ...ids.slice(0, index)]);
+        if (!this.#stopped) this.#restore(ids.slice(index), [...before, ...ids.slice(0, index)]);
       });
       return;
     }
@@ -265,14 +265,14 @@ export class AcceptedTransactions {
     if (!this.#isRestored) {
       this.#isRestored = true;
       const pooled = [...before, ...ids].filter((id) => pool.has(id)).length;
-      const message = 'took back transactions that an earlier run accepted';
+      const message = 'restored transactions that an earlier run accepted';
       const counts = { pool: pooled, inChain: this.#confirmed.size, waiting: this.#waiting.size };
       observer.log('info', 'ACCEPTED_TRANSACTIONS_RESTORED', message, counts);
     }
     this.#arm(RETRY_MS);
   }
 
-  #takeBackOne(id: TransactionId): void {
+  #restoreOne(id: TransactionId): void {
     const { journal, pool, store, clock, isCaughtUp } = this.#dependencies;
     const entry = journal.get(id);
     const place = store.transactionPlace(id);

@@ -1,18 +1,18 @@
-/** What a failure of a synchronisation says of the peer that it was with: whether it rests, and whether it lied. */
+/** What a failure of a synchronisation says of the peer that it was with: whether we back off from it, and whether it lied. */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { PeerId } from '../../ports/transport.ts';
 import { BlockRejected, isByClock } from '../../protocol/verdict.ts';
 import { BranchRejected } from '../commit.ts';
-import type { Rests } from './rests.ts';
+import type { Backoff } from './backoff.ts';
 
 /** What only a liar can have done: it ends the conversation. */
 const LIES: ReadonlySet<string> = new Set(['SYNC_BLOCKS_UNLINKED', 'SYNC_NO_COMMON_BLOCK']);
 
 export interface BlameDependencies {
   readonly observer: Observer;
-  readonly rests: Rests;
+  readonly backoff: Backoff;
   /** Whether a peer at our height may have the chain to be preferred. */
   readonly rivalsAtOurHeight: boolean;
   /** Tells the keeper of peers that one misled us. */
@@ -28,7 +28,7 @@ export class Blame {
 
   /** The peer that was followed. @throws the error when our disk is at fault, as no other peer would help */
   leaderFailed(peerId: PeerId, error: unknown): void {
-    const { observer, rests, rivalsAtOurHeight, penalise } = this.#dependencies;
+    const { observer, backoff, rivalsAtOurHeight, penalise } = this.#dependencies;
     const cause = error instanceof BranchRejected ? error.rejection : error;
     if (!(cause instanceof ProtocolError)) {
       this.#defectShown(peerId, error);
@@ -43,13 +43,13 @@ export class Blame {
     if (code === 'TIP_MOVED') return;
     // Others had to be heard; perhaps its line is slow.
     if (code === 'SYNC_CLAIM_UNPROVED') {
-      rests.fail(peerId, false);
+      backoff.fail(peerId, false);
       return;
     }
     // A slow clock sees blocks and transactions of the future everywhere; a rival at our height promised nothing.
     const isRival = rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
     const isItsFault = !(cause instanceof BlockRejected && isByClock(cause)) && !isRival;
-    rests.fail(peerId, isItsFault);
+    backoff.fail(peerId, isItsFault);
     if (LIES.has(code)) penalise(peerId, code, reason);
     // Where a block belongs is beyond doubt here, so no honest peer has it.
     else if (cause instanceof BlockRejected && isItsFault) penalise(peerId, 'SYNC_BRANCH_INVALID', reason);
@@ -69,20 +69,21 @@ export class Blame {
       this.#defectShown(peerId, error);
       return;
     }
-    const { observer, rests } = this.#dependencies;
+    const { observer, backoff } = this.#dependencies;
     const { code } = cause;
     observer.log('debug', code, 'a peer did not help with a download', { peer: peerId, reason: messageOf(error) });
-    rests.fail(peerId, false);
+    backoff.fail(peerId, false);
   }
 
   /**
-   * An error that no rule foresees is a defect of ours, whatever the peer sent. The peer rests, the longer the more often it shows:
-   * nobody who knows of the defect must keep us from the others. It costs no points, as an honest peer may show it, too.
+   * An error that no rule foresees is a defect of ours, whatever the peer sent. We back off from the peer, the longer the more
+   * often it shows: nobody who knows of the defect must keep us from the others. It costs no points, as an honest peer may show
+   * it, too.
    */
   #defectShown(peerId: PeerId, error: unknown): void {
-    const { observer, rests } = this.#dependencies;
+    const { observer, backoff } = this.#dependencies;
     const fields = { peer: peerId, reason: messageOf(error), error };
     observer.log('error', 'SYNC_FAILED', 'synchronising with a peer ended with an error of ours', fields);
-    rests.fail(peerId);
+    backoff.fail(peerId);
   }
 }

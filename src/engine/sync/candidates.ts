@@ -4,7 +4,7 @@ import type { Random } from '../../ports/clock.ts';
 import type { Connection, PeerId, Transport } from '../../ports/transport.ts';
 import type { AnnouncedTip } from '../../protocol/rules.ts';
 import type { Chain } from '../chain.ts';
-import type { Rests } from './rests.ts';
+import type { Backoff } from './backoff.ts';
 
 /** Peers beside the one that is followed that blocks are fetched from. */
 const HELPERS_MAX = 4;
@@ -13,7 +13,7 @@ export interface CandidateDependencies {
   readonly chain: Pick<Chain, 'rules' | 'tip'>;
   readonly transport: Pick<Transport, 'connections'>;
   readonly random: Random;
-  readonly rests: Pick<Rests, 'isResting'>;
+  readonly backoff: Pick<Backoff, 'isBackingOff'>;
   /** Whether a peer at our height may have the chain to be preferred. */
   readonly rivalsAtOurHeight: boolean;
   /** Broadhash of our chain. */
@@ -56,13 +56,13 @@ export class Candidates {
 
   /** Peers that say to be at the same tip as this one; first those that we chose ourselves. */
   helpersOf(leader: PeerId): readonly PeerId[] {
-    const { transport, rests } = this.#dependencies;
+    const { transport, backoff } = this.#dependencies;
     const connections = transport.connections();
     const tip = connections.find(({ peerId }) => peerId === leader);
     const name = tip === undefined ? undefined : tipName(tip);
     if (name === undefined) return [];
     const others = connections.filter(
-      (other) => other.peerId !== leader && tipName(other) === name && !rests.isResting(other.peerId),
+      (other) => other.peerId !== leader && tipName(other) === name && !backoff.isBackingOff(other.peerId),
     );
     return [...others.filter(isOutbound), ...others.filter((other) => !isOutbound(other))]
       .slice(0, HELPERS_MAX)
@@ -88,12 +88,12 @@ export class Candidates {
     excluded: ReadonlySet<PeerId>,
     among: (connection: Connection) => boolean = () => true,
   ): readonly Connection[] {
-    const { chain, transport, rests, rivalsAtOurHeight } = this.#dependencies;
+    const { chain, transport, backoff, rivalsAtOurHeight } = this.#dependencies;
     const { rules, tip: ours } = chain;
     const free = transport
       .connections()
       .filter(among)
-      .filter(({ peerId }) => !excluded.has(peerId) && !rests.isResting(peerId));
+      .filter(({ peerId }) => !excluded.has(peerId) && !backoff.isBackingOff(peerId));
     const candidates = free.flatMap((connection) => {
       const tip = announcedTip(connection);
       return tip !== undefined && rules.prefersTip(tip, ours.header) ? [{ connection, tip }] : [];

@@ -13,7 +13,7 @@ import type { Chain } from '../chain.ts';
 import { BranchRejected } from '../commit.ts';
 import { findCommonHeight } from './common-block.ts';
 import { downloadAfter, type Batch } from './download.ts';
-import { Patience } from './patience.ts';
+import { PeerTimeBudget } from './peer-time-budget.ts';
 
 /**
  * Blocks by which a rival branch may outgrow ours before it must have proved to be the better one: ten rounds beyond what
@@ -90,12 +90,12 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowD
     peerFailed,
     prepare: (blocks) => chain.precheck(blocks),
   });
-  const patience = new Patience(clock);
+  const budget = new PeerTimeBudget(clock);
   try {
-    if (!isOurs) await changeBranch(from.height, batches, patience, dependencies);
+    if (!isOurs) await changeBranch(from.height, batches, budget, dependencies);
     isOurs = true;
     for (;;) {
-      const { value: batch, done } = await patience.during(batches.next());
+      const { value: batch, done } = await budget.during(batches.next());
       if (done === true || isStopped()) return true;
       try {
         await batch.prepared;
@@ -106,7 +106,7 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowD
         peerFailed(batch.peerId, error);
         return false;
       }
-      patience.reward(batch.blocks);
+      budget.reward(batch.blocks);
     }
   } finally {
     // Nothing more of it is fetched or looked at.
@@ -114,7 +114,7 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowD
   }
 }
 
-/** Height of a block that we share with the peer, at or above which everything of ours can be taken back. */
+/** Height of a block that we share with the peer, at or above which everything of ours can be reverted. */
 async function commonHeightWith(peerId: PeerId, { chain, transport }: FollowDependencies): Promise<number> {
   const floorHeight = chain.floorHeight;
   const height = await findCommonHeight(chain.state, { peerId, transport }, floorHeight);
@@ -126,7 +126,7 @@ async function commonHeightWith(peerId: PeerId, { chain, transport }: FollowDepe
   throw new ProtocolError(
     'SYNC_FORK_TOO_DEEP',
     { peer: peerId, floorHeight },
-    `the peer's chain parts from ours below height ${floorHeight}, and blocks further down can no longer be taken back: ` +
+    `the peer's chain parts from ours below height ${floorHeight}, and blocks further down can no longer be reverted: ` +
       'if the network is there, start anew with an empty data directory',
   );
 }
@@ -143,7 +143,7 @@ async function hasBetterTip(peerId: PeerId, { chain, transport }: FollowDependen
 async function changeBranch(
   fromHeight: number,
   batches: AsyncGenerator<Batch, void>,
-  patience: Patience,
+  budget: PeerTimeBudget,
   { chain, isStopped, othersWait, branchBytesMax = BRANCH_BYTES_MAX }: FollowDependencies,
 ): Promise<void> {
   const aheadOf = chain.tip.header.height;
@@ -151,7 +151,7 @@ async function changeBranch(
   const branch: Block[] = [];
   let bytes = 0;
   for (;;) {
-    const { value: batch, done } = await patience.during(batches.next());
+    const { value: batch, done } = await budget.during(batches.next());
     const end = branch.at(-1);
     if (done === true || isStopped() || (end !== undefined && end.height > aheadOf + BRANCH_AHEAD_BLOCKS_MAX)) {
       throw new ProtocolError('SYNC_BRANCH_NOT_BETTER', { commonHeight, blocks: branch.length });
@@ -177,8 +177,8 @@ async function changeBranch(
       await chain.switchTo(commonHeight, branch);
       return;
     }
-    patience.reward(batch.blocks);
-    if (othersWait(patience.waitedMs)) throw new ProtocolError('SYNC_TOO_SLOW', { waitedMs: patience.waitedMs });
+    budget.reward(batch.blocks);
+    if (othersWait(budget.waitedMs)) throw new ProtocolError('SYNC_TOO_SLOW', { waitedMs: budget.waitedMs });
     if (bytes > branchBytesMax) {
       throw new ProtocolError(
         'SYNC_BRANCH_TOO_LARGE',

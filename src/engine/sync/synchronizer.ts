@@ -22,7 +22,7 @@ import { Candidates } from './candidates.ts';
 import { type Claim, Claims } from './claims.ts';
 import { follow } from './follow.ts';
 import { ProgressMeter } from './progress.ts';
-import { Rests } from './rests.ts';
+import { Backoff } from './backoff.ts';
 import { unlessOthersWait } from './unproved.ts';
 
 /** How often announced tips are looked at. */
@@ -76,7 +76,7 @@ export class Synchronizer {
   readonly #chainClock: Pick<Clock, 'nowMs'>;
   readonly #observer: Observer;
   readonly #ended: SynchronizerDependencies['ended'];
-  readonly #rests: Rests;
+  readonly #backoff: Backoff;
   readonly #claims: Claims;
   readonly #blame: Blame;
   readonly #customs: SynchronizerDependencies['customs'];
@@ -103,10 +103,10 @@ export class Synchronizer {
     this.#chainClock = dependencies.chainClock ?? dependencies.clock;
     this.#observer = dependencies.observer;
     this.#ended = dependencies.ended;
-    this.#rests = new Rests(dependencies.clock);
+    this.#backoff = new Backoff(dependencies.clock);
     this.#blame = new Blame({
       observer: dependencies.observer,
-      rests: this.#rests,
+      backoff: this.#backoff,
       rivalsAtOurHeight: dependencies.customs.rivalsAtOurHeight,
       penalise: dependencies.penalise,
     });
@@ -120,7 +120,7 @@ export class Synchronizer {
       chain: dependencies.chain,
       transport: dependencies.transport,
       random: dependencies.random,
-      rests: this.#rests,
+      backoff: this.#backoff,
       rivalsAtOurHeight: dependencies.customs.rivalsAtOurHeight,
       broadhash: dependencies.broadhash,
     });
@@ -137,8 +137,9 @@ export class Synchronizer {
   }
 
   /**
-   * Time of the chain's clock in milliseconds until which a block of ours of the present slot waits, because somebody claims to have a better
-   * chain: a block on a tip that is about to be left would be lost. It is early enough to forge in that slot all the same.
+   * Time of the chain's clock in milliseconds until which a block of ours of the present slot waits, because somebody claims to
+   * have a better chain: a block on a tip that is about to be left would be lost. It is early enough to forge in that slot all
+   * the same.
    */
   get forgingWaitUntilMs(): number {
     if (this.#run === undefined) return -Infinity;
@@ -186,8 +187,8 @@ export class Synchronizer {
   trigger(peerId?: PeerId, shown?: ShownTip): void {
     if (this.#stopped || this.#run !== undefined) return;
     // What cannot be kept is not downloaded: the same blocks would be asked for again and again.
-    if (this.#chain.disk.obstacle() !== undefined) return;
-    const isTrusted = peerId !== undefined && this.#rests.failures(peerId) <= FAILURES_TRUSTED;
+    if (this.#chain.disk.checkWritable() !== undefined) return;
+    const isTrusted = peerId !== undefined && this.#backoff.failures(peerId) <= FAILURES_TRUSTED;
     let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
     // A block that is doubted calls us to nobody but to peers that we chose ourselves, if they say to have a better chain, too.
     if (claim !== undefined && shown !== undefined && !this.#claims.isHeard(claim)) {
@@ -281,9 +282,9 @@ export class Synchronizer {
         othersWait: (waitedMs) => waitedMs > STRANGER_MS && this.#candidates.isStrangerInTheWay(peerId),
       });
       // It announced more than it gave.
-      if (!isAhead) this.#rests.fail(peerId);
+      if (!isAhead) this.#backoff.fail(peerId);
       // Blocks of its helpers are none of its merits.
-      else if (!hasFailed) this.#rests.clear(peerId);
+      else if (!hasFailed) this.#backoff.clear(peerId);
     } catch (error) {
       this.#blame.leaderFailed(peerId, error);
     }

@@ -20,7 +20,7 @@ import { Penalties } from './penalties.ts';
 import { Refusals, type RefusalReason } from './refusals.ts';
 import { tooManyConnectionsAnswer } from './refused-answers.ts';
 import type { SharedLimits, SharedObstacle } from './shared-limits.ts';
-import { Turns } from './turns.ts';
+import { FairScheduler } from './fair-scheduler.ts';
 
 /** Why a connection may not stay. */
 type Obstacle = SharedObstacle | 'uncounted';
@@ -42,7 +42,7 @@ export interface AdmissionOptions {
 
 export class Admission implements ConnectionHost {
   readonly clock: MonotonicClock;
-  readonly turns: Turns;
+  readonly scheduler: FairScheduler;
   readonly buffers: Buffers;
   readonly headersTimeoutMs: number;
   readonly #options: AdmissionOptions;
@@ -61,7 +61,7 @@ export class Admission implements ConnectionHost {
     const { clock, limits, observer } = options;
     this.#options = options;
     this.clock = clock;
-    this.turns = new Turns({ clock, share: options.workShare ?? new WorkShare({ clock }) });
+    this.scheduler = new FairScheduler({ clock, share: options.workShare ?? new WorkShare({ clock }) });
     this.buffers = new Buffers(limits.bufferBytesMax);
     this.headersTimeoutMs = limits.headersTimeoutMs;
     this.#connections = new Connections(limits);
@@ -91,8 +91,8 @@ export class Admission implements ConnectionHost {
     const address = socket.remoteAddress;
     if (address === undefined || this.#isClosed) return void socket.destroy();
     const isTrusted = this.#options.isTrusted(address);
-    this.turns.accepted();
-    if (!isTrusted) this.turns.spend(ACCEPT_MS);
+    this.scheduler.accepted();
+    if (!isTrusted) this.scheduler.spend(ACCEPT_MS);
     const key = isTrusted ? `trusted ${address}` : clientKey(address);
     const obstacle =
       (isTrusted ? undefined : this.#penalties.arrive(key)) ?? this.#connections.obstacle(key, isTrusted);
@@ -135,7 +135,7 @@ export class Admission implements ConnectionHost {
 
   #turnAway(socket: Socket, obstacle: Obstacle, canTell: boolean): void {
     this.#refusals.count(obstacle);
-    const answer = canTell && !this.turns.isPressed ? this.#fullAnswers[obstacle] : undefined;
+    const answer = canTell && !this.scheduler.isPressed ? this.#fullAnswers[obstacle] : undefined;
     if (answer === undefined) socket.destroy();
     else closeWith(socket, answer);
   }
@@ -152,7 +152,7 @@ export class Admission implements ConnectionHost {
 
   mayLinger(connection: ClientConnection): boolean {
     if (connection.isTrusted) return true;
-    if (this.turns.isPressed || this.#lingering.size >= LINGERING_MAX) return false;
+    if (this.scheduler.isPressed || this.#lingering.size >= LINGERING_MAX) return false;
     this.#lingering.add(connection);
     return true;
   }

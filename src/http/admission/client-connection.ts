@@ -24,12 +24,12 @@ import {
 import type { RefusalReason } from './refusals.ts';
 import { REQUEST_TIMEOUT_ANSWER } from './refused-answers.ts';
 import { RequestGate } from './request-gate.ts';
-import type { Turns } from './turns.ts';
+import type { FairScheduler } from './fair-scheduler.ts';
 
 /** What a connection needs of the admission that it belongs to. */
 export interface ConnectionHost {
   readonly clock: MonotonicClock;
-  readonly turns: Turns;
+  readonly scheduler: FairScheduler;
   readonly buffers: Buffers;
   readonly headersTimeoutMs: number;
   /** Whether there is time and room to read what a client still sends after its last answer. */
@@ -68,7 +68,7 @@ export class ClientConnection implements Place, Holder {
   #isPaused = true;
   #isPassing = false;
   #lingeredBytes = 0;
-  #parse: (piece: Buffer) => void = () => undefined;
+  #parse: (chunk: Buffer) => void = () => undefined;
 
   /** @param socket not read yet, and paused */
   constructor(socket: Socket, key: string, isTrusted: boolean, host: ConnectionHost) {
@@ -219,7 +219,7 @@ export class ClientConnection implements Place, Holder {
     socket.pause();
     takeOver(socket);
     // The one listener is the parser's. Another one beside it makes node:http read through listeners and not beneath them.
-    const [parse] = socket.listeners('data') as ((piece: Buffer) => void)[];
+    const [parse] = socket.listeners('data') as ((chunk: Buffer) => void)[];
     if (parse === undefined) throw new Error('node:http does not listen to its socket');
     this.#parse = parse;
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
@@ -264,11 +264,11 @@ export class ClientConnection implements Place, Holder {
         this.#take(late);
         this.#enter('waiting');
         this.#account();
-        this.#takeTurn(work);
+        this.#schedule(work);
       });
       socket.resume();
     };
-    this.#host.turns.take(this.key, look, () => void socket.read(0));
+    this.#host.scheduler.take(this.key, look, () => void socket.read(0));
   }
 
   #receive(chunk: Buffer): void {
@@ -282,7 +282,7 @@ export class ClientConnection implements Place, Holder {
 
   #take(chunk: Buffer): void {
     this.#gate.add(chunk);
-    if (!this.isTrusted) this.#host.turns.spend(chunk.length * READ_MS_PER_BYTE);
+    if (!this.isTrusted) this.#host.scheduler.spend(chunk.length * READ_MS_PER_BYTE);
   }
 
   /** Whether what is held comes on top of a request at work. */
@@ -300,7 +300,7 @@ export class ClientConnection implements Place, Holder {
     const before = this.#phase;
     this.#phase = 'waiting';
     const restoreTimeout = this.#stopTimeout();
-    this.#takeTurn(() => {
+    this.#schedule(() => {
       this.#phase = before;
       restoreTimeout();
       this.#letThrough();
@@ -318,9 +318,9 @@ export class ClientConnection implements Place, Holder {
     return () => this.#socket.setTimeout(timeout);
   }
 
-  #takeTurn(work: () => void): void {
+  #schedule(work: () => void): void {
     if (this.isTrusted) return work();
-    this.#host.turns.take(this.key, () => {
+    this.#host.scheduler.take(this.key, () => {
       if (!this.#socket.destroyed && this.#phase === 'waiting') work();
     });
   }
@@ -339,9 +339,9 @@ export class ClientConnection implements Place, Holder {
       this.#gate.takeStart()?.();
       // The parser refuses to be given a request while an answer waits to be sent.
       if (!this.#gate.isBusy && this.#socket.writableNeedDrain) return this.#passOnWhenSent();
-      const piece = this.#gate.next();
-      if (piece === undefined) return;
-      this.#parse(piece);
+      const chunk = this.#gate.next();
+      if (chunk === undefined) return;
+      this.#parse(chunk);
     }
   }
 
@@ -390,7 +390,7 @@ export class ClientConnection implements Place, Holder {
   /** Reads on for a client that is still sending, within bounds; more than that it may keep. */
   #discard(chunk: Buffer): void {
     this.#lingeredBytes += chunk.length;
-    if (!this.isTrusted) this.#host.turns.spend(chunk.length * READ_MS_PER_BYTE);
+    if (!this.isTrusted) this.#host.scheduler.spend(chunk.length * READ_MS_PER_BYTE);
     if (this.#lingeredBytes > LINGER_BYTES_MAX) this.#socket.pause();
   }
 

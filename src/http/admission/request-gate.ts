@@ -17,12 +17,12 @@ interface Exchange {
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 /** Pieces that are held side by side before they are joined: each has its cost, however small it is. */
-const PIECES_MAX = 64;
+const CHUNKS_MAX = 64;
 
 export class RequestGate {
   #exchange: Exchange | undefined;
   /** Came, and is not let through yet. */
-  #pieces: Buffer[] = [];
+  #chunks: Buffer[] = [];
   #heldBytes = 0;
 
   get heldBytes(): number {
@@ -65,9 +65,9 @@ export class RequestGate {
   }
 
   add(chunk: Buffer): void {
-    this.#pieces.push(chunk);
+    this.#chunks.push(chunk);
     this.#heldBytes += chunk.length;
-    if (this.#pieces.length > PIECES_MAX) this.#joined();
+    if (this.#chunks.length > CHUNKS_MAX) this.#joined();
   }
 
   /** The head of a request was let through. */
@@ -102,7 +102,7 @@ export class RequestGate {
 
   /** Forgets everything. */
   clear(): void {
-    this.#pieces = [];
+    this.#chunks = [];
     this.#heldBytes = 0;
     this.#exchange = undefined;
   }
@@ -113,7 +113,7 @@ export class RequestGate {
     if (held === undefined) return undefined;
     const bytes = this.#bytesToPass(held);
     if (bytes === 0) return undefined;
-    this.#pieces = bytes === held.length ? [] : [held.subarray(bytes)];
+    this.#chunks = bytes === held.length ? [] : [held.subarray(bytes)];
     this.#heldBytes -= bytes;
     if (this.#exchange !== undefined) this.#exchange.bodyBytesLeft -= bytes;
     return bytes === held.length ? held : held.subarray(0, bytes);
@@ -126,8 +126,8 @@ export class RequestGate {
   }
 
   #joined(): Buffer | undefined {
-    if (this.#pieces.length > 1) this.#pieces = [Buffer.concat(this.#pieces)];
-    return this.#pieces[0];
+    if (this.#chunks.length > 1) this.#chunks = [Buffer.concat(this.#chunks)];
+    return this.#chunks[0];
   }
 
   #bytesToPass(held: Buffer): number {

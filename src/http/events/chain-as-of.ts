@@ -12,7 +12,7 @@ const RECORDS_AT_ONCE = 1_000;
 export class ChainAsOf {
   readonly sequence: number;
   readonly #api: Pick<NodeApi, 'chain' | 'log'>;
-  /** The first record behind this one that took back a block of a height: that block stood there. At most one a kept record. */
+  /** The first record behind this one that reverted a block of a height: that block stood there. At most one a kept record. */
   readonly #reverted = new Map<number, ChainRecord>();
   #lookedTo: number;
 

@@ -5,7 +5,7 @@ import { COUNT, FLAG, ID, objectOf, PUBLIC_KEY } from '../views/shapes.ts';
 import { blockShape } from '../views/block.ts';
 import { peerShape } from '../views/peer.ts';
 import { confirmedShape, receivedShape } from '../views/transaction.ts';
-import type { Dialect } from '../dialect.ts';
+import type { HttpDialect } from '../dialect.ts';
 
 export const EVENT_NAMES = [
   'blocks/new',
@@ -61,7 +61,7 @@ export function eventText(event: NodeEvent, place: EventPlace | undefined): stri
 }
 
 export function eventShapes(
-  dialect: Dialect,
+  dialect: HttpDialect,
 ): Readonly<Record<EventName, { readonly summary: string; readonly data: Schema }>> {
   const confirmed = confirmedShape(dialect);
   return {

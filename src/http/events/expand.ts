@@ -8,7 +8,7 @@ import type { NodeApi } from '../../ports/node-api.ts';
 import { addressOf } from '../../crypto/keys.ts';
 import { isLastOfRound, roundOf } from '../../protocol/rounds.ts';
 import type { Block, Transaction } from '../../protocol/types.ts';
-import type { Dialect } from '../dialect.ts';
+import type { HttpDialect } from '../dialect.ts';
 import { recipientOf } from '../views/asset.ts';
 import { blockView } from '../views/block.ts';
 import { confirmedView } from '../views/transaction.ts';
@@ -21,7 +21,7 @@ export function eventsOf(
   api: NodeApi,
   record: ChainRecord,
   finality: Finality,
-  dialect: Dialect,
+  dialect: HttpDialect,
 ): readonly NodeEvent[] {
   const { finalizedBefore, finalizedAfter, height } = record;
   const finalized: readonly NodeEvent[] = finalizedAfter > finalizedBefore ? [finalizedEvent(finalizedAfter)] : [];
@@ -41,7 +41,7 @@ export function pastEvents(
   api: NodeApi,
   block: Block | undefined,
   finalizedHeight: number | undefined,
-  dialect: Dialect,
+  dialect: HttpDialect,
 ): readonly NodeEvent[] {
   return [
     ...appliedEvents(api, block, dialect),
@@ -49,12 +49,12 @@ export function pastEvents(
   ];
 }
 
-function* finalBlocks(api: NodeApi, record: ChainRecord, dialect: Dialect): Iterable<NodeEvent> {
+function* finalBlocks(api: NodeApi, record: ChainRecord, dialect: HttpDialect): Iterable<NodeEvent> {
   for (let height = record.finalizedBefore + 1; height <= record.finalizedAfter; height += 1)
     yield* appliedEvents(api, api.chain.blockByHeight(height), dialect);
 }
 
-function appliedEvents(api: NodeApi, block: Block | undefined, dialect: Dialect): readonly NodeEvent[] {
+function appliedEvents(api: NodeApi, block: Block | undefined, dialect: HttpDialect): readonly NodeEvent[] {
   if (block === undefined) return [];
   return [
     blockEvent('blocks/new', block, dialect),
@@ -65,7 +65,7 @@ function appliedEvents(api: NodeApi, block: Block | undefined, dialect: Dialect)
   ];
 }
 
-function blockEvent(name: 'blocks/new' | 'blocks/delete', block: Block, dialect: Dialect): NodeEvent {
+function blockEvent(name: 'blocks/new' | 'blocks/delete', block: Block, dialect: HttpDialect): NodeEvent {
   const { generatorPublicKey } = block;
   // The tip as of the event is the block itself: it has one confirmation.
   const data = (): unknown => blockView(block, block.height, dialect);
@@ -77,7 +77,7 @@ function transactionEvent(
   api: NodeApi,
   transaction: Transaction,
   block: Block | undefined,
-  dialect: Dialect,
+  dialect: HttpDialect,
 ): NodeEvent {
   const height = block?.height ?? 0;
   const entry = { transaction, blockId: block?.id ?? '', height };

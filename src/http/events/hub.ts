@@ -8,8 +8,8 @@ import type { ServerResponse } from 'node:http';
 import { LruMap } from '../../primitives/bounded.ts';
 import type { ForgingDelegate, Live, NodeApi, PeerEntry } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
-import type { Turns } from '../admission/turns.ts';
-import type { Dialect } from '../dialect.ts';
+import type { FairScheduler } from '../admission/fair-scheduler.ts';
+import type { HttpDialect } from '../dialect.ts';
 import { peerView } from '../views/peer.ts';
 import { receivedView } from '../views/transaction.ts';
 import { ChainAsOf, endOfLog, lastPastHeight, placeAtHeight } from './chain-as-of.ts';
@@ -56,11 +56,11 @@ export interface EventHubOptions {
   readonly lookMs: number;
   readonly observer: Observer;
   /** Where readers that are not trusted wait. */
-  readonly turns: Pick<Turns, 'take' | 'spend'>;
+  readonly scheduler: Pick<FairScheduler, 'take' | 'spend'>;
 }
 
 /** Readers of one client are served for so long before others have their turn: forging must not wait. */
-const TURN_MS = 5;
+const SERVING_MS = 5;
 /** Records that a reader is given before the next reader of the turn. */
 const RECORDS_PER_READER = 20;
 /** Share of the places that only trusted readers get. */
@@ -93,8 +93,8 @@ interface LazyEvent {
   text: string | undefined;
 }
 
-export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHubOptions): EventHub {
-  const { turns } = options;
+export function createEventHub(api: NodeApi, dialect: HttpDialect, options: EventHubOptions): EventHub {
+  const { scheduler } = options;
   const readers = new Set<Reader>();
   const cached = new LruMap<string, readonly LazyEvent[]>(RECORDS_CACHED_MAX);
   const replays = new Replays();
@@ -216,27 +216,27 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
     const beside = waiting.get(key);
     if (beside !== undefined) return void beside.add(reader);
     waiting.set(key, new Set([reader]));
-    takeTurnLater(key);
+    serveLater(key);
   };
 
   /** Nothing is sent within the event that gave rise to it: the beginning of an answer, or a change of the chain. */
-  const takeTurnLater = (key: string): void => {
+  const serveLater = (key: string): void => {
     setImmediate(() => {
-      if (key === TRUSTED) takeTurn(key);
-      else turns.take(key, () => takeTurn(key));
+      if (key === TRUSTED) serveReaders(key);
+      else scheduler.take(key, () => serveReaders(key));
     });
   };
 
-  const takeTurn = (key: string): void => {
-    const untilMs = performance.now() + TURN_MS;
-    const turn = waiting.get(key) ?? new Set();
+  const serveReaders = (key: string): void => {
+    const untilMs = performance.now() + SERVING_MS;
+    const served = waiting.get(key) ?? new Set();
     // A set goes on with what is added behind: each reader that wants more comes again after the others.
-    for (const reader of turn) {
-      turn.delete(reader);
-      if (!reader.isFull && feed(reader, untilMs)) turn.add(reader);
+    for (const reader of served) {
+      served.delete(reader);
+      if (!reader.isFull && feed(reader, untilMs)) served.add(reader);
       if (performance.now() > untilMs) break;
     }
-    if (turn.size > 0) takeTurnLater(key);
+    if (served.size > 0) serveLater(key);
     else waiting.delete(key);
   };
 
@@ -247,7 +247,7 @@ export function createEventHub(api: NodeApi, dialect: Dialect, options: EventHub
       const text = reader.isFull ? '' : wantedText(gathered, reader.filter);
       if (text !== '') send(reader, text);
     }
-    turns.spend(performance.now() - startMs);
+    scheduler.spend(performance.now() - startMs);
   });
 
   const look = (): void => {

@@ -1,7 +1,7 @@
 /** Accounts and their multisignature groups. */
 
 import type { AccountQuery } from '../../ports/queries.ts';
-import type { Dialect } from '../dialect.ts';
+import type { HttpDialect } from '../dialect.ts';
 import { Filters, pageBy } from '../filters.ts';
 import { given } from '../given.ts';
 import {
@@ -21,7 +21,7 @@ import type { Route } from '../route.ts';
 import { accountShape, accountView, GROUP_SHAPE, groupView } from '../views/account.ts';
 import { listOf, NO_META, LIST_META } from '../views/shapes.ts';
 
-export function accountRoutes(dialect: Dialect): readonly Route[] {
+export function accountRoutes(dialect: HttpDialect): readonly Route[] {
   return [
     {
       isOfChain: true,

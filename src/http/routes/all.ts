@@ -1,6 +1,6 @@
 /** Every route of the interface. */
 
-import type { Dialect } from '../dialect.ts';
+import type { HttpDialect } from '../dialect.ts';
 import type { ReferencePage } from '../reference.ts';
 import type { Route } from '../route.ts';
 import { accountRoutes } from './accounts.ts';
@@ -31,7 +31,7 @@ export interface RouteOptions {
   readonly referencePage?: ReferencePage;
 }
 
-export function allRoutes(dialect: Dialect, options: RouteOptions = {}): readonly Route[] {
+export function allRoutes(dialect: HttpDialect, options: RouteOptions = {}): readonly Route[] {
   const routes: readonly Route[] = [
     ...accountRoutes(dialect),
     ...blockRoutes(dialect),
@@ -55,7 +55,7 @@ export function allRoutes(dialect: Dialect, options: RouteOptions = {}): readonl
 }
 
 /** No node of the family answers at the root. */
-function withIndex(routes: readonly Route[], dialect: Dialect, options: RouteOptions): readonly Route[] {
+function withIndex(routes: readonly Route[], dialect: HttpDialect, options: RouteOptions): readonly Route[] {
   if (dialect.strict) return routes;
   return [...routes, indexRoute(routes, options.dashboardDirectory !== undefined)];
 }

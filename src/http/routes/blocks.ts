@@ -1,7 +1,7 @@
 /** Blocks of the chain. */
 
 import type { BlockQuery } from '../../ports/queries.ts';
-import type { Dialect } from '../dialect.ts';
+import type { HttpDialect } from '../dialect.ts';
 import { Filters, pageBy } from '../filters.ts';
 import { given } from '../given.ts';
 import {
@@ -21,7 +21,7 @@ import type { Route } from '../route.ts';
 import { blockShape, blockView } from '../views/block.ts';
 import { listOf, LIST_META } from '../views/shapes.ts';
 
-export function blockRoutes(dialect: Dialect): readonly Route[] {
+export function blockRoutes(dialect: HttpDialect): readonly Route[] {
   return [
     {
       isOfChain: true,

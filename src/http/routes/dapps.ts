@@ -1,7 +1,7 @@
 /** Applications registered on the chain: history of generation 2, and empty on most networks. */
 
 import type { DappQuery } from '../../ports/queries.ts';
-import type { Dialect } from '../dialect.ts';
+import type { HttpDialect } from '../dialect.ts';
 import { Filters, pageBy } from '../filters.ts';
 import { given } from '../given.ts';
 import {
@@ -18,7 +18,7 @@ import type { Route } from '../route.ts';
 import { dappView } from '../views/dapp.ts';
 import { COUNT, ID, listOf, objectOf, LIST_META, TEXT } from '../views/shapes.ts';
 
-export function dappsRoute(dialect: Dialect): Route {
+export function dappsRoute(dialect: HttpDialect): Route {
   return {
     isOfChain: true,
     method: 'GET',

@@ -2,7 +2,7 @@
 
 import type { DelegateQuery } from '../../ports/queries.ts';
 import { slotAt } from '../../protocol/slots.ts';
-import type { Dialect } from '../dialect.ts';
+import type { HttpDialect } from '../dialect.ts';
 import { Filters, pageBy } from '../filters.ts';
 import { given } from '../given.ts';
 import {
@@ -23,11 +23,11 @@ import type { Route } from '../route.ts';
 import { delegateShape, delegateView } from '../views/account.ts';
 import { ADDRESS, COUNT, listOf, objectOf, LIST_META, PUBLIC_KEY, TEXT } from '../views/shapes.ts';
 
-export function delegateRoutes(dialect: Dialect): readonly Route[] {
+export function delegateRoutes(dialect: HttpDialect): readonly Route[] {
   return [listRoute(dialect), FORGERS_ROUTE];
 }
 
-function listRoute(dialect: Dialect): Route {
+function listRoute(dialect: HttpDialect): Route {
   return {
     isOfChain: true,
     method: 'GET',
@@ -71,7 +71,7 @@ function listRoute(dialect: Dialect): Route {
   };
 }
 
-function sortFields(dialect: Dialect): readonly string[] {
+function sortFields(dialect: HttpDialect): readonly string[] {
   const common = ['username', 'productivity', 'missedBlocks', 'producedBlocks'];
   const [own, other] = dialect.generation === 2 ? ['rank', 'voteWeight'] : ['voteWeight', 'rank'];
   return dialect.strict ? [...common, own] : [...common, own, other];

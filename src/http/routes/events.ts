@@ -1,12 +1,12 @@
 /** The stream of events. */
 
-import type { Dialect } from '../dialect.ts';
+import type { HttpDialect } from '../dialect.ts';
 import { EVENT_NAMES, eventShapes, placeOf, type EventName } from '../events/event.ts';
 import { addressParameter, publicKeyParameter, queryParameter } from '../parameters.ts';
 import { invalidRequest, parameterError } from '../problems.ts';
 import type { CheckedRequest, StreamRoute } from '../route.ts';
 
-export function eventsRoute(dialect: Dialect): StreamRoute {
+export function eventsRoute(dialect: HttpDialect): StreamRoute {
   return {
     kind: 'stream',
     method: 'GET',

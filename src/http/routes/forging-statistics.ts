@@ -3,13 +3,13 @@
 import type { NodeApi } from '../../ports/node-api.ts';
 import type { ForgingStatistics } from '../../ports/queries.ts';
 import type { Account } from '../../protocol/state.ts';
-import type { Dialect } from '../dialect.ts';
+import type { HttpDialect } from '../dialect.ts';
 import { addressInPath, integerParameter } from '../parameters.ts';
 import { invalidRequest } from '../problems.ts';
 import type { CheckedRequest, Route } from '../route.ts';
 import { AMOUNT, INTEGER, objectOf, TEXT } from '../views/shapes.ts';
 
-export function forgingStatisticsRoute(dialect: Dialect): Route {
+export function forgingStatisticsRoute(dialect: HttpDialect): Route {
   return {
     method: 'GET',
     path: '/delegates/{address}/forging_statistics',
@@ -56,7 +56,7 @@ async function withinSpan(
   api: NodeApi,
   account: Account,
   request: CheckedRequest,
-  dialect: Dialect,
+  dialect: HttpDialect,
 ): Promise<ForgingStatistics> {
   if (account.publicKey === undefined) return { feesBeddows: 0n, rewardsBeddows: 0n, blocks: 0 };
   const fromS = epochSeconds(api, request.number('fromTimestamp') || api.params.epochMs);

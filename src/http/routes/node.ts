@@ -1,7 +1,7 @@
 /** The node itself: status, constants, forging, state digest. */
 
 import type { ForgingDelegate } from '../../ports/node-api.ts';
-import { joined, joinedOnly, joinedShape, type Dialect } from '../dialect.ts';
+import { joined, joinedOnly, joinedShape, type HttpDialect } from '../dialect.ts';
 import { int32Parameter, pageMeta, pageParameters, publicKeyParameter, queryParameter } from '../parameters.ts';
 import { invalidRequest } from '../problems.ts';
 import type { Parameter, Route } from '../route.ts';
@@ -9,10 +9,10 @@ import type { Schema } from '../schema.ts';
 import {
   constantsShape,
   constantsView,
-  DECISION_SHAPE,
+  DIAGNOSTIC_SHAPE,
   SLOT_REPORT_SHAPE,
   slotReportView,
-  decisionsView,
+  diagnosticsView,
   statusShape,
   statusView,
 } from '../views/node.ts';
@@ -32,12 +32,12 @@ import {
   TEXT,
 } from '../views/shapes.ts';
 
-export function nodeRoutes(dialect: Dialect): readonly Route[] {
-  const own = [SWITCH_FORGING_ROUTE, DIGEST_ROUTE, DECISIONS_ROUTE, SLOTS_ROUTE, PEER_VERDICTS_ROUTE];
+export function nodeRoutes(dialect: HttpDialect): readonly Route[] {
+  const own = [SWITCH_FORGING_ROUTE, DIGEST_ROUTE, DIAGNOSTICS_ROUTE, SLOTS_ROUTE, PEER_VERDICTS_ROUTE];
   return [statusRoute(dialect), constantsRoute(dialect), forgingRoute(dialect), ...own];
 }
 
-function statusRoute(dialect: Dialect): Route {
+function statusRoute(dialect: HttpDialect): Route {
   return {
     method: 'GET',
     path: '/node/status',
@@ -50,7 +50,7 @@ function statusRoute(dialect: Dialect): Route {
   };
 }
 
-function constantsRoute(dialect: Dialect): Route {
+function constantsRoute(dialect: HttpDialect): Route {
   return {
     method: 'GET',
     path: '/node/constants',
@@ -70,14 +70,14 @@ const PAUSED_SHAPE: Schema = {
 };
 const WAITING_SHAPE = objectOf({ code: TEXT, reason: TEXT, until: INSTANT }, ['until']);
 
-function forgingShape(dialect: Dialect): Schema {
+function forgingShape(dialect: HttpDialect): Schema {
   const added = { waiting: WAITING_SHAPE, paused: PAUSED_SHAPE };
   return listOf(joinedShape(dialect, FORGING_MEMBERS, added, Object.keys(added)));
 }
 
 const NOT_LISTED = 'The caller is not on the forging whitelist.';
 
-function forgingRoute(dialect: Dialect): Route {
+function forgingRoute(dialect: HttpDialect): Route {
   const forgingFilter: Parameter = queryParameter('forging', {
     type: 'boolean',
     description: 'Only delegates that forge (`true`) or do not (`false`).',
@@ -108,7 +108,7 @@ function forgingRoute(dialect: Dialect): Route {
 }
 
 /** A delegate that signs, or is switched off, is answered as clients know it. */
-function forgingView({ forging, publicKey, waiting, paused }: ForgingDelegate, dialect: Dialect) {
+function forgingView({ forging, publicKey, waiting, paused }: ForgingDelegate, dialect: HttpDialect) {
   return joined(dialect, { forging, publicKey }, { ...waitingView(waiting), ...pausedView(paused) });
 }
 
@@ -186,30 +186,31 @@ function notAtTip(height: number, tipHeight: number | undefined) {
   return invalidRequest([{ name: 'height', message, in: 'query', code: 'INVALID_PARAM' }]);
 }
 
-const DECISIONS_MAX = 500;
+const DIAGNOSTICS_MAX = 500;
 
-const DECISIONS_ROUTE: Route = {
+const DIAGNOSTICS_ROUTE: Route = {
   method: 'GET',
-  path: '/node/decisions',
-  summary: 'Lists what the node decided of late and why, newest first: refused blocks, dropped peers, missed slots.',
+  path: '/node/diagnostics',
+  summary:
+    'Lists the latest diagnostics, newest first: refused blocks, dropped peers, missed slots, each with its reason.',
   parameters: [
     queryParameter('limit', {
       type: 'integer',
       format: 'int32',
       minimum: 1,
-      maximum: DECISIONS_MAX,
+      maximum: DIAGNOSTICS_MAX,
       default: 50,
       description: 'Entries of the list.',
     }),
   ],
   unknownParameters: 'refused',
-  answer: { meta: NO_META, data: listOf(DECISION_SHAPE) },
+  answer: { meta: NO_META, data: listOf(DIAGNOSTIC_SHAPE) },
   errors: { 403: 'The caller is not on this machine.' },
   access: 'loopback',
   handle: (api, request) =>
-    withLive(api.decisions(request.number('limit') ?? 50), (decisions) => ({
+    withLive(api.diagnostics(request.number('limit') ?? 50), (diagnostics) => ({
       meta: {},
-      data: decisionsView(decisions),
+      data: diagnosticsView(diagnostics),
     })),
 };
 

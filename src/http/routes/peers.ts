@@ -2,7 +2,7 @@
 
 import type { PeerEntry } from '../../ports/node-api.ts';
 import type { Sort } from '../../ports/queries.ts';
-import { joinedOnly, type Dialect } from '../dialect.ts';
+import { joinedOnly, type HttpDialect } from '../dialect.ts';
 import { int32Parameter, pageMeta, pageParameters, queryParameter, sortOf, sortParameter } from '../parameters.ts';
 import type { CheckedRequest, Parameter, Route } from '../route.ts';
 import type { Format } from '../formats.ts';
@@ -10,7 +10,7 @@ import { withLive } from '../with-live.ts';
 import { peerShape, peerView, STATE_NUMBERS } from '../views/peer.ts';
 import { COUNTED_PAGE_META, listOf } from '../views/shapes.ts';
 
-export function peerRoutes(dialect: Dialect): readonly Route[] {
+export function peerRoutes(dialect: HttpDialect): readonly Route[] {
   return [
     {
       method: 'GET',
@@ -47,7 +47,7 @@ export function peerRoutes(dialect: Dialect): readonly Route[] {
 const BROADHASH = textParameter('broadhash', 'Hash over its last blocks.', 'hex');
 const STATE_WORDS = ['connected', 'disconnected'] as const;
 
-function stateParameter(dialect: Dialect): Parameter {
+function stateParameter(dialect: HttpDialect): Parameter {
   const description = 'Whether it is connected.';
   if (dialect.generation === 2) {
     const own = queryParameter('state', { type: 'integer', format: 'int32', minimum: 0, maximum: 2, description });
@@ -61,7 +61,7 @@ function textParameter(name: string, description: string, format?: Format): Para
   return queryParameter(name, { type: 'string', ...(format === undefined ? {} : { format }), description });
 }
 
-function filterOf(request: CheckedRequest, dialect: Dialect): (entry: PeerEntry) => boolean {
+function filterOf(request: CheckedRequest, dialect: HttpDialect): (entry: PeerEntry) => boolean {
   const texts = (['ip', 'os', 'version', 'protocolVersion', 'broadhash'] as const).map(
     (name) => [name, request.text(name)] as const,
   );

@@ -4,7 +4,7 @@ import type { GroupSigners, NodeApi, PoolEntry, PoolState } from '../../ports/no
 import type { Direction } from '../../ports/queries.ts';
 import type { Transaction } from '../../protocol/types.ts';
 import { addressOf } from '../../crypto/keys.ts';
-import { joinedOnly, type Dialect } from '../dialect.ts';
+import { joinedOnly, type HttpDialect } from '../dialect.ts';
 import {
   addressParameter,
   idParameter,
@@ -28,7 +28,7 @@ const RECIPIENT_KEY = keyParameter('recipientPublicKey', 'Public key of the reci
 type SortField = (typeof SORT_FIELDS)[number];
 
 /** The listing of a named queue, and the same without a name for the verified one. */
-export function poolRoutes(dialect: Dialect): readonly Route[] {
+export function poolRoutes(dialect: HttpDialect): readonly Route[] {
   const state: Parameter = {
     name: 'state',
     in: 'path',
@@ -108,12 +108,17 @@ function signersView(id: string, signers: GroupSigners | undefined): Readonly<Re
   return { id, min: signers.min, signed: members.filter(({ hasSigned }) => hasSigned).length, members };
 }
 
-function listQueue(api: NodeApi, request: CheckedRequest, dialect: Dialect): Reply | Promise<Reply> {
+function listQueue(api: NodeApi, request: CheckedRequest, dialect: HttpDialect): Reply | Promise<Reply> {
   const state = (request.text('state') ?? 'verified') as PoolState;
   return withLive(api.poolEntries(state), (entries) => pageOfQueue(entries, api, request, dialect));
 }
 
-function pageOfQueue(entries: readonly PoolEntry[], api: NodeApi, request: CheckedRequest, dialect: Dialect): Reply {
+function pageOfQueue(
+  entries: readonly PoolEntry[],
+  api: NodeApi,
+  request: CheckedRequest,
+  dialect: HttpDialect,
+): Reply {
   const { limit, offset } = pageMeta(request);
   const { field, direction } = sortOf<SortField>(request);
   const chosen = entries.filter(filterOf(request, dialect)).sort(comparison(field, direction));
@@ -121,7 +126,7 @@ function pageOfQueue(entries: readonly PoolEntry[], api: NodeApi, request: Check
   return { meta: { offset, limit, count: entries.length }, data };
 }
 
-function filterOf(request: CheckedRequest, { generation }: Dialect): (entry: PoolEntry) => boolean {
+function filterOf(request: CheckedRequest, { generation }: HttpDialect): (entry: PoolEntry) => boolean {
   const id = request.text('id');
   const senderId = request.text('senderId');
   const senderPublicKey = request.text('senderPublicKey');

@@ -8,13 +8,13 @@ import type { NodeApi, SubmitResult } from '../../ports/node-api.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { FEES } from '../../protocol/params.ts';
 import type { Account } from '../../protocol/state.ts';
-import type { Dialect } from '../dialect.ts';
+import type { HttpDialect } from '../dialect.ts';
 import type { Route } from '../route.ts';
 import { faultsOf, typeMismatch, type Schema } from '../schema.ts';
 import { registrationView, registrationShape } from '../views/registration.ts';
 import { FLAG, INTEGER, objectOf, TEXT } from '../views/shapes.ts';
 
-export function secondSignatureRoutes(dialect: Dialect): readonly Route[] {
+export function secondSignatureRoutes(dialect: HttpDialect): readonly Route[] {
   return [FEE_ROUTE, registrationRoute(dialect)];
 }
 
@@ -51,7 +51,7 @@ const BODY: Schema = {
   },
 };
 
-function registrationRoute(dialect: Dialect): Route {
+function registrationRoute(dialect: HttpDialect): Route {
   return {
     kind: 'plain',
     method: 'PUT',

@@ -2,7 +2,7 @@
 
 import type { NodeApi } from '../../ports/node-api.ts';
 import { softwareVersionOf } from '../../primitives/software-version.ts';
-import type { Dialect } from '../dialect.ts';
+import type { HttpDialect } from '../dialect.ts';
 import { withComponents, type NamedDocument } from '../components.ts';
 import { docsPage, DOCS_PAGE_POLICY } from '../docs-page.ts';
 import { withExamples } from '../document-examples.ts';
@@ -14,7 +14,7 @@ import type { PlainRoute, Route } from '../route.ts';
  * @param routes all others: the two here are added to what they describe
  * @param page the interactive reference; without it the plain page is all there is
  */
-export function specRoutes(routes: readonly Route[], dialect: Dialect, page?: ReferencePage): readonly Route[] {
+export function specRoutes(routes: readonly Route[], dialect: HttpDialect, page?: ReferencePage): readonly Route[] {
   const common = { kind: 'plain', method: 'GET', unknownParameters: 'ignored', errors: {} } as const;
   const spec: PlainRoute = {
     ...common,
@@ -55,14 +55,14 @@ function versionOf({ identity }: NodeApi): string {
 }
 
 /** What `/spec` answers, without the examples. @param version of the node's software */
-export function describedInterface(routes: readonly Route[], dialect: Dialect, version: string): NamedDocument {
+export function describedInterface(routes: readonly Route[], dialect: HttpDialect, version: string): NamedDocument {
   return withComponents(openApiOf(routes, dialect, version), dialect);
 }
 
 /** What `/spec` answers. A strict dialect has no examples: those there are have the members of the joined one. */
 export async function servedDocument(
   routes: readonly Route[],
-  dialect: Dialect,
+  dialect: HttpDialect,
   version: string,
 ): Promise<NamedDocument> {
   const document = describedInterface(routes, dialect, version);

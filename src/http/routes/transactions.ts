@@ -1,7 +1,7 @@
 /** Transactions: those of the chain, and handing in a new one. */
 
 import { TRANSACTION_SORTS, type TransactionQuery } from '../../ports/queries.ts';
-import { joinedOnly, type Dialect } from '../dialect.ts';
+import { joinedOnly, type HttpDialect } from '../dialect.ts';
 import { Filters, pageBy } from '../filters.ts';
 import { given } from '../given.ts';
 import {
@@ -25,11 +25,11 @@ import type { Schema } from '../schema.ts';
 import { COUNTED_LIST_META, FLAG, listOf, objectOf, TEXT } from '../views/shapes.ts';
 import { confirmedShape, confirmedView, remarksOn } from '../views/transaction.ts';
 
-export function transactionRoutes(dialect: Dialect): readonly Route[] {
+export function transactionRoutes(dialect: HttpDialect): readonly Route[] {
   return [listRoute(dialect), submitRoute(dialect)];
 }
 
-function listRoute(dialect: Dialect): Route {
+function listRoute(dialect: HttpDialect): Route {
   return {
     isOfChain: true,
     method: 'GET',
@@ -101,7 +101,7 @@ function queryOf(request: CheckedRequest, filters: Filters): TransactionQuery {
 
 const RECIPIENT_KEY = keyParameter('recipientPublicKey', 'Public key of the recipient.');
 
-function submitRoute(dialect: Dialect): Route {
+function submitRoute(dialect: HttpDialect): Route {
   return {
     method: 'POST',
     path: '/transactions',

@@ -4,7 +4,7 @@ import type { NodeApi } from '../../ports/node-api.ts';
 import type { AccountIdentity } from '../../ports/queries.ts';
 import { VOTES_PER_ACCOUNT_MAX } from '../../protocol/params.ts';
 import type { Account } from '../../protocol/state.ts';
-import type { Dialect } from '../dialect.ts';
+import type { HttpDialect } from '../dialect.ts';
 import { given } from '../given.ts';
 import {
   addressParameter,
@@ -22,7 +22,7 @@ import { invalidRequest, notFound } from '../problems.ts';
 import type { CheckedRequest, Parameter, Route } from '../route.ts';
 import { ADDRESS, AMOUNT, COUNT, listOf, objectOf, orNull, LIST_META, PUBLIC_KEY, TEXT } from '../views/shapes.ts';
 
-export function voterRoutes(dialect: Dialect): readonly Route[] {
+export function voterRoutes(dialect: HttpDialect): readonly Route[] {
   return [votersRoute(dialect), votesRoute(dialect)];
 }
 
@@ -37,7 +37,7 @@ const IDENTITY: readonly Parameter[] = [
  * An account that never sent anything has no key: null here, unlike elsewhere, as nodes of the family answer although their
  * description knows texts alone. Clients that ask for the strict dialect hold answers against it.
  */
-function noKey(dialect: Dialect): '' | null {
+function noKey(dialect: HttpDialect): '' | null {
   return dialect.strict ? '' : null;
 }
 
@@ -45,7 +45,7 @@ const KEY_OR_NULL = orNull({ type: 'string', format: 'publicKey' });
 
 const ERRORS = { 404: 'No account fits.' } as const;
 
-function votersRoute(dialect: Dialect): Route {
+function votersRoute(dialect: HttpDialect): Route {
   return {
     isOfChain: true,
     method: 'GET',
@@ -86,7 +86,7 @@ function votersRoute(dialect: Dialect): Route {
   };
 }
 
-function votesRoute(dialect: Dialect): Route {
+function votesRoute(dialect: HttpDialect): Route {
   return {
     isOfChain: true,
     method: 'GET',

@@ -2,14 +2,14 @@
 
 import type { AccountEntry, DelegateEntry, GroupEntry } from '../../ports/queries.ts';
 import type { Account } from '../../protocol/state.ts';
-import { joined, joinedShape, type Dialect } from '../dialect.ts';
+import { joined, joinedShape, type HttpDialect } from '../dialect.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
 type View = Readonly<Record<string, unknown>>;
 
 /** An account, with its standing when it is a delegate. */
-export function accountView(entry: AccountEntry, dialect: Dialect): View {
+export function accountView(entry: AccountEntry, dialect: HttpDialect): View {
   const { account, delegate } = entry;
   return {
     address: account.address,
@@ -22,7 +22,7 @@ export function accountView(entry: AccountEntry, dialect: Dialect): View {
 }
 
 /** A delegate as the list of delegates shows it: with its account. */
-export function delegateView(entry: DelegateEntry, dialect: Dialect): View {
+export function delegateView(entry: DelegateEntry, dialect: HttpDialect): View {
   const { account } = entry;
   const accountPart = {
     address: account.address,
@@ -72,16 +72,16 @@ const ACCOUNT_KEYS: Readonly<Record<string, Schema>> = {
   secondPublicKey: shape.PUBLIC_KEY,
 };
 
-export function accountShape(dialect: Dialect): Schema {
+export function accountShape(dialect: HttpDialect): Schema {
   const delegate = figuresShape(dialect);
   return shape.objectOf({ ...ACCOUNT_KEYS, balance: shape.AMOUNT, asset: shape.ANY_OBJECT, delegate }, ['delegate']);
 }
 
-export function delegateShape(dialect: Dialect): Schema {
+export function delegateShape(dialect: HttpDialect): Schema {
   return figuresShape(dialect, { account: shape.objectOf(ACCOUNT_KEYS) });
 }
 
-function figuresShape(dialect: Dialect, more: Readonly<Record<string, Schema>> = {}): Schema {
+function figuresShape(dialect: HttpDialect, more: Readonly<Record<string, Schema>> = {}): Schema {
   const [own, other] = dialect.generation === 2 ? [FIGURES_2, FIGURES_3] : [FIGURES_3, FIGURES_2];
   return joinedShape(dialect, { ...FIGURES, ...own, ...more }, other);
 }
@@ -94,7 +94,7 @@ export const GROUP_SHAPE: Schema = shape.objectOf({
   members: shape.listOf(shape.objectOf(ACCOUNT_KEYS)),
 });
 
-function standingView(entry: DelegateEntry, dialect: Dialect): View {
+function standingView(entry: DelegateEntry, dialect: HttpDialect): View {
   const { vote, voteWeight, rank, approval, productivity } = figuresOf(entry);
   if (dialect.generation === 2)
     return joined(dialect, { ...nameAndBlocks(entry, { vote }), rank, productivity, approval }, { voteWeight });

@@ -2,7 +2,7 @@
 
 import { addressOf } from '../../crypto/keys.ts';
 import type { DappDescription, Payload, Transaction } from '../../protocol/types.ts';
-import type { Dialect } from '../dialect.ts';
+import type { HttpDialect } from '../dialect.ts';
 
 type Asset = Readonly<Record<string, unknown>>;
 
@@ -29,7 +29,7 @@ export function namesRecipient(transaction: Transaction, address: string): boole
  * Asset as the chain's transactions show it. A delegate registration carries the sender's key and address besides what was
  * signed. Generation 3 flattens the nested assets of its predecessor, except those of the application types.
  */
-export function confirmedAsset(transaction: Transaction, dialect: Dialect): Asset {
+export function confirmedAsset(transaction: Transaction, dialect: HttpDialect): Asset {
   const { payload, written } = transaction;
   // Members that no rule knows are kept as they came.
   const asset = written?.asset === undefined ? undefined : (JSON.parse(written.asset) as Asset);

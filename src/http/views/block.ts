@@ -2,12 +2,16 @@
 
 import { addressOf } from '../../crypto/keys.ts';
 import type { BlockHeader } from '../../protocol/types.ts';
-import type { Dialect } from '../dialect.ts';
+import type { HttpDialect } from '../dialect.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
 /** @param tipHeight height of the last block: the tip has one confirmation */
-export function blockView(header: BlockHeader, tipHeight: number, dialect: Dialect): Readonly<Record<string, unknown>> {
+export function blockView(
+  header: BlockHeader,
+  tipHeight: number,
+  dialect: HttpDialect,
+): Readonly<Record<string, unknown>> {
   const previousBlockId = header.previousBlockId ?? '';
   const generatorAddress = addressOf(header.generatorPublicKey);
   const own = dialect.generation === 3;
@@ -34,7 +38,7 @@ export function blockView(header: BlockHeader, tipHeight: number, dialect: Diale
   };
 }
 
-export function blockShape(dialect: Dialect): Schema {
+export function blockShape(dialect: HttpDialect): Schema {
   return shape.objectOf({
     id: shape.ID,
     version: shape.COUNT,

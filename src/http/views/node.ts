@@ -1,9 +1,9 @@
 /** The node's own status and constants: the generation's own members first. */
 
-import type { BranchChange, Decision, NodeApi, NodeStatus, ReadersStatus, SlotReport } from '../../ports/node-api.ts';
+import type { BranchChange, Diagnostic, NodeApi, NodeStatus, ReadersStatus, SlotReport } from '../../ports/node-api.ts';
 import { ACTIVE_DELEGATES, FEES } from '../../protocol/params.ts';
 import { milestoneAt, rewardAt, supplyAt } from '../../protocol/rewards.ts';
-import { joined, joinedShape, type Dialect } from '../dialect.ts';
+import { joined, joinedShape, type HttpDialect } from '../dialect.ts';
 import { given } from '../given.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
@@ -13,7 +13,7 @@ const CLOCK_OFFSET_TOLD_MS = 2_000;
 
 type View = Readonly<Record<string, unknown>>;
 
-export function statusView(api: NodeApi, status: NodeStatus, dialect: Dialect): View {
+export function statusView(api: NodeApi, status: NodeStatus, dialect: HttpDialect): View {
   const { broadhash, clockOffsetMs, height, syncing, secondsSinceEpoch } = status;
   const consensus = status.consensusPercent;
   const networkHeight = status.networkHeight;
@@ -54,10 +54,10 @@ function branchChangeView({ timeMs, commonHeight, revertedBlocks }: BranchChange
   return { time: new Date(timeMs).toISOString(), commonHeight, revertedBlocks };
 }
 
-/** The latest decisions as JSON. */
-export function decisionsView(decisions: readonly Decision[]): readonly View[] {
-  return decisions.map(({ number, timeMs, room, code, message, fields }) => {
-    return { number, time: new Date(timeMs).toISOString(), room, code, message, fields };
+/** The latest diagnostics as JSON. */
+export function diagnosticsView(diagnostics: readonly Diagnostic[]): readonly View[] {
+  return diagnostics.map(({ number, timeMs, module, code, message, fields }) => {
+    return { number, time: new Date(timeMs).toISOString(), module, code, message, fields };
   });
 }
 
@@ -69,8 +69,8 @@ export function slotReportView({ sinceMs, slots, switches, branches, looks, oldO
     slots: slots.map(({ slot, facts, forger }) => ({
       slot,
       ...(forger === undefined ? {} : { forger }),
-      facts: facts.map(({ timeMs, room, code, message, fields }) => {
-        return { time: instant(timeMs), room, code, message, fields };
+      facts: facts.map(({ timeMs, module, code, message, fields }) => {
+        return { time: instant(timeMs), module, code, message, fields };
       }),
     })),
     switches: switches.map(({ timeMs, delegate, on }) => ({ time: instant(timeMs), delegate, on })),
@@ -83,7 +83,7 @@ export function slotReportView({ sinceMs, slots, switches, branches, looks, oldO
   };
 }
 
-export function constantsView(api: NodeApi, dialect: Dialect): View {
+export function constantsView(api: NodeApi, dialect: HttpDialect): View {
   const { params, identity } = api;
   const height = api.chain.tip()?.height ?? 1;
   const { nethash } = params;
@@ -131,10 +131,10 @@ const PROGRESS_SHAPE: Schema = shape.objectOf(
   ['secondsLeft'],
 );
 
-export const DECISION_SHAPE: Schema = shape.objectOf({
-  number: { type: 'integer', minimum: 1, description: 'In the order of the decisions since the start.' },
+export const DIAGNOSTIC_SHAPE: Schema = shape.objectOf({
+  number: { type: 'integer', minimum: 1, description: 'In the order of the diagnostics since the start.' },
   time: shape.INSTANT,
-  room: { type: 'string', description: 'The part of the node that decided.' },
+  module: { type: 'string', description: 'The part of the node that decided.' },
   code: { type: 'string', description: 'Stable name of the reason.' },
   message: shape.TEXT,
   fields: shape.ANY_OBJECT,
@@ -163,7 +163,7 @@ export const SLOT_REPORT_SHAPE: Schema = shape.objectOf({
         facts: shape.listOf(
           shape.objectOf({
             time: shape.INSTANT,
-            room: { type: 'string', description: 'The part of the node that tells it.' },
+            module: { type: 'string', description: 'The part of the node that tells it.' },
             code: { type: 'string', description: 'Stable name of the fact.' },
             message: shape.TEXT,
             fields: shape.ANY_OBJECT,
@@ -241,7 +241,7 @@ const BRANCH_CHANGES_SHAPE: Schema = {
       }),
     ),
   }),
-  description: 'Times that blocks were taken back since the node started, newest first; absent while there were none.',
+  description: 'Times that blocks were reverted since the node started, newest first; absent while there were none.',
 };
 
 const ALONE_SHAPE: Schema = {
@@ -284,7 +284,7 @@ const RARE_STATUS_SHAPES: Readonly<Record<string, Schema>> = {
   readers: READERS_SHAPE,
 };
 
-export function statusShape(dialect: Dialect): Schema {
+export function statusShape(dialect: HttpDialect): Schema {
   const [own, other] =
     dialect.generation === 2 ? [STATUS_SHAPES_2, STATUS_SHAPES_3] : [STATUS_SHAPES_3, STATUS_SHAPES_2];
   const added = { ...other, ...RARE_STATUS_SHAPES };
@@ -306,7 +306,7 @@ const CONSTANTS_SHAPES_2: Readonly<Record<string, Schema>> = {
 };
 const CONSTANTS_SHAPES_3: Readonly<Record<string, Schema>> = { networkId: shape.HEX };
 
-export function constantsShape(dialect: Dialect): Schema {
+export function constantsShape(dialect: HttpDialect): Schema {
   const [own, other] =
     dialect.generation === 2 ? [CONSTANTS_SHAPES_2, CONSTANTS_SHAPES_3] : [CONSTANTS_SHAPES_3, CONSTANTS_SHAPES_2];
   const common: Readonly<Record<string, Schema>> = {

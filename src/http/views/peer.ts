@@ -2,13 +2,13 @@
 
 import type { PeerEntry } from '../../ports/node-api.ts';
 import type { ChainParams } from '../../protocol/params.ts';
-import { joined, joinedShape, type Dialect } from '../dialect.ts';
+import { joined, joinedShape, type HttpDialect } from '../dialect.ts';
 import { given } from '../given.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
 /** @param network the network that this node is of */
-export function peerView(entry: PeerEntry, dialect: Dialect, network: Network): Readonly<Record<string, unknown>> {
+export function peerView(entry: PeerEntry, dialect: HttpDialect, network: Network): Readonly<Record<string, unknown>> {
   const { info } = entry;
   const common = {
     ip: info.ip,
@@ -36,7 +36,7 @@ export type Network = Pick<ChainParams, 'nethash' | 'networkIdentifier'>;
 /** Generation 2's numbers; it also knows 0, which no peer ever has. */
 export const STATE_NUMBERS: Readonly<Record<PeerEntry['state'], number>> = { connected: 2, disconnected: 1 };
 
-export function peerShape(dialect: Dialect): Schema {
+export function peerShape(dialect: HttpDialect): Schema {
   const state: Schema =
     dialect.generation === 2
       ? { type: 'integer', minimum: 0, maximum: 2 }

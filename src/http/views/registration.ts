@@ -1,7 +1,7 @@
 /** A second-signature registration as the oldest clients read it: numbers for amounts. */
 
 import type { Transaction } from '../../protocol/types.ts';
-import type { Dialect } from '../dialect.ts';
+import type { HttpDialect } from '../dialect.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
@@ -12,7 +12,7 @@ import * as shape from './shapes.ts';
 export function registrationView(
   transaction: Transaction,
   receivedAtMs: number,
-  dialect: Dialect,
+  dialect: HttpDialect,
 ): Readonly<Record<string, unknown>> {
   const { payload } = transaction;
   const none = dialect.strict ? null : '';
@@ -34,7 +34,7 @@ export function registrationView(
   };
 }
 
-export function registrationShape(dialect: Dialect): Schema {
+export function registrationShape(dialect: HttpDialect): Schema {
   return shape.objectOf({
     type: shape.COUNT,
     amount: shape.COUNT,

@@ -3,7 +3,7 @@
 import type { NodeApi, PoolEntry } from '../../ports/node-api.ts';
 import type { TransactionEntry } from '../../ports/queries.ts';
 import type { Transaction } from '../../protocol/types.ts';
-import { joined, joinedShape, type Dialect } from '../dialect.ts';
+import { joined, joinedShape, type HttpDialect } from '../dialect.ts';
 import { given } from '../given.ts';
 import type { Schema } from '../schema.ts';
 import { amountOf, confirmedAsset, recipientOf } from './asset.ts';
@@ -28,7 +28,12 @@ export function remarksOn(transaction: Transaction, api: Pick<NodeApi, 'readyOf'
  *
  * @param tipHeight height of the last block: its transactions have one confirmation
  */
-export function confirmedView(entry: TransactionEntry, tipHeight: number, remarks: Remarks, dialect: Dialect): View {
+export function confirmedView(
+  entry: TransactionEntry,
+  tipHeight: number,
+  remarks: Remarks,
+  dialect: HttpDialect,
+): View {
   const { transaction, height, blockId } = entry;
   const isSecond = dialect.generation === 2;
   const recipientPublicKey = entry.recipientPublicKey ?? '';
@@ -58,7 +63,7 @@ export function confirmedView(entry: TransactionEntry, tipHeight: number, remark
 }
 
 /** A transaction of the pool; its asset is the submitted one. */
-export function pooledView(entry: PoolEntry, api: NodeApi, dialect: Dialect): View {
+export function pooledView(entry: PoolEntry, api: NodeApi, dialect: HttpDialect): View {
   const { transaction, ready } = entry;
   const { amount, recipientId } = movedBy(transaction);
   const asset = api.transactionJson(transaction)['asset'] ?? {};
@@ -83,7 +88,7 @@ function keyOf(address: string, api: NodeApi): string {
 }
 
 /** A transaction that the pool has just taken in. */
-export function receivedView(transaction: Transaction, api: NodeApi, dialect: Dialect): View {
+export function receivedView(transaction: Transaction, api: NodeApi, dialect: HttpDialect): View {
   const { receivedAt: _moment, ...view } = pooledView({ transaction, receivedAtMs: 0 }, api, dialect);
   return view;
 }
@@ -110,7 +115,7 @@ const SECOND_SIGNATURE: Readonly<Record<string, Schema>> = { signSignature: shap
 const READY: Readonly<Record<string, Schema>> = { ready: shape.FLAG };
 const RECEIVED_AT: Readonly<Record<string, Schema>> = { receivedAt: shape.INSTANT };
 
-export function confirmedShape(dialect: Dialect): Schema {
+export function confirmedShape(dialect: HttpDialect): Schema {
   const place: Readonly<Record<string, Schema>> = {
     height: { type: 'integer', minimum: 1 },
     blockId: shape.ID,
@@ -124,7 +129,7 @@ export function confirmedShape(dialect: Dialect): Schema {
     : joinedShape(dialect, own, { ...MOVED, ...known }, optional);
 }
 
-export function pooledShape(dialect: Dialect): Schema {
+export function pooledShape(dialect: HttpDialect): Schema {
   const optional = [...Object.keys(SECOND_SIGNATURE), ...Object.keys(READY)];
   return dialect.generation === 2
     ? joinedShape(dialect, { ...COMMON, ...MOVED }, { ...SECOND_SIGNATURE, ...RECEIVED_AT, ...READY }, optional)

@@ -64,7 +64,7 @@ export function signatureOf(body: string, secret: string, nowMs: number): string
 }
 
 /**
- * Runs a program with the notice as JSON on its standard input, without a shell. Exit code 0 takes it.
+ * LeafBlocks a program with the notice as JSON on its standard input, without a shell. Exit code 0 takes it.
  *
  * @param command the program and its arguments
  */

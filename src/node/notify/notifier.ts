@@ -1,11 +1,11 @@
 /**
- * Tells the operator's receivers what happened: picks events out, keeps them on the disk until they are delivered, and delivers them
- * in their order, again and again until the receiver takes them.
+ * Tells the operator's receivers what happened: picks events out, keeps them on the disk until they are delivered, and delivers
+ * them in their order, again and again until the receiver takes them.
  */
 
-import { SLOT_CODES, type OwnSlotsEvent } from '../../engine/forge/own-slots.ts';
+import { SLOT_CODES, type OwnSlotsEvent } from '../../engine/forge/own-slot-outcomes.ts';
 import type { Clock, Random, Timer } from '../../ports/clock.ts';
-import type { Decision } from '../../ports/node-api.ts';
+import type { Diagnostic } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import { messageOf } from '../../primitives/errors.ts';
 import type { Channel } from './channels.ts';
@@ -53,9 +53,9 @@ export class Notifier {
     for (const delivery of this.#deliveries) delivery.wake();
   }
 
-  take({ code, timeMs, message, fields }: Pick<Decision, 'code' | 'timeMs' | 'message' | 'fields'>): void {
+  take({ code, timeMs, message, fields }: Pick<Diagnostic, 'code' | 'timeMs' | 'message' | 'fields'>): void {
     // Those are told with what an earlier run told of them: `takeSlots`.
-    if (!this.#isTold(code) || Object.values(SLOT_CODES).some((each) => each === code)) return;
+    if (!this.#isSubscribed(code) || Object.values(SLOT_CODES).some((each) => each === code)) return;
     this.#count += 1;
     const id = `${code}-${this.#options.nonce}-${this.#count}`;
     for (const delivery of this.#deliveries)
@@ -65,7 +65,7 @@ export class Notifier {
   /** Slots that were told before, also by an earlier run, are not told again. */
   takeSlots({ kind, delegate, slots, height }: OwnSlotsEvent, name: string): void {
     const code = SLOT_CODES[kind];
-    if (!this.#isTold(code)) return;
+    if (!this.#isSubscribed(code)) return;
     const timeMs = this.#options.clock.nowMs();
     for (const delivery of this.#deliveries) {
       const { toldSlots } = delivery.outbox.place;
@@ -101,7 +101,7 @@ export class Notifier {
     await Promise.all(this.#deliveries.map((delivery) => delivery.close()));
   }
 
-  #isTold(code: string): boolean {
+  #isSubscribed(code: string): boolean {
     return this.#options.codes === 'all' || this.#options.codes.has(code);
   }
 }

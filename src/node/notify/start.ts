@@ -18,7 +18,7 @@ import { Outbox } from './outbox.ts';
 import { webhookSecretOf } from './secret.ts';
 
 /** All that are kept: those of the start, before there was a notifier, are told too. */
-const DECISIONS_MAX = 10_000;
+const DIAGNOSTICS_MAX = 10_000;
 /** Blocks of an earlier run that are looked at again: it was killed before it had noted how far it was. */
 const BLOCKS_AGAIN_MAX = 1000;
 
@@ -41,19 +41,19 @@ export interface NotifierSources {
  */
 export async function startNotifier(sources: NotifierSources): Promise<Notifier | undefined> {
   const { config, network, directory, observer, engine, store, identity } = sources;
-  const { ownSlots, chain } = engine;
+  const { ownSlotOutcomes, chain } = engine;
   // What does not get out is said by `bloomery why`, and by the other receiver where there are two.
-  const room = engine.decisions.listenIn(observer).room('notify');
+  const module = engine.diagnostics.listenIn(observer).module('notify');
   const channels =
     directory === undefined
       ? []
       : await Promise.all(
           channelsOf(config.notify).map(async (channel) => {
-            return { channel, outbox: await Outbox.open(join(directory, `notify-${channel.name}`), room) };
+            return { channel, outbox: await Outbox.open(join(directory, `notify-${channel.name}`), module) };
           }),
         );
   if (channels.length === 0) {
-    ownSlots.skipTo(chain.currentSlot() - 1);
+    ownSlotOutcomes.skipTo(chain.currentSlot() - 1);
     return undefined;
   }
   const notifier = new Notifier({
@@ -65,20 +65,20 @@ export async function startNotifier(sources: NotifierSources): Promise<Notifier 
     nonce: identity.nonce,
     clock: systemClock,
     random: systemRandom,
-    observer: room,
+    observer: module,
   });
   const nameOf = (publicKey: string): string => store.account(addressOf(publicKey))?.username ?? publicKey;
-  ownSlots.listen((event) => notifier.takeSlots(event, nameOf(event.delegate)));
-  for (const decision of [...engine.decisions.latest(DECISIONS_MAX)].reverse()) notifier.take(decision);
-  engine.decisions.listen((decision) => notifier.take(decision));
+  ownSlotOutcomes.listen((event) => notifier.takeSlots(event, nameOf(event.delegate)));
+  for (const diagnostic of [...engine.diagnostics.latest(DIAGNOSTICS_MAX)].reverse()) notifier.take(diagnostic);
+  engine.diagnostics.listen((diagnostic) => notifier.take(diagnostic));
 
   const tip = chain.tip.header;
   const looked = notifier.lookedHeight === undefined ? undefined : store.header(notifier.lookedHeight);
-  ownSlots.skipTo(looked === undefined ? chain.currentSlot() - 1 : slotAt(looked.timestamp, chain.rules.params));
+  ownSlotOutcomes.skipTo(looked === undefined ? chain.currentSlot() - 1 : slotAt(looked.timestamp, chain.rules.params));
   const from = Math.max((looked?.height ?? tip.height) + 1, tip.height - BLOCKS_AGAIN_MAX);
   for (let height = from; height <= tip.height; height += 1) {
     const block = store.block(height);
-    if (block !== undefined) ownSlots.applied([block]);
+    if (block !== undefined) ownSlotOutcomes.applied([block]);
   }
   notifier.looked(tip.height);
   chain.listen({ applied: () => notifier.looked(chain.tip.header.height) });

@@ -37,7 +37,7 @@ export class LimitChannel implements SharedLimits {
   #asked: readonly Waiting[] | undefined;
   /** A question that the node was asked has waited too long, and the node has not answered since. */
   #isSilent = false;
-  #isResting = false;
+  #isPausing = false;
   /** Connections that went, by key: no more than there were. */
   readonly #left = new Map<string, number>();
   /** Refusals by key: more keys than `LIMIT_TOLD_MAX` between two messages are not told. */
@@ -87,7 +87,7 @@ export class LimitChannel implements SharedLimits {
     this.#asked = undefined;
     this.#isSilent = false;
     // The loop may have something to tell, which waits with all else.
-    this.#isResting = true;
+    this.#isPausing = true;
     for (const [at, { ask, timer, settle, isGivenUp }] of asked.entries()) {
       const answer = answers[at] ?? null;
       // The node has counted a connection that was turned away meanwhile.
@@ -96,7 +96,7 @@ export class LimitChannel implements SharedLimits {
       settle(answer);
     }
     this.#clock.after(REST_MS, () => {
-      this.#isResting = false;
+      this.#isPausing = false;
       this.#tell();
     });
   }
@@ -127,7 +127,7 @@ export class LimitChannel implements SharedLimits {
   }
 
   #tell(): void {
-    if (this.#isResting || this.#asked !== undefined) return;
+    if (this.#isPausing || this.#asked !== undefined) return;
     if (this.#waiting.size + this.#left.size + this.#refused.size + this.#shutOut.size === 0) return;
     this.#asked = [...this.#waiting].slice(0, LIMIT_ASKS_AT_ONCE);
     for (const asked of this.#asked) this.#waiting.delete(asked);

@@ -22,9 +22,9 @@ export const READS = [
   'peerVerdicts',
   'forgers',
   'forgingDelegates',
-  'decisions',
+  'diagnostics',
   'slotReport',
-  'figures',
+  'metricsText',
 ] as const;
 export type Read = (typeof READS)[number];
 
@@ -122,12 +122,12 @@ export type FromReader =
   | { readonly kind: 'pong'; readonly memoryBytes: number; readonly requests: number }
   | { readonly kind: 'tells'; readonly telling: Telling };
 
-/** Log lines and figures since the reader told last. */
+/** Log lines and metrics since the reader told last. */
 export interface Telling {
   readonly logs: readonly LogLine[];
-  readonly counts: readonly Figure[];
-  readonly gauges: readonly Figure[];
-  readonly observations: readonly (Omit<Figure, 'value'> & { readonly values: readonly number[] })[];
+  readonly counts: readonly MetricValue[];
+  readonly gauges: readonly MetricValue[];
+  readonly observations: readonly (Omit<MetricValue, 'value'> & { readonly values: readonly number[] })[];
 }
 
 export interface LogLine {
@@ -137,7 +137,7 @@ export interface LogLine {
   readonly fields: LogFields | undefined;
 }
 
-export interface Figure {
+export interface MetricValue {
   readonly metric: string;
   readonly labels: Readonly<Record<string, string>> | undefined;
   readonly value: number;

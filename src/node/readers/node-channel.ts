@@ -37,7 +37,7 @@ export class NodeChannel {
   readonly #reads = new Map<string, Waiting>();
   /** Asked, not answered yet. */
   #asked: readonly Waiting[] = [];
-  #isResting = false;
+  #isPausing = false;
   readonly #writes = new Map<number, (outcome: Outcome) => void>();
   #lastId = 0;
 
@@ -84,9 +84,9 @@ export class NodeChannel {
       timer.cancel();
       settle(outcomes[at] ?? { value: undefined });
     }
-    this.#isResting = true;
+    this.#isPausing = true;
     this.#clock.after(REST_MS, () => {
-      this.#isResting = false;
+      this.#isPausing = false;
       this.#ask();
     });
   }
@@ -97,7 +97,7 @@ export class NodeChannel {
   }
 
   #ask(): void {
-    if (this.#isResting || this.#asked.length > 0 || this.#reads.size === 0) return;
+    if (this.#isPausing || this.#asked.length > 0 || this.#reads.size === 0) return;
     const next = [...this.#reads].slice(0, READS_AT_ONCE);
     for (const [name] of next) this.#reads.delete(name);
     this.#asked = next.map(([, waiting]) => waiting);

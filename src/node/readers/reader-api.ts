@@ -3,7 +3,7 @@
 import { LruMap } from '../../primitives/bounded.ts';
 import type { ChainLog } from '../../ports/chain-log.ts';
 import type {
-  Decision,
+  Diagnostic,
   Forger,
   ForgingDelegate,
   NodeApi,
@@ -24,7 +24,7 @@ import type { StoredChain } from '../../store/chain/chain-store.ts';
 import type { ChainReader, Moment } from '../../store/chain/reader.ts';
 import { createQueries } from '../../store/query/queries.ts';
 import { readyOf } from '../node-api.ts';
-import { nextTurn } from '../system.ts';
+import { yieldToEventLoop } from '../system.ts';
 import { NEWS_WAITING_MAX, type Received } from './messages.ts';
 import type { NodeChannel } from './node-channel.ts';
 
@@ -55,7 +55,7 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
     createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) }).log;
   const viewOf = (moment: Moment): View => ({
     moment,
-    chain: heldQueries(createQueries(moment.store, rules.params, { pause: nextTurn }), moment),
+    chain: heldQueries(createQueries(moment.store, rules.params, { pause: yieldToEventLoop }), moment),
     log: logOf(moment.store),
   });
   let view = viewOf(reader.current);
@@ -97,9 +97,9 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
     peerVerdicts: () => read<readonly PeerVerdict[]>('peerVerdicts'),
     forgers: (limit, offset) => read<Page<Forger>>('forgers', limit, offset),
     forgingDelegates: () => read<readonly ForgingDelegate[]>('forgingDelegates'),
-    decisions: (limit) => read<readonly Decision[]>('decisions', limit),
+    diagnostics: (limit) => read<readonly Diagnostic[]>('diagnostics', limit),
     slotReport: (firstSlot, count) => read<SlotReport>('slotReport', firstSlot, count),
-    figures: () => read<string>('figures'),
+    metricsText: () => read<string>('metricsText'),
     submitTransaction: (json, client) => write<SubmitResult>('submitTransaction', json, client),
     submitSignature: (json, client) => write<SubmitResult>('submitSignature', json, client),
     registerSecondSignature: (...args) => write<SubmitResult>('registerSecondSignature', ...args),

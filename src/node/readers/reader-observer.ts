@@ -1,7 +1,7 @@
 /** What a reader logs and counts: gathered here, told to the node now and then, and told on there as the node's own. */
 
 import type { LogFields, LogLevel, Observer } from '../../ports/observer.ts';
-import type { Figure, LogLine, Telling } from './messages.ts';
+import type { MetricValue, LogLine, Telling } from './messages.ts';
 
 /** Lines and observed values between two tellings; more are dropped. */
 const LINES_MAX = 500;
@@ -17,12 +17,12 @@ interface Values {
 
 export class ReaderObserver implements Observer {
   #logs: LogLine[] = [];
-  readonly #counts = new Map<string, Figure>();
-  readonly #gauges = new Map<string, Figure>();
+  readonly #counts = new Map<string, MetricValue>();
+  readonly #gauges = new Map<string, MetricValue>();
   readonly #observations = new Map<string, Values>();
   #values = 0;
 
-  room(): Observer {
+  module(): Observer {
     return this;
   }
 
@@ -69,7 +69,7 @@ export class ReaderObserver implements Observer {
 /** Gauges of all readers: what the node tells is their sum. */
 export class ReaderGauges {
   readonly #observer: Observer;
-  readonly #byReader = new Map<number, Map<string, Figure>>();
+  readonly #byReader = new Map<number, Map<string, MetricValue>>();
 
   constructor(observer: Observer) {
     this.#observer = observer;
@@ -83,9 +83,9 @@ export class ReaderGauges {
     for (const { metric, values, labels } of observations) {
       for (const value of values) this.#observer.observe(metric, value, labels);
     }
-    const known = this.#byReader.get(reader) ?? new Map<string, Figure>();
+    const known = this.#byReader.get(reader) ?? new Map<string, MetricValue>();
     this.#byReader.set(reader, known);
-    for (const figure of gauges) known.set(nameOf(figure.metric, figure.labels), figure);
+    for (const gauge of gauges) known.set(nameOf(gauge.metric, gauge.labels), gauge);
     this.#sum(gauges);
   }
 
@@ -96,8 +96,8 @@ export class ReaderGauges {
     if (known !== undefined) this.#sum([...known.values()]);
   }
 
-  #sum(figures: readonly Figure[]): void {
-    for (const { metric, labels } of figures) {
+  #sum(values: readonly MetricValue[]): void {
+    for (const { metric, labels } of values) {
       const name = nameOf(metric, labels);
       const sum = [...this.#byReader.values()].reduce((total, known) => total + (known.get(name)?.value ?? 0), 0);
       this.#observer.gauge(metric, sum, labels);

@@ -15,7 +15,7 @@ import { NodeChannel } from './node-channel.ts';
 import { createReaderApi, type ReaderApi } from './reader-api.ts';
 import { ReaderObserver } from './reader-observer.ts';
 
-/** How often lines and figures are told. */
+/** How often lines and metrics are told. */
 const TELL_MS = 200;
 
 /** Answers until the process ends. @param rulesOf the rules of a network */

@@ -36,7 +36,7 @@ function end(code: EndCode, reason: string): void {
   const record: LogRecord = {
     time: new Date().toISOString(),
     level: 'error',
-    room: 'watchdog',
+    module: 'watchdog',
     code,
     message: 'the node ends itself, to be started again',
     data: { reason },

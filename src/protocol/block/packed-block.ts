@@ -105,7 +105,7 @@ export function packParts(parts: readonly Uint8Array[]): Buffer<ArrayBuffer> {
   return packed;
 }
 
-/** The pieces again, as views. */
+/** The parts again, as views. */
 export function unpackParts(packed: Buffer): Buffer[] {
   const parts: Buffer[] = [];
   for (let at = 0; at < packed.length;) {

@@ -218,7 +218,7 @@ function at(values: Uint32Array | Uint8Array, index: number): number {
   return value;
 }
 
-/** All lists in one piece of memory: a block makes new ones, and many small pieces would cost more than their content. */
+/** All lists in one buffer: a block makes new ones, and many small buffers would cost more than their content. */
 function emptyLists(count: number): HeaderLists {
   const memory = new ArrayBuffer(count * 18);
   return {

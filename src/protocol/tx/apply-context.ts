@@ -4,7 +4,7 @@ import type { Exceptions, Generation } from '../params.ts';
 import type { SignatureOracle, Transaction } from '../types.ts';
 
 /** Where the generations differ in what a transaction does or how its refusal is worded. */
-export interface Dialect {
+export interface TransactionDialect {
   readonly generation: Generation;
   /** Data path of a username in a refusal. */
   readonly usernamePath: string;
@@ -14,14 +14,14 @@ export interface Dialect {
   readonly voteWeight: 'live' | 'pending';
 }
 
-export const GEN3_DIALECT: Dialect = {
+export const GEN3_DIALECT: TransactionDialect = {
   generation: 3,
   usernamePath: '.asset.username',
   multisignatureMinPath: '.asset.min',
   voteWeight: 'live',
 };
 
-export const GEN2_DIALECT: Dialect = {
+export const GEN2_DIALECT: TransactionDialect = {
   generation: 2,
   usernamePath: '.asset.delegate.username',
   multisignatureMinPath: '.asset.multisignature.min',
@@ -37,7 +37,7 @@ export interface SigningDigests {
 }
 
 export interface ApplyTransactionContext {
-  readonly dialect: Dialect;
+  readonly dialect: TransactionDialect;
   readonly digests: SigningDigests;
   readonly exceptions: Exceptions;
   readonly verify: SignatureOracle;

@@ -3,7 +3,7 @@
 import { emptyAccount, type StateWriter } from '../state.ts';
 import type { Payload, Transaction } from '../types.ts';
 import { transactionError, type TransactionError } from '../verdict.ts';
-import type { Dialect } from './apply-context.ts';
+import type { TransactionDialect } from './apply-context.ts';
 import { member } from './json.ts';
 import { assetErrors, type ShapeCompiler } from './schema.ts';
 import { isPlainAsset } from './second-signature.ts';
@@ -31,7 +31,7 @@ export function applyDelegate(
   state: StateWriter,
   transaction: Transaction,
   { username }: Registration,
-  dialect: Dialect,
+  dialect: TransactionDialect,
 ): TransactionError[] {
   const sender = state.account(transaction.senderId) ?? emptyAccount(transaction.senderId);
   const errors: TransactionError[] = [];

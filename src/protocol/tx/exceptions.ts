@@ -6,14 +6,14 @@
 import type { Exceptions } from '../params.ts';
 import type { Transaction } from '../types.ts';
 import type { TransactionError, TransactionVerdict } from '../verdict.ts';
-import type { Dialect } from './apply-context.ts';
+import type { TransactionDialect } from './apply-context.ts';
 
 /** The verdict, or `ok` when the network's exceptions say so. */
 export function settleVerdict(
   verdict: TransactionVerdict,
   transaction: Transaction,
   exceptions: Exceptions,
-  dialect: Dialect,
+  dialect: TransactionDialect,
 ): TransactionVerdict {
   if (verdict.status === 'ok') return verdict;
   return isExcepted(verdict.errors, transaction, exceptions, dialect) ? { status: 'ok' } : verdict;
@@ -23,7 +23,7 @@ export function isExcepted(
   errors: readonly TransactionError[],
   transaction: Transaction,
   exceptions: Exceptions,
-  dialect: Dialect,
+  dialect: TransactionDialect,
 ): boolean {
   const { id } = transaction;
   const path = errors[0]?.dataPath;

@@ -7,7 +7,7 @@ import { slotAt } from '../slots.ts';
 import { StateOverlay, writeChanges, type StateReader, type StateWriter } from '../state.ts';
 import type { Address, Block, PayloadKind, SignatureOracle, Transaction } from '../types.ts';
 import { timestampInFuture, transactionError, type TransactionError, type TransactionVerdict } from '../verdict.ts';
-import type { ApplyTransactionContext, Dialect } from './apply-context.ts';
+import type { ApplyTransactionContext, TransactionDialect } from './apply-context.ts';
 import { applyTransaction } from './apply.ts';
 import { isExcepted } from './exceptions.ts';
 import { addMemberSignature } from './member-signature.ts';
@@ -20,7 +20,7 @@ import { isSettled, poolFault, settleKeys } from './written.ts';
 
 /** What a generation brings along. */
 export interface TransactionRuleParts {
-  readonly dialect: Dialect;
+  readonly dialect: TransactionDialect;
   readonly bytes: TransactionBytes;
   /** Whether the type of the transaction may occur in the context. */
   isAllowed(transaction: Transaction, context: TransactionContext): boolean;

@@ -22,7 +22,7 @@ export interface ClickHouseServer {
 
 /** An insert of a range takes a second or so, a mutation of large tables minutes. */
 const REQUEST_TIMEOUT_MS = 600_000;
-/** Lines sent in one piece. */
+/** Lines sent in one chunk. */
 const LINES_AT_ONCE = 1_000;
 
 /**
@@ -74,7 +74,7 @@ export function openServer(url: string, database: string, clock: Pick<Clock, 'no
         client.insert({
           table: `${database}.${table}`,
           columns: columns as [string, ...string[]],
-          values: Readable.from(pieces(lines), { objectMode: false }),
+          values: Readable.from(chunks(lines), { objectMode: false }),
           format: 'TabSeparated',
           query_id: nextQueryId(),
         }),
@@ -84,7 +84,7 @@ export function openServer(url: string, database: string, clock: Pick<Clock, 'no
   };
 }
 
-function* pieces(lines: Iterable<string>): Iterable<string> {
+function* chunks(lines: Iterable<string>): Iterable<string> {
   let gathered: string[] = [];
   for (const line of lines) {
     gathered.push(line);

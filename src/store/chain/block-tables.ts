@@ -7,10 +7,10 @@ import type { TransactionPlace } from '../../ports/store.ts';
 import { headerOf } from '../../protocol/block/header.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { Block, BlockHeader, BlockId, PublicKey, Transaction, TransactionId } from '../../protocol/types.ts';
-import type { CountedWriter } from '../index/counted.ts';
+import type { CountedWriter } from '../index/counted-key-sets.ts';
 import { blockEntries } from '../index/indexes.ts';
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
-import { LateIndexes } from '../index/late-indexes.ts';
+import { DeferredIndexes } from '../index/deferred-indexes.ts';
 import { TABLES } from '../tables/layout.ts';
 import { EMPTY, heightAtEnd, heightBytes } from '../tables/ordered-bytes.ts';
 import {
@@ -34,13 +34,13 @@ export class BlockTables {
   readonly #generators = new LruMap<PublicKey, List>(GENERATORS_CACHED_MAX);
   /** Transactions up to a height: a block needs those up to its parent. */
   #total: { readonly height: number; readonly transactions: number } | undefined;
-  readonly #indexes: LateIndexes;
+  readonly #indexes: DeferredIndexes;
 
   /** @param shortListMax items of a list that is not kept sorted */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
     this.#codec = codec;
-    this.#indexes = new LateIndexes(keys, codec, shortListMax);
+    this.#indexes = new DeferredIndexes(keys, codec, shortListMax);
   }
 
   block(header: BlockHeader): Block {
@@ -61,7 +61,7 @@ export class BlockTables {
   }
 
   /** The indexes of transactions. */
-  get indexes(): LateIndexes {
+  get indexes(): DeferredIndexes {
     return this.#indexes;
   }
 
@@ -100,7 +100,7 @@ export class BlockTables {
 
   /** Removes the highest block with all its entries. */
   removeLast(keys: CountedWriter, block: Block): void {
-    this.#indexes.catchUpWithin(keys);
+    this.#indexes.backfillWithin(keys);
     const { height } = block;
     keys.remove(TABLES.headers.key(height));
     keys.remove(TABLES.blockIds.key(block.id));

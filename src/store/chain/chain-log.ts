@@ -171,11 +171,11 @@ function delegating(
     codec: inner.codec,
     shortListMax: inner.shortListMax,
     snapshot: () => inner.snapshot(),
-    get indexesBehind() {
-      return inner.indexesBehind;
+    get indexLag() {
+      return inner.indexLag;
     },
-    postponeIndexes: () => inner.postponeIndexes(),
-    catchUp: (limits) => inner.catchUp(limits),
+    deferIndexing: () => inner.deferIndexing(),
+    backfill: (limits) => inner.backfill(limits),
     checkState: () => inner.checkState(),
     recordDamage: (recordsMax) => inner.recordDamage(recordsMax),
     damaged: inner.damaged,

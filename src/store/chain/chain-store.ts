@@ -22,9 +22,9 @@ import type {
   TransactionId,
 } from '../../protocol/types.ts';
 import { BlockTables } from './block-tables.ts';
-import type { CountedKeyValue } from '../index/counted.ts';
+import type { CountedKeySets } from '../index/counted-key-sets.ts';
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
-import type { CatchUpLimits } from '../index/late-indexes.ts';
+import type { BackfillLimits } from '../index/deferred-indexes.ts';
 import { STATE_TABLES, TABLES } from '../tables/layout.ts';
 import { FINALITY_CHANGED, FINALIZED_NOTE, finalizedIn, finalizedRecord } from './finalized-note.ts';
 import { KeptChecksum, type StateCheck, type StateKeys } from './kept-checksum.ts';
@@ -49,16 +49,16 @@ export interface StoredChain extends ChainStore {
    * Blocks and transactions that the indexes of transactions lack. Ids are found all the same; what asks the other indexes has
    * to wait until there are none.
    */
-  readonly indexesBehind: number;
-  /** From here on the indexes of transactions fall behind with each block that is appended, until `catchUp`. */
-  postponeIndexes(): void;
+  readonly indexLag: number;
+  /** From here on the indexes of transactions lag with each block that is appended, until `backfill`. */
+  deferIndexing(): void;
   /**
    * Writes what the indexes of transactions lack, in transactions that end soon: one for each step. Nothing may be appended
-   * before the last. A store that is left before that catches up when it is opened again.
+   * before the last. A store that is left before that is backfilled when it is opened again.
    *
    * @param limits as many as memory has room for unless told
    */
-  catchUp(limits?: CatchUpLimits): Iterable<void>;
+  backfill(limits?: BackfillLimits): Iterable<void>;
   /** Begins to compare the state with its checksum. One check at a time: who begins another leaves the one before. */
   checkState(): StateCheck;
   /**
@@ -76,7 +76,7 @@ export class KeyValueChainStore implements StoredChain {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
   readonly shortListMax: number;
-  readonly #keyValue: CountedKeyValue;
+  readonly #keyValue: CountedKeySets;
   readonly #state: StateTables;
   readonly #blocks: BlockTables;
   readonly #checksum: KeptChecksum;
@@ -90,7 +90,7 @@ export class KeyValueChainStore implements StoredChain {
   readonly #tellDamage: (error: ProtocolError) => void;
 
   /** @param directory names the place of a damaged store */
-  constructor(keyValue: CountedKeyValue, codec: Codec, shortListMax: number, directory: string) {
+  constructor(keyValue: CountedKeySets, codec: Codec, shortListMax: number, directory: string) {
     this.#keyValue = keyValue;
     this.tables = keyValue;
     this.codec = codec;
@@ -241,16 +241,16 @@ export class KeyValueChainStore implements StoredChain {
     return new KeyValueChainStore(this.#keyValue.snapshot(), this.codec, this.shortListMax, this.#directory);
   }
 
-  get indexesBehind(): number {
-    return this.#blocks.indexes.behind;
+  get indexLag(): number {
+    return this.#blocks.indexes.lag;
   }
 
-  postponeIndexes(): void {
-    this.#blocks.indexes.postpone();
+  deferIndexing(): void {
+    this.#blocks.indexes.defer();
   }
 
-  catchUp(limits?: CatchUpLimits): Iterable<void> {
-    return this.#blocks.indexes.catchUp(this.#keyValue, limits);
+  backfill(limits?: BackfillLimits): Iterable<void> {
+    return this.#blocks.indexes.backfill(this.#keyValue, limits);
   }
 
   checkState(): StateCheck {
@@ -272,7 +272,7 @@ export class KeyValueChainStore implements StoredChain {
 
   #writer(keys: StateKeys): ChainWriter {
     const applied = (): StateWriter => {
-      assert(this.#overlay !== undefined, 'state is written while a block is appended, so that it can be taken back');
+      assert(this.#overlay !== undefined, 'state is written while a block is appended, so that it can be reverted');
       return this.#overlay;
     };
     return {
@@ -317,7 +317,7 @@ export class KeyValueChainStore implements StoredChain {
 
     const overwritten = this.#state.save(keys, overlay.changes());
     const header = this.#blocks.append(keys, block);
-    // The genesis block is what all agree on: it is never taken back.
+    // The genesis block is what all agree on: it is never reverted.
     if (block.height > 1) this.#undo.add(block.height, overwritten);
     if (this.#tip !== undefined) this.#headers.set(this.#tip.height, this.#tip);
     this.#tip = header;

@@ -1,6 +1,6 @@
 /** Whether two stores hold the same chain: every key and value of every table that follows from the blocks. */
 
-import { CountedKeyValue } from '../index/counted.ts';
+import { CountedKeySets } from '../index/counted-key-sets.ts';
 import type { KeyValueEntry, KeyValueReader } from '../tables/key-value.ts';
 import { META_ACCOUNTS, META_STATE_CHECKSUM, TABLES, type TableName } from '../tables/layout.ts';
 import { decodeUndo } from './undo.ts';
@@ -22,7 +22,7 @@ export interface Comparison {
 }
 
 /**
- * Walks both stores. Notes belong to a node alone and are left out, and the runs of counted
+ * Walks both stores. Notes belong to a node alone and are left out, and the leaf blocks of counted
  * keys are cut as the keys came, so their keys are compared instead; undo records are kept or not as each store came to its
  * tip, so one that only one store has counts above the finalized height only.
  *
@@ -53,8 +53,9 @@ export function compareStores(
     if (left !== undefined && right?.equals(left) === true) continue;
     return { difference: { table: 'meta', key: key.toString('hex', 1), kind: 'wrong' }, keys };
   }
-  const run = examined instanceof CountedKeyValue ? examined.wrongRun() : undefined;
-  if (run !== undefined) return { difference: { table: 'runs', key: run.toString('hex'), kind: 'wrong' }, keys };
+  const block = examined instanceof CountedKeySets ? examined.wrongBlock() : undefined;
+  if (block !== undefined)
+    return { difference: { table: 'innerBlocks', key: block.toString('hex'), kind: 'wrong' }, keys };
   const unknown = surplusTable(examined);
   const difference = unknown && { table: 'unknown' as const, key: unknown.toString('hex'), kind: 'surplus' as const };
   return { difference, keys };
@@ -63,7 +64,7 @@ export function compareStores(
 /** Tables that are compared, undo records last: they count only where the rest agrees. */
 const NAMES: readonly TableName[] = [
   ...(Object.keys(TABLES) as TableName[])
-    .filter((name) => name !== 'meta' && name !== 'notes' && name !== 'runs' && name !== 'undo')
+    .filter((name) => name !== 'meta' && name !== 'notes' && name !== 'innerBlocks' && name !== 'undo')
     .sort((a, b) => TABLES[a].number - TABLES[b].number),
   'undo',
 ];

@@ -1,6 +1,6 @@
 /** The checksum of consensus state as a store keeps it: counted with each write, saved with each transaction. */
 
-import type { CountedWriter } from '../index/counted.ts';
+import type { CountedWriter } from '../index/counted-key-sets.ts';
 import type { KeyValueReader } from '../tables/key-value.ts';
 import { isStateKey, META_STATE_CHECKSUM, STATE_RANGE, TABLES } from '../tables/layout.ts';
 import { StateChecksum } from './state-checksum.ts';

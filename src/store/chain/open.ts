@@ -5,7 +5,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import { KeyValueChainStore, type StoredChain } from './chain-store.ts';
-import { CountedKeyValue } from '../index/counted.ts';
+import { CountedKeySets } from '../index/counted-key-sets.ts';
 import type { KeyValue, KeyValueWriter } from '../tables/key-value.ts';
 import {
   LAYOUT_VERSION,
@@ -43,11 +43,14 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
   /** For a folder that other containers may reach too: lets them see, and see from, who holds it. */
   readonly clock?: Clock;
   /**
-   * Whether this program went through its pages and its state just before, and nobody wrote since: neither is done again. A store of a
-   * million accounts opens two seconds sooner so. Default false.
+   * Whether this program went through its pages and its state just before, and nobody wrote since: neither is done again. A
+   * store of a million accounts opens two seconds sooner so. Default false.
    */
   readonly isChecked?: boolean;
-  /** Told before a store of an earlier layout is brought up to this one: some seconds for a long chain, a minute for a very long. */
+  /**
+   * Told before a store of an earlier layout is brought up to this one: some seconds for a long chain, a minute for a very
+   * long.
+   */
   readonly onUpgrade?: (layout: string) => void;
   readonly onUpgradeStep?: OnUpgradeStep;
 }
@@ -75,7 +78,7 @@ export async function openChainStore({
   try {
     const store = chainStoreOver(keyValue, { codec, params, ...options }, directory, onUpgrade, onUpgradeStep);
     if (!isChecked) refuseChangedState(store, directory);
-    for (const _ of store.catchUp()) continue;
+    for (const _ of store.backfill()) continue;
     return store;
   } catch (error) {
     await keyValue.close();
@@ -167,7 +170,7 @@ export function claimedStore(
   { codec, shortListMax = SHORT_LIST_ITEMS_MAX }: MemoryChainStoreOptions,
   directory: string,
 ): StoredChain {
-  return new KeyValueChainStore(new CountedKeyValue(keyValue), codec, shortListMax, directory);
+  return new KeyValueChainStore(new CountedKeySets(keyValue), codec, shortListMax, directory);
 }
 
 /** Marks an empty store as this network's; refuses one with other marks. */

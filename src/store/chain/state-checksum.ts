@@ -5,7 +5,7 @@
  * what this program wrote. It finds damage, not forgery: the hash is a fast one, not a cryptographic one.
  */
 
-import { compareKeys } from '../index/key-run.ts';
+import { compareKeys } from '../index/key-block.ts';
 import type { KeyValueEntry } from '../tables/key-value.ts';
 import { EMPTY } from '../tables/ordered-bytes.ts';
 

@@ -10,7 +10,7 @@ import type { Address, PublicKey } from '../../protocol/types.ts';
 import { AccountCache } from './account-cache.ts';
 import { accountEntryChanges, sameTexts } from '../index/indexes.ts';
 import type { StateKeys } from './kept-checksum.ts';
-import { compareKeys, KeyRun } from '../index/key-run.ts';
+import { compareKeys, KeyBlock } from '../index/key-block.ts';
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
 import { META_ACCOUNTS, TABLES } from '../tables/layout.ts';
 import { EMPTY, isU32 } from '../tables/ordered-bytes.ts';
@@ -142,7 +142,7 @@ export class StateTables {
       }
       if (stored === undefined) newAccounts += 1;
     }
-    keys.putSorted(KeyRun.from(balances.sort(compareKeys)));
+    keys.putSorted(KeyBlock.from(balances.sort(compareKeys)));
     addToAccountTotal(keys, newAccounts);
     for (const [publicKey, delegate] of this.#unsavedDelegates) {
       keys.put(TABLES.delegates.key(publicKey), encodeDelegate(delegate));

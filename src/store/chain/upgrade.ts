@@ -1,11 +1,11 @@
 /**
- * Brings a store of an earlier layout up to this one, in place. What differs is small beside the chain: checksums, and the inner
- * blocks over the runs of counted keys, whose runs stay as they are. So all of it is one transaction of the disk: a process that
- * is killed meanwhile leaves the store as it was, and the next one begins again.
+ * Brings a store of an earlier layout up to this one, in place. What differs is small beside the chain: checksums, and the
+ * inner blocks over the leaf blocks of counted keys, whose leaf blocks stay as they are. So all of it is one transaction of the
+ * disk: a process that is killed meanwhile leaves the store as it was, and the next one begins again.
  */
 
-import { buildTree, type CountedRun } from '../index/build-tree.ts';
-import { RUN_SIZES } from '../index/runs.ts';
+import { buildTree, type CountedLeaf } from '../index/build-tree.ts';
+import { BLOCK_SIZES } from '../index/leaf-blocks.ts';
 import type { KeyValue, KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
 import {
   COUNTED_TABLES,
@@ -25,7 +25,7 @@ export const FIRST_LAYOUT_READ = 4;
 
 const LAYOUT_KEY = TABLES.meta.key(META_LAYOUT);
 const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
-/** Up to layout 6 each run had an entry of its own, whose value was the number of its keys. */
+/** Up to layout 6 each leaf block had an entry of its own, whose value was the number of its keys. */
 const SIZE_BYTES = 4;
 
 /** Whether this version reads a store of a layout: it is of this one, or brought up to it. */
@@ -52,7 +52,7 @@ export function upgradeStore(keyValue: KeyValue, onStep: OnUpgradeStep = () => u
     ['checksum of the state', addStateChecksum],
     ['checksums of undo records', sealUndoRecords],
     ...COUNTED_TABLES.map(
-      (name) => [`index ${name}`, (writer: KeyValueWriter) => treeOverRuns(writer, TABLES[name].number)] as const,
+      (name) => [`index ${name}`, (writer: KeyValueWriter) => treeOverLeaves(writer, TABLES[name].number)] as const,
     ),
   ];
   keyValue.transact((writer) => {
@@ -60,8 +60,8 @@ export function upgradeStore(keyValue: KeyValue, onStep: OnUpgradeStep = () => u
       onStep(step, index / steps.length);
       work(writer);
     }
-    const { indexedTo } = layoutOf(layoutTextOf(writer));
-    writer.put(LAYOUT_KEY, Buffer.from(layoutText(indexedTo)));
+    const { watermark } = layoutOf(layoutTextOf(writer));
+    writer.put(LAYOUT_KEY, Buffer.from(layoutText(watermark)));
   });
 }
 
@@ -86,15 +86,15 @@ function sealUndoRecords(writer: KeyValueWriter): void {
 }
 
 /** Layout 7: the numbers of keys stand in inner blocks. */
-function treeOverRuns(writer: KeyValueWriter, table: number): void {
-  const runs: CountedRun[] = [];
-  for (const { key, value } of writer.entries(TABLES.runs.range(table))) {
+function treeOverLeaves(writer: KeyValueWriter, table: number): void {
+  const leaves: CountedLeaf[] = [];
+  for (const { key, value } of writer.entries(TABLES.innerBlocks.range(table))) {
     if (value.length !== SIZE_BYTES) return;
-    runs.push({ start: Buffer.from(key.subarray(1)), size: value.readUInt32BE() });
+    leaves.push({ start: Buffer.from(key.subarray(1)), size: value.readUInt32BE() });
   }
-  for (const { start } of runs) writer.remove(Buffer.concat([TABLES.runs.start, start]));
-  for (const block of buildTree(table, runs, RUN_SIZES)) {
-    writer.put(TABLES.runs.key(table, block.level, block.start.subarray(1)), block.packed());
+  for (const { start } of leaves) writer.remove(Buffer.concat([TABLES.innerBlocks.start, start]));
+  for (const block of buildTree(table, leaves, BLOCK_SIZES)) {
+    writer.put(TABLES.innerBlocks.key(table, block.level, block.start.subarray(1)), block.packed());
   }
 }
 

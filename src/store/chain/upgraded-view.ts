@@ -6,8 +6,8 @@ import { afterPrefix, type KeyRange, type KeyValue, type KeyValueEntry } from '.
 import { TABLES } from '../tables/layout.ts';
 import { upgradeStore } from './upgrade.ts';
 
-/** Tables that an upgrade writes to: some 40 bytes for each run of counted keys, and the undo records. */
-const IN_MEMORY: readonly number[] = [TABLES.meta.number, TABLES.undo.number, TABLES.runs.number];
+/** Tables that an upgrade writes to: some 40 bytes for each leaf block of counted keys, and the undo records. */
+const IN_MEMORY: readonly number[] = [TABLES.meta.number, TABLES.undo.number, TABLES.innerBlocks.number];
 
 /** @param disk is not written to, and closed with the view */
 export function upgradedView(disk: KeyValue): KeyValue {
@@ -98,7 +98,7 @@ class View implements KeyValue {
   }
 }
 
-/** A range as pieces of which each lies in one table that is in memory, or in none. */
+/** A range as chunks of which each lies in one table that is in memory, or in none. */
 function partsOf({ gte, lt }: KeyRange): { gte: Uint8Array; lt: Uint8Array }[] {
   const parts: { gte: Uint8Array; lt: Uint8Array }[] = [];
   let from = gte;

@@ -86,7 +86,7 @@ async function* entriesIn(chunks: AsyncIterable<Buffer>): AsyncIterable<KeyValue
   if (await bytes.hasMore()) throw malformed('something follows its end');
 }
 
-/** Chunks as one sequence, in whatever pieces they come: each byte is copied once at most. */
+/** Chunks as one sequence, in whatever chunks they come: each byte is copied once at most. */
 class ByteQueue {
   readonly #chunks: AsyncIterator<Buffer>;
   #rest: Buffer = Buffer.alloc(0);

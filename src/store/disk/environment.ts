@@ -25,7 +25,7 @@ import { checkRoom, makeFolder } from './folder.ts';
 import { STATE_RANGE } from '../tables/layout.ts';
 import { checkPages } from './page-check.ts';
 import { ownerElsewhere, ownerOf, takeLock, type ProcessLock } from './process-lock.ts';
-import { inTurn } from './turns.ts';
+import { withOpenLock } from './open-lock.ts';
 
 const LOCKS_FILE = 'lock.mdb';
 /** Of the 126 readers that the library makes room for. */
@@ -81,7 +81,7 @@ export function openForWriting(
   const lock = lockOf(directory, clock);
   try {
     refuseFullDisk(directory);
-    const database = inTurn(directory, () => {
+    const database = withOpenLock(directory, () => {
       refuseForeignFiles(directory, [DATA_FILE, LOCKS_FILE]);
       prepareLocksFile(directory);
       refuseSharedFile(directory);
@@ -112,7 +112,7 @@ export function openForReading(
   refuseFile(directory);
   let database: Database<Buffer, Buffer>;
   try {
-    database = inTurn(directory, () => {
+    database = withOpenLock(directory, () => {
       if (clock !== undefined) refuseOtherContainer(directory, clock);
       // Who could not note in it what is read would read what the node writes over meanwhile.
       refuseForeignFiles(directory, [LOCKS_FILE], access);
@@ -147,7 +147,7 @@ export function storeOwner(directory: string, clock: Clock): string | undefined 
 
 /** Closes what was opened here; the claim on a folder is released after that. */
 export function closeInTurn(database: Database<Buffer, Buffer>, directory: string): Promise<void> {
-  return inTurn(directory, () => database.close());
+  return withOpenLock(directory, () => database.close());
 }
 
 function openEnvironment(

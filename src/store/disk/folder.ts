@@ -42,7 +42,7 @@ const ROOM_BYTES = 64 * 1024;
  * @throws Error of the system, as `ENOSPC`
  */
 export function checkRoom(directory: string, bytes = ROOM_BYTES): void {
-  const file = join(directory, `.room.${process.pid}`);
+  const file = join(directory, `.module.${process.pid}`);
   try {
     const descriptor = openSync(file, 'w', 0o600);
     try {

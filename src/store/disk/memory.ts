@@ -1,18 +1,18 @@
-/** Keys in memory, for tests and simulations: sorted pieces of bounded size, and a log that takes a failed transaction back. */
+/** Keys in memory, for tests and simulations: sorted chunks of bounded size, and a log that takes a failed transaction back. */
 
 import { assert } from '../../primitives/errors.ts';
 import type { KeyRange, KeyValue, KeyValueEntry, KeyValueWriter } from '../tables/key-value.ts';
 
-/** A piece is split when it grows beyond this: inserting stays cheap, and so does finding the piece. */
-const PIECE_KEYS_MAX = 512;
+/** A chunk is split when it grows beyond this: inserting stays cheap, and so does finding the chunk. */
+const CHUNK_KEYS_MAX = 512;
 
 /** Latin-1 texts of keys: one character per byte, so that texts sort as the bytes do. */
 type KeyText = string;
 
 export class MemoryKeyValue implements KeyValue {
   readonly #values = new Map<KeyText, Buffer>();
-  /** Sorted within and among one another; never an empty piece except the only one. */
-  readonly #pieces: KeyText[][] = [[]];
+  /** Sorted within and among one another; never an empty chunk except the only one. */
+  readonly #chunks: KeyText[][] = [[]];
   /** What the running transaction overwrote, oldest first; undefined outside of one. */
   #log: { readonly key: KeyText; readonly before: Buffer | undefined }[] | undefined;
 
@@ -60,7 +60,7 @@ export class MemoryKeyValue implements KeyValue {
   snapshot(): KeyValue {
     const copy = new MemoryKeyValue();
     for (const [key, value] of this.#values) copy.#values.set(key, value);
-    copy.#pieces.splice(0, 1, ...this.#pieces.map((piece) => [...piece]));
+    copy.#chunks.splice(0, 1, ...this.#chunks.map((chunk) => [...chunk]));
     return copy;
   }
 
@@ -83,42 +83,42 @@ export class MemoryKeyValue implements KeyValue {
 
   #insertKey(key: KeyText): void {
     const at = this.#pieceOf(key);
-    const piece = this.#piece(at);
-    piece.splice(lowerBound(piece, key), 0, key);
-    if (piece.length > PIECE_KEYS_MAX) this.#pieces.splice(at + 1, 0, piece.splice(PIECE_KEYS_MAX >> 1));
+    const chunk = this.#chunk(at);
+    chunk.splice(lowerBound(chunk, key), 0, key);
+    if (chunk.length > CHUNK_KEYS_MAX) this.#chunks.splice(at + 1, 0, chunk.splice(CHUNK_KEYS_MAX >> 1));
   }
 
   #removeKey(key: KeyText): void {
     const at = this.#pieceOf(key);
-    const piece = this.#piece(at);
-    piece.splice(lowerBound(piece, key), 1);
-    if (piece.length === 0 && this.#pieces.length > 1) this.#pieces.splice(at, 1);
+    const chunk = this.#chunk(at);
+    chunk.splice(lowerBound(chunk, key), 1);
+    if (chunk.length === 0 && this.#chunks.length > 1) this.#chunks.splice(at, 1);
   }
 
-  /** The last piece that begins at or below the key. */
+  /** The last chunk that begins at or below the key. */
   #pieceOf(key: KeyText): number {
     let low = 0;
-    let high = this.#pieces.length - 1;
+    let high = this.#chunks.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      const first = this.#piece(middle)[0];
+      const first = this.#chunk(middle)[0];
       if (first !== undefined && first <= key) low = middle;
       else high = middle - 1;
     }
     return low;
   }
 
-  #piece(at: number): KeyText[] {
-    const piece = this.#pieces[at];
-    assert(piece !== undefined, 'the piece exists');
-    return piece;
+  #chunk(at: number): KeyText[] {
+    const chunk = this.#chunks[at];
+    assert(chunk !== undefined, 'the chunk exists');
+    return chunk;
   }
 
   /** Number of keys below this one. */
   #rank(key: KeyText): number {
     const at = this.#pieceOf(key);
-    let below = lowerBound(this.#piece(at), key);
-    for (let i = 0; i < at; i += 1) below += this.#piece(i).length;
+    let below = lowerBound(this.#chunk(at), key);
+    for (let i = 0; i < at; i += 1) below += this.#chunk(i).length;
     return below;
   }
 
@@ -129,14 +129,14 @@ export class MemoryKeyValue implements KeyValue {
     let left = range.limit ?? Infinity;
     const step = range.reverse === true ? -1 : 1;
     let at = this.#pieceOf(step === 1 ? gte : lt);
-    let index = lowerBound(this.#piece(at), step === 1 ? gte : lt) - (step === 1 ? 0 : 1);
+    let index = lowerBound(this.#chunk(at), step === 1 ? gte : lt) - (step === 1 ? 0 : 1);
     while (left > 0) {
-      const piece = this.#pieces[at];
-      if (piece === undefined) return;
-      const key = piece[index];
+      const chunk = this.#chunks[at];
+      if (chunk === undefined) return;
+      const key = chunk[index];
       if (key === undefined) {
         at += step;
-        index = step === 1 ? 0 : (this.#pieces[at]?.length ?? 0) - 1;
+        index = step === 1 ? 0 : (this.#chunks[at]?.length ?? 0) - 1;
         continue;
       }
       if (step === 1 ? key >= lt : key < gte) return;
@@ -151,12 +151,12 @@ export class MemoryKeyValue implements KeyValue {
 }
 
 /** Index of the first key that is not below `key`. */
-function lowerBound(piece: readonly KeyText[], key: KeyText): number {
+function lowerBound(chunk: readonly KeyText[], key: KeyText): number {
   let low = 0;
-  let high = piece.length;
+  let high = chunk.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((piece[middle] ?? '') < key) low = middle + 1;
+    if ((chunk[middle] ?? '') < key) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -1,12 +1,12 @@
-/** The inner blocks over runs that are there already, made from below in one pass. */
+/** The inner blocks over leaf blocks that are there already, made from below in one pass. */
 
 import { InnerBlock } from './inner-block.ts';
-import { KeyRun } from './key-run.ts';
-import type { RunSizes } from './run-tree.ts';
+import { KeyBlock } from './key-block.ts';
+import type { BlockSizes } from './order-statistic-tree.ts';
 
-/** A run, by what it begins with. */
-export interface CountedRun {
-  /** Its table first; that alone for the first run of a table. */
+/** A leaf block, by what it begins with. */
+export interface CountedLeaf {
+  /** Its table first; that alone for the first leaf block of a table. */
   readonly start: Buffer;
   /** Its keys. */
   readonly size: number;
@@ -14,26 +14,26 @@ export interface CountedRun {
 
 /**
  * @param table number of the table
- * @param runs all of the table, ascending
- * @returns blocks of all levels, those above the runs first and the root last; none without runs
+ * @param leaves all of the table, ascending
+ * @returns blocks of all levels, those above the leaf blocks first and the root last; none without leaf blocks
  */
 export function buildTree(
   table: number,
-  runs: readonly CountedRun[],
-  { innerBytesCut }: Pick<RunSizes, 'innerBytesCut'>,
+  leaves: readonly CountedLeaf[],
+  { innerBytesCut }: Pick<BlockSizes, 'innerBytesCut'>,
 ): readonly InnerBlock[] {
-  if (runs.length === 0) return [];
+  if (leaves.length === 0) return [];
   const first = Buffer.from([table]);
-  // The tree begins with the first run also where that has lost its keys and is not on the disk.
-  const hasFirst = runs[0]?.start.equals(first) === true;
-  const children: readonly CountedRun[] = hasFirst ? runs : [{ start: first, size: 0 }, ...runs];
+  // The tree begins with the first leaf block also where that has lost its keys and is not on the disk.
+  const hasFirst = leaves[0]?.start.equals(first) === true;
+  const children: readonly CountedLeaf[] = hasFirst ? leaves : [{ start: first, size: 0 }, ...leaves];
   const blocks: InnerBlock[] = [];
   for (let [level, below] = [1, children]; ; level += 1) {
-    const starts = KeyRun.from(below.map(({ start }) => start));
+    const starts = KeyBlock.from(below.map(({ start }) => start));
     const sizes = below.map(({ size }) => size);
-    const pieces = new InnerBlock(level, first, starts, sizes).split(innerBytesCut);
-    blocks.push(...pieces);
-    if (pieces.length === 1) return blocks;
-    below = pieces.map(({ start, total }) => ({ start, size: total }));
+    const chunks = new InnerBlock(level, first, starts, sizes).split(innerBytesCut);
+    blocks.push(...chunks);
+    if (chunks.length === 1) return blocks;
+    below = chunks.map(({ start, total }) => ({ start, size: total }));
   }
 }

@@ -1,18 +1,18 @@
-/** An inner block of the tree over the runs of a table: where its children begin, and how many keys lie below each. */
+/** An inner block of the tree over the leaf blocks of a table: where its children begin, and how many keys lie below each. */
 
-import { KeyRun } from './key-run.ts';
+import { KeyBlock } from './key-block.ts';
 
 const SIZE_BYTES = 4;
 
 export class InnerBlock {
-  /** Above the runs: 1 for the blocks whose children are runs. */
+  /** Above the leaf blocks: 1 for the blocks whose children are leaf blocks. */
   readonly level: number;
   /** What its first child began with when it was made; its place in the level above. */
   readonly start: Buffer;
-  readonly starts: KeyRun;
+  readonly starts: KeyBlock;
   readonly sizes: number[];
 
-  constructor(level: number, start: Buffer, starts: KeyRun, sizes: number[]) {
+  constructor(level: number, start: Buffer, starts: KeyBlock, sizes: number[]) {
     this.level = level;
     this.start = start;
     this.starts = starts;
@@ -21,7 +21,7 @@ export class InnerBlock {
 
   /** @param packed what `packed` gave; of damaged bytes as many children as can be made out, or one without keys */
   static read(level: number, start: Buffer, packed: Buffer): InnerBlock {
-    const starts = KeyRun.read(packed);
+    const starts = KeyBlock.read(packed);
     if (starts.size === 0) return InnerBlock.empty(level, start);
     const from = starts.bytes;
     const sizes = Array.from({ length: starts.size }, (_, at) =>
@@ -32,7 +32,7 @@ export class InnerBlock {
 
   /** One child that begins with the block and has no keys. */
   static empty(level: number, start: Buffer): InnerBlock {
-    return new InnerBlock(level, start, KeyRun.from([start]), [0]);
+    return new InnerBlock(level, start, KeyBlock.from([start]), [0]);
   }
 
   packed(): Buffer {
@@ -83,9 +83,9 @@ export class InnerBlock {
   /** The same children as several blocks of at most so many bytes each, the first with this block's start. */
   split(bytesMax: number): readonly InnerBlock[] {
     let at = 0;
-    return this.starts.split(bytesMax, SIZE_BYTES).map((starts, piece) => {
+    return this.starts.split(bytesMax, SIZE_BYTES).map((starts, chunk) => {
       const sizes = this.sizes.slice(at, (at += starts.size));
-      return new InnerBlock(this.level, piece === 0 ? this.start : starts.key(0), starts, sizes);
+      return new InnerBlock(this.level, chunk === 0 ? this.start : starts.key(0), starts, sizes);
     });
   }
 }

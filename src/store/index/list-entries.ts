@@ -1,13 +1,13 @@
-/** Index entries of gathered transactions, made many at a time: as keys, one behind the other in memory that is used again. */
+/** Index entries of the pending batch, made many at a time: as keys, one behind the other in memory that is used again. */
 
-import { NONE, type GatheredTransactions } from './gathered.ts';
-import { KeyRun } from './key-run.ts';
+import { NONE, type PendingIndexBatch } from './pending-index-batch.ts';
+import { KeyBlock } from './key-block.ts';
 import type { TransactionSort } from '../../ports/queries.ts';
 import { TRANSACTION_ORDERS } from '../tables/layout.ts';
 import { PLACE_BYTES, writePlace } from '../tables/ordered-bytes.ts';
 
 const BYTES_AT_FIRST = 4096;
-/** Keys that are handed on together: a few thousand, which may belong to as many runs. */
+/** Keys that are handed on together: a few thousand, which may belong to as many leaf blocks. */
 const BYTES_AT_ONCE = 1 << 16;
 /** More than any value and place take that can stand behind a prefix. */
 const TAIL_BYTES_MAX = 160;
@@ -30,7 +30,7 @@ export class ListEntryWriter {
    * @returns the position of the first row whose key is not written
    */
   write(
-    gathered: GatheredTransactions,
+    batch: PendingIndexBatch,
     prefix: Uint8Array,
     sort: TransactionSort | undefined,
     rows: Uint32Array,
@@ -46,8 +46,8 @@ export class ListEntryWriter {
       let at = this.#length;
       // Prefixes are short: a loop is faster than a call out of the language.
       for (let i = 0; i < prefix.length; i += 1, at += 1) bytes[at] = prefix[i] ?? 0;
-      if (sort !== undefined) at = kind.write(bytes, gathered.value(sort, row), at);
-      writePlace(bytes, gathered.height(row), gathered.index(row), at);
+      if (sort !== undefined) at = kind.write(bytes, batch.value(sort, row), at);
+      writePlace(bytes, batch.height(row), batch.index(row), at);
       this.#length = at + PLACE_BYTES;
       this.#ends.push(this.#length);
     }
@@ -55,8 +55,8 @@ export class ListEntryWriter {
   }
 
   /** What was written. Its memory is used again by the next `write`. */
-  take(): KeyRun {
-    const keys = KeyRun.of(this.#bytes.subarray(0, this.#length), this.#ends);
+  take(): KeyBlock {
+    const keys = KeyBlock.of(this.#bytes.subarray(0, this.#length), this.#ends);
     this.#length = 0;
     this.#ends = [];
     return keys;

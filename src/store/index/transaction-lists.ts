@@ -1,7 +1,7 @@
 /**
  * The indexes of transactions: their ids, all by amount, fee and timestamp, and the lists of each type and address in the order
- * of the chain. What comes is gathered and written later, sorted, each list as one: a key alone costs several times as much.
- * What goes, goes at once.
+ * of the chain. Entries that come are kept as a pending batch and written later, sorted, each list as one: a key alone costs
+ * several times as much. What goes, goes at once.
  *
  * Lists that have grown long are kept sorted in each order that readers ask for. Short ones are not: sorting some hundred
  * transactions when asked costs less than four more entries for each that comes. An address counts with all that it sent and
@@ -14,12 +14,12 @@ import type { TransactionPlace } from '../../ports/store.ts';
 import { unpackParts } from '../../protocol/block/packed-block.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { Address, Transaction, TransactionId } from '../../protocol/types.ts';
-import type { CountedWriter } from './counted.ts';
-import { GatheredLists } from './gathered-lists.ts';
-import { GatheredTransactions } from './gathered.ts';
-import { IdFilter } from './id-filter.ts';
+import type { CountedWriter } from './counted-key-sets.ts';
+import { PostingLists } from './posting-lists.ts';
+import { PendingIndexBatch } from './pending-index-batch.ts';
+import { IdBloomFilter } from './id-bloom-filter.ts';
 import { longListEntry, transactionDataEntry, transactionEntries } from './indexes.ts';
-import { compareKeys, KeyRun } from './key-run.ts';
+import { compareKeys, KeyBlock } from './key-block.ts';
 import { prefixRange, type KeyValueReader, type KeyValueWriter } from '../tables/key-value.ts';
 import type { TransactionSort } from '../../ports/queries.ts';
 import { ADDRESS_ORDERS, listPlaceKey, selfListKey, TABLES, TYPE_ORDERS } from '../tables/layout.ts';
@@ -36,32 +36,32 @@ const TYPES_CACHED_MAX = 64;
 /** Items of lists that become long, read at once: some megabytes. */
 const MEMBERS_AT_ONCE = 20_000;
 /** Ids that are written at once. */
-const IDS_PER_PIECE = 4096;
-/** Likewise keys with the data of transfers, which may belong to as many runs. */
-const DATA_PER_PIECE = 1024;
+const IDS_PER_CHUNK = 4096;
+/** Likewise keys with the data of transfers, which may belong to as many leaf blocks. */
+const DATA_PER_CHUNK = 1024;
 /** Entries of a page of the disk that ids come to, at least. */
 const IDS_PER_PAGE = 64;
-/** Pages of the disk that a run takes, with those of its number. */
-const PAGES_PER_RUN = 3;
+/** Pages of the disk that a leaf block takes, with those of its number. */
+const PAGES_PER_LEAF = 3;
 
 /**
- * A part of what is gathered: writes it, and says about how many pages of the disk that has changed. Written twice it changes
+ * A part of the pending batch: writes it, and says about how many pages of the disk that has changed. Written twice it changes
  * nothing the second time.
  */
-export type IndexPiece = (keys: CountedWriter) => number;
+export type IndexChunk = (keys: CountedWriter) => number;
 
 export class TransactionLists {
   readonly #keys: KeyValueReader;
   readonly #codec: Codec;
   readonly #shortMax: number;
-  /** What an address sent and received; what it sent to itself counts twice. What is gathered does not count yet. */
+  /** What an address sent and received; what it sent to itself counts twice. What is pending does not count yet. */
   readonly #lengths = new LruMap<Address, number>(ADDRESSES_CACHED_MAX);
   readonly #typeLengths = new LruMap<number, number>(TYPES_CACHED_MAX);
-  readonly #gathered = new GatheredTransactions();
+  readonly #pending = new PendingIndexBatch();
   /** Keys with the data of those. */
   #data: Buffer[] = [];
-  /** Of all ids that are stored or gathered, and of some that were; undefined where few are asked for. */
-  #filter: IdFilter | undefined;
+  /** Of all ids that are stored or pending, and of some that were; undefined where few are asked for. */
+  #filter: IdBloomFilter | undefined;
 
   /** @param shortMax items of a list that is not kept sorted */
   constructor(keys: KeyValueReader, codec: Codec, shortMax: number) {
@@ -71,29 +71,29 @@ export class TransactionLists {
   }
 
   /** Transactions that are not written yet. */
-  get gathered(): number {
-    return this.#gathered.size;
+  get pending(): number {
+    return this.#pending.size;
   }
 
   /** Place of the first of them. */
-  get firstGathered(): TransactionPlace | undefined {
-    return this.#gathered.size === 0 ? undefined : this.#gathered.place(0);
+  get firstPending(): TransactionPlace | undefined {
+    return this.#pending.size === 0 ? undefined : this.#pending.place(0);
   }
 
   place(id: TransactionId): TransactionPlace | undefined {
     const key = TABLES.transactionIds.key(id);
     if (this.#filter?.mayHold(key) === false) return undefined;
-    const gathered = this.#gathered.placeOfId(key);
-    if (gathered !== undefined) return gathered;
+    const pending = this.#pending.placeOfId(key);
+    if (pending !== undefined) return pending;
     const value = this.#keys.get(key);
     return value === undefined ? undefined : placeAtEnd(value);
   }
 
   /** From here on ids are asked for by the thousand. Reads all that are stored. */
-  filterIds(): void {
-    const filter = new IdFilter();
+  fillBloomFilter(): void {
+    const filter = new IdBloomFilter();
     for (const key of this.#keys.keys(TABLES.transactionIds.all)) filter.add(key);
-    for (const row of this.#gathered.rows()) filter.add(this.#gathered.idKey(row));
+    for (const row of this.#pending.rows()) filter.add(this.#pending.idKey(row));
     this.#filter = filter;
   }
 
@@ -101,49 +101,49 @@ export class TransactionLists {
   forget(): void {
     this.#lengths.clear();
     this.#typeLengths.clear();
-    this.#gathered.clear();
+    this.#pending.clear();
     this.#data = [];
   }
 
   /** A transaction joins the indexes. It is in the tables already, or is before anything is written. */
   add(transaction: Transaction, place: TransactionPlace): void {
-    const key = this.#gathered.add(transaction, place);
+    const key = this.#pending.add(transaction, place);
     this.#filter?.add(key);
     const data = transactionDataEntry(transaction, place);
     if (data !== undefined) this.#data.push(data);
   }
 
   /**
-   * What is gathered, in pieces: each is to be written before the next is asked for, and nothing else meanwhile. Whatever of it
+   * The pending batch, in chunks: each is to be written before the next is asked for, and nothing else meanwhile. Whatever of it
    * was written before, by a process that was killed, may be written again.
    *
    * @param stored transactions of the chain, or 0 where nobody asks for pages that change
    */
-  *pieces(stored: number): Iterable<IndexPiece> {
-    if (this.#gathered.size === 0) return;
-    const first = this.#gathered.place(0);
-    const lists = new GatheredLists(this.#gathered);
+  *chunks(stored: number): Iterable<IndexChunk> {
+    if (this.#pending.size === 0) return;
+    const first = this.#pending.place(0);
+    const lists = new PostingLists(this.#pending);
     const types = this.#grown(lists.types, lists.typeSizes(), (type) => this.#lengthOfType(type, first));
     const addresses = this.#grown(lists.addresses, lists.addressSizes(), (address) => this.#lengthOf(address, first));
-    yield* this.#idPieces(stored);
-    yield* piecesOf(this.#dataRuns());
+    yield* this.#idChunks(stored);
+    yield* chunksOf(this.#dataBlocks());
     // What stood in lists before they became long, then what comes, as if they had been long already.
     const begun = { isLongType: types.hasBegun, isLongAddress: addresses.hasBegun };
     for (const members of this.#membersOf(types.begun, addresses.begun, first)) {
-      yield* piecesOf(new GatheredLists(members).inOrders(begun));
+      yield* chunksOf(new PostingLists(members).inOrders(begun));
     }
-    yield* piecesOf(lists.amongAll());
-    yield* piecesOf(lists.inLists());
-    yield* piecesOf(lists.inOrders({ isLongType: types.isLong, isLongAddress: addresses.isLong }));
+    yield* chunksOf(lists.amongAll());
+    yield* chunksOf(lists.inLists());
+    yield* chunksOf(lists.inOrders({ isLongType: types.isLong, isLongAddress: addresses.isLong }));
     for (const [type, length] of types.lengths) this.#typeLengths.set(type, length);
     for (const [address, length] of addresses.lengths) this.#lengths.set(address, length);
-    this.#gathered.clear();
+    this.#pending.clear();
     this.#data = [];
   }
 
-  /** The highest transaction of the chain leaves the indexes. Nothing is gathered. */
+  /** The highest transaction of the chain leaves the indexes. Nothing is pending. */
   remove(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
-    assert(this.#gathered.size === 0, 'nothing leaves before all that joined is written');
+    assert(this.#pending.size === 0, 'nothing leaves before all that joined is written');
     keys.remove(TABLES.transactionIds.key(transaction.id));
     const { type, senderId } = transaction;
     const recipientId = recipientOf(transaction);
@@ -182,23 +182,23 @@ export class TransactionLists {
     }
   }
 
-  *#idPieces(stored: number): Iterable<IndexPiece> {
+  *#idChunks(stored: number): Iterable<IndexChunk> {
     // What lies on one page of the disk is written together.
-    const rows = this.#gathered.rowsById();
+    const rows = this.#pending.rowsById();
     const pagesPerId = Math.min(1, stored / IDS_PER_PAGE / rows.length);
-    for (let at = 0; at < rows.length; at += IDS_PER_PIECE) {
-      const piece = rows.subarray(at, at + IDS_PER_PIECE);
+    for (let at = 0; at < rows.length; at += IDS_PER_CHUNK) {
+      const chunk = rows.subarray(at, at + IDS_PER_CHUNK);
       yield (keys) => {
-        for (const row of piece) keys.put(this.#gathered.idKey(row), placeBytes(this.#gathered.place(row)));
-        return Math.ceil(piece.length * pagesPerId);
+        for (const row of chunk) keys.put(this.#pending.idKey(row), placeBytes(this.#pending.place(row)));
+        return Math.ceil(chunk.length * pagesPerId);
       };
     }
   }
 
-  *#dataRuns(): Iterable<KeyRun> {
+  *#dataBlocks(): Iterable<KeyBlock> {
     this.#data.sort(compareKeys);
-    for (let at = 0; at < this.#data.length; at += DATA_PER_PIECE) {
-      yield KeyRun.from(this.#data.slice(at, at + DATA_PER_PIECE));
+    for (let at = 0; at < this.#data.length; at += DATA_PER_CHUNK) {
+      yield KeyBlock.from(this.#data.slice(at, at + DATA_PER_CHUNK));
     }
   }
 
@@ -226,7 +226,7 @@ export class TransactionLists {
     types: readonly number[],
     addresses: readonly Address[],
     end: TransactionPlace,
-  ): Iterable<GatheredTransactions> {
+  ): Iterable<PendingIndexBatch> {
     const lists = [
       ...types.map((type) => [TABLES.transactionsByType.prefix(type)]),
       ...addresses.map((address) => [
@@ -240,14 +240,14 @@ export class TransactionLists {
         for (const key of this.#keys.keys(listBelow(prefix, end))) places.push(placeAtEnd(key));
       }
       if (places.length < MEMBERS_AT_ONCE && index + 1 < lists.length) continue;
-      yield this.#gatheredAt(places);
+      yield this.#batchOf(places);
       places = [];
     }
   }
 
-  #gatheredAt(places: TransactionPlace[]): GatheredTransactions {
+  #batchOf(places: TransactionPlace[]): PendingIndexBatch {
     places.sort((a, b) => a.height - b.height || a.index - b.index);
-    const gathered = new GatheredTransactions();
+    const batch = new PendingIndexBatch();
     let value: { readonly height: number; readonly from: number; readonly parts: readonly Buffer[] } | undefined;
     for (const [at, place] of places.entries()) {
       const before = places[at - 1];
@@ -261,9 +261,9 @@ export class TransactionLists {
       const bytes = value.parts[place.index - from];
       assert(bytes !== undefined, 'a list names transactions that are stored');
       // No list asks for the id, which would cost a hash.
-      gathered.add(this.#codec.decodeTransaction(bytes, NO_ID), place);
+      batch.add(this.#codec.decodeTransaction(bytes, NO_ID), place);
     }
-    return gathered;
+    return batch;
   }
 
   /** @param end place that what counts stands below; without one all counts */
@@ -292,8 +292,8 @@ interface Grown<T> {
 
 const NO_ID = '0';
 
-function* piecesOf(runs: Iterable<KeyRun>): Iterable<IndexPiece> {
-  for (const run of runs) yield (keys) => keys.putSorted(run) * PAGES_PER_RUN;
+function* chunksOf(blocks: Iterable<KeyBlock>): Iterable<IndexChunk> {
+  for (const block of blocks) yield (keys) => keys.putSorted(block) * PAGES_PER_LEAF;
 }
 
 function listBelow(list: Buffer, end: TransactionPlace): { readonly gte: Uint8Array; readonly lt: Uint8Array } {

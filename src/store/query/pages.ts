@@ -27,7 +27,7 @@ export function listPage<T>(items: readonly T[], request: PageRequest, rules: Cu
   return { items: page, total, next: rules.cursorOf(last) };
 }
 
-/** The lowest number below `end` for which a claim holds that holds from some number on; `end` for none. */
+/** The lowest number below `end` for which a predicate holds that holds from some number on; `end` for none. */
 export function lowest(end: number, holds: (at: number) => boolean): number {
   let low = 0;
   let high = end;

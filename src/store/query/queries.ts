@@ -4,7 +4,7 @@ import type { ChainQueries } from '../../ports/queries.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { BlockHeader } from '../../protocol/types.ts';
 import type { StoredChain } from '../chain/chain-store.ts';
-import { LONG_WORK_DEFAULTS, LongWork, type LongWorkOptions } from './long-work.ts';
+import { BACKGROUND_QUERY_DEFAULTS, BackgroundQueries, type BackgroundQueryOptions } from './background-queries.ts';
 import { AccountQueries } from './query-accounts.ts';
 import { BlockQueries } from './query-blocks.ts';
 import { DelegateQueries } from './query-delegates.ts';
@@ -18,9 +18,9 @@ import { TransactionQueries } from './query-transactions.ts';
 export function createQueries(
   store: StoredChain,
   params: ChainParams,
-  options: Partial<LongWorkOptions> = {},
+  options: Partial<BackgroundQueryOptions> = {},
 ): ChainQueries {
-  const work = new LongWork(store, { ...LONG_WORK_DEFAULTS, ...options });
+  const work = new BackgroundQueries(store, { ...BACKGROUND_QUERY_DEFAULTS, ...options });
   const delegates = new DelegateQueries(store, params);
   const accounts = new AccountQueries(store, delegates, work);
   const blocks = new BlockQueries(store, params, work);

@@ -20,7 +20,7 @@ import type { StoredChain } from '../chain/chain-store.ts';
 import { afterPrefix } from '../tables/key-value.ts';
 import { TABLES } from '../tables/layout.ts';
 import { orderedBigint, orderedBigintAt, orderedBigintBytes } from '../tables/ordered-bytes.ts';
-import { PIECE_ITEMS, sortInPieces, type LongWork, type Pause } from './long-work.ts';
+import { CHUNK_ITEMS, sortInChunks, type BackgroundQueries, type Pause } from './background-queries.ts';
 import { OrderedKeys } from './ordered-keys.ts';
 import {
   compareTexts,
@@ -40,9 +40,9 @@ const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
 export class AccountQueries {
   readonly #store: StoredChain;
   readonly #delegates: DelegateQueries;
-  readonly #work: LongWork;
+  readonly #work: BackgroundQueries;
 
-  constructor(store: StoredChain, delegates: DelegateQueries, work: LongWork) {
+  constructor(store: StoredChain, delegates: DelegateQueries, work: BackgroundQueries) {
     this.#store = store;
     this.#delegates = delegates;
     this.#work = work;
@@ -247,13 +247,13 @@ async function sortedVoters(
   const voters: Account[] = [];
   const { gte, lt } = TABLES.voters.range(key);
   for (let from = gte; ; await pause()) {
-    const keys = Array.from(store.tables.keys({ gte: from, lt, limit: PIECE_ITEMS }));
+    const keys = Array.from(store.tables.keys({ gte: from, lt, limit: CHUNK_ITEMS }));
     voters.push(...keys.map((entry) => voterOf(store, entry)));
     const last = keys.at(-1);
-    if (last === undefined || keys.length < PIECE_ITEMS) break;
+    if (last === undefined || keys.length < CHUNK_ITEMS) break;
     from = afterPrefix(last);
   }
-  return (await sortInPieces(voters, order, pause)).map(({ address }) => address);
+  return (await sortInChunks(voters, order, pause)).map(({ address }) => address);
 }
 
 function voterOf(store: StoredChain, entry: Buffer): Account {

@@ -11,7 +11,7 @@ import type { StoredChain } from '../chain/chain-store.ts';
 import { afterPrefix, prefixRange } from '../tables/key-value.ts';
 import { BLOCK_ORDERS, TABLES } from '../tables/layout.ts';
 import { heightAtEnd, heightBytes, isU32, orderedBigint } from '../tables/ordered-bytes.ts';
-import { type LongWork, type Pause } from './long-work.ts';
+import { type BackgroundQueries, type Pause } from './background-queries.ts';
 import { compareValues, directed, emptyPage, listPage, lowest, type Compare, type CursorRules } from './pages.ts';
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
@@ -29,9 +29,9 @@ interface Span {
 export class BlockQueries {
   readonly #store: StoredChain;
   readonly #params: ChainParams;
-  readonly #work: LongWork;
+  readonly #work: BackgroundQueries;
 
-  constructor(store: StoredChain, params: ChainParams, work: LongWork) {
+  constructor(store: StoredChain, params: ChainParams, work: BackgroundQueries) {
     this.#store = store;
     this.#params = params;
     this.#work = work;
@@ -236,7 +236,7 @@ function spanOf({ first, last }: Span, heightAt: (position: number) => number): 
   return { length: Math.max(0, last - first + 1), heightAt: (position) => heightAt(first + position) };
 }
 
-/** The lowest number from `first` to `last` for which a claim holds that holds from some number on; `last + 1` for none. */
+/** The lowest number from `first` to `last` for which a predicate holds that holds from some number on; `last + 1` for none. */
 function lowestFrom(first: number, last: number, holds: (at: number) => boolean): number {
   return first + lowest(Math.max(0, last - first + 1), (at) => holds(first + at));
 }

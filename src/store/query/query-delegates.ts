@@ -34,9 +34,9 @@ export class DelegateQueries {
 
   delegates(query: DelegateQuery): Page<DelegateEntry> {
     const { field, direction } = query.sort;
-    const claims = claimsOf(query);
-    if (claims.length === 0) return pageOf(this.#all(field, direction), query);
-    const found = [...this.#entries().values()].filter((entry) => claims.every((fits) => fits(entry)));
+    const predicates = predicatesOf(query);
+    if (predicates.length === 0) return pageOf(this.#all(field, direction), query);
+    const found = [...this.#entries().values()].filter((entry) => predicates.every((fits) => fits(entry)));
     return pageOf(found.sort(orderOf(field, direction)), query);
   }
 
@@ -77,11 +77,11 @@ function orderOf(field: SortField, direction: Direction): Compare<DelegateEntry>
 }
 
 type DelegateFilters = Omit<DelegateQuery, keyof PageRequest | 'sort'>;
-type DelegateClaim = (entry: DelegateEntry) => boolean;
+type DelegatePredicate = (entry: DelegateEntry) => boolean;
 
 /** What each filter asks for: one row for each, which the compiler demands. */
 const FILTERS: {
-  readonly [F in keyof Required<DelegateFilters>]: (value: NonNullable<DelegateFilters[F]>) => DelegateClaim;
+  readonly [F in keyof Required<DelegateFilters>]: (value: NonNullable<DelegateFilters[F]>) => DelegatePredicate;
 } = {
   address:
     (address) =>
@@ -105,7 +105,7 @@ const FILTERS: {
   },
 };
 
-function claimsOf(query: DelegateFilters): readonly DelegateClaim[] {
+function predicatesOf(query: DelegateFilters): readonly DelegatePredicate[] {
   return (Object.keys(FILTERS) as (keyof DelegateFilters)[]).flatMap((name) => {
     const value = query[name];
     return value === undefined ? [] : [FILTERS[name](value)];

@@ -1,6 +1,7 @@
 /**
  * Transactions as readers ask for them. What an index holds in the wanted order is read from there. Everything else goes
- * through the shortest list of candidates: a short one is filtered and sorted at once, a long one in pieces (long-work.ts).
+ * through the shortest list of candidates: a short one is filtered and sorted at once, a long one in chunks
+ * (background-queries.ts).
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -19,11 +20,11 @@ import { transactionTotal } from '../tables/stored-transactions.ts';
 import type { StoredChain } from '../chain/chain-store.ts';
 import { TRANSACTION_ORDERS } from '../tables/layout.ts';
 import { recipientOf } from '../tables/transaction-values.ts';
-import { PIECE_ITEMS, sortInPieces, type LongWork, type Pause } from './long-work.ts';
+import { CHUNK_ITEMS, sortInChunks, type BackgroundQueries, type Pause } from './background-queries.ts';
 import { cursorOf, orderedPlaces, placeOfCursor, valueOfCursor, type OrderedPlaces } from './ordered-places.ts';
 import { compareTexts, compareValues, directed, emptyPage, firstOf, listPage, type Compare } from './pages.ts';
 import { inList } from './candidates.ts';
-import { boundsOf, candidatesOf, claimOf, exactListOf, listFiltersOf } from './transaction-filter.ts';
+import { boundsOf, candidatesOf, predicateOf, exactListOf, listFiltersOf } from './transaction-filter.ts';
 
 /** The same number in the history of both generations. */
 const DAPP_TYPE = 5;
@@ -38,9 +39,9 @@ interface Found {
 
 export class TransactionQueries {
   readonly #store: StoredChain;
-  readonly #work: LongWork;
+  readonly #work: BackgroundQueries;
 
-  constructor(store: StoredChain, work: LongWork) {
+  constructor(store: StoredChain, work: BackgroundQueries) {
     this.#store = store;
     this.#work = work;
   }
@@ -53,8 +54,8 @@ export class TransactionQueries {
     const store = this.#store;
     const ordered = orderedBy(store, query);
     if (ordered !== undefined) return orderedPage(store, ordered, query);
-    const claim = claimOf(store, query);
-    if (claim === undefined) return emptyPage();
+    const predicate = predicateOf(store, query);
+    if (predicate === undefined) return emptyPage();
     const candidates = candidatesOf(store, query);
     if (candidates.size > this.#work.options.atOnceMax) {
       return this.#work.read(
@@ -66,7 +67,7 @@ export class TransactionQueries {
     const found: (Found & { readonly transaction: Transaction })[] = [];
     for (const place of candidates.places()) {
       const transaction = transactionAt(store, place);
-      if (claim(transaction, place))
+      if (predicate(transaction, place))
         found.push({ place, transaction, value: sortValue(transaction, query.sort.field) });
     }
     const order = orderOf(query.sort.direction);
@@ -125,15 +126,15 @@ function orderedPage(store: StoredChain, ordered: OrderedPlaces, query: Transact
   return { items, total, next: cursorOf(last.transaction, lastPlace, field) };
 }
 
-/** All that fits, in the wanted order. */
+/** All what fits, in the wanted order. */
 async function findInPieces(
   store: StoredChain,
   query: TransactionQuery,
   sortedMax: number,
   pause: Pause,
 ): Promise<readonly PackedPlace[]> {
-  const claim = claimOf(store, query);
-  if (claim === undefined) return [];
+  const predicate = predicateOf(store, query);
+  if (predicate === undefined) return [];
   const { field, direction } = query.sort;
   const candidates = candidatesOf(store, query);
   if (candidates.size <= sortedMax) {
@@ -141,24 +142,24 @@ async function findInPieces(
     let seen = 0;
     for (const place of candidates.places()) {
       const transaction = transactionAt(store, place);
-      if (claim(transaction, place)) found.push({ place, value: sortValue(transaction, field) });
+      if (predicate(transaction, place)) found.push({ place, value: sortValue(transaction, field) });
       seen += 1;
-      if (seen % PIECE_ITEMS === 0) await pause();
+      if (seen % CHUNK_ITEMS === 0) await pause();
     }
-    return (await sortInPieces(found, orderOf(direction), pause)).map(({ place }) => packed(place));
+    return (await sortInChunks(found, orderOf(direction), pause)).map(({ place }) => packed(place));
   }
   const walked = shortestOrder(store, query);
   const found: PackedPlace[] = [];
-  for (let offset = 0; offset < walked.total; offset += PIECE_ITEMS) {
-    for (const place of walked.page(direction, { limit: PIECE_ITEMS, offset })) {
-      if (claim(transactionAt(store, place), place)) found.push(packed(place));
+  for (let offset = 0; offset < walked.total; offset += CHUNK_ITEMS) {
+    for (const place of walked.page(direction, { limit: CHUNK_ITEMS, offset })) {
+      if (predicate(transactionAt(store, place), place)) found.push(packed(place));
     }
     await pause();
   }
   return found;
 }
 
-/** The shortest list that holds all that fits and is kept in the wanted order. */
+/** The shortest list that holds all what fits and is kept in the wanted order. */
 function shortestOrder(store: StoredChain, query: TransactionQuery): OrderedPlaces {
   const { field } = query.sort;
   const ordered = listFiltersOf(store, query).flatMap((list) => {

@@ -1,4 +1,4 @@
-/** What the filters of a question about transactions leave: as a claim, as an index, and as the shortest list of candidates. */
+/** What the filters of a question about transactions leave: as a predicate, as an index, and as the shortest list of candidates. */
 
 import { assert } from '../../primitives/errors.ts';
 import type { TransactionQuery, TransactionSort } from '../../ports/queries.ts';
@@ -9,17 +9,17 @@ import { bytesOf } from '../tables/sort-values.ts';
 import { inList, inRange, NOTHING, type Candidates } from './candidates.ts';
 import type { ValueBounds } from './ordered-keys.ts';
 import type { ListFilter } from './ordered-places.ts';
-import { filtersInUse, type Claim, type FilterBound } from './transaction-filters.ts';
+import { filtersInUse, type Predicate, type FilterBound } from './transaction-filters.ts';
 
-/** All filters as one claim; undefined when nothing can fit. */
-export function claimOf(store: StoredChain, query: TransactionQuery): Claim | undefined {
-  const claims = filtersInUse(store, query).map(({ claim }) => claim);
-  const possible = claims.filter((claim) => claim !== undefined);
-  if (possible.length < claims.length) return undefined;
+/** All filters as one predicate; undefined when nothing can fit. */
+export function predicateOf(store: StoredChain, query: TransactionQuery): Predicate | undefined {
+  const predicates = filtersInUse(store, query).map(({ predicate }) => predicate);
+  const possible = predicates.filter((predicate) => predicate !== undefined);
+  if (possible.length < predicates.length) return undefined;
   return (transaction, place) => possible.every((fits) => fits(transaction, place));
 }
 
-/** Lists, of those that may be kept sorted, that hold all that fits; the whole chain comes last. */
+/** Lists, of those that may be kept sorted, that hold all what fits; the whole chain comes last. */
 export function listFiltersOf(store: StoredChain, query: TransactionQuery): readonly ListFilter[] {
   const lists = filtersInUse(store, query).flatMap(({ list }) => (list === undefined ? [] : [list.list]));
   return [...lists, { kind: 'all' }];

@@ -1,5 +1,5 @@
 /**
- * What each filter of a question about transactions asks for: one row for each, which the compiler demands. A row says who fits,
+ * What each filter of a question about transactions asks for: one row for each, which the compiler demands. A row says what fits,
  * and where those are found: in a list of an address or a type, between bounds of an order, or among few others.
  */
 
@@ -16,7 +16,7 @@ import { inRange, ofBlock, withId, type Candidates } from './candidates.ts';
 import { LikePattern } from './like.ts';
 import type { ListFilter } from './ordered-places.ts';
 
-export type Claim = (transaction: Transaction, place: TransactionPlace) => boolean;
+export type Predicate = (transaction: Transaction, place: TransactionPlace) => boolean;
 
 /** The filters of a question: all but how its answer is ordered and cut. */
 export type TransactionFilters = Omit<TransactionQuery, keyof PageRequest | 'sort'>;
@@ -27,14 +27,14 @@ export interface Question {
   readonly filters: TransactionFilters;
 }
 
-/** A list that holds all that fits. */
+/** A list that holds all what fits. */
 export interface FilterList {
   readonly list: ListFilter;
   /** Whether it holds nothing else. */
   readonly isExact: boolean;
 }
 
-/** Values of an order, both included, that are all that fits. */
+/** Values of an order, both included, that are all what fits. */
 export interface FilterBound {
   readonly order: TransactionSort;
   readonly from?: SortInteger;
@@ -42,12 +42,12 @@ export interface FilterBound {
 }
 
 interface TransactionFilter<T> {
-  /** Says who fits; undefined where nobody can. */
-  claim(value: T, question: Question): Claim | undefined;
+  /** Says what fits; undefined where nobody can. */
+  predicate(value: T, question: Question): Predicate | undefined;
   /** Undefined where no list does. */
   readonly list?: (value: T, question: Question) => FilterList | undefined;
   readonly bound?: (value: T) => FilterBound;
-  /** Some that hold all that fits. */
+  /** Some that hold all what fits. */
   readonly among?: (value: T, question: Question) => Candidates;
 }
 
@@ -57,11 +57,11 @@ type Filters = {
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
 const ADDRESS_BYTES_MAX = 255;
-const FITS: Claim = () => true;
+const FITS: Predicate = () => true;
 
-/** A claim on a value that stands in a list, if it can. */
-function only(canBe: boolean, claim: Claim): Claim | undefined {
-  return canBe ? claim : undefined;
+/** A predicate on a value that stands in a list, if it can. */
+function only(canBe: boolean, predicate: Predicate): Predicate | undefined {
+  return canBe ? predicate : undefined;
 }
 
 function listOf(kind: 'sender' | 'recipient' | 'party', address: Address, isExact = true): FilterList | undefined {
@@ -70,26 +70,26 @@ function listOf(kind: 'sender' | 'recipient' | 'party', address: Address, isExac
 
 export const TRANSACTION_FILTERS: Filters = {
   id: {
-    claim: (id) => (transaction) => transaction.id === id,
+    predicate: (id) => (transaction) => transaction.id === id,
     among: (id, { store }) => withId(store, id),
   },
   blockId: {
-    claim: (id, { store }) => {
+    predicate: (id, { store }) => {
       const height = store.heightOf(id);
       return only(height !== undefined, (_transaction, place) => place.height === height);
     },
     among: (id, { store }) => ofBlock(store, store.heightOf(id) ?? 0),
   },
   height: {
-    claim: (height) => (_transaction, place) => place.height === height,
+    predicate: (height) => (_transaction, place) => place.height === height,
     among: (height, { store }) => ofBlock(store, height),
   },
   type: {
-    claim: (type) => only(isU16(type), (transaction) => transaction.type === type),
+    predicate: (type) => only(isU16(type), (transaction) => transaction.type === type),
     list: (type) => (isU16(type) ? { list: { kind: 'type', type }, isExact: true } : undefined),
   },
   senderId: {
-    claim: (address, { filters }) =>
+    predicate: (address, { filters }) =>
       filters.senderIdOrRecipientId === undefined
         ? only(isAddress(address), ({ senderId }) => senderId === address)
         : FITS,
@@ -97,7 +97,7 @@ export const TRANSACTION_FILTERS: Filters = {
       filters.senderIdOrRecipientId === undefined ? listOf('sender', address) : undefined,
   },
   recipientId: {
-    claim: (address, { filters }) =>
+    predicate: (address, { filters }) =>
       filters.senderIdOrRecipientId === undefined
         ? only(isAddress(address), (transaction) => recipientOf(transaction) === address)
         : FITS,
@@ -106,7 +106,7 @@ export const TRANSACTION_FILTERS: Filters = {
   },
   // Each half of the OR replaces the filter of its own side.
   senderIdOrRecipientId: {
-    claim: (address, { filters: { senderId, recipientId } }) =>
+    predicate: (address, { filters: { senderId, recipientId } }) =>
       only(isAddress(address), (transaction) => {
         const recipient = recipientOf(transaction);
         return (
@@ -117,7 +117,7 @@ export const TRANSACTION_FILTERS: Filters = {
     list: (address) => listOf('party', address),
   },
   senderPublicKey: {
-    claim: (text) => {
+    predicate: (text) => {
       const key = text.toLowerCase();
       return only(PUBLIC_KEY_TEXT.test(key), ({ senderPublicKey }) => senderPublicKey === key);
     },
@@ -129,7 +129,7 @@ export const TRANSACTION_FILTERS: Filters = {
     },
   },
   recipientPublicKey: {
-    claim: (text, { store }) => {
+    predicate: (text, { store }) => {
       const address = addressWithKey(store, text.toLowerCase());
       return only(address !== undefined, (transaction) => recipientOf(transaction) === address);
     },
@@ -139,29 +139,29 @@ export const TRANSACTION_FILTERS: Filters = {
     },
   },
   minAmount: {
-    claim: (min) => (transaction) => amountOf(transaction) >= min,
+    predicate: (min) => (transaction) => amountOf(transaction) >= min,
     bound: (from) => ({ order: 'amount', from }),
   },
   maxAmount: {
-    claim: (max) => (transaction) => amountOf(transaction) <= max,
+    predicate: (max) => (transaction) => amountOf(transaction) <= max,
     bound: (to) => ({ order: 'amount', to }),
   },
   fromTimestampS: {
-    claim:
+    predicate:
       (from) =>
       ({ timestamp }) =>
         timestamp >= from,
     bound: (from) => ({ order: 'timestamp', from: Math.ceil(from) }),
   },
   toTimestampS: {
-    claim:
+    predicate:
       (to) =>
       ({ timestamp }) =>
         timestamp <= to,
     bound: (to) => ({ order: 'timestamp', to: Math.floor(to) }),
   },
   dataPattern: {
-    claim: (text) => {
+    predicate: (text) => {
       const pattern = new LikePattern(Buffer.from(text, 'utf8'));
       return (transaction) => {
         const data = dataOf(transaction);
@@ -177,7 +177,7 @@ export const TRANSACTION_FILTERS: Filters = {
 
 /** A filter that a question has, with its value. */
 interface FilterInUse {
-  readonly claim: Claim | undefined;
+  readonly predicate: Predicate | undefined;
   readonly list: FilterList | undefined;
   readonly bound: FilterBound | undefined;
   readonly among: Candidates | undefined;
@@ -191,8 +191,8 @@ export function filtersInUse(store: StoredChain, filters: TransactionFilters): r
     const value = filters[name];
     if (value === undefined) return undefined;
     return {
-      get claim() {
-        return row.claim(value, question);
+      get predicate() {
+        return row.predicate(value, question);
       },
       get list() {
         return row.list?.(value, question);

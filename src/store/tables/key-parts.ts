@@ -193,8 +193,8 @@ export const PARTS = {
   data: bytes('UTF-8 data of a transfer'),
   value: bytes('what the order is by, as the tables of all transactions have it'),
   table: u8('number of a table, u8'),
-  level: u8('level of an inner block, u8: 1 above the runs'),
-  start: bytes('what the first run below begins with, without its table'),
+  level: u8('level of an inner block, u8: 1 above the leaf blocks'),
+  start: bytes('what the first leaf block below begins with, without its table'),
   list: bytes('what the keys of a list begin with, its table first', (key, at) =>
     key[at] === TYPE_LIST ? at + 3 : at + 2 + (key[at + 1] ?? 0),
   ),

@@ -39,7 +39,7 @@ export interface KeyValueWriter extends KeyValueReader {
 
 export interface KeyValue extends KeyValueReader {
   /**
-   * Runs `work` as one unit: on the disk when this returns, as if it had never been when it throws. Not to be nested.
+   * LeafBlocks `work` as one unit: on the disk when this returns, as if it had never been when it throws. Not to be nested.
    */
   transact<T>(work: (writer: KeyValueWriter) => T): T;
   /**

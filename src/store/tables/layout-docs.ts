@@ -12,7 +12,7 @@ page is made from \`src/store/tables/layout.ts\`, from which keys are written an
 
 Tables of the role \`state\` are consensus state: the digest, the checksum and undo records are of them. \`chain\` is blocks as
 they were signed, \`index\` can be made again from the two, \`local\` belongs to a node alone. Counted keys
-are kept some hundred together ([decision 6](decisions/0006-an-index-is-kept-in-runs.md)).`;
+are kept some hundred together ([decision 6](decisions/0006-an-index-is-kept-in-leaf-blocks.md)).`;
 
 /** The page, as Markdown. */
 export function layoutMarkdown(): string {

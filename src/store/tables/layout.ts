@@ -19,7 +19,7 @@ export const TABLES = {
     role: 'local',
     key: ['name'],
     value:
-      'text: layout (and the height that indexes are behind above), generation, network; u64: accounts (their number); ' +
+      'text: layout (and the height of the index watermark), generation, network; u64: accounts (their number); ' +
       'checksum of state: two u32 (`state-checksum.ts`)',
   }),
   headers: new Table({
@@ -35,11 +35,12 @@ export const TABLES = {
     value: 'what the block overwrote (`undo.ts`), then its checksum (`undo-records.ts`)',
   }),
   notes: new Table({ number: 5, role: 'local', key: ['note'], value: 'see the notes below' }),
-  runs: new Table({
+  innerBlocks: new Table({
     number: 6,
     role: 'local',
     key: ['table', 'level', 'start'],
-    value: 'where runs, or blocks of the level below, begin, and the number of keys of each, u32 (`run-tree.ts`)',
+    value:
+      'where leaf blocks, or blocks of the level below, begin, and the number of keys of each, u32 (`order-statistic-tree.ts`)',
   }),
 
   transactions: new Table({
@@ -142,7 +143,7 @@ export const TABLES = {
 
 export type TableName = keyof typeof TABLES;
 
-/** Tables whose pages are asked for at any depth (`index/counted.ts`). */
+/** Tables whose pages are asked for at any depth (`index/counted-key-sets.ts`). */
 export const COUNTED_TABLES: readonly TableName[] = (Object.keys(TABLES) as TableName[]).filter(
   (name) => TABLES[name].isCounted,
 );
@@ -158,23 +159,23 @@ export const META_ACCOUNTS = 'accounts';
 export const META_STATE_CHECKSUM = 'stateChecksum';
 
 /**
- * Text under `META_LAYOUT`. While indexes of transactions are behind it says so, in a form that no version knows which can not
- * write them.
+ * Text under `META_LAYOUT`. While indexes of transactions lag it names their watermark, in a form that no version knows which
+ * can not write them.
  *
- * @param indexedTo height above which transactions stand in no index; undefined when all do
+ * @param watermark height above which transactions stand in no index; undefined when all do
  */
-export function layoutText(indexedTo: number | undefined): string {
-  return indexedTo === undefined ? String(LAYOUT_VERSION) : `${LAYOUT_VERSION}${BEHIND}${indexedTo}`;
+export function layoutText(watermark: number | undefined): string {
+  return watermark === undefined ? String(LAYOUT_VERSION) : `${LAYOUT_VERSION}${LAGGING}${watermark}`;
 }
 
-const BEHIND = ' without indexes of transactions above height ';
+const LAGGING = ' without indexes of transactions above height ';
 
 /** What a text says that `layoutText` made. */
-export function layoutOf(text: string): { readonly layout: string; readonly indexedTo: number | undefined } {
-  const [layout = '', height, ...rest] = text.split(BEHIND);
+export function layoutOf(text: string): { readonly layout: string; readonly watermark: number | undefined } {
+  const [layout = '', height, ...rest] = text.split(LAGGING);
   if (height === undefined || rest.length > 0 || !/^\d{1,10}$/.test(height))
-    return { layout: text, indexedTo: undefined };
-  return { layout, indexedTo: Number(height) };
+    return { layout: text, watermark: undefined };
+  return { layout, watermark: Number(height) };
 }
 
 /** Tables of consensus state, in the order of their numbers. */

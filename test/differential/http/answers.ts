@@ -2,7 +2,7 @@
 
 import { request as send } from 'node:http';
 import { ALLOWANCES } from '../../golden/allowances.ts';
-import { differencesOf, isAllowed, type Allowance } from '../../golden/differences.ts';
+import { differencesOf, isAllowed, type Allowance } from '../../golden/answer-diff.ts';
 import type { HttpRequest } from './questions.ts';
 
 export interface HttpAnswer {

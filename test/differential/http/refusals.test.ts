@@ -9,7 +9,7 @@ import { furnished } from '../../http/furnished-node.ts';
 import { createHttpServer } from '../../../src/http/app.ts';
 import { exchange } from './answers.ts';
 import { rowsOf } from '../../docs/tables.ts';
-import { HTTP_DIFFERENCES } from './differences.ts';
+import { HTTP_DIFFERENCES } from './known-http-differences.ts';
 import type { RecordedRefusal } from './refusals.ts';
 
 /** Fewer would show that a recording went wrong. */
@@ -36,7 +36,7 @@ for (const generation of [2, 3] as const) {
 }
 
 test('the page of differences lists every known one with its reason, and no other', (t) => {
-  const file = fileURLToPath(new URL('../../../../docs/http/differences.md', import.meta.url));
+  const file = fileURLToPath(new URL('../../../../docs/http/interface-differences.md', import.meta.url));
   const [, section = ''] = readFileSync(file, 'utf8').split('## Of requests that no client writes');
   t.deepEqual(
     rowsOf(section.split('## ')[0] ?? ''),

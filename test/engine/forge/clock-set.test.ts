@@ -129,12 +129,12 @@ test('while something is in the way of forging it is told what, and since when',
 test('a disk that frozen slots do not go on by is tried again all the same', async (t) => {
   const its = scene({ isChainClockFrozen: true });
   its.scheduler.start();
-  its.chain.disk.obstacle();
+  its.chain.disk.checkWritable();
   its.fillDisk(true);
   await t.throwsAsync(its.receiveBlockOf(its.currentSlot()));
-  t.not(its.chain.disk.obstacle(), undefined);
+  t.not(its.chain.disk.checkWritable(), undefined);
   its.fillDisk(false);
   await its.pass(5);
-  t.is(its.chain.disk.obstacle(), undefined);
+  t.is(its.chain.disk.checkWritable(), undefined);
   await its.scheduler.stop();
 });

@@ -99,7 +99,7 @@ export function scene({
     waitThresholdMs: 1000,
     riskDoubleForging: true,
     witnesses: () => ({ tips: [], named: 0, namedHeard: 0, areExpected: false }),
-    obstacle: () => (obstacle === undefined ? chain.disk.obstacle() : { reason: obstacle }),
+    obstacle: () => (obstacle === undefined ? chain.disk.checkWritable() : { reason: obstacle }),
   });
   const own = network.delegates.filter((_, index) => index % 3 === 0);
   for (const keyPair of own) scheduler.enable(keyPair);

@@ -65,7 +65,7 @@ test('over growing and reverted chains the newest block of each delegate since a
   );
 });
 
-test('a long search goes on in pieces, and once it is done a new block costs little', (t) => {
+test('a long search goes on in chunks, and once it is done a new block costs little', (t) => {
   const entries: Entry[] = Array.from({ length: 12_000 }, (_, index) => ({
     id: String(index),
     generatorPublicKey: index === 100 ? 'old' : 'others',

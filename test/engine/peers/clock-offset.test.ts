@@ -11,7 +11,7 @@ function stage() {
   const warnings: unknown[] = [];
   const now = { ms: 1_000_000_000 };
   const observer: Observer = {
-    room: () => observer,
+    module: () => observer,
     log: (level, code, _message, fields) => void warnings.push([level, code, fields?.['offsetMs']]),
     count: () => undefined,
     gauge: () => undefined,

@@ -188,7 +188,7 @@ test('refusals for a full disk are told at the beginning, now and then with thei
   life.end();
 });
 
-test('what came into a block meanwhile is not taken back, and is forgotten when the block is final', async (t) => {
+test('what came into a block meanwhile is not restored, and is forgotten when the block is final', async (t) => {
   const lives = new Lives();
   const first = lives.begin();
   const id = await submitted(first, lives.world.transfer(alice, bob));
@@ -222,7 +222,7 @@ test('without finality a transaction is forgotten when it is a round deep', asyn
   t.deepEqual(lives.kept(), []);
 });
 
-test('a transaction whose block is reverted is kept, and taken back when the pool has room', async (t) => {
+test('a transaction whose block is reverted is kept, and restored when the pool has room', async (t) => {
   const lives = new Lives();
   const life = lives.begin({ perQueueMax: 1 });
   const id = await submitted(life, lives.world.transfer(alice, bob));

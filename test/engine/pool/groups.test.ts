@@ -303,7 +303,7 @@ test('a signature of a group that is none at our tip is neither verified nor tol
   const world = groupWorld();
   const json = world.transfer(alice, stranger);
   world.submit(json);
-  // As after a block that is taken back: the account stands, its registration does not.
+  // As after a block that is reverted: the account stands, its registration does not.
   world.resetState();
   world.setAccount(alice);
   const before = world.checks;

@@ -32,7 +32,7 @@ function transfersOf(maker: ChainMaker, count: number) {
   );
 }
 
-/** Follows the rival with so many bytes of patience. @returns the code of what it throws, and the heights asked after */
+/** Follows the rival with so many bytes of budget. @returns the code of what it throws, and the heights asked after */
 async function followed({ lone, rival }: Awaited<ReturnType<typeof scene>>, branchBytesMax?: number) {
   const { codec } = rival.rules;
   const heightOf = new Map<string, number>();

@@ -184,7 +184,7 @@ test('a peer that announces more than it can show costs one question and is left
   t.is(b.asked.length, 2);
   b.lone.nowS += 11;
   await b.run();
-  t.is(b.asked.length, 2, 'the second rest is longer');
+  t.is(b.asked.length, 2, 'the second backoff is longer');
 });
 
 test('a tip with a wrong signature costs the peer its place', async (t) => {
@@ -258,7 +258,7 @@ test('a block of generation 2 whose total has more than 64 bits stops nobody: an
   t.deepEqual(b.penalties, ['evil SYNC_BRANCH_INVALID']);
 });
 
-test('a peer with which a defect of ours shows rests, and another is followed in the same run', async (t) => {
+test('a peer with which a defect of ours shows is backed off from, and another is followed in the same run', async (t) => {
   const { bench: b, rival } = await bench(5, 0, 80);
   b.peers.set(
     'strange',
@@ -448,7 +448,7 @@ for (const [name, ageS, isSyncing] of [
   });
 }
 
-test('a fork that lies deeper than blocks can be taken back is left alone before any of it is fetched', async (t) => {
+test('a fork that lies deeper than blocks can be reverted is left alone before any of it is fetched', async (t) => {
   const { bench: b, rival } = await bench(5, 60, 75);
   b.lone.store.transact((writer) => {
     writer.forgetUndo(20);

@@ -23,7 +23,7 @@ net.Server.prototype.listen = function listenOnLoopback(...args) {
   return typeof last === 'function' ? listen.call(this, options, last) : listen.call(this, options);
 };
 
-// Small penalties leave no trace in the reference's own log; the scenarios want none at all.
+// Small penalties leave no trace in the reference's own log; the cases want none at all.
 const { EventEmitter } = require('events');
 const { Peer } = require(require.resolve('@liskhq/lisk-p2p/dist-node/peer/base', { paths: [settings.sdk] }));
 const { applyPenalty } = Peer.prototype;

@@ -10,7 +10,7 @@ import test, { type ExecutionContext } from 'ava';
 import { OPTIONS } from '../../../src/config/schema.ts';
 import { startNotifier } from '../../../src/node/notify/start.ts';
 import { SILENT } from '../../../src/ports/observer.ts';
-import { Scenario } from '../../sim/scenario.ts';
+import { ScriptedWorld } from '../../sim/scripted-world.ts';
 import { temporaryFolder } from '../../support/network-folder.ts';
 import type { Untyped } from '../../support/untyped.ts';
 
@@ -22,13 +22,13 @@ const identity = {
 };
 
 async function started(t: ExecutionContext, notify: object) {
-  const { world } = await Scenario.begin({ nodes: 1 });
+  const { world } = await ScriptedWorld.begin({ nodes: 1 });
   const { engine, store } = world.node(0);
   const directory = temporaryFolder(t);
   // As the start of a node tells it, before there is anybody to be told.
-  engine.decisions
+  engine.diagnostics
     .listenIn(SILENT)
-    .room('forge')
+    .module('forge')
     .log('warn', 'FORGING_WATCH', 'a delegate does not sign yet', { a: 1 });
   const sources = { network: { name: 'sim' }, directory, observer: SILENT, engine, store, identity };
   const notifier = await startNotifier({ ...sources, config: { notify: { ...NOTIFY, ...notify } } });
@@ -60,9 +60,9 @@ for (const name of ['', 'node of the north']) {
   });
 }
 
-test('events that do not get out are among the decisions of the node', async (t) => {
+test('events that do not get out are among the diagnostics of the node', async (t) => {
   const { engine, directory } = await started(t, { webhook: 'http://127.0.0.1:1/', events: ['all'] });
-  const failed = () => engine.decisions.latest(100).find(({ code }) => code === 'NOTIFY_FAILED');
+  const failed = () => engine.diagnostics.latest(100).find(({ code }) => code === 'NOTIFY_FAILED');
   await until(() => failed() !== undefined);
   t.is(failed()?.fields['channel'], 'webhook');
   t.regex(readFileSync(join(directory, 'notify-webhook'), 'utf8'), /FORGING_WATCH/);

@@ -187,7 +187,9 @@ test('many same questions of the moment are one to the node, and more than may w
   t.true(answers.every(({ status }) => status === 200));
   const calls = asked.flatMap((message) => (message.kind === 'reads' ? message.calls : []));
   t.true(calls.length < 30, `${calls.length} calls for 60 questions`);
-  const results = await Promise.allSettled(Array.from({ length: 1_000 }, (_, at) => channel.read('decisions', at + 1)));
+  const results = await Promise.allSettled(
+    Array.from({ length: 1_000 }, (_, at) => channel.read('diagnostics', at + 1)),
+  );
   const refused = results.filter(({ status }) => status === 'rejected');
   t.true(refused.length > 0 && refused.length < 600, `${refused.length} refused`);
   for (const each of refused) t.is((each as PromiseRejectedResult).reason.code, 'NODE_BUSY');

@@ -133,11 +133,11 @@ test('readers follow the chain; one that is killed or hangs is replaced, leaves 
   t.regex(stdout, /^readers +2 of 2 up, 2 replaced, [0-9]+ \+ [0-9]+ MB, [0-9]+ requests$/m);
   const { stdout: json } = await runCli(['status', '--node', node.url, '--json']);
   t.is((JSON.parse(json) as Untyped).readers.each.length, 2);
-  const figures = await (await fetch(`${node.url}/metrics`)).text();
-  t.regex(figures, /^bloomery_http_readers{state="up"} 2$/m);
-  t.regex(figures, /^bloomery_http_reader_restarts_total 2$/m);
-  t.regex(figures, /^bloomery_http_reader_memory_bytes{reader="1"} [1-9]/m);
-  t.regex(figures, /^bloomery_http_reader_requests_total{reader="[12]"} [1-9]/m);
+  const metrics = await (await fetch(`${node.url}/metrics`)).text();
+  t.regex(metrics, /^bloomery_http_readers{state="up"} 2$/m);
+  t.regex(metrics, /^bloomery_http_reader_restarts_total 2$/m);
+  t.regex(metrics, /^bloomery_http_reader_memory_bytes{reader="1"} [1-9]/m);
+  t.regex(metrics, /^bloomery_http_reader_requests_total{reader="[12]"} [1-9]/m);
 
   const last = readersOf(node);
   const lived = await heightOf(node);

@@ -36,8 +36,8 @@ test.serial('a node whose heap is filled without a pause ends by the documented 
   hurt('fill');
   t.deepEqual(await endOf(node), { code: null, signal: 'SIGALRM' }, output());
   t.regex(lastLine(output()), /^bloomery: the node ended itself: \d+ MB of memory passed the ceiling of 1280 MB/);
-  const last = JSON.parse(lastLine(readFileSync(log, 'utf8'))) as { code: string; level: string; room: string };
-  t.like(last, { level: 'error', room: 'watchdog', code: 'MEMORY_CEILING_PASSED' });
+  const last = JSON.parse(lastLine(readFileSync(log, 'utf8'))) as { code: string; level: string; module: string };
+  t.like(last, { level: 'error', module: 'watchdog', code: 'MEMORY_CEILING_PASSED' });
 });
 
 test.serial('a node whose event loop stands still ends by the documented signal and says why', async (t) => {

@@ -136,11 +136,11 @@ for (const backend of BACKENDS) {
 }
 
 test('it makes no difference how blocks and reverts are grouped into transactions', async (t) => {
-  const step = fc.record({ takesBack: fc.boolean(), seed: fc.nat(), endsTransaction: fc.boolean() });
+  const step = fc.record({ reverts: fc.boolean(), seed: fc.nat(), endsTransaction: fc.boolean() });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
-      const run = (writer: ChainWriter, { takesBack, seed }: { takesBack: boolean; seed: number }): void => {
-        if (takesBack && (writer.tip()?.height ?? 0) > 1) {
+      const run = (writer: ChainWriter, { reverts, seed }: { reverts: boolean; seed: number }): void => {
+        if (reverts && (writer.tip()?.height ?? 0) > 1) {
           writer.revert();
           return;
         }

@@ -148,17 +148,17 @@ for (const layout of ['4', '5', '6']) {
   });
 }
 
-test('a store of an earlier layout whose indexes are behind catches up after it', async (t) => {
+test('a store of an earlier layout whose indexes lag is backfilled after it', async (t) => {
   await inFolder(async (directory) => {
     const first = await openChainStore({ ...OPTIONS, directory });
     followHistory(first, 10);
-    first.postponeIndexes();
+    first.deferIndexing();
     followHistory(first, 30);
-    t.true(first.indexesBehind > 0);
+    t.true(first.indexLag > 0);
     await first.close();
     await raw(directory, (keys) => makeOlder(keys, '4 without indexes of transactions above height 10'));
     const again = await openChainStore({ ...OPTIONS, directory });
-    t.is(again.indexesBehind, 0);
+    t.is(again.indexLag, 0);
     t.deepEqual(dump(again), dump(straight(30)));
     await again.close();
   });

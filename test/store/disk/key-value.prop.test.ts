@@ -57,10 +57,10 @@ for (const backend of BACKENDS) {
                     else writer.put(one.key, one.value);
                     t.deepEqual(writer.get(one.key), one.value);
                   }
-                  if (fails) throw new Error('taken back');
+                  if (fails) throw new Error('reverted');
                 });
               if (fails) {
-                t.throws(work, { message: 'taken back' });
+                t.throws(work, { message: 'reverted' });
                 continue;
               }
               work();

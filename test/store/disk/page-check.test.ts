@@ -21,20 +21,20 @@ import { pagesInUse } from '../../support/damaged-pages.ts';
 const PAGE_BYTES = 4096;
 const { network, blocks } = madeChain(300);
 
-test('a whole store is found whole, at once and in pieces, and each piece goes on', async (t) => {
+test('a whole store is found whole, at once and in chunks, and each chunk goes on', async (t) => {
   const place = placeIn(temporaryFolder(t), network);
   await storeChain(place, blocks);
   const path = join(chainDirectory(place), DATA_FILE);
   t.deepEqual(checkPages(path), {});
-  let pieces = 0;
+  let chunks = 0;
   for (let from: Buffer | undefined, isFirst = true; isFirst || from !== undefined; isFirst = false) {
     const found = checkPages(path, { pagesMax: 5, ...(from === undefined ? {} : { from }) });
     t.is(found.damage, undefined);
     if (from !== undefined && found.next !== undefined) t.true(Buffer.compare(found.next, from) > 0);
     from = found.next;
-    pieces += 1;
+    chunks += 1;
   }
-  t.true(pieces > 20, `${pieces} pieces`);
+  t.true(chunks > 20, `${chunks} chunks`);
 });
 
 test('every page in use that is zeroed, garbled or another’s is found', async (t) => {

@@ -32,7 +32,7 @@ const query = fc
 /** The chain of each tip that there was, as a plain list. */
 type Worlds = Map<string, Pick<World, 'blocks' | 'accounts'>>;
 
-/** Appends random blocks and takes some back, in one transaction of the store. */
+/** Appends random blocks and reverts some, in one transaction of the store. */
 function step(store: StoredChain, dice: Dice, worlds: Worlds): void {
   const blocks = [...(worlds.get(store.tip()?.id ?? '')?.blocks ?? [])];
   store.transact((writer) => {

@@ -7,7 +7,7 @@ import type { Network } from '../../../config/network.ts';
 import { restoreSnapshot } from '../../../node/backup.ts';
 import { chainDirectory } from '../../../node/chain-tool.ts';
 import { journalFileOf, openJournal } from '../../../node/journal-file.ts';
-import { nextTurn, systemClock } from '../../../node/system.ts';
+import { yieldToEventLoop, systemClock } from '../../../node/system.ts';
 import { ProtocolError } from '../../../primitives/errors.ts';
 import { createRules } from '../../../protocol/generations.ts';
 import type { SignedHeader } from '../../../protocol/rules.ts';
@@ -122,7 +122,7 @@ async function adopt(
       }
       journal.close();
     }
-    const queries = createQueries(store, earlier.params, { pause: nextTurn });
+    const queries = createQueries(store, earlier.params, { pause: yieldToEventLoop });
     const sort = { field: 'balance', direction: 'desc' } as const;
     const rich = queries.accounts({ limit: RICH_ACCOUNTS, offset: 0, sort }).items;
     const funders = rich.flatMap(({ account: { publicKey, secondPublicKey, group } }) =>

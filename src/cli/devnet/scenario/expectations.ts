@@ -8,7 +8,7 @@ import { DEVNET_HOST } from '../plan.ts';
 import type { SupervisedNode } from '../supervised-node.ts';
 import { LogCodes } from './log-codes.ts';
 import { metricIn } from './metric-text.ts';
-import type { Bounds, Claim, Expected } from './scenario.ts';
+import type { Bounds, Condition, Expected } from './scenario.ts';
 
 /** What is not as expected. */
 export interface Difference {
@@ -45,59 +45,65 @@ export class Expectations {
     this.#scene = scene;
   }
 
-  /** The first claim that is not true now; undefined when all are. */
-  async difference({ claims, nodes }: Expected): Promise<Difference | undefined> {
+  /** The first condition that is not true now; undefined when all are. */
+  async difference({ conditions, nodes }: Expected): Promise<Difference | undefined> {
     const watched = this.#watched(nodes);
-    for (const claim of claims) {
-      const difference = await this.#look(claim, watched);
+    for (const condition of conditions) {
+      const difference = await this.#look(condition, watched);
       if (difference !== undefined) return difference;
     }
     return undefined;
   }
 
-  async #look(claim: Claim, nodes: readonly Watched[]): Promise<Difference | undefined> {
-    switch (claim.kind) {
+  async #look(condition: Condition, nodes: readonly Watched[]): Promise<Difference | undefined> {
+    switch (condition.kind) {
       case 'heights':
-        return this.#each(nodes, 'height', claim.bounds, async ({ client }) => (await client.status()).height);
+        return this.#each(nodes, 'height', condition.bounds, async ({ client }) => (await client.status()).height);
       case 'finalized':
         return this.#each(
           nodes,
           'finalized height',
-          claim.bounds,
+          condition.bounds,
           async ({ client }) => (await client.status()).chainMaxHeightFinalized,
         );
       case 'finalityLag':
-        return this.#each(nodes, 'blocks that are not final', claim.bounds, async ({ client }) => {
+        return this.#each(nodes, 'blocks that are not final', condition.bounds, async ({ client }) => {
           const { height, chainMaxHeightFinalized } = await client.status();
           return height - chainMaxHeightFinalized;
         });
       case 'sameBlock':
-        return sameBlock(nodes, claim.isSame);
+        return sameBlock(nodes, condition.isSame);
       case 'account': {
-        const address = this.#scene.addressOf(claim.who);
-        return this.#each(nodes, `LSK of ${claim.who}`, claim.balance, ({ url }) => balanceOf(url, address), lskText);
+        const address = this.#scene.addressOf(condition.who);
+        return this.#each(
+          nodes,
+          `LSK of ${condition.who}`,
+          condition.balance,
+          ({ url }) => balanceOf(url, address),
+          lskText,
+        );
       }
       case 'pool':
-        return this.#each(nodes, 'transactions in the pool', claim.bounds, async ({ client }) => {
+        return this.#each(nodes, 'transactions in the pool', condition.bounds, async ({ client }) => {
           const { confirmed, total } = (await client.status()).transactions;
           return total - confirmed;
         });
       case 'noPenalty':
         return this.#each(nodes, 'penalties', { max: 0 }, (node) => this.#penalties(node));
       case 'metric': {
-        const { name, labels, bounds } = claim;
+        const { name, labels, bounds } = condition;
         return this.#each(nodes, name, bounds, async ({ url }) =>
           metricIn(await textOf(`${url}/metrics`), name, labels),
         );
       }
       case 'log': {
-        const { code, bounds } = claim;
+        const { code, bounds } = condition;
         return this.#each(nodes, `log lines ${code}`, bounds, async ({ logFile }) => this.#logs.count(logFile, [code]));
       }
     }
   }
 
-  /** Holds a figure of each node to its bounds. */
+  /** Holds a value of each node to its bounds. */
   async #each<T extends number | bigint>(
     nodes: readonly Watched[],
     what: string,
@@ -135,13 +141,13 @@ export class Expectations {
   }
 }
 
-interface Figure<T> {
+interface Observed<T> {
   readonly name: string;
   readonly value: T | undefined;
   readonly silence?: string;
 }
 
-async function answerOf<T>({ name }: Watched, read: () => Promise<T | undefined>): Promise<Figure<T>> {
+async function answerOf<T>({ name }: Watched, read: () => Promise<T | undefined>): Promise<Observed<T>> {
   try {
     return { name, value: await read() };
   } catch (error) {

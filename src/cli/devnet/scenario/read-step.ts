@@ -5,7 +5,7 @@ import { MINED_SLOTS_MAX, MINING_MODES } from '../mining.ts';
 import { momentOf } from '../moments.ts';
 import { isSnapshotName } from '../snapshots.ts';
 import type { Place } from './place.ts';
-import { readClaims } from './read-claims.ts';
+import { readConditions } from './read-conditions.ts';
 import { WITHIN_MS, type Step, type StepWork } from './scenario.ts';
 import { ACCOUNT_NAME, checkedNodes, lskIn, nodeIn, nodesIn, whoIn } from './values.ts';
 
@@ -90,9 +90,9 @@ export function readStep(place: Place, nodes: number): Step {
     if (within !== undefined) throw within.fault('`within` is for `expect`');
     return { ...step, work: read(value, nodes) };
   }
-  const { claims, named: asked } = readClaims(value, nodes);
+  const { conditions, named: asked } = readConditions(value, nodes);
   const withinMs = within === undefined ? WITHIN_MS : durationIn(within, '`within`');
-  return { ...step, work: { kind: 'expect', expected: { withinMs, claims, ...asked } } };
+  return { ...step, work: { kind: 'expect', expected: { withinMs, conditions, ...asked } } };
 }
 
 function operation(name: string, parameters: object): StepWork {

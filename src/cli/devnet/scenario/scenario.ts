@@ -49,10 +49,10 @@ export interface Expected {
   readonly withinMs: number;
   /** Nodes that are asked; all that run unless given. */
   readonly nodes?: readonly number[];
-  readonly claims: readonly Claim[];
+  readonly conditions: readonly Condition[];
 }
 
-export type Claim =
+export type Condition =
   /** Of each node. */
   | { readonly kind: 'heights' | 'finalized' | 'finalityLag'; readonly bounds: Bounds<number> }
   /** Whether all nodes have the same block at the least of their heights. */

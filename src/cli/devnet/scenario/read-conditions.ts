@@ -1,0 +1,106 @@
+/** Reads what a step of a scenario expects. */
+
+import type { Place } from './place.ts';
+import type { Bounds, Condition, Expected } from './scenario.ts';
+import { lskIn, nodesIn, whoIn } from './values.ts';
+
+/** What reads a condition. */
+type ReadClaim = (value: Place) => Condition;
+
+const CONDITIONS: Readonly<Record<string, ReadClaim>> = {
+  heights: (value) => ({ kind: 'heights', bounds: countsIn(value, 'min') }),
+  finalized: (value) => ({ kind: 'finalized', bounds: countsIn(value, 'min') }),
+  finalityLag: (value) => ({ kind: 'finalityLag', bounds: countsIn(value, 'max') }),
+  sameBlock: (value) => ({ kind: 'sameBlock', isSame: value.flag('`sameBlock`') }),
+  pool: (value) => ({ kind: 'pool', bounds: countsIn(value, undefined) }),
+  noPenalty: (value) => {
+    if (!value.flag('`noPenalty`')) throw value.fault('`noPenalty` can only be true');
+    return { kind: 'noPenalty' };
+  },
+  account: (value) => {
+    const members = value.known('`account`', ['of', 'balance']);
+    const [of, balance] = [members.get('of'), members.get('balance')];
+    if (of === undefined || balance === undefined) throw value.fault('`account` must have `of` and `balance`');
+    return { kind: 'account', who: whoIn(of), balance: boundsIn(balance, lskIn, undefined) };
+  },
+  metric: (value) => {
+    const members = value.known('`metric`', ['name', 'labels', 'equals', 'min', 'max']);
+    const name = members.get('name')?.text('`name`') ?? '';
+    if (!/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name)) throw value.fault('`metric` must have the `name` of a metric');
+    const labels = members.get('labels')?.members('`labels`') ?? new Map<string, Place>();
+    return {
+      kind: 'metric',
+      name,
+      labels: new Map([...labels].map(([label, place]) => [label, place.text('a label')])),
+      bounds: memberBounds(value, members, (place) => place.number('a bound')),
+    };
+  },
+  log: (value) => {
+    if (!value.isMap) return { kind: 'log', code: codeIn(value), bounds: { min: 1 } };
+    const members = value.known('`log`', ['code', 'equals', 'min', 'max']);
+    const code = members.get('code');
+    if (code === undefined) throw value.fault('`log` must have a `code`');
+    const isBounded = ['equals', 'min', 'max'].some((name) => members.has(name));
+    const bounds = isBounded ? memberBounds(value, members, countIn) : { min: 1 };
+    return { kind: 'log', code: codeIn(code), bounds };
+  },
+};
+
+/** @throws ProtocolError `SCENARIO_INVALID` with the line */
+export function readConditions(
+  place: Place,
+  nodes: number,
+): { readonly conditions: readonly Condition[]; readonly named: Pick<Expected, 'nodes'> } {
+  const members = place.known('`expect`', [...Object.keys(CONDITIONS), 'nodes']);
+  const conditions = [...members].flatMap(([name, value]) => CONDITIONS[name]?.(value) ?? []);
+  if (conditions.length === 0) throw place.fault('`expect` must say what is expected');
+  const of = members.get('nodes');
+  return { conditions, named: of === undefined ? {} : { nodes: nodesIn(of, nodes) } };
+}
+
+/**
+ * A number or a map of bounds.
+ *
+ * @param alone what a number bounds; both ways when undefined
+ */
+function countsIn(place: Place, alone: 'min' | 'max' | undefined): Bounds<number> {
+  return boundsIn(place, countIn, alone);
+}
+
+function countIn(place: Place): number {
+  return place.integer('a bound', 0, 2 ** 32 - 1);
+}
+
+/** @param alone what a value without a name bounds; both ways when undefined */
+function boundsIn<T extends number | bigint>(
+  place: Place,
+  read: (place: Place) => T,
+  alone: 'min' | 'max' | undefined,
+): Bounds<T> {
+  if (place.isMap) return memberBounds(place, place.known('it', ['equals', 'min', 'max']), read);
+  const bound = read(place);
+  return alone === undefined ? { min: bound, max: bound } : { [alone]: bound };
+}
+
+function memberBounds<T extends number | bigint>(
+  place: Place,
+  members: ReadonlyMap<string, Place>,
+  read: (place: Place) => T,
+): Bounds<T> {
+  const [equals, min, max] = ['equals', 'min', 'max'].map((name) => {
+    const found = members.get(name);
+    return found === undefined ? undefined : read(found);
+  });
+  if (equals !== undefined && (min !== undefined || max !== undefined)) {
+    throw place.fault('`equals` stands alone, without `min` and `max`');
+  }
+  if (equals !== undefined) return { min: equals, max: equals };
+  if (min === undefined && max === undefined) throw place.fault('give `min`, `max` or `equals`');
+  return { ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) };
+}
+
+function codeIn(place: Place): string {
+  const code = place.text('`code`');
+  if (/^[A-Z][A-Z0-9_]{1,63}$/.test(code)) return code;
+  throw place.fault('the code of a log line has capital letters, digits and `_`, such as BLOCK_APPLIED');
+}

@@ -1,0 +1,102 @@
+/**
+ * What the node decided and why, kept for a while to be asked about: refused blocks, dropped peers, changes of branch, slots of
+ * its own that passed unused, accepted transactions that were dropped. The modules say all of it in their logs, so it is picked
+ * out there and said nowhere twice.
+ */
+
+import type { Clock } from '../ports/clock.ts';
+import type { Diagnostic } from '../ports/node-api.ts';
+import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
+
+/** Entries of one module: a peer that has itself refused a thousand times must not push out why we missed a slot. */
+export const ENTRIES_PER_MODULE_MAX = 200;
+/** Longest text of a field: reasons may repeat what a peer sent. */
+const TEXT_CHARACTERS_MAX = 300;
+
+/** Modules that decide or fail at what the operator has to hear of, and which of their lines say so. */
+const RELEVANT: Readonly<Record<string, (level: LogLevel, code: string) => boolean>> = {
+  chain: (level, code) => level !== 'debug' && code !== 'BLOCK_APPLIED',
+  sync: (level, code) => level !== 'debug' && code !== 'SYNC_PROGRESS',
+  peers: (level, code) => level === 'warn' || PEER_CODES.has(code),
+  forge: (level, code) => level === 'warn' || level === 'error' || code === 'CLOCK_REACHED_TIP',
+  pool: (level, code) => level === 'warn' || level === 'error' || code === 'TRANSACTION_JOURNAL_WORKS',
+  notify: () => true,
+};
+const PEER_CODES: ReadonlySet<string> = new Set(['PEER_PENALISED', 'PEER_DISCONNECTED', 'PEER_CLOCK_OFF']);
+
+export class Diagnostics {
+  readonly #clock: Pick<Clock, 'nowMs'>;
+  /** Oldest first. */
+  readonly #byModule = new Map<string, Diagnostic[]>();
+  readonly #listeners: ((diagnostic: Diagnostic) => void)[] = [];
+  #count = 0;
+
+  constructor(clock: Pick<Clock, 'nowMs'>) {
+    this.#clock = clock;
+  }
+
+  /** The same observer, listened in on. */
+  listenIn(observer: Observer): Observer {
+    return this.#listenIn(observer, undefined);
+  }
+
+  /** Tells of each as it is kept. Listeners must not throw, nor tell anything themselves. */
+  listen(listener: (diagnostic: Diagnostic) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** The latest, newest first. @param limit at least 1 */
+  latest(limit: number): readonly Diagnostic[] {
+    return [...this.#byModule.values()]
+      .flat()
+      .sort((a, b) => b.number - a.number)
+      .slice(0, limit);
+  }
+
+  #listenIn(observer: Observer, module: string | undefined): Observer {
+    return {
+      module: (name) => this.#listenIn(observer.module(name), name),
+      log: (level, code, message, fields) => {
+        if (module !== undefined && RELEVANT[module]?.(level, code) === true) {
+          this.#keep(module, code, message, fields);
+          observer.count('node_events_total', 1, { code });
+        }
+        if (module === 'forge' && code === 'BLOCK_FORGED') this.#retract(fields?.['slot']);
+        observer.log(level, code, message, fields);
+      },
+      count: (metric, by, labels) => observer.count(metric, by, labels),
+      gauge: (metric, value, labels) => observer.gauge(metric, value, labels),
+      observe: (metric, value, labels) => observer.observe(metric, value, labels),
+    };
+  }
+
+  /** What kept us from a slot for a part of it did not matter in the end. */
+  #retract(slot: unknown): void {
+    const entries = this.#byModule.get('forge') ?? [];
+    if (typeof slot !== 'number') return;
+    this.#byModule.set(
+      'forge',
+      entries.filter(({ fields }) => fields['slot'] !== slot),
+    );
+  }
+
+  #keep(module: string, code: string, message: string, fields: LogFields = {}): void {
+    const entries = this.#byModule.get(module) ?? [];
+    this.#byModule.set(module, entries);
+    this.#count += 1;
+    const timeMs = this.#clock.nowMs();
+    const diagnostic = { number: this.#count, timeMs, module, code, message, fields: plainFields(fields) };
+    entries.push(diagnostic);
+    if (entries.length > ENTRIES_PER_MODULE_MAX) entries.shift();
+    for (const listener of this.#listeners) listener(diagnostic);
+  }
+}
+
+/** Values that need no more than a line. */
+export function plainFields(fields: LogFields): Diagnostic['fields'] {
+  const entries = Object.entries(fields).flatMap(([name, value]): [string, string | number | boolean][] => {
+    if (typeof value === 'number' || typeof value === 'boolean') return [[name, value]];
+    return value === undefined ? [] : [[name, String(value).slice(0, TEXT_CHARACTERS_MAX)]];
+  });
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,126 @@
+/**
+ * What became of the slots of delegates of this node, as the chain tells it: a slot without a block is missed once a block
+ * of a later slot stands in the chain, and then for certain, because its owner follows from the height that its block would have
+ * had. So the slots that passed while this node was down or behind are found too, when their blocks come in.
+ */
+
+import type { Observer } from '../../ports/observer.ts';
+import { ownerOfSlot } from '../../protocol/rounds.ts';
+import type { Rules } from '../../protocol/rules.ts';
+import type { StateReader } from '../../protocol/state.ts';
+import { slotAt } from '../../protocol/slots.ts';
+import type { Block, BlockHeader, PublicKey } from '../../protocol/types.ts';
+import type { ChainListener } from '../chain-listeners.ts';
+
+/** Blocks of one change that are named in an event; of more the number is told. */
+const SLOTS_NAMED_MAX = 20;
+
+/** What is logged of each kind. */
+export const SLOT_CODES = { missed: 'OWN_SLOTS_MISSED', reverted: 'OWN_BLOCKS_REVERTED' } as const;
+
+const RESULTS = ['forged', 'missed', 'reverted'] as const;
+
+export interface OwnSlotOutcomesDependencies {
+  readonly rules: Pick<Rules, 'forgers' | 'params'>;
+  readonly state: () => StateReader;
+  readonly isOwn: (publicKey: PublicKey) => boolean;
+  /** Whether slots are left empty on purpose, as those of a devnet are between two blocks that are asked for. */
+  readonly isHeld: () => boolean;
+  readonly observer: Observer;
+}
+
+/** Slots of one delegate in one change of the chain. */
+export interface OwnSlotsEvent {
+  readonly kind: 'missed' | 'reverted';
+  readonly delegate: PublicKey;
+  /** In ascending order, at least one. */
+  readonly slots: readonly number[];
+  /** Of the last block of the change. */
+  readonly height: number;
+}
+
+export class OwnSlotOutcomes implements ChainListener {
+  readonly #dependencies: OwnSlotOutcomesDependencies;
+  readonly #listeners: ((event: OwnSlotsEvent) => void)[] = [];
+  #skippedTo = -1;
+
+  constructor(dependencies: OwnSlotOutcomesDependencies) {
+    this.#dependencies = dependencies;
+    // A counter that begins with its first slot would show no increase then.
+    for (const result of RESULTS) dependencies.observer.count('own_slots_total', 0, { result });
+  }
+
+  /** Listeners must not throw. */
+  listen(listener: (event: OwnSlotsEvent) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Slots up to this one are empty on purpose: a devnet's clock was moved past them. */
+  skipTo(slot: number): void {
+    this.#skippedTo = Math.max(this.#skippedTo, slot);
+  }
+
+  applied(blocks: readonly Block[]): void {
+    const { isOwn, observer } = this.#dependencies;
+    const missed = new SlotsByDelegate();
+    for (const block of blocks) {
+      if (isOwn(block.generatorPublicKey)) observer.count('own_slots_total', 1, { result: 'forged' });
+      for (const { slot, delegate } of this.#emptyBefore(block)) missed.add(delegate, slot);
+    }
+    this.#tell('missed', missed, blocks);
+  }
+
+  reverted(blocks: readonly Block[]): void {
+    const { isOwn, rules } = this.#dependencies;
+    const reverted = new SlotsByDelegate();
+    for (const { generatorPublicKey, timestamp } of [...blocks].reverse()) {
+      if (isOwn(generatorPublicKey)) reverted.add(generatorPublicKey, slotAt(timestamp, rules.params));
+    }
+    this.#tell('reverted', reverted, blocks);
+  }
+
+  /** Slots of enabled delegates between a block and its parent. */
+  #emptyBefore({ height, timestamp }: BlockHeader): readonly { readonly slot: number; readonly delegate: PublicKey }[] {
+    const { rules, state, isOwn, isHeld } = this.#dependencies;
+    const { params } = rules;
+    if (isHeld()) return [];
+    const parent = state().header(height - 1);
+    // Between the genesis block and the first one lies the time in which the network had not begun.
+    if (parent === undefined || parent.height === 1) return [];
+    const slot = slotAt(timestamp, params);
+    const first = Math.max(slotAt(parent.timestamp, params) + 1, slot - params.activeDelegates, this.#skippedTo + 1);
+    if (first >= slot) return [];
+    const order = rules.forgers(state(), height);
+    return Array.from({ length: slot - first }, (_, index) => first + index).flatMap((empty) => {
+      const delegate = ownerOfSlot(order, empty, params);
+      return delegate !== undefined && isOwn(delegate) ? [{ slot: empty, delegate }] : [];
+    });
+  }
+
+  #tell(kind: OwnSlotsEvent['kind'], byDelegate: SlotsByDelegate, blocks: readonly Block[]): void {
+    const { observer } = this.#dependencies;
+    const height = Math.max(...blocks.map((block) => block.height));
+    for (const [delegate, slots] of byDelegate) {
+      observer.count('own_slots_total', slots.length, { result: kind });
+      const message =
+        kind === 'missed' ? 'slots of ours have no block in the chain' : 'blocks of ours gave way to another branch';
+      const named = slots.slice(-SLOTS_NAMED_MAX).join(' ');
+      observer.log('warn', SLOT_CODES[kind], message, { delegate, count: slots.length, slots: named, height });
+      for (const listener of this.#listeners) listener({ kind, delegate, slots, height });
+    }
+  }
+}
+
+class SlotsByDelegate {
+  readonly #slots = new Map<PublicKey, number[]>();
+
+  add(delegate: PublicKey, slot: number): void {
+    const slots = this.#slots.get(delegate);
+    if (slots === undefined) this.#slots.set(delegate, [slot]);
+    else slots.push(slot);
+  }
+
+  [Symbol.iterator](): Iterator<[PublicKey, readonly number[]]> {
+    return this.#slots.entries();
+  }
+}

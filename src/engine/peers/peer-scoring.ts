@@ -1,0 +1,113 @@
+/** What offences lead to: reputation goes down, and whoever has none left is banned with all that is at his address. */
+
+import { LruMap } from '../../primitives/bounded.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Observer } from '../../ports/observer.ts';
+import type { CloseReason, PeerFaultCode, PeerId, Transport } from '../../ports/transport.ts';
+import { ipOf } from './addresses.ts';
+import type { PeerBook } from './book.ts';
+import { BAN_MS, pointsOf, REPUTATION_FULL } from './penalties.ts';
+
+/** What a banned peer is told. */
+export const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to connect' };
+
+/** No code of the reference means this; its nodes dial again after any that they do not know. */
+const WASTEFUL: CloseReason = { code: 4429, reason: 'Too many signatures to verify' };
+
+/** What nobody is forgiven: it endangers the node, whoever does it. */
+const WIRE_FAULTS: ReadonlySet<PeerFaultCode> = new Set([
+  'MESSAGE_RATE',
+  'MESSAGE_FLOOD',
+  'MALFORMED_PEER_LIST',
+  'INFO_TOO_LARGE',
+]);
+export const REPUTATIONS_MAX = 5_000;
+/** Of what an offence was: reasons may repeat what a peer sent, and those of bans are kept for a day. */
+const DETAIL_CHARACTERS_MAX = 300;
+
+export interface PeerScoringDependencies {
+  readonly transport: Pick<Transport, 'connections' | 'disconnect'>;
+  readonly book: Pick<PeerBook, 'ban'>;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly observer: Observer;
+  /** Peers that the operator named. */
+  readonly named: () => readonly PeerId[];
+  /** Told of each ban, which should outlive the process. */
+  readonly banned: () => void;
+}
+
+export class PeerScoring {
+  readonly #dependencies: PeerScoringDependencies;
+  readonly #reputations = new LruMap<PeerId, number>(REPUTATIONS_MAX);
+
+  constructor(dependencies: PeerScoringDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  reputationOf(peerId: PeerId): number {
+    return this.#reputations.get(peerId) ?? REPUTATION_FULL;
+  }
+
+  /** The transport saw an offence. */
+  report(peerId: PeerId, fault: PeerFaultCode, detail: string): void {
+    if (WIRE_FAULTS.has(fault)) this.#charge(peerId, fault, detail.slice(0, DETAIL_CHARACTERS_MAX));
+    else this.penalise(peerId, fault, detail);
+  }
+
+  /**
+   * Charges a peer for what the chain found wrong with its message. Peers that the operator named are not charged.
+   *
+   * @param code any rejection code; those that are no offence cost nothing
+   */
+  penalise(peerId: PeerId, code: string, said: string): void {
+    const { named, observer } = this.#dependencies;
+    const detail = said.slice(0, DETAIL_CHARACTERS_MAX);
+    if (!named().includes(peerId)) this.#charge(peerId, code, detail);
+    else if (pointsOf(code) > 0) {
+      const fields = { peer: peerId, offence: code, detail };
+      observer.log('warn', 'PEER_FORGIVEN', 'A peer that the operator named broke a rule', fields);
+    }
+  }
+
+  /**
+   * Disconnects a peer whose signatures took its whole budget for nothing. It costs no points: transactions may share an id,
+   * and signatures of members are not part of it, so an honest peer may pass on what another made up. Peers that the operator
+   * named stay.
+   */
+  cutWasteful(peerId: PeerId): void {
+    const { named, observer, transport } = this.#dependencies;
+    if (named().includes(peerId)) return;
+    observer.log('warn', 'PEER_WASTEFUL', 'A peer brought signatures of nobody and nothing else', { peer: peerId });
+    transport.disconnect(peerId, WASTEFUL);
+  }
+
+  /** Disconnects every peer at an IP and refuses it for a time. */
+  ban(ip: string, reason: string, durationMs = BAN_MS): void {
+    const { book, clock, observer, transport, banned } = this.#dependencies;
+    book.ban(ip, clock.nowMs() + durationMs, reason);
+    banned();
+    observer.count('peers_banned_total');
+    observer.log('warn', 'PEER_BANNED', 'An address is banned', { ip, reason, durationMs });
+    for (const { peerId } of transport.connections()) {
+      if (ipOf(peerId) === ip) transport.disconnect(peerId, FORBIDDEN);
+    }
+  }
+
+  #charge(peerId: PeerId, code: string, detail: string): void {
+    const { named, observer, transport } = this.#dependencies;
+    const points = pointsOf(code);
+    if (points === 0) return;
+    const reputation = this.reputationOf(peerId) - points;
+    this.#reputations.set(peerId, reputation);
+    const fields = { peer: peerId, offence: code, detail, reputation };
+    observer.log('debug', 'PEER_PENALISED', 'A peer broke a rule', fields);
+    if (reputation > 0) return;
+    this.#reputations.delete(peerId);
+    const ip = ipOf(peerId);
+    // An address with peers that the operator named is not shut out for the offence of one: its connection ends.
+    if (named().some((each) => ipOf(each) === ip)) {
+      observer.log('warn', 'PEER_EXPELLED', 'A peer at a trusted address is disconnected', fields);
+      transport.disconnect(peerId, FORBIDDEN);
+    } else this.ban(ip, `${code}: ${detail}`);
+  }
+}

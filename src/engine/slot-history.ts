@@ -1,0 +1,119 @@
+/**
+ * What happened in single slots, as far as this node saw it: forged here, paused and why, refused, reverted for which branch.
+ * The modules say it in their logs with the number of the slot, so it is picked out there. Whoever asks why a slot has no block
+ * is answered with these facts, and not with what happened at about that time.
+ */
+
+import type { Clock } from '../ports/clock.ts';
+import type { SlotFact, SlotRange, SlotReport } from '../ports/node-api.ts';
+import type { LogFields, Observer } from '../ports/observer.ts';
+import { plainFields } from './diagnostics.ts';
+
+/** Slots that something is known of: nearly ten rounds, so that a fault of the night is still there in the morning. */
+const SLOTS_MAX = 1000;
+/** Facts of one slot: a stranger may send many false blocks for it. */
+const FACTS_MAX = 8;
+const SWITCHES_MAX = 500;
+const BRANCHES_MAX = 200;
+const OLD_ORDERS_MAX = 200;
+/** Ranges of slots without a gap: as many as a node gives up and comes back in a bad night. */
+const LOOKS_MAX = 500;
+/** Modules whose lines with a slot are facts of that slot. */
+const MODULES: ReadonlySet<string> = new Set(['chain', 'forge']);
+export const SWITCHED = 'FORGING_SWITCHED';
+const BRANCH_LEFT = 'BRANCH_LEFT';
+const ORDER_OLD = 'ORDER_OLD';
+
+/** What the records alone tell. */
+export type SlotFacts = Omit<SlotReport, 'slots'> & {
+  readonly slots: readonly { readonly slot: number; readonly facts: readonly SlotFact[] }[];
+};
+
+export class SlotHistory {
+  readonly #clock: Pick<Clock, 'nowMs'>;
+  /** Oldest first, as far as they became known in order. */
+  readonly #slots = new Map<number, SlotFact[]>();
+  #switches: SlotReport['switches'] = [];
+  #branches: SlotReport['branches'] = [];
+  #oldOrders: SlotReport['oldOrders'] = [];
+  #looks: readonly SlotRange[] = [];
+  /** Unix time in milliseconds from which on the facts are all there. */
+  #sinceMs: number;
+
+  constructor(clock: Pick<Clock, 'nowMs'>) {
+    this.#clock = clock;
+    this.#sinceMs = clock.nowMs();
+  }
+
+  /** The same observer, listened in on. */
+  listenIn(observer: Observer, module?: string): Observer {
+    return {
+      module: (name) => this.listenIn(observer.module(name), name),
+      log: (level, code, message, fields) => {
+        if (module !== undefined && MODULES.has(module)) this.#keep(module, code, message, fields);
+        observer.log(level, code, message, fields);
+      },
+      count: (metric, by, labels) => observer.count(metric, by, labels),
+      gauge: (metric, value, labels) => observer.gauge(metric, value, labels),
+      observe: (metric, value, labels) => observer.observe(metric, value, labels),
+    };
+  }
+
+  /** The node looks in a slot whether there is something to do. */
+  looked(slot: number): void {
+    const last = this.#looks.at(-1);
+    if (last?.toSlot === slot) return;
+    // A clock that was set back comes to slots for a second time.
+    const isNext = last?.toSlot === slot - 1;
+    const range = { fromSlot: isNext ? last.fromSlot : slot, toSlot: slot };
+    this.#looks = [...(isNext ? this.#looks.slice(0, -1) : this.#looks), range].slice(-LOOKS_MAX);
+  }
+
+  /** What is known of some slots. */
+  report(firstSlot: number, count: number): SlotFacts {
+    const slots = Array.from({ length: count }, (_, index) => firstSlot + index);
+    return {
+      sinceMs: this.#sinceMs,
+      slots: slots.map((slot) => ({ slot, facts: this.#slots.get(slot) ?? [] })),
+      switches: this.#switches,
+      branches: this.#branches,
+      looks: this.#looks,
+      oldOrders: this.#oldOrders,
+    };
+  }
+
+  #keep(module: string, code: string, message: string, fields: LogFields = {}): void {
+    const timeMs = this.#clock.nowMs();
+    const { slot, delegate } = fields;
+    if (code === SWITCHED) {
+      this.#switches = [...this.#switches, { timeMs, delegate: String(delegate), on: fields['on'] === true }].slice(
+        -SWITCHES_MAX,
+      );
+      return;
+    }
+    if (code === BRANCH_LEFT) {
+      const { fromSlot, toSlot, forHeight, forBlockId } = fields;
+      const branch = {
+        ...{ timeMs, fromSlot: Number(fromSlot), toSlot: Number(toSlot) },
+        ...(forHeight === undefined ? {} : { forHeight: Number(forHeight), forBlockId: String(forBlockId) }),
+      };
+      this.#branches = [...this.#branches, branch].slice(-BRANCHES_MAX);
+      return;
+    }
+    if (code === ORDER_OLD) {
+      const { fromSlot, toSlot, height } = fields;
+      const old = { fromSlot: Number(fromSlot), toSlot: Number(toSlot), height: Number(height) };
+      this.#oldOrders = [...this.#oldOrders, old].slice(-OLD_ORDERS_MAX);
+      return;
+    }
+    if (typeof slot !== 'number') return;
+    const facts = this.#slots.get(slot) ?? [];
+    this.#slots.set(slot, facts);
+    if (facts.length < FACTS_MAX) facts.push({ timeMs, module, code, message, fields: plainFields(fields) });
+    if (this.#slots.size <= SLOTS_MAX) return;
+    const [oldest] = this.#slots.keys();
+    if (oldest === undefined) return;
+    this.#sinceMs = Math.max(this.#sinceMs, this.#slots.get(oldest)?.at(-1)?.timeMs ?? 0);
+    this.#slots.delete(oldest);
+  }
+}

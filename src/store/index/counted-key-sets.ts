@@ -1,0 +1,209 @@
+/**
+ * Keys without values that know how many they are. Each counted table is cut into leaf blocks of neighbouring keys: a leaf
+ * block is one value on the disk (key-block.ts), and its number of keys is kept beside it, so that counting a range and passing
+ * over the first million of it cost about the same as the first page does. Whoever reads or writes meets the single keys.
+ */
+
+import { LruMap } from '../../primitives/bounded.ts';
+import { assert } from '../../primitives/errors.ts';
+import type { KeyBlock } from './key-block.ts';
+import type { KeyRange, KeyValue, KeyValueEntry, KeyValueWriter } from '../tables/key-value.ts';
+import { COUNTED_TABLES, TABLES } from '../tables/layout.ts';
+import { EMPTY } from '../tables/ordered-bytes.ts';
+import type { CachedBlocks, BlockSizes } from './order-statistic-tree.ts';
+import { BLOCK_SIZES, LeafBlocks, type CachedLeaves } from './leaf-blocks.ts';
+
+/** Changed leaf blocks of a table that wait to be written together, where keys come by the thousand: some megabytes. */
+export const LEAVES_CHANGED_MAX = 512;
+/** Leaf blocks that are kept in memory as keys, about 8 KB each. */
+export const LEAVES_CACHED_MAX = 512;
+
+/** Inner blocks that are kept in memory, about 8 KB each. */
+export const INNER_BLOCKS_CACHED_MAX = 256;
+
+export interface CountedWriter extends KeyValueWriter {
+  /**
+   * Adds keys without values: for many, much faster than one after the other.
+   *
+   * @param keys of one counted table, ascending; their memory may be used again afterwards
+   * @returns leaf blocks that were to be changed for them
+   */
+  putSorted(keys: KeyBlock): number;
+}
+
+export class CountedKeySets implements KeyValue {
+  readonly #inner: KeyValue;
+  /** By the number of the table. */
+  readonly #tables = new Map<number, LeafBlocks | undefined>();
+  readonly #read: CachedLeaves = new LruMap(LEAVES_CACHED_MAX);
+  readonly #readBlocks: CachedBlocks = new LruMap(INNER_BLOCKS_CACHED_MAX);
+
+  readonly #sizes: BlockSizes;
+
+  constructor(inner: KeyValue, sizes: BlockSizes = BLOCK_SIZES) {
+    this.#inner = inner;
+    this.#sizes = sizes;
+    for (const name of COUNTED_TABLES) this.#tables.set(TABLES[name].number, undefined);
+  }
+
+  get(key: Uint8Array): Buffer | undefined {
+    const leaves = this.#leavesOf(key[0]);
+    return leaves === undefined ? this.#inner.get(key) : leaves.has(key) ? EMPTY : undefined;
+  }
+
+  *entries(range: KeyRange): Iterable<KeyValueEntry> {
+    yield* this.#walk(
+      range,
+      (part) => this.#inner.entries(part),
+      (key) => ({ key, value: EMPTY }),
+    );
+  }
+
+  *keys(range: KeyRange): Iterable<Buffer> {
+    yield* this.#walk(
+      range,
+      (part) => this.#inner.keys(part),
+      (key) => key,
+    );
+  }
+
+  count(range: KeyRange): number {
+    return this.#partsOf(range).reduce((sum, { leaves, gte, lt }) => {
+      return sum + (leaves === undefined ? this.#inner.count({ gte, lt }) : leaves.count(gte, lt));
+    }, 0);
+  }
+
+  transact<T>(work: (writer: CountedWriter) => T): T {
+    try {
+      return this.#inner.transact((writer) => {
+        const result = work(this.#counting(writer));
+        for (const leaves of this.#tables.values()) leaves?.save(writer);
+        return result;
+      });
+    } catch (error) {
+      for (const table of this.#tables.keys()) this.#tables.set(table, undefined);
+      this.#read.clear();
+      this.#readBlocks.clear();
+      throw error;
+    }
+  }
+
+  snapshot(): CountedKeySets {
+    return new CountedKeySets(this.#inner.snapshot(), this.#sizes);
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+
+  /** Start of a leaf block on the disk that is none, or that holds other keys than its number and its neighbours say. */
+  wrongBlock(): Buffer | undefined {
+    for (const table of this.#tables.keys()) {
+      const wrong = this.#leavesOf(table)?.wrongBlock();
+      if (wrong !== undefined) return wrong;
+    }
+    return undefined;
+  }
+
+  #counting(writer: KeyValueWriter): CountedWriter {
+    return {
+      get: (key) => this.get(key),
+      entries: (range) => this.entries(range),
+      keys: (range) => this.keys(range),
+      count: (range) => this.count(range),
+      put: (key, value) => {
+        const leaves = this.#leavesOf(key[0]);
+        if (leaves === undefined) {
+          writer.put(key, value);
+          return;
+        }
+        assert(value.length === 0, 'a counted key has no value');
+        leaves.add(key);
+      },
+      putSorted: (keys) => {
+        if (keys.size === 0) return 0;
+        const leaves = this.#leavesOf(keys.key(0)[0]);
+        assert(leaves !== undefined, 'sorted keys are of a counted table');
+        const before = leaves.changes;
+        leaves.addSorted(keys);
+        const changed = leaves.changes - before;
+        if (leaves.changes > LEAVES_CHANGED_MAX) leaves.save(writer);
+        return changed;
+      },
+      remove: (key) => {
+        const leaves = this.#leavesOf(key[0]);
+        if (leaves === undefined) writer.remove(key);
+        else leaves.remove(key);
+      },
+    };
+  }
+
+  /** Leaf blocks of a table that is counted. */
+  #leavesOf(table = 0): LeafBlocks | undefined {
+    if (!this.#tables.has(table)) return undefined;
+    let leaves = this.#tables.get(table);
+    if (leaves === undefined)
+      this.#tables.set(table, (leaves = new LeafBlocks(table, this.#inner, this.#read, this.#readBlocks, this.#sizes)));
+    return leaves;
+  }
+
+  *#walk<T>(
+    { gte, lt, reverse = false, limit = Infinity, offset = 0 }: KeyRange,
+    others: (range: KeyRange) => Iterable<T>,
+    counted: (key: Buffer) => T,
+  ): Iterable<T> {
+    const parts = this.#partsOf({ gte, lt });
+    let [skip, left] = [offset, limit];
+    for (const part of reverse ? parts.reverse() : parts) {
+      if (left <= 0) return;
+      const size = parts.length === 1 || skip === 0 ? Infinity : this.count(part);
+      if (skip >= size) {
+        skip -= size;
+        continue;
+      }
+      const some = { gte: part.gte, lt: part.lt, reverse, offset: skip };
+      if (part.leaves === undefined) {
+        for (const each of others(left === Infinity ? some : { ...some, limit: left })) {
+          yield each;
+          left -= 1;
+        }
+      } else {
+        for (const key of part.leaves.keys(some, left)) {
+          yield counted(key);
+          left -= 1;
+        }
+      }
+      skip = 0;
+    }
+  }
+
+  /** A range as chunks of which each lies in one counted table or in none. */
+  #partsOf({ gte, lt }: KeyRange): RangePart[] {
+    if (Buffer.compare(gte, lt) >= 0) return [];
+    const parts: RangePart[] = [];
+    let from = gte;
+    for (const table of COUNTED_NUMBERS) {
+      const [begin, end] = [Buffer.from([table]), Buffer.from([table + 1])];
+      if (table < (from[0] ?? 0) || Buffer.compare(lt, begin) <= 0) continue;
+      if (Buffer.compare(from, begin) < 0) parts.push({ leaves: undefined, gte: from, lt: begin });
+      const isLast = Buffer.compare(lt, end) <= 0;
+      parts.push({
+        leaves: this.#leavesOf(table),
+        gte: Buffer.compare(from, begin) < 0 ? begin : from,
+        lt: isLast ? lt : end,
+      });
+      if (isLast) return parts;
+      from = end;
+    }
+    parts.push({ leaves: undefined, gte: from, lt });
+    return parts;
+  }
+}
+
+const COUNTED_NUMBERS: readonly number[] = COUNTED_TABLES.map((name) => TABLES[name].number).sort((a, b) => a - b);
+
+interface RangePart {
+  readonly leaves: LeafBlocks | undefined;
+  readonly gte: Uint8Array;
+  readonly lt: Uint8Array;
+}

@@ -1,0 +1,284 @@
+/**
+ * Neighbouring keys as one value: their number (u16), the length of each (u16, all little-endian), then the keys themselves.
+ * An index has many small keys, and one value for some hundred of them is written in a fraction of the time that the disk's
+ * own tree takes to find a place for each.
+ */
+
+import { EMPTY } from '../tables/ordered-bytes.ts';
+
+const COUNT_BYTES = 2;
+const LENGTH_BYTES = 2;
+/** What other keys may take in the memory of a block: as much as the pool of small buffers. */
+const SHARED_MEMORY_MIN = 8192;
+
+/** Sorted keys in one piece of memory, none twice. */
+export class KeyBlock {
+  #bytes: Buffer;
+  /** Where each key ends; the next begins there. */
+  #ends: number[];
+  /** False as long as the bytes are those of a value that was read. */
+  #isOwn = false;
+
+  private constructor(bytes: Buffer, ends: number[]) {
+    this.#bytes = bytes;
+    this.#ends = ends;
+  }
+
+  static empty(): KeyBlock {
+    return new KeyBlock(EMPTY, []);
+  }
+
+  /** @param packed what `packed` gave. Of damaged bytes as many keys as can be made out; they may be in any order then */
+  static read(packed: Buffer): KeyBlock {
+    const count = packed.length < COUNT_BYTES ? 0 : packed.readUInt16LE(0);
+    const from = COUNT_BYTES + count * LENGTH_BYTES;
+    const ends: number[] = [];
+    let end = 0;
+    for (let at = COUNT_BYTES; at < from && at + LENGTH_BYTES <= packed.length; at += LENGTH_BYTES) {
+      end += packed.readUInt16LE(at);
+      if (from + end > packed.length) break;
+      ends.push(end);
+    }
+    return new KeyBlock(packed.subarray(Math.min(from, packed.length)), ends);
+  }
+
+  /**
+   * Keys one behind the other.
+   *
+   * @param bytes stay as they are as long as the block is in use
+   * @param ends where each key ends, ascending
+   */
+  static of(bytes: Buffer, ends: number[]): KeyBlock {
+    return new KeyBlock(bytes, ends);
+  }
+
+  /** @param keys ascending */
+  static from(keys: readonly Uint8Array[]): KeyBlock {
+    let end = 0;
+    return new KeyBlock(
+      Buffer.concat(keys),
+      keys.map(({ length }) => (end += length)),
+    );
+  }
+
+  get size(): number {
+    return this.#ends.length;
+  }
+
+  /** Length of `packed`. */
+  get bytes(): number {
+    return COUNT_BYTES + this.size * LENGTH_BYTES + this.#end;
+  }
+
+  get #end(): number {
+    return this.#ends.at(-1) ?? 0;
+  }
+
+  /** A copy of the key at a position from 0. */
+  key(at: number): Buffer {
+    const from = this.#from(at);
+    const to = this.#ends[at] ?? from;
+    const key = Buffer.allocUnsafe(to - from);
+    this.#bytes.copy(key, 0, from, to);
+    return key;
+  }
+
+  /** Keys below a bound. @param from as many are known to be */
+  rank(bound: Uint8Array, from = 0): number {
+    let low = from;
+    let high = this.#ends.length;
+    // Most keys come in their order, so that the end is the place of a new one.
+    if (high > 0 && this.#compare(high - 1, bound) < 0) return high;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#compare(middle, bound) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  has(key: Uint8Array): boolean {
+    return this.#holds(this.rank(key), key);
+  }
+
+  /** @returns false when it is there already */
+  add(key: Uint8Array): boolean {
+    const at = this.rank(key);
+    if (this.#holds(at, key)) return false;
+    const from = this.#from(at);
+    const end = this.#end;
+    this.#reserve(end + key.length);
+    this.#bytes.copyWithin(from + key.length, from, end);
+    this.#bytes.set(key, from);
+    if (at === this.#ends.length) this.#ends.push(from);
+    else this.#ends.splice(at, 0, from);
+    this.#shift(at, key.length);
+    return true;
+  }
+
+  /**
+   * Adds the keys of another block from one position to below another. Some dozens at once cost little more than one alone.
+   *
+   * @returns how many were not there
+   */
+  addAll(other: KeyBlock, from: number, to: number): number {
+    const sizeBefore = this.size;
+    const bytes = Buffer.allocUnsafeSlow(this.#end + other.#from(to) - other.#from(from));
+    const ends: number[] = [];
+    let written = 0;
+    const take = (block: KeyBlock, first: number, last: number): void => {
+      const start = block.#from(first);
+      const end = block.#from(last);
+      block.#bytes.copy(bytes, written, start, end);
+      for (let index = first; index < last; index += 1) ends.push((block.#ends[index] ?? 0) - start + written);
+      written += end - start;
+    };
+    let at = 0;
+    for (let next = from; next < to;) {
+      const rank = this.#rankOf(other, next, at);
+      if (rank > at) take(this, at, rank);
+      at = rank;
+      let last = at < sizeBefore ? next : to;
+      let order = -1;
+      while (last < to && (order = KeyBlock.#compareIn(other, last, this, at)) < 0) last += 1;
+      if (last > next) take(other, next, last);
+      next = last < to && order === 0 ? last + 1 : last;
+    }
+    if (at < sizeBefore) take(this, at, sizeBefore);
+    this.#bytes = bytes;
+    this.#ends = ends;
+    this.#isOwn = true;
+    return ends.length - sizeBefore;
+  }
+
+  /** @returns false when it is not there */
+  remove(key: Uint8Array): boolean {
+    const at = this.rank(key);
+    if (!this.#holds(at, key)) return false;
+    const from = this.#from(at);
+    this.#reserve(this.#end);
+    this.#bytes.copyWithin(from, from + key.length, this.#end);
+    this.#ends.splice(at, 1);
+    this.#shift(at, -key.length);
+    return true;
+  }
+
+  /** Whether the key at a position is this one. */
+  isAt(at: number, key: Uint8Array): boolean {
+    return this.#holds(at, key);
+  }
+
+  /**
+   * The same keys as several blocks of at most so many bytes, or of one key.
+   *
+   * @param more bytes that go with each key elsewhere
+   */
+  split(bytesMax: number, more = 0): KeyBlock[] {
+    const blocks: KeyBlock[] = [];
+    for (let at = 0; at < this.size;) {
+      const from = this.#from(at);
+      const ends: number[] = [];
+      for (; at < this.size; at += 1) {
+        const end = (this.#ends[at] ?? 0) - from;
+        if (ends.length > 0 && COUNT_BYTES + (ends.length + 1) * (LENGTH_BYTES + more) + end > bytesMax) break;
+        ends.push(end);
+      }
+      blocks.push(new KeyBlock(this.#bytes.subarray(from, from + (ends.at(-1) ?? 0)), ends));
+    }
+    return blocks;
+  }
+
+  packed(): Buffer {
+    // A chunk of what was cut would keep the whole in memory, so from here on it is read from what is packed.
+    const isShared = this.#bytes.buffer.byteLength > this.bytes * 2 + SHARED_MEMORY_MIN;
+    const packed = isShared ? Buffer.allocUnsafeSlow(this.bytes) : Buffer.allocUnsafe(this.bytes);
+    packed.writeUInt16LE(this.size, 0);
+    let at = COUNT_BYTES;
+    let from = 0;
+    for (const end of this.#ends) {
+      packed.writeUInt16LE(end - from, at);
+      from = end;
+      at += LENGTH_BYTES;
+    }
+    this.#bytes.copy(packed, at, 0, from);
+    if (isShared) {
+      this.#bytes = packed.subarray(at);
+      this.#isOwn = false;
+    }
+    return packed;
+  }
+
+  /** Keys of this block below one of another. */
+  #rankOf(other: KeyBlock, index: number, from: number): number {
+    let low = from;
+    let high = this.#ends.length;
+    if (high > low && KeyBlock.#compareIn(this, high - 1, other, index) < 0) return high;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (KeyBlock.#compareIn(this, middle, other, index) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #from(at: number): number {
+    return at === 0 ? 0 : (this.#ends[at - 1] ?? 0);
+  }
+
+  #holds(at: number, key: Uint8Array): boolean {
+    return at < this.#ends.length && this.#compare(at, key) === 0;
+  }
+
+  /** Below zero when the key at a position is the smaller one. Short keys are compared faster here than by a call. */
+  #compare(at: number, other: Uint8Array): number {
+    const bytes = this.#bytes;
+    const from = this.#from(at);
+    const length = (this.#ends[at] ?? from) - from;
+    const common = Math.min(length, other.length);
+    for (let i = 0; i < common; i += 1) {
+      const difference = (bytes[from + i] ?? 0) - (other[i] ?? 0);
+      if (difference !== 0) return difference;
+    }
+    return length - other.length;
+  }
+
+  /** Below zero when the key of `a` is the smaller one. */
+  static #compareIn(a: KeyBlock, atA: number, b: KeyBlock, atB: number): number {
+    const bytesA = a.#bytes;
+    const bytesB = b.#bytes;
+    const fromA = a.#from(atA);
+    const fromB = b.#from(atB);
+    const lengthA = (a.#ends[atA] ?? fromA) - fromA;
+    const lengthB = (b.#ends[atB] ?? fromB) - fromB;
+    const common = Math.min(lengthA, lengthB);
+    for (let i = 0; i < common; i += 1) {
+      const difference = (bytesA[fromA + i] ?? 0) - (bytesB[fromB + i] ?? 0);
+      if (difference !== 0) return difference;
+    }
+    return lengthA - lengthB;
+  }
+
+  #shift(from: number, by: number): void {
+    for (let at = from; at < this.#ends.length; at += 1) this.#ends[at] = (this.#ends[at] ?? 0) + by;
+  }
+
+  /** Makes room for so many bytes, in memory that nobody else reads. */
+  #reserve(bytes: number): void {
+    if (this.#isOwn && bytes <= this.#bytes.length) return;
+    // A little room only: thousands of blocks may change before they are written.
+    const larger = Buffer.allocUnsafeSlow(bytes + Math.max(64, bytes >> 3));
+    this.#bytes.copy(larger, 0, 0, this.#end);
+    this.#bytes = larger;
+    this.#isOwn = true;
+  }
+}
+
+/** Below zero when the first is the smaller one. Keys are short: a loop is faster than a call out of the language. */
+export function compareKeys(a: Uint8Array, b: Uint8Array): number {
+  const common = Math.min(a.length, b.length);
+  for (let i = 0; i < common; i += 1) {
+    const difference = (a[i] ?? 0) - (b[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}

@@ -1,0 +1,212 @@
+/** The leaf blocks of neighbouring keys that a counted table is cut into. */
+
+import { assert } from '../../primitives/errors.ts';
+import type { LruMap } from '../../primitives/bounded.ts';
+import type { KeyRange, KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
+import { compareKeys, KeyBlock } from './key-block.ts';
+import { OrderStatisticTree, type CachedBlocks, type LeafPlace, type BlockSizes } from './order-statistic-tree.ts';
+
+/** A leaf block that grows beyond this is cut: a small multiple of what the disk writes at once. */
+export const LEAF_BYTES_MAX = 8000;
+/** Likewise an inner block. */
+export const INNER_BYTES_MAX = 8000;
+/** Where leaf blocks and the blocks above them are cut. Tests take little, for trees of many levels. */
+export const BLOCK_SIZES: BlockSizes = {
+  leafBytesMax: LEAF_BYTES_MAX,
+  // With its key such a value fills a page of the disk.
+  leafBytesCut: 4000,
+  innerBytesMax: INNER_BYTES_MAX,
+  innerBytesCut: 3900,
+};
+/** As few keys are put into a leaf block one by one: to make it anew takes longer. */
+const KEYS_ALONE_MAX = 4;
+
+/** Leaf blocks lately read, as they are on the disk, by what they begin with as characters. */
+export type CachedLeaves = LruMap<string, KeyBlock>;
+
+/** A leaf block, as it is with the changes of the running transaction. */
+interface Leaf {
+  readonly place: LeafPlace;
+  readonly keys: KeyBlock;
+}
+
+/** The leaf block that was changed last: the next change is often in the same. */
+interface Latest {
+  readonly leaf: Leaf;
+  /** What the leaf block behind it begins with. */
+  readonly end: Buffer | undefined;
+}
+
+/** The leaf blocks of one table, in the order of their keys. */
+export class LeafBlocks {
+  readonly #table: number;
+  readonly #disk: KeyValueReader;
+  readonly #read: CachedLeaves;
+  readonly #tree: OrderStatisticTree;
+  readonly #sizes: BlockSizes;
+  /** Of the running transaction. */
+  readonly #changed = new Map<string, KeyBlock>();
+  #latest: Latest | undefined;
+
+  constructor(table: number, disk: KeyValueReader, read: CachedLeaves, readBlocks: CachedBlocks, sizes: BlockSizes) {
+    this.#table = table;
+    this.#disk = disk;
+    this.#read = read;
+    this.#tree = new OrderStatisticTree(table, disk, readBlocks, sizes);
+    this.#sizes = sizes;
+  }
+
+  /** Leaf blocks that were changed since the last `save`. */
+  get changes(): number {
+    return this.#changed.size;
+  }
+
+  has(key: Uint8Array): boolean {
+    return this.#keysOf(this.#tree.find(key)).has(key);
+  }
+
+  /** Number of keys of a range within the table. */
+  count(gte: Uint8Array, lt: Uint8Array): number {
+    return this.#rank(lt) - this.#rank(gte);
+  }
+
+  /** Keys of a range within the table. */
+  *keys({ gte, lt, reverse = false, offset = 0 }: KeyRange, limit: number): Iterable<Buffer> {
+    const from = this.#rank(gte);
+    const to = this.#rank(lt);
+    let left = Math.min(limit, to - from - offset);
+    if (left <= 0) return;
+    const found = this.#tree.at(reverse ? to - 1 - offset : from + offset);
+    if (found === undefined) return;
+    let { leaf, index }: { leaf: LeafPlace | undefined; index: number } = found;
+    let keys = this.#keysOf(leaf);
+    for (; left > 0; left -= 1) {
+      while (index < 0 || index >= keys.size) {
+        leaf = this.#tree.beside(leaf, index < 0 ? -1 : 1);
+        // A number that says more than its leaf block holds: damage, which `wrongBlock` tells of.
+        if (leaf === undefined) return;
+        keys = this.#keysOf(leaf);
+        index = index < 0 ? keys.size - 1 : 0;
+      }
+      yield keys.key(index);
+      index += reverse ? -1 : 1;
+    }
+  }
+
+  add(key: Uint8Array): void {
+    const { place, keys } = this.#leafToChange(key).leaf;
+    if (!keys.add(key)) return;
+    this.#tree.grow(place, 1);
+    if (keys.bytes > this.#sizes.leafBytesMax) this.#cut(place, keys);
+  }
+
+  /** Adds keys, each leaf block's together. @param keys ascending */
+  addSorted(keys: KeyBlock): void {
+    for (let from = 0; from < keys.size;) {
+      const { leaf, end } = this.#leafToChange(keys.key(from));
+      const to = end === undefined ? keys.size : keys.rank(end, from);
+      let added = 0;
+      if (to - from > KEYS_ALONE_MAX) added = leaf.keys.addAll(keys, from, to);
+      else for (let at = from; at < to; at += 1) added += Number(leaf.keys.add(keys.key(at)));
+      this.#tree.grow(leaf.place, added);
+      if (leaf.keys.bytes > this.#sizes.leafBytesMax) this.#cut(leaf.place, leaf.keys);
+      from = to;
+    }
+  }
+
+  remove(key: Uint8Array): void {
+    const { place, keys } = this.#leafToChange(key).leaf;
+    if (keys.remove(key)) this.#tree.grow(place, -1);
+  }
+
+  /** Writes what changed; empty leaf blocks go. */
+  save(writer: KeyValueWriter): void {
+    this.#latest = undefined;
+    for (const [name, keys] of this.#changed) {
+      const start = Buffer.from(name, 'latin1');
+      if (keys.size > 0) writer.put(start, keys.packed());
+      else {
+        writer.remove(start);
+        const place = this.#tree.find(start);
+        if (place.start.equals(start)) this.#tree.remove(place);
+      }
+      this.#read.set(name, keys);
+    }
+    this.#changed.clear();
+    this.#tree.save(writer);
+  }
+
+  /**
+   * Start of a leaf block on the disk, or key of an inner block, that is none or holds other keys than its number and its
+   * neighbours say.
+   */
+  wrongBlock(): Buffer | undefined {
+    const block = this.#tree.wrongBlock();
+    if (block !== undefined) return block;
+    const table = { gte: Buffer.from([this.#table]), lt: Buffer.from([this.#table + 1]) };
+    const onDisk = new Set(Array.from(this.#disk.keys(table), textOf));
+    let leaf: LeafPlace | undefined = this.#tree.find(table.gte);
+    while (leaf !== undefined) {
+      const behind: LeafPlace | undefined = this.#tree.beside(leaf, 1);
+      const { start, size } = leaf;
+      const end = behind?.start ?? table.lt;
+      const found = this.#keysOf(leaf);
+      const keys = Array.from({ length: found.size }, (_, index) => found.key(index));
+      const isKnown = onDisk.delete(textOf(start));
+      const isOrdered = keys.every((key, index) => {
+        const next = keys[index + 1] ?? end;
+        return Buffer.compare(start, key) <= 0 && Buffer.compare(key, next) < 0;
+      });
+      if (keys.length !== size || isKnown !== keys.length > 0 || !isOrdered) return start;
+      leaf = behind;
+    }
+    const [surplus] = onDisk;
+    return surplus === undefined ? undefined : Buffer.from(surplus, 'latin1');
+  }
+
+  /** Keys of the table below a bound. */
+  #rank(bound: Uint8Array): number {
+    if ((bound[0] ?? 0) > this.#table) return this.#tree.total;
+    const place = this.#tree.find(bound);
+    return this.#tree.before(place) + this.#keysOf(place).rank(bound);
+  }
+
+  #keysOf({ start }: LeafPlace): KeyBlock {
+    const name = textOf(start);
+    const known = this.#changed.get(name) ?? this.#read.get(name);
+    if (known !== undefined) return known;
+    const value = this.#disk.get(start);
+    const keys = value === undefined ? KeyBlock.empty() : KeyBlock.read(value);
+    this.#read.set(name, keys);
+    return keys;
+  }
+
+  #leafToChange(key: Uint8Array): Latest {
+    if (this.#latest !== undefined && isIn(this.#latest, key)) return this.#latest;
+    const place = this.#tree.find(key);
+    const keys = this.#keysOf(place);
+    const name = textOf(place.start);
+    this.#read.delete(name);
+    this.#changed.set(name, keys);
+    this.#latest = { leaf: { place, keys }, end: this.#tree.endOf(place) };
+    return this.#latest;
+  }
+
+  #cut(place: LeafPlace, keys: KeyBlock): void {
+    const [first, ...others] = keys.split(this.#sizes.leafBytesCut);
+    assert(first !== undefined, 'what grew too large holds keys');
+    this.#latest = undefined;
+    this.#changed.set(textOf(place.start), first);
+    const leaves = others.map((chunk) => ({ start: chunk.key(0), size: chunk.size, chunk }));
+    for (const { start, chunk } of leaves) this.#changed.set(textOf(start), chunk);
+    this.#tree.insertBehind(place, leaves);
+  }
+}
+
+function isIn({ leaf, end }: Latest, key: Uint8Array): boolean {
+  return compareKeys(leaf.place.start, key) <= 0 && (end === undefined || compareKeys(key, end) < 0);
+}
+
+function textOf(key: Buffer): string {
+  return key.toString('latin1');
+}

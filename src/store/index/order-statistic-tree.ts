@@ -1,0 +1,294 @@
+/**
+ * The leaf blocks of a table as leaves of an order-statistic B-tree: inner blocks in the same database say where each leaf
+ * block begins and how many keys it has, blocks above them the same of those below. Whichever place is asked for, a block of
+ * each level is read, and some hundred are kept in memory: neither opening nor memory depends on how many leaf blocks there
+ * are.
+ */
+
+import type { LruMap } from '../../primitives/bounded.ts';
+import { assert } from '../../primitives/errors.ts';
+import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
+import { TABLES } from '../tables/layout.ts';
+import { InnerBlock } from './inner-block.ts';
+import { KeyBlock } from './key-block.ts';
+
+/** What grows beyond so many bytes is cut into chunks of so many. */
+export interface BlockSizes {
+  readonly leafBytesMax: number;
+  readonly leafBytesCut: number;
+  readonly innerBytesMax: number;
+  readonly innerBytesCut: number;
+}
+
+/** Blocks lately read, as they are on the disk. */
+export type CachedBlocks = LruMap<string, InnerBlock>;
+
+/** A step of the way down to a leaf block: which child of a block. */
+interface Step {
+  readonly block: InnerBlock;
+  readonly child: number;
+}
+
+/** The way to a leaf block from the block above it to the root. Good until something is inserted or removed. */
+export type LeafPath = readonly Step[];
+
+/** A leaf block on the disk. */
+export interface LeafPlace {
+  readonly path: LeafPath;
+  /** Its table first; that alone for the first leaf block of a table. */
+  readonly start: Buffer;
+  readonly size: number;
+}
+
+export class OrderStatisticTree {
+  readonly #table: number;
+  readonly #first: Buffer;
+  readonly #disk: KeyValueReader;
+  readonly #read: CachedBlocks;
+  readonly #sizes: BlockSizes;
+  readonly #changed = new Map<string, InnerBlock>();
+  readonly #removed = new Map<string, InnerBlock>();
+  /** Level of the root; not known before it is asked for. */
+  #height: number | undefined;
+
+  constructor(table: number, disk: KeyValueReader, read: CachedBlocks, sizes: BlockSizes) {
+    this.#table = table;
+    this.#first = Buffer.from([table]);
+    this.#disk = disk;
+    this.#read = read;
+    this.#sizes = sizes;
+  }
+
+  /** Keys of all leaf blocks. */
+  get total(): number {
+    return this.#root().total;
+  }
+
+  /** The leaf block that a key lies in. */
+  find(key: Uint8Array): LeafPlace {
+    const path: Step[] = [];
+    let block = this.#root();
+    for (;;) {
+      const child = block.childOf(key);
+      path.unshift({ block, child });
+      if (block.level === 1) return placeOf(path);
+      block = this.#below(block, child);
+    }
+  }
+
+  /** The leaf block with the key that has so many before it, and how many of those are its own. */
+  at(rank: number): { readonly leaf: LeafPlace; readonly index: number } | undefined {
+    const path: Step[] = [];
+    let block = this.#root();
+    let left = rank;
+    for (;;) {
+      let child = 0;
+      for (; child < block.children && left >= (block.sizes[child] ?? 0); child += 1) left -= block.sizes[child] ?? 0;
+      if (child === block.children) return undefined;
+      path.unshift({ block, child });
+      if (block.level === 1) return { leaf: placeOf(path), index: left };
+      block = this.#below(block, child);
+    }
+  }
+
+  /** Keys of all leaf blocks in front of one. */
+  before({ path }: LeafPlace): number {
+    return path.reduce((sum, { block, child }) => sum + block.before(child), 0);
+  }
+
+  /**
+   * What the leaf block behind another begins with; undefined at the end. Reads nothing: blocks begin as their first leaf
+   * blocks do.
+   */
+  endOf({ path }: LeafPlace): Buffer | undefined {
+    const step = path.find(({ block, child }) => child + 1 < block.children);
+    return step?.block.starts.key(step.child + 1);
+  }
+
+  /** The leaf block behind another, or in front of it; undefined at the end. */
+  beside({ path }: LeafPlace, by: 1 | -1): LeafPlace | undefined {
+    const at = path.findIndex(({ block, child }) => child + by >= 0 && child + by < block.children);
+    const step = path[at];
+    if (step === undefined) return undefined;
+    const found: Step[] = [{ block: step.block, child: step.child + by }, ...path.slice(at + 1)];
+    for (let below = at; below > 0; below -= 1) {
+      const [above] = found;
+      assert(above !== undefined, 'a way down begins somewhere');
+      const block = this.#below(above.block, above.child);
+      found.unshift({ block, child: by === 1 ? 0 : block.children - 1 });
+    }
+    return placeOf(found);
+  }
+
+  /** A leaf block has more keys, or fewer. */
+  grow({ path }: LeafPlace, by: number): void {
+    if (by === 0) return;
+    for (const { block, child } of path) {
+      block.sizes[child] = (block.sizes[child] ?? 0) + by;
+      this.#change(block);
+    }
+  }
+
+  /** Leaf blocks that were cut off the end of another, which has so many fewer keys. */
+  insertBehind(leaf: LeafPlace, leaves: readonly { readonly start: Buffer; readonly size: number }[]): void {
+    this.grow(leaf, -leaves.reduce((sum, { size }) => sum + size, 0));
+    for (const { start, size } of leaves) this.#insert(this.find(start).path, start, size);
+  }
+
+  /** An empty leaf block goes, unless it is the first of its block: then it stays as one without keys. */
+  remove({ path }: LeafPlace): void {
+    for (const { block, child } of path) {
+      if (block.sizes[child] !== 0) break;
+      if (child === 0) continue;
+      if (block.level > 1) this.#forgetAll(this.#below(block, child));
+      block.remove(child);
+      this.#change(block);
+    }
+    if (this.total === 0) this.#clear();
+  }
+
+  save(writer: KeyValueWriter): void {
+    for (const block of this.#removed.values()) writer.remove(this.#keyOf(block.level, block.start));
+    this.#removed.clear();
+    for (const [name, block] of this.#changed) {
+      writer.put(this.#keyOf(block.level, block.start), block.packed());
+      this.#read.set(name, block);
+    }
+    this.#changed.clear();
+  }
+
+  /** Start of an inner block that contradicts itself or those below it, as it stands on the disk. */
+  wrongBlock(): Buffer | undefined {
+    const known = new Set<string>();
+    const isWrong = (block: InnerBlock): boolean => {
+      known.add(this.#keyOf(block.level, block.start).toString('hex'));
+      for (let child = 0; child < block.children; child += 1) {
+        const start = block.starts.key(child);
+        const isInOrder =
+          child === 0 ? start.equals(block.start) : Buffer.compare(block.starts.key(child - 1), start) < 0;
+        if (!isInOrder) return true;
+        if (block.level === 1) continue;
+        const below = this.#stored(block.level - 1, start);
+        if (below === undefined || below.total !== block.sizes[child] || isWrong(below)) return true;
+      }
+      return false;
+    };
+    const keys = Array.from(this.#disk.keys(TABLES.innerBlocks.range(this.#table)));
+    if (keys.length === 0) return undefined;
+    const root = this.#root();
+    if (isWrong(root)) return root.start;
+    const surplus = keys.find((key) => !known.has(key.toString('hex')));
+    return surplus === undefined ? undefined : Buffer.concat([this.#first, TABLES.innerBlocks.read(surplus)[2]]);
+  }
+
+  #insert(path: LeafPath, start: Buffer, size: number): void {
+    const [step, ...above] = path;
+    assert(step !== undefined, 'what is inserted comes behind something');
+    const { block, child } = step;
+    block.insert(start, size, child + 1);
+    this.#change(block);
+    for (const each of above) {
+      each.block.sizes[each.child] = (each.block.sizes[each.child] ?? 0) + size;
+      this.#change(each.block);
+    }
+    if (block.bytes > this.#sizes.innerBytesMax) this.#cut(block, above);
+  }
+
+  #cut(block: InnerBlock, above: LeafPath): void {
+    const [first, ...others] = block.split(this.#sizes.innerBytesCut);
+    assert(first !== undefined, 'what grew too large has children');
+    this.#change(first);
+    for (const other of others) this.#change(other);
+    const [parent, ...rest] = above;
+    if (parent === undefined) {
+      this.#height = block.level + 1;
+      const chunks = [first, ...others];
+      const starts = KeyBlock.from(chunks.map(({ start }) => start));
+      this.#change(
+        new InnerBlock(
+          this.#height,
+          this.#first,
+          starts,
+          chunks.map(({ total }) => total),
+        ),
+      );
+      return;
+    }
+    parent.block.sizes[parent.child] = first.total;
+    for (const [at, { start, total }] of others.entries()) parent.block.insert(start, total, parent.child + 1 + at);
+    this.#change(parent.block);
+    if (parent.block.bytes > this.#sizes.innerBytesMax) this.#cut(parent.block, rest);
+  }
+
+  /** A table without keys has no blocks. */
+  #clear(): void {
+    this.#forgetAll(this.#root());
+    this.#height = 0;
+  }
+
+  #root(): InnerBlock {
+    if (this.#height === undefined) {
+      const [last] = this.#disk.keys({ ...TABLES.innerBlocks.range(this.#table), reverse: true, limit: 1 });
+      this.#height = last === undefined ? 0 : TABLES.innerBlocks.read(last)[1];
+    }
+    if (this.#height > 0) return this.#block(this.#height, this.#first);
+    this.#height = 1;
+    const root = InnerBlock.empty(1, this.#first);
+    this.#read.set(nameOf(1, this.#first), root);
+    return root;
+  }
+
+  #below(block: InnerBlock, child: number): InnerBlock {
+    return this.#block(block.level - 1, block.starts.key(child));
+  }
+
+  #block(level: number, start: Buffer): InnerBlock {
+    const name = nameOf(level, start);
+    const known = this.#changed.get(name) ?? this.#read.get(name);
+    if (known !== undefined) return known;
+    const block = this.#stored(level, start) ?? InnerBlock.empty(level, start);
+    this.#read.set(name, block);
+    return block;
+  }
+
+  #stored(level: number, start: Buffer): InnerBlock | undefined {
+    const value = this.#disk.get(this.#keyOf(level, start));
+    return value === undefined ? undefined : InnerBlock.read(level, start, value);
+  }
+
+  #change(block: InnerBlock): void {
+    const name = nameOf(block.level, block.start);
+    this.#changed.set(name, block);
+    this.#removed.delete(name);
+    this.#read.delete(name);
+  }
+
+  /** A block goes with all blocks below it, none of which has keys. */
+  #forgetAll(block: InnerBlock): void {
+    for (let child = 0; block.level > 1 && child < block.children; child += 1) {
+      this.#forgetAll(this.#below(block, child));
+    }
+    this.#forget(block);
+  }
+
+  #forget(block: InnerBlock): void {
+    const name = nameOf(block.level, block.start);
+    this.#changed.delete(name);
+    this.#read.delete(name);
+    this.#removed.set(name, block);
+  }
+
+  #keyOf(level: number, start: Buffer): Buffer {
+    return TABLES.innerBlocks.key(this.#table, level, start.subarray(1));
+  }
+}
+
+function placeOf(path: LeafPath): LeafPlace {
+  const [step] = path;
+  assert(step !== undefined, 'each key lies in a leaf');
+  return { path, start: step.block.starts.key(step.child), size: step.block.sizes[step.child] ?? 0 };
+}
+
+function nameOf(level: number, start: Buffer): string {
+  return String.fromCharCode(level) + start.toString('latin1');
+}

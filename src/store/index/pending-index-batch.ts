@@ -1,0 +1,278 @@
+/**
+ * Transactions whose index entries are still to be written. They are kept as columns: as objects a hundred thousand of them
+ * take several times the memory, and are moved about in it.
+ */
+
+import type { TransactionPlace } from '../../ports/store.ts';
+import type { Address, Transaction } from '../../protocol/types.ts';
+import { TRANSACTION_SORTS, type TransactionSort } from '../../ports/queries.ts';
+import { TABLES, TRANSACTION_ORDERS } from '../tables/layout.ts';
+import type { SortInteger } from '../tables/sort-values.ts';
+import { recipientOf } from '../tables/transaction-values.ts';
+import { writeU32 } from '../tables/ordered-bytes.ts';
+
+/** Rows that there is room for at first: those of a few full blocks. A power of two, so that places of ids are one. */
+const ROWS_AT_FIRST = 128;
+/** Halves of the id in its key. */
+const [HIGH_AT, LOW_AT] = [1, 5];
+const ID_KEY_BYTES = 9;
+/** Stands for no address and no list. */
+export const NONE = 0xffff_ffff;
+
+/** What rows are sorted by, with what is taken from a transaction for it. */
+const ORDERS = TRANSACTION_SORTS.map((sort) => ({ sort, of: TRANSACTION_ORDERS[sort].of }));
+
+export class PendingIndexBatch {
+  readonly #addresses: Address[] = [];
+  readonly #numberOfAddress = new Map<Address, number>();
+  /** Values that no double from 0 on holds exactly: their column has the nearest one, which sorts like them. */
+  readonly #large = ofEachOrder(() => new Map<number, bigint>());
+  #columns = columnsOf(ROWS_AT_FIRST);
+  /** Rows by their ids: each stands at the first place that was free from the one on that its id names. */
+  #slots = slotsFor(ROWS_AT_FIRST);
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Those that senders and recipients are numbered by. */
+  get addresses(): readonly Address[] {
+    return this.#addresses;
+  }
+
+  /** @param key that the id has in its table */
+  placeOfId(key: Buffer): TransactionPlace | undefined {
+    const row = this.#slots[this.#slotOf(highOf(key), lowOf(key))] ?? NONE;
+    return row === NONE ? undefined : this.place(row);
+  }
+
+  /** Key of a row's id in its table. */
+  idKey(row: number): Buffer {
+    const key = Buffer.allocUnsafe(ID_KEY_BYTES);
+    key[0] = TABLES.transactionIds.number;
+    writeU32(key, this.#columns.idHigh[row] ?? 0, HIGH_AT);
+    writeU32(key, this.#columns.idLow[row] ?? 0, LOW_AT);
+    return key;
+  }
+
+  /** @returns the key that its id has in its table */
+  add(transaction: Transaction, place: TransactionPlace): Buffer {
+    const row = this.#size;
+    if (row === this.#columns.height.length) this.#grow();
+    const { idHigh, idLow, height, index, type, sender, recipient, values } = this.#columns;
+    const key = TABLES.transactionIds.key(transaction.id);
+    idHigh[row] = highOf(key);
+    idLow[row] = lowOf(key);
+    this.#enter(row);
+    height[row] = place.height;
+    index[row] = place.index;
+    for (const { sort, of } of ORDERS) {
+      const value = of(transaction);
+      const number = Number(value);
+      values[sort][row] = number;
+      if (typeof value === 'bigint' && !isExact(number)) this.#large[sort].set(row, value);
+    }
+    type[row] = transaction.type;
+    sender[row] = this.#numberOf(transaction.senderId);
+    const recipientId = recipientOf(transaction);
+    recipient[row] = recipientId === undefined ? NONE : this.#numberOf(recipientId);
+    this.#size = row + 1;
+    return key;
+  }
+
+  clear(): void {
+    this.#size = 0;
+    this.#addresses.length = 0;
+    this.#numberOfAddress.clear();
+    for (const { sort } of ORDERS) this.#large[sort].clear();
+    if (this.#columns.height.length > ROWS_AT_FIRST) this.#columns = columnsOf(ROWS_AT_FIRST);
+    this.#slots = slotsFor(ROWS_AT_FIRST);
+  }
+
+  place(row: number): TransactionPlace {
+    return { height: this.height(row), index: this.index(row) };
+  }
+
+  height(row: number): number {
+    return this.#columns.height[row] ?? 0;
+  }
+
+  index(row: number): number {
+    return this.#columns.index[row] ?? 0;
+  }
+
+  /** What a row is sorted by. */
+  value(sort: TransactionSort, row: number): SortInteger {
+    const number = this.#columns.values[sort][row] ?? 0;
+    return isExact(number) ? number : (this.#large[sort].get(row) ?? number);
+  }
+
+  type(row: number): number {
+    return this.#columns.type[row] ?? 0;
+  }
+
+  /** Number of the address. */
+  sender(row: number): number {
+    return this.#columns.sender[row] ?? 0;
+  }
+
+  /** Number of the address, `NONE` where there is none. */
+  recipient(row: number): number {
+    return this.#columns.recipient[row] ?? NONE;
+  }
+
+  /** All rows, those of equal values as they came. */
+  rowsBy(sort: TransactionSort): Uint32Array {
+    const rows = this.rows();
+    const values = this.#columns.values[sort];
+    if (!isAscending(values, this.#size)) rows.sort((a, b) => (values[a] ?? 0) - (values[b] ?? 0) || a - b);
+    const large = this.#large[sort];
+    if (large.size === 0) return rows;
+    const exact = (row: number): bigint => large.get(row) ?? BigInt(values[row] ?? 0);
+    return rows.sort((a, b) => {
+      const difference = (values[a] ?? 0) - (values[b] ?? 0);
+      if (difference !== 0) return difference;
+      const [left, right] = [exact(a), exact(b)];
+      return left < right ? -1 : left > right ? 1 : a - b;
+    });
+  }
+
+  /** All rows, nearly in the order of their ids: by as many bits as a double has room for beside the row. */
+  rowsById(): Uint32Array {
+    const { idHigh } = this.#columns;
+    const ranks = new Float64Array(this.#size);
+    for (let row = 0; row < ranks.length; row += 1) ranks[row] = ((idHigh[row] ?? 0) >>> 11) * 2 ** 32 + row;
+    // Numbers that come with nothing else are sorted many times as fast as by a function that compares.
+    return new Uint32Array(ranks.sort());
+  }
+
+  /** All rows as they came. */
+  rows(): Uint32Array {
+    const rows = new Uint32Array(this.#size);
+    for (let row = 0; row < rows.length; row += 1) rows[row] = row;
+    return rows;
+  }
+
+  #grow(): void {
+    const rows = this.#columns.height.length * 2;
+    this.#columns = columnsOf(rows, this.#columns);
+    this.#slots = slotsFor(rows);
+    for (let row = 0; row < this.#size; row += 1) this.#enter(row);
+  }
+
+  /** Of two rows with one id the later one counts. */
+  #enter(row: number): void {
+    const { idHigh, idLow } = this.#columns;
+    this.#slots[this.#slotOf(idHigh[row] ?? 0, idLow[row] ?? 0)] = row;
+  }
+
+  /** Where the row with an id stands, or would. */
+  #slotOf(high: number, low: number): number {
+    const { idHigh, idLow } = this.#columns;
+    const last = this.#slots.length - 1;
+    for (let slot = low & last; ; slot = (slot + 1) & last) {
+      const row = this.#slots[slot] ?? NONE;
+      if (row === NONE || (idLow[row] === low && idHigh[row] === high)) return slot;
+    }
+  }
+
+  #numberOf(address: Address): number {
+    let number = this.#numberOfAddress.get(address);
+    if (number === undefined) {
+      number = this.#addresses.push(address) - 1;
+      this.#numberOfAddress.set(address, number);
+    }
+    return number;
+  }
+}
+
+/** Rows in groups, those of a group in the order that they were in. */
+export interface Groups {
+  readonly rows: Uint32Array;
+  /** Where each group begins, and the end of the last. */
+  readonly starts: Uint32Array;
+}
+
+/**
+ * @param rows in any order
+ * @param groupOf the group of each row, `NONE` for those that are left out
+ */
+export function grouped(rows: Uint32Array, groupOf: Uint32Array, groups: number): Groups {
+  const starts = new Uint32Array(groups + 1);
+  for (let at = 0; at < rows.length; at += 1) {
+    const group = groupOf[rows[at] ?? 0] ?? NONE;
+    if (group !== NONE) starts[group + 1] = (starts[group + 1] ?? 0) + 1;
+  }
+  for (let group = 0; group < groups; group += 1) starts[group + 1] = (starts[group + 1] ?? 0) + (starts[group] ?? 0);
+  const next = starts.slice(0, groups);
+  const sorted = new Uint32Array(starts[groups] ?? 0);
+  for (let at = 0; at < rows.length; at += 1) {
+    const row = rows[at] ?? 0;
+    const group = groupOf[row] ?? NONE;
+    if (group === NONE) continue;
+    const to = next[group] ?? 0;
+    sorted[to] = row;
+    next[group] = to + 1;
+  }
+  return { rows: sorted, starts };
+}
+
+interface Columns {
+  /** Ids in two halves. */
+  readonly idHigh: Uint32Array;
+  readonly idLow: Uint32Array;
+  readonly height: Uint32Array;
+  readonly index: Uint16Array;
+  readonly type: Uint16Array;
+  readonly sender: Uint32Array;
+  readonly recipient: Uint32Array;
+  /** What each order goes by. */
+  readonly values: Readonly<Record<TransactionSort, Float64Array>>;
+}
+
+/** @param filled columns whose rows they begin with */
+function columnsOf(rows: number, filled?: Columns): Columns {
+  const columns = {
+    idHigh: new Uint32Array(rows),
+    idLow: new Uint32Array(rows),
+    height: new Uint32Array(rows),
+    index: new Uint16Array(rows),
+    type: new Uint16Array(rows),
+    sender: new Uint32Array(rows),
+    recipient: new Uint32Array(rows),
+  };
+  const values = ofEachOrder(() => new Float64Array(rows));
+  if (filled !== undefined) {
+    for (const name of Object.keys(columns) as (keyof typeof columns)[]) columns[name].set(filled[name]);
+    for (const { sort } of ORDERS) values[sort].set(filled.values[sort]);
+  }
+  return { ...columns, values };
+}
+
+/** Twice as many as rows: few stand behind others then. */
+function slotsFor(rows: number): Uint32Array {
+  return new Uint32Array(rows * 2).fill(NONE);
+}
+
+function highOf(key: Buffer): number {
+  return key.readUInt32BE(HIGH_AT);
+}
+
+function lowOf(key: Buffer): number {
+  return key.readUInt32BE(LOW_AT);
+}
+
+function isAscending(values: ArrayLike<number>, size: number): boolean {
+  for (let row = 1; row < size; row += 1) if ((values[row - 1] ?? 0) > (values[row] ?? 0)) return false;
+  return true;
+}
+
+function ofEachOrder<T>(make: () => T): Readonly<Record<TransactionSort, T>> {
+  return Object.fromEntries(TRANSACTION_SORTS.map((sort) => [sort, make()])) as Record<TransactionSort, T>;
+}
+
+/** Whether the number of a column is the value itself. */
+function isExact(number: number): boolean {
+  return number >= 0 && number <= Number.MAX_SAFE_INTEGER;
+}

@@ -1,0 +1,160 @@
+/**
+ * Questions that no index answers are worked on in chunks, one question at a time, over a snapshot of the store: blocks come
+ * and go meanwhile, and nothing waits for more than a chunk. What was found is kept until the chain changes, so that the next
+ * page of the same list costs no more than any other.
+ */
+
+import { ProtocolError } from '../../primitives/errors.ts';
+import type { StoredChain } from '../chain/chain-store.ts';
+
+/** Gives way to whatever else waits to be done. */
+export type Pause = () => Promise<void>;
+
+/** Questions in line: each may take seconds. */
+const WAITING_MAX = 16;
+/** Lists kept. */
+const LISTS_KEPT_MAX = 16;
+/** Items of all kept lists together, some ten bytes each. */
+export const ITEMS_KEPT_MAX = 2_000_000;
+
+export interface BackgroundQueryOptions {
+  readonly pause: Pause;
+  /** What is read and sorted at once, without a pause: some milliseconds. */
+  readonly atOnceMax: number;
+  /** Candidates that are sorted; with more it is cheaper to walk an index that is sorted already. */
+  readonly sortedMax: number;
+}
+
+export const BACKGROUND_QUERY_DEFAULTS: BackgroundQueryOptions = {
+  pause: () => Promise.resolve(),
+  atOnceMax: 1_000,
+  sortedMax: 20_000,
+};
+
+export class BackgroundQueries {
+  readonly options: BackgroundQueryOptions;
+  readonly #store: StoredChain;
+  readonly #kept = new Map<string, readonly unknown[]>();
+  #tipId: string | undefined;
+  #waiting = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(store: StoredChain, options: BackgroundQueryOptions) {
+    this.#store = store;
+    this.options = options;
+  }
+
+  /**
+   * What is read of the list of a name.
+   *
+   * @param name tells the list from all others
+   * @param find makes it; awaits `pause` after each chunk of some milliseconds
+   * @param read takes what is wanted from the list, and from the store as it was when the list was made
+   * @throws ProtocolError `QUERIES_BUSY`, or `STORE_CLOSED` when that happens meanwhile
+   */
+  async read<T, R>(
+    name: string,
+    find: (snapshot: StoredChain, pause: Pause) => Promise<readonly T[]>,
+    read: (list: readonly T[], store: StoredChain) => R,
+  ): Promise<R> {
+    const known = this.#lookUp(name);
+    if (known !== undefined) return read(known as readonly T[], this.#store);
+    if (this.#waiting >= WAITING_MAX) {
+      const message =
+        'The node works on as many background queries as it may. Narrow the question, or ask again later.';
+      throw new ProtocolError('QUERIES_BUSY', { waiting: this.#waiting }, message);
+    }
+    this.#waiting += 1;
+    const result = this.#last.then(async () => {
+      const found = this.#lookUp(name);
+      return found === undefined ? this.#find(name, find, read) : read(found as readonly T[], this.#store);
+    });
+    this.#last = result.catch(() => undefined);
+    try {
+      return await result;
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  async #find<T, R>(
+    name: string,
+    find: (snapshot: StoredChain, pause: Pause) => Promise<readonly T[]>,
+    read: (list: readonly T[], store: StoredChain) => R,
+  ): Promise<R> {
+    const snapshot = this.#store.snapshot();
+    try {
+      const found = await find(snapshot, this.options.pause);
+      if (snapshot.tip()?.id === this.#store.tip()?.id) this.#keep(name, found);
+      return read(found, snapshot);
+    } finally {
+      await snapshot.close();
+    }
+  }
+
+  #lookUp(name: string): readonly unknown[] | undefined {
+    const tipId = this.#store.tip()?.id;
+    if (tipId !== this.#tipId) this.#kept.clear();
+    this.#tipId = tipId;
+    return this.#kept.get(name);
+  }
+
+  #keep(name: string, found: readonly unknown[]): void {
+    if (this.#lookUp(name) !== undefined) return;
+    this.#kept.set(name, found);
+    let items = [...this.#kept.values()].reduce((sum, { length }) => sum + length, 0);
+    for (const [oldest, { length }] of this.#kept) {
+      if (this.#kept.size <= LISTS_KEPT_MAX && items <= ITEMS_KEPT_MAX) break;
+      this.#kept.delete(oldest);
+      items -= length;
+    }
+  }
+}
+
+/** Items of a chunk: some milliseconds of reading. */
+export const CHUNK_ITEMS = 200;
+
+/** Sorts by merging sorted chunks, giving way between them. */
+export async function sortInChunks<T>(
+  items: readonly T[],
+  compare: (a: T, b: T) => number,
+  pause: Pause,
+): Promise<T[]> {
+  let runs: T[][] = [];
+  for (let at = 0; at < items.length; at += SORTED_AT_ONCE) {
+    runs.push(items.slice(at, at + SORTED_AT_ONCE).sort(compare));
+    await pause();
+  }
+  while (runs.length > 1) {
+    const merged: T[][] = [];
+    for (let at = 0; at < runs.length; at += 2)
+      merged.push(await merge(runs[at] ?? [], runs[at + 1] ?? [], compare, pause));
+    runs = merged;
+  }
+  return runs[0] ?? [];
+}
+
+const SORTED_AT_ONCE = 2_000;
+const MERGED_AT_ONCE = 20_000;
+
+async function merge<T>(
+  left: readonly T[],
+  right: readonly T[],
+  compare: (a: T, b: T) => number,
+  pause: Pause,
+): Promise<T[]> {
+  const merged: T[] = [];
+  let [l, r] = [0, 0];
+  while (l < left.length || r < right.length) {
+    const [a, b] = [left[l], right[r]];
+    if (b === undefined || (a !== undefined && compare(a, b) <= 0)) {
+      merged.push(a as T);
+      l += 1;
+    } else {
+      merged.push(b);
+      r += 1;
+    }
+    if (merged.length % MERGED_AT_ONCE === 0) await pause();
+  }
+  return merged;
+}

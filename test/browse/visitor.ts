@@ -1,0 +1,280 @@
+/** A visitor of the dashboard: what it clicks, what it must see, and what it photographs. */
+
+import { strict as assert } from 'node:assert';
+import { mkdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
+import { startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts';
+import type { Untyped } from '../support/untyped.ts';
+import { LOOKS, photographer, problemsOf } from './looks.ts';
+import { visitReference } from './reference-page.ts';
+import { visitRareStates } from './rare-states.ts';
+
+export interface BrowseOptions {
+  /** Where screenshots go. */
+  readonly directory: string;
+  readonly generation: 2 | 3;
+  /** Names of looks; all unless given. */
+  readonly looks?: readonly string[];
+  /** The browser's executable. */
+  readonly chromium: string;
+  readonly say: (line: string) => void;
+}
+
+/** Places of things that there are not. */
+const ABSENT = [
+  ['no-block', '#/blocks/4000000'],
+  ['no-transaction', '#/transactions/1'],
+  ['no-account', '#/accounts/1L'],
+  ['no-delegate', '#/delegates/nobody'],
+] as const;
+
+const BLOCKS_MIN = 12;
+const TRANSFERS = 25;
+const WAIT_MS = 60_000;
+
+const load = createRequire(import.meta.url);
+
+/** @returns number of screenshots. @throws AssertionError at what the visitor misses, or an error in the console */
+export async function browse(options: BrowseOptions): Promise<number> {
+  mkdirSync(options.directory, { recursive: true });
+  const network = options.generation === 2 ? 'devnet-gen2' : 'devnet';
+  const devnet = await startTestDevnet({ nodes: 4, network });
+  let browser: Browser | undefined;
+  try {
+    const address = await sendTransfers(devnet, options.generation);
+    browser = await chromium.launch({ executablePath: options.chromium, args: ['--no-sandbox'] });
+    let screenshots = 0;
+    const looks = Object.entries(LOOKS).filter(([name]) => options.looks?.includes(name) ?? true);
+    for (const [name, look] of looks) {
+      screenshots += await visit(browser, { devnet, address, name, look, options });
+      const url = devnet.nodes[0]?.url ?? '';
+      screenshots += await visitReference(browser, { url, name, look, directory: options.directory });
+      options.say(`${name}: everything was there`);
+    }
+    for (const look of ['desktop-light', 'phone-dark']) {
+      screenshots += await visitRareStates(browser, { devnet, name: look, directory: options.directory });
+    }
+    options.say('what is rare shows too');
+    screenshots += await watchLosses(browser, devnet, options.directory);
+    options.say('a lost node shows, and its return');
+    return screenshots;
+  } finally {
+    await browser?.close();
+    await devnet.close();
+  }
+}
+
+/** @returns address of an account that received transfers */
+async function sendTransfers(devnet: TestDevnet, generation: 2 | 3): Promise<string> {
+  const [, from, to] = readAccounts(devnet.network.directory);
+  assert(from !== undefined && to !== undefined, 'the devnet has accounts');
+  const { transfer } = load(`lisk-transactions-${generation}`);
+  const { networkIdentifier } = devnet.network.params;
+  const post = async (index: number): Promise<boolean> => {
+    const transaction: Untyped = transfer({
+      networkIdentifier,
+      amount: String(123_456_789 * (index + 1)),
+      recipientId: to.address,
+      passphrase: from.passphrase,
+    });
+    const response = await fetch(`${devnet.nodes[0]?.url}/api/transactions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(transaction),
+    });
+    return response.ok;
+  };
+  for (let index = 0; index < TRANSFERS; index++) {
+    assert(await waitFor('an accepted transfer', () => post(index), WAIT_MS), 'the node takes transfers');
+  }
+  const client = devnet.nodes[0]?.client;
+  await waitFor('enough blocks', async () => ((await client?.status())?.height ?? 0) >= BLOCKS_MIN, WAIT_MS);
+  return to.address;
+}
+
+interface Visit {
+  readonly devnet: TestDevnet;
+  readonly address: string;
+  readonly name: string;
+  readonly look: BrowserContextOptions;
+  readonly options: BrowseOptions;
+}
+
+async function visit(browser: Browser, { devnet, address, name, look, options }: Visit): Promise<number> {
+  const context = await browser.newContext(look);
+  const page = await context.newPage();
+  const problems = problemsOf(page);
+  const photographs = photographer(page, name, options.directory);
+  const photograph = photographs.take;
+  const open = (view: string): Promise<void> => page.getByRole('navigation', { name: 'Views' }).getByText(view).click();
+  const heading = async (text: string | RegExp): Promise<void> =>
+    page.getByRole('heading', { level: 1, name: text }).waitFor();
+
+  await page.goto(`${devnet.nodes[0]?.url}/`);
+  await page.getByText('live', { exact: true }).waitFor();
+  await page.getByRole('heading', { name: /^Round \d+$/ }).waitFor();
+  await page.getByRole('region', { name: 'Nodes on this machine' }).getByText('in step').nth(3).waitFor();
+  const slots = await page.locator('.slots li').count();
+  assert(slots >= 100 && slots <= 210, `the round has ${slots} slots`);
+  const before = await heightShown(page);
+  await waitFor('a live block', async () => (await heightShown(page)) > before, WAIT_MS);
+  assert.equal(await page.locator('.figures .bad').count(), 0, `${name}: a healthy devnet has no alarming figure`);
+  await photograph('glance');
+
+  // The round is walked through with the keyboard.
+  await page.locator('.slots a[tabindex="0"]').focus();
+  await page.keyboard.press('ArrowLeft');
+  assert.match(await page.locator('.slot-line').innerText(), /forged|missed|has the/);
+  await photograph('focus');
+  await page.keyboard.press('Enter');
+  await heading(/^(Block \d+|Delegate .+)$/);
+
+  await open('Blocks');
+  await heading('Blocks');
+  await page.locator('tbody tr').nth(5).waitFor();
+  await photograph('blocks');
+  await page.getByRole('link', { name: /^\d+$/ }).first().click();
+  await heading(/^Block \d+$/);
+  await page.getByText('Payload hash').waitFor();
+  await photograph('block-empty');
+  await page.getByRole('link', { name: /^← \d+$/ }).click();
+  await heading(/^Block \d+$/);
+  await page
+    .getByRole('main')
+    .getByRole('link', { name: /^genesis_\d+$/ })
+    .first()
+    .click();
+  await heading(/^Delegate genesis_\d+$/);
+  await page.getByText(/^\d+ accounts?/).click();
+  await photograph('delegate');
+
+  await open('Transactions');
+  await heading('Transactions');
+  await page.getByText('Transfer').first().waitFor();
+  await photograph('transactions');
+  await page.locator('tbody a.id').first().click();
+  await heading('Transaction');
+  await page.getByText('Confirmations').waitFor();
+  await page.getByText(/sends [\d.]+ LSK to/).waitFor();
+  await page.getByText('JSON', { exact: true }).click();
+  await page.getByText('"senderPublicKey"').waitFor();
+  await page
+    .getByRole('button', { name: /^Copy / })
+    .first()
+    .waitFor();
+  await photograph('transaction');
+  await page.getByRole('main').getByRole('link', { name: /^\d+$/ }).click();
+  await heading(/^Block \d+$/);
+  await page.getByText('Transfer').first().waitFor();
+  await photograph('block');
+
+  await open('Pool');
+  await heading('Pool');
+  await photograph('pool');
+
+  await open('Accounts');
+  await heading('Accounts');
+  await page.getByRole('link', { name: address }).first().waitFor();
+  await photograph('accounts');
+  await page.getByRole('link', { name: address }).first().click();
+  await heading(`Account ${address}`);
+  await page.getByText('Transfer').first().waitFor();
+  await photograph('account');
+
+  await open('Delegates');
+  await page.getByRole('link', { name: 'genesis_1', exact: true }).waitFor();
+  await page.getByRole('heading', { name: 'Last rounds' }).waitFor();
+  await photograph('delegates');
+  await comesBackTo(page);
+  await open('Peers');
+  await page.getByText('connected', { exact: true }).nth(2).waitFor();
+  await page.getByText(/^3 connected/).waitFor();
+  await photograph('peers');
+  await open('Nodes');
+  await page.getByText('in step').nth(3).waitFor();
+  await photograph('nodes');
+  await open('Forging');
+  await page.getByText('on', { exact: true }).first().waitFor();
+  await photograph('forging');
+  await open('Diagnostics');
+  await heading('Diagnostics');
+  await photograph('diagnostics');
+
+  await seek(page, '1', /^Block 1$/);
+  await page.keyboard.press('/');
+  assert.equal(await page.evaluate('document.activeElement.type'), 'search', `${name}: the key / leads to the search`);
+  await seek(page, address.slice(0, -1), `Account ${address}`);
+  await seek(page, address, `Account ${address}`);
+  await seek(page, 'genesis_7', 'Delegate genesis_7');
+  await page.getByRole('searchbox').fill('no such thing!');
+  await page.keyboard.press('Enter');
+  await page.getByText('Nothing has that name.').waitFor();
+  await photograph('search-failed');
+  await page.getByRole('searchbox').fill('');
+  await page.goBack();
+  await heading(`Account ${address}`);
+  await seek(page, 'genesis_9', 'Delegate genesis_9');
+  await page.getByText(/^\d+ accounts?/).click();
+  await page.locator('.more a').first().click();
+  await page.getByText(/^\d+ delegates?$/).click();
+  await page.getByRole('link', { name: 'genesis_9', exact: true }).waitFor();
+  await photograph('account-votes');
+  for (const [what, hash] of ABSENT) {
+    await page.evaluate(`location.hash = '${hash}'`);
+    await page.locator('.none').waitFor();
+    await photograph(what);
+  }
+  assert.deepEqual(problems, [], `${name}: errors in the console`);
+  await context.close();
+  return photographs.taken();
+
+  async function seek(where: Page, text: string, found: string | RegExp): Promise<void> {
+    await where.getByRole('searchbox').fill(text);
+    await where.getByRole('button', { name: 'Search' }).click();
+    await heading(found);
+  }
+}
+
+/** Who goes back is where it was on the page. */
+async function comesBackTo(page: Page): Promise<void> {
+  const scrolled = async (): Promise<number> => Number(await page.evaluate('scrollY'));
+  await page.evaluate('scrollTo(0, 900)');
+  // It is noted when the scrolling rests.
+  await waitFor('a note of the place', () => page.evaluate('history.state?.scrollY === 900'), WAIT_MS);
+  await page
+    .locator('tbody a')
+    .nth(40)
+    .evaluate((link: { click(): void }) => link.click());
+  await page.getByRole('heading', { level: 1, name: /^(Delegate|Account) / }).waitFor();
+  assert.equal(await scrolled(), 0, 'another page begins at its top');
+  await page.goBack();
+  await waitFor('the place on the page', async () => (await scrolled()) === 900, WAIT_MS);
+}
+
+/** Stops a peer, then the node itself: the page must say so and come back by itself. */
+async function watchLosses(browser: Browser, devnet: TestDevnet, directory: string): Promise<number> {
+  const page = await browser.newPage();
+  const [own, , , other] = devnet.nodes;
+  assert(own !== undefined && other !== undefined, 'there are four nodes');
+  await page.goto(`${own.url}/`);
+  await page.getByText('in step').nth(3).waitFor();
+  await other.stop();
+  const nodes = page.getByRole('region', { name: 'Nodes on this machine' });
+  await nodes.getByText('no answer').waitFor({ timeout: WAIT_MS });
+  await page.locator('.slots .missed').first().waitFor({ timeout: WAIT_MS });
+  await page.screenshot({ path: join(directory, 'lost-peer.png'), fullPage: true });
+  await own.stop();
+  await page.getByText('The node does not answer').waitFor({ timeout: WAIT_MS });
+  await page.screenshot({ path: join(directory, 'lost-node.png'), fullPage: true });
+  own.start();
+  await page.getByText('live', { exact: true }).waitFor({ timeout: WAIT_MS });
+  return 2;
+}
+
+async function heightShown(page: Page): Promise<number> {
+  const text = await page.locator('.figures strong').first().innerText();
+  return Number(text.replace(/\D/g, ''));
+}

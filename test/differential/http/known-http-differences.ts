@@ -1,0 +1,298 @@
+/**
+ * Classes of difference from a real node over HTTP that stay, each with its reason. `docs/http/interface-differences.md` lists
+ * the same, held to this table by a test.
+ */
+
+import type { KnownDifference } from '../known-differences.ts';
+
+const ANY = /, http /;
+const QUESTIONS = /, http questions/;
+const SUBMISSIONS = /, http submissions/;
+
+export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
+  {
+    target: QUESTIONS,
+    // A number of 16 digits or more, a time of more than ten, U+0000, a quotation mark, or an account, which may have no key.
+    input:
+      /\d{16}|time(stamp)?=-?\d{11}|%00|%22|\/\d+L|address=|publicKey=|username=|secondPublicKey=|generatorPublicKey=/i,
+    matches: /: 200 here, 500 there/,
+    reference:
+      'an offset beyond 64 bits, a bound of time beyond 32 bits, U+0000 in a search, a quotation mark in the name of an application, an account without a key: 500',
+    here: 'an empty list, or zeros',
+    reason: 'The database of the real node fails; the question can be answered.',
+  },
+  {
+    target: QUESTIONS,
+    matches: /forging_statistics: 400 here \(INVALID_PARAM\), 500 there/i,
+    reference: 'forging statistics with a bound before the epoch of the network or for an account without a key: 500',
+    here: 'refused with 400 like other accounts that are no delegates',
+    reason: 'The database of the real node fails before it looks at the account.',
+  },
+  {
+    target: QUESTIONS,
+    matches: /multisignature_(groups|memberships): both 200, added body\.data/i,
+    reference:
+      'a member that a group names in capitals is in no list of members, and the group in no list of memberships',
+    here: 'both are listed; the keys of members are in lower case there, and as they were sent in the asset of the registration',
+    reason: 'The member signs for the group whatever the letters are, and a list of members without it is wrong.',
+  },
+  {
+    target: QUESTIONS,
+    matches: /\/votes: both 200, changed body\.data\.publicKey|\/voters: both 200, changed body\.data\.publicKey/i,
+    reference: 'votes and voters of an account without a key: `publicKey` is null',
+    here: 'null, and with `strictDialect` an empty text',
+    reason: 'The own description of the real node knows texts alone, and a strict dialect is held to it.',
+  },
+  {
+    target: /joined/,
+    input: /after|broadhash|recipientPublicKey|rank|voteWeight|state|networkId|node\/transactions/i,
+    matches:
+      /^GET \/api\/(delegates|peers|transactions|node\/transactions\/\w+)\/?: (200|400) here.*, 400 there \((UNKNOWN_PARAM|ENUM_MISMATCH|INVALID_TYPE)|^GET \/api\/(delegates|peers|transactions|node\/transactions\/\w+)\/?: both 400/i,
+    reference: "the other generation's parameters, sorts and states are unknown",
+    here: 'taken, unless `strictDialect` refuses them',
+    reason: 'Scripts outlive networks: the interface joins both generations.',
+  },
+  {
+    target: QUESTIONS,
+    input: /"transfer-encoding":"identity"/i,
+    matches: /: (both 400, changed contentType|400 here.*, \d+ there)/,
+    reference:
+      'a question with `Transfer-Encoding: identity` is answered, and then a second time with 400 on the same connection',
+    here: '400 without a body, and the connection ends',
+    reason: 'RFC 9112: a request whose last encoding is not `chunked` has no length that all on its way agree on.',
+  },
+  {
+    target: /joined/,
+    matches: /^HEAD .*: \d+ here.*, 405 there/,
+    reference: 'HEAD is refused with 405',
+    here: 'answered as GET is, without the body, unless `strictDialect` refuses it',
+    reason: 'Balancers and watchers of services ask so.',
+  },
+  {
+    target: /^generation 2.*joined/,
+    input: /[?&]forging/,
+    matches: /^GET \/api\/node\/status\/forging: (400 here|both 200)/i,
+    reference: 'generation 2 passes over `forging` at the status of forging',
+    here: 'a filter as in generation 3, unless the dialect is strict',
+    reason: 'A filter that is passed over answers what nobody asked for.',
+  },
+  {
+    target: /^generation 3, http questions/,
+    // With a second filter alone: entries are gone here, or another entry stands in the place of one.
+    input: /(?=.*[?&]recipientId=)[?&](id|senderId|senderPublicKey|type)=/i,
+    matches: /^GET \/api\/node\/transactions\/\w+\/?: both 200, (missing|changed) body\.data\[\]/i,
+    reference: 'generation 3: a list of the pool by `recipientId` passes over all other filters',
+    here: 'all filters join by AND',
+    reason: 'A filter that is passed over answers what nobody asked for.',
+  },
+  {
+    target: QUESTIONS,
+    input: /offset/i,
+    matches: /\/forgers\/?: both 200, changed body\.data\[\]\.nextSlot/i,
+    reference: 'forgers with an offset: slot numbers too small by the offset',
+    here: 'the true slots',
+    reason: 'The next slot of a delegate is a fact.',
+  },
+  {
+    target: ANY,
+    input: /toString/,
+    matches: /Cannot convert object to primitive value|: both 400, changed body\.errors\[\]\.message \(INVALID_TYPE/,
+    reference: 'an object with a member `toString` in place of a text: the text of a failure of the engine',
+    here: 'wrong type and wrong format, as for any object',
+    reason: 'The failure says nothing of the request.',
+  },
+  {
+    target: SUBMISSIONS,
+    input: /APPLICATION/,
+    matches:
+      /^\w+ \/api\/(transactions|signatures|node\/status\/forging): (both 400, changed body\.errors\[\]\.code|\d+ here.*INVALID_CONTENT_TYPE)/,
+    reference: 'a content type in capitals is refused',
+    here: 'media types compare without regard to letter case',
+    reason: 'RFC 9110 says so.',
+  },
+  {
+    target: SUBMISSIONS,
+    // Its escape stands in a text of JSON within a text of JSON.
+    input: /\\\\ud[89a-f]/i,
+    matches: /both 400, changed body\.errors\[\]\.errors\[\]\.message/,
+    reference: 'half of a surrogate pair in a refused value is repeated as U+FFFD',
+    here: 'repeated as the escape that it came as',
+    reason: 'Its engine writes JSON so that it cannot be read back.',
+  },
+  {
+    reference:
+      'generation 2: entries of a list of the pool that are equal in the member it is sorted by have an order that depends on the engine',
+    here: 'they keep the order of the queue, the older one first',
+    reason: 'A client that reads page by page needs one order.',
+  },
+  {
+    reference:
+      'generation 3: a list of the pool by `amount` is 500 while a registration with an amount that nobody signed (`asset.amount`) waits',
+    here: 'the list, in which the registration counts as one that moves nothing',
+    reason: 'Anybody who pays the fee of a registration could take the list from all clients.',
+  },
+  {
+    reference:
+      'lists of the pool show signatures of the sender (`signature`, `signSignature`) in the letter case in which they came',
+    here: 'in lower case',
+    reason: 'A signature is kept as bytes. In the lists of the chain both nodes show it in lower case.',
+  },
+  {
+    reference:
+      'a signature with the key of a member in another letter case than in the registration: 409 `Public Key … is not a member.`',
+    here: 'taken, as for the other letter case',
+    reason: 'The signature is valid, and the transaction passes on the whole network with it.',
+  },
+  {
+    reference:
+      'a signature for a registration of a group that waits with the very same signature, now in capitals: 409 `Failed to validate signature …`, and the waiting registration is spoilt, as it keeps the signature twice',
+    here: '409 `Encountered duplicate signature in transaction`, and the registration stays as it is',
+    reason: 'Anybody who sees the signature could keep the group from being registered.',
+  },
+  {
+    reference:
+      'generation 3: an amount that nobody signed (`asset.amount`) is refused with two errors where it is 10^21 or more',
+    here: 'the second of them alone, with `actual` in full digits',
+    reason: 'The first repeats how the engine writes large numbers.',
+  },
+  {
+    target: /^generation 2, http submissions/,
+    matches: /^POST \/api\/transactions: both 409, changed body\.message( |$)/,
+    reference:
+      'generation 2: the outer `message` of a transaction that its constructor fails on (`senderPublicKey:""`, `signature:""`, `recipientPublicKey:"x"`) says another text than `Transaction was rejected with errors`',
+    here: '`Transaction was rejected with errors`, as for most refused transactions',
+    reason: '`errors` says what is wrong, and one outer message is enough for it.',
+  },
+  {
+    target: SUBMISSIONS,
+    matches: /^POST \/api\/transactions: both 409, changed body\.(errors|message)( |$)/,
+    reference: 'a transaction of an unknown type, for a full pool, or that its constructor fails on: `errors` is `{}`',
+    here: 'a list with one element',
+    reason: '`errors` is a list everywhere else.',
+  },
+  {
+    target: SUBMISSIONS,
+    matches:
+      /^POST \/api\/transactions: 200 here, 409 there \((Invalid time value|Transaction was rejected with errors)\)/,
+    reference: 'a transaction whose `receivedAt` is no moment is refused',
+    here: '`receivedAt` is not read',
+    reason: 'Each node writes the member for itself.',
+  },
+  {
+    target: SUBMISSIONS,
+    matches:
+      /^POST \/api\/transactions: 409 here \((Unknown member is no amount|invalid input syntax|unsupported Unicode)/,
+    reference:
+      'amounts that nobody signed of any size, and texts that the database cannot hold, are taken into the pool; over such an amount that is no number the node ends itself when its sender has another transaction there',
+    here: 'refused where a block with them would be refused, or where the amount cannot exist',
+    reason: 'Decision 13: no block can be forged with the ones, and the others have no honest use.',
+  },
+  {
+    target: SUBMISSIONS,
+    matches:
+      /^POST \/api\/transactions: both 409, changed body\.errors\[\]\.message \((Unknown member is no amount|invalid input syntax|unsupported Unicode)/,
+    reference: 'such a transaction with another fault is refused for the other',
+    here: 'refused for the member first',
+    reason: 'What costs nothing is looked at first.',
+  },
+  {
+    target: /^generation 2, http submissions/,
+    matches: /^POST \/api\/signatures: 4\d\d here.*500 there/,
+    reference:
+      'generation 2: a signature object with an id, key or signature that is none, or with a further member: 500',
+    here: '400 with what is wrong, and further members are passed over, as in generation 3',
+    reason: 'The real node fails where it wants to punish a peer that there is not.',
+  },
+  {
+    target: QUESTIONS,
+    input: /__proto__/,
+    matches:
+      /: 400 here \((UNKNOWN_PARAM|INVALID_TYPE).*, (200|404) there|: both 400, (added|changed) body\.errors\[\](\.name)? \(UNKNOWN_PARAM/,
+    reference: 'a parameter named `__proto__`, and what stands in brackets of that name, is passed over',
+    here: 'unknown parameters, and values of a wrong type, like others',
+    reason: 'The names mean nothing here either. A filter that is passed over answers what nobody asked for.',
+  },
+  {
+    target: QUESTIONS,
+    input: /hasOwnProperty|toString/,
+    matches: /: (200|40[04]) here.*, 500 there/,
+    reference: 'a parameter or its brackets named `hasOwnProperty`, and brackets named `toString`: 500',
+    here: 'unknown parameters, and values of a wrong type, like others; passed over where others are',
+    reason: 'The names mean nothing here either, and the failure is one of the engine.',
+  },
+  {
+    target: QUESTIONS,
+    input: /(&[^&]*){1000}/,
+    matches: /^GET .*: (200|40[04]) here|^GET .*: both /,
+    reference: 'of more than 1,000 parameters those behind the thousandth are passed over',
+    here: 'all are looked at',
+    reason:
+      'A filter that is passed over answers what nobody asked for, and a request of 16 kB has no more than 8,000.',
+  },
+  {
+    target: QUESTIONS,
+    input: /%(?![0-9a-f]{2})|%[89a-f]/i,
+    matches: /: 404 here \(Page not found\)?, 500 there|: 404 here, 500 there/,
+    reference: 'a path that cannot be decoded (`/accounts/%zz/multisignature_groups`): 500',
+    here: '404 like other paths that name nothing',
+    reason: 'The client is at fault, not the node.',
+  },
+  {
+    target: QUESTIONS,
+    input: /\\/,
+    matches: /: 404 here.*, (200|400) there/,
+    reference: 'a backslash in a path counts as a slash',
+    here: '404',
+    reason: 'No RFC says so, and proxies that look at paths do not take it for one.',
+  },
+  {
+    target: SUBMISSIONS,
+    input: /"content-type"/,
+    matches: /: both 400, changed body\.errors\[\]\.errors\[\]\.(code|message) \(INVALID_CONTENT_TYPE/,
+    reference:
+      'a body of a content type that is refused is read as a form or as JSON all the same, and its faults are told too',
+    here: 'it is not read, and has the faults of an empty object',
+    reason: 'A body that is refused unread costs nothing. Both name the content type first.',
+  },
+  {
+    target: SUBMISSIONS,
+    input: /charset=/,
+    matches: /: (400|415) here.*, 500 there/,
+    reference: 'a body in a charset that the real node does not know, among them UTF-32, and a form in any: 500',
+    here: '415, or 400 for a form, which is not read; UTF-32 is known',
+    reason: 'The client is at fault, not the node.',
+  },
+  {
+    target: SUBMISSIONS,
+    input: /application\/json;"/,
+    matches: /^\w+ \/api\/(transactions|signatures|node\/status\/forging): /,
+    reference: 'a body of type `application/json;` is taken for an empty one',
+    here: 'it is read',
+    reason: 'A semicolon without a parameter says nothing else than the type.',
+  },
+  {
+    target: /^generation 2, http submissions/,
+    input: /"body":"\s*\[+(-?[0-9]|true|false)/,
+    matches: /: both 400, changed body\.errors\[\]\.errors\[\]\.message \(INVALID_TYPE/,
+    reference:
+      'generation 2: a list of one number in place of an object is told as a number, one of a boolean as a boolean',
+    here: 'told as a list, as in generation 3',
+    reason: 'It is one.',
+  },
+  {
+    target: SUBMISSIONS,
+    input: /\\"id\\":\\"0/,
+    matches: /^POST \/api\/transactions: both 409, changed body\.errors\[\]\.message \(Invalid transaction id/,
+    reference: 'a transaction whose id has leading zeros is refused for its id, and for a false signature too',
+    here: 'refused for its id',
+    reason: 'No id is written so: it is refused when it is read, and no signature is verified for it.',
+  },
+  {
+    target: SUBMISSIONS,
+    input: /\\"(signature|signSignature)\\":\\"[0-9a-f]*[A-F]/,
+    matches: /^POST \/api\/transactions: both 409, changed body\.errors\[\]\.message \(Failed to validate signature/,
+    reference: 'a false signature in capitals is repeated as it came',
+    here: 'repeated in lower case',
+    reason: 'A signature is kept as bytes.',
+  },
+];

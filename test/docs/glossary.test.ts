@@ -1,0 +1,116 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { packageDirectory } from '../../src/config/package.ts';
+import { rowsOf } from './tables.ts';
+
+const ROOT = packageDirectory();
+const GLOSSARY = join('docs', 'glossary.md');
+/** Here the replaced words stand in their own right: as patterns below, and as the old names of options. */
+const EXEMPT: readonly string[] = [
+  join('test', 'docs', 'glossary.test.ts'),
+  join('src', 'config', 'renamed-options.ts'),
+];
+
+/** Words that the terms of the glossary replaced, as patterns. Plain English that happens to have the same letters fits none. */
+const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
+  ['leaf block', /\b(?:KeyRun|RunTree|RunPlace|RunSizes|ReadRuns|CountedRun|wrongRun)\b|\bkey-run\b|\brun-tree\b/],
+  ['leaf block', /\bruns? of (?:neighbouring|counted) keys\b/],
+  ['counted key set', /\bCountedKeyValue\b|\bindex\/counted\.ts\b/],
+  ['pending index batch', /\bGatheredTransactions\b|\bgathered transactions\b/],
+  ['posting list', /\bGatheredLists\b|\bgathered-lists\b/],
+  ['deferred indexing', /\b[Ll]ate indexes\b|\bLateIndexes\b|\blate-indexes\b|\bpostponeIndexes\b/],
+  ['index lag', /\bindexesBehind\b|\bindexes are behind\b/],
+  ['backfill', /\bcatchUp\w*/],
+  ['Bloom filter', /\bIdFilter\b|\bid-filter\b/],
+  ['predicate', /\bDelegateClaim\b|\bread-claims\b/],
+  ['chunk', /\bsortInPieces\b|\bPIECE_ITEMS\b|\bIndexPiece\b|\bin pieces\b/],
+  ['background query', /\bLongWork\w*|\blong-work\b|\bLONG_WORK\w*/],
+  ['fair scheduler', /\bTurnsOptions\b|\badmission\/turns\b|\bnew Turns\b|\btakeTurn\b/],
+  ['open lock', /\bin[tT]urns?\(|\bdisk\/turns\b/],
+  ['slot owner', /\bverifyTurn\b|\bSlotTurns?\b|\bslot-turns\b|\bturnsOf\b/],
+  ['yield', /\bnextTurn\b/],
+  ['fair queue', /\bServingLane\w*|\bserving-lane\b/],
+  ['backoff', /\bRests\b|\bisResting\b|\bREST_(?:FIRST|MOST)_MS\b|\bsync\/rests\b/],
+  ['peer time budget', /\bPatience\b|\bpatience\b/],
+  ['peer scoring', /\bDiscipline\w*|\bpeers\/discipline\b/],
+  ['pre-handshake limiter', /\b[Dd]oorstep\w*/],
+  ['frame filter', /\bGate\b|\bGateEvents\b|\bp2p\/gate\b/],
+  ['unsolicited-bytes budget', /\bUnasked(?:Crowd|Bytes)\b|\bp2p\/unasked\b|\bunasked\.ts\b/],
+  ['fast path, slow path', /\b[Ss]hort[ -]way\b|\b[Ll]ong[ -]way\b|\bShortWay\w*|\bgoLong\b/],
+  ['response cache, signature cache', /\b(?:create)?AnswerMemory\b|\banswer-memory\b/],
+  ['metric', /\bnpm run figures\b|\bapi\.figures\b|\btellFiguresOf\b|\bFigureSources\b|\btest\/figures\b/],
+  ['module', /\brooms\b|\.room\(|\blog\.rooms\b|\blevelsByRoom\b|\bLOG_ROOMS\b|\bRoom \|/],
+  ['revert', /\btaken back\b|\btakes? blocks back\b|\btakeBack\w*/],
+  ['diagnostic', /\bnode\/decisions\b|\bDecisionState\b|\bnew Decisions\b|\bengine\/decisions\b|\bDECISION_SHAPE\b/],
+  ['slot history, outcomes', /\bOwnSlots\b|\bown-slots\b|\bSlotRecords\b|\bslot-records\b/],
+  ['scenario', /\bsim\/scenarios\b|\binterop\/scenarios\b|\bscenariosIn\b|interop -- .*--scenarios\b/],
+];
+
+const TEXTS = textsOf(['src', 'docs', 'test', 'README.md']);
+const SOURCE = TEXTS.filter(({ file }) => file.startsWith('src'));
+
+interface Text {
+  readonly file: string;
+  readonly text: string;
+}
+
+function textsOf(paths: readonly string[]): readonly Text[] {
+  return paths.flatMap((path) => {
+    if (/\.(?:ts|tsx|js|mjs|cjs|md|css|html|ya?ml)$/.test(path)) {
+      return [{ file: path, text: readFileSync(join(ROOT, path), 'utf8') }];
+    }
+    if (path.includes('.') || path.endsWith('fixtures') || path.endsWith('node_modules')) return [];
+    const entries = readdirSync(join(ROOT, path), { withFileTypes: true });
+    return textsOf(
+      entries.filter((entry) => entry.isDirectory() || entry.name.includes('.')).map(({ name }) => join(path, name)),
+    );
+  });
+}
+
+/** The terms of the glossary with what stands for them in the source. */
+function terms(): readonly { readonly term: string; readonly names: readonly string[]; readonly row: string }[] {
+  const page = TEXTS.find(({ file }) => file === GLOSSARY)?.text ?? '';
+  return rowsOf(page).map((row) => {
+    const [, term = '', , code = ''] = row.split('|').map((cell) => cell.trim());
+    return { term, names: Array.from(code.matchAll(/`([^`]+)`/g), ([, name = '']) => name), row };
+  });
+}
+
+test('each term of the glossary has a meaning, an origin, and a name that stands in the source', (t) => {
+  const all = terms();
+  t.true(all.length > 40, `${all.length} terms`);
+  for (const { term, names, row } of all) {
+    t.regex(row, /^\| [^|]+ \| [A-Z][^|]+\. \| [^|]+ \| [^|]+ \|$/, `${term} has four cells and one sentence`);
+    t.true(names.length > 0, `${term} is in the code`);
+    for (const name of names) {
+      const isFile = name.endsWith('.ts');
+      const word = new RegExp(`\\b${name}\\b`);
+      const isThere = SOURCE.some(({ file, text }) => (isFile ? file.endsWith(`/${name}`) : word.test(text)));
+      t.true(isThere, `${term}: ${name} stands nowhere in src`);
+    }
+  }
+});
+
+test('no term stands in the glossary twice', (t) => {
+  const names = terms().map(({ term }) => term);
+  t.deepEqual(names, [...new Set(names)]);
+});
+
+test('no word that a term of the glossary replaced stands in src, docs or test any more', (t) => {
+  const known = new Set(terms().flatMap(({ term }) => [term, ...term.split(', ')]));
+  for (const [now, before] of REPLACED) {
+    t.true(known.has(now), `${now} is a term of the glossary`);
+    for (const { file, text } of TEXTS) {
+      if (EXEMPT.includes(file)) continue;
+      const line = text.split('\n').findIndex((each) => before.test(each));
+      t.is(line, -1, `${file}:${line + 1} has a word that is now called ${now}: ${String(before)}`);
+    }
+  }
+});
+
+test('the glossary is found from the first pages of the documentation', (t) => {
+  for (const page of ['README.md', 'architecture.md']) {
+    t.regex(readFileSync(join(ROOT, 'docs', page), 'utf8'), /\]\(glossary\.md\)/);
+  }
+});

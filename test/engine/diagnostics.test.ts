@@ -1,0 +1,127 @@
+import test from 'ava';
+import { Diagnostics } from '../../src/engine/diagnostics.ts';
+import type { LogFields, LogLevel, Observer } from '../../src/ports/observer.ts';
+
+interface Line {
+  readonly module: string;
+  readonly level: LogLevel;
+  readonly code: string;
+  readonly fields: LogFields | undefined;
+}
+
+/** Keeps what it is told. */
+function listening(): { readonly observer: Observer; readonly lines: Line[]; readonly metrics: string[] } {
+  const lines: Line[] = [];
+  const metrics: string[] = [];
+  const inModule = (module: string): Observer => ({
+    module: inModule,
+    log: (level, code, _message, fields) => lines.push({ module, level, code, fields }),
+    count: (metric, by) => metrics.push(`${metric} +${by}`),
+    gauge: (metric, value) => metrics.push(`${metric} ${value}`),
+    observe: (metric, value) => metrics.push(`${metric} ${value}`),
+  });
+  return { observer: inModule(''), lines, metrics };
+}
+
+function scene() {
+  let nowMs = 1000;
+  const { observer, lines, metrics } = listening();
+  const diagnostics = new Diagnostics({ nowMs: () => (nowMs += 1) });
+  return { diagnostics, observer: diagnostics.listenIn(observer), lines, metrics };
+}
+
+test('a refusal is kept with its module, reason and moment, newest first', (t) => {
+  const { diagnostics, observer } = scene();
+  observer.module('chain').log('warn', 'BLOCK_SIGNATURE_INVALID', 'refused a block', { height: 7, blockId: '5' });
+  observer
+    .module('forge')
+    .log('warn', 'FORGING_PAUSED', 'forging is paused in a slot of ours', { slot: 9, reason: 'why not' });
+  t.deepEqual(diagnostics.latest(10), [
+    {
+      number: 2,
+      timeMs: 1002,
+      module: 'forge',
+      code: 'FORGING_PAUSED',
+      message: 'forging is paused in a slot of ours',
+      fields: { slot: 9, reason: 'why not' },
+    },
+    {
+      number: 1,
+      timeMs: 1001,
+      module: 'chain',
+      code: 'BLOCK_SIGNATURE_INVALID',
+      message: 'refused a block',
+      fields: { height: 7, blockId: '5' },
+    },
+  ]);
+  t.is(diagnostics.latest(1).length, 1);
+});
+
+test('everything is passed on as it was said', (t) => {
+  const { observer, lines, metrics } = scene();
+  observer.module('chain').log('warn', 'BLOCK_KNOWN', 'refused a block', { height: 7 });
+  observer.log('info', 'NODE_STARTED', 'the node runs');
+  observer.module('chain').count('blocks', 2);
+  observer.gauge('height', 7);
+  t.deepEqual(lines, [
+    { module: 'chain', level: 'warn', code: 'BLOCK_KNOWN', fields: { height: 7 } },
+    { module: '', level: 'info', code: 'NODE_STARTED', fields: undefined },
+  ]);
+  t.deepEqual(metrics, ['node_events_total +1', 'blocks +2', 'height 7'], 'and each diagnostic is counted');
+});
+
+test('what is no diagnostic is not kept', (t) => {
+  const { diagnostics, observer } = scene();
+  for (const [module, level, code] of [
+    ['chain', 'info', 'BLOCK_APPLIED'],
+    ['sync', 'info', 'SYNC_PROGRESS'],
+    ['sync', 'debug', 'REQUEST_FAILED'],
+    ['peers', 'info', 'PEER_CONNECTED'],
+    ['forge', 'info', 'BLOCK_FORGED'],
+    ['http', 'warn', 'HTTP_WHITELIST_ENTRY_INVALID'],
+  ] as const) {
+    observer.module(module).log(level, code, 'a line');
+  }
+  t.deepEqual(diagnostics.latest(10), []);
+});
+
+test('changes of branch, dropped peers and downloads that fail are', (t) => {
+  const { diagnostics, observer } = scene();
+  const said = [
+    ['chain', 'info', 'CHAIN_SWITCHED'],
+    ['sync', 'info', 'SYNC_STARTED'],
+    ['sync', 'warn', 'SYNC_BRANCH_NOT_BETTER'],
+    ['peers', 'warn', 'PEER_BANNED'],
+    ['peers', 'debug', 'PEER_PENALISED'],
+    ['peers', 'info', 'PEER_DISCONNECTED'],
+    ['forge', 'error', 'FORGING_FAILED'],
+  ] as const;
+  for (const [module, level, code] of said) observer.module(module).log(level, code, 'a line');
+  t.deepEqual(
+    diagnostics.latest(10).map(({ code }) => code),
+    said.map(([, , code]) => code).reverse(),
+  );
+});
+
+test('a module keeps its latest entries only, and none of those of another module', (t) => {
+  const { diagnostics, observer } = scene();
+  observer.module('forge').log('warn', 'FORGING_PAUSED', 'a slot of ours passes unused');
+  for (let i = 0; i < 1000; i += 1)
+    observer.module('peers').log('debug', 'PEER_PENALISED', 'a peer broke a rule', { i });
+  const kept = diagnostics.latest(5000);
+  t.is(kept.length, 201);
+  t.is(kept[0]?.fields['i'], 999);
+  t.is(kept.at(-1)?.code, 'FORGING_PAUSED');
+});
+
+test('fields are plain and short, whatever a peer has sent', (t) => {
+  const { diagnostics, observer } = scene();
+  const fields = { reason: 'x'.repeat(10_000), error: new Error('no'), amount: 5n, nothing: undefined, yes: true };
+  observer.module('sync').log('warn', 'BLOCK_MALFORMED', 'could not synchronise', fields);
+  t.deepEqual(diagnostics.latest(1)[0]?.fields, {
+    reason: 'x'.repeat(300),
+    error: 'Error: no',
+    amount: '5',
+    yes: true,
+  });
+});

@@ -1,0 +1,120 @@
+/** What became of our own slots, by the chain: missed once a later block stands, reverted when a branch took them. */
+
+import test from 'ava';
+import { OwnSlotOutcomes, type OwnSlotsEvent } from '../../../src/engine/forge/own-slot-outcomes.ts';
+import { SILENT } from '../../../src/ports/observer.ts';
+import { slotAt } from '../../../src/protocol/slots.ts';
+import type { Block } from '../../../src/protocol/types.ts';
+import { scene } from './forging-scene.ts';
+
+/** A scene whose chain is watched, and what was told and counted of its slots. */
+function watched(isHeld = (): boolean => false) {
+  const made = scene();
+  const events: OwnSlotsEvent[] = [];
+  const counts = new Map<string, number>();
+  const slots = new OwnSlotOutcomes({
+    rules: made.chain.rules,
+    state: () => made.chain.state,
+    isOwn: (publicKey) => made.scheduler.isEnabled(publicKey),
+    isHeld,
+    observer: {
+      ...SILENT,
+      count: (_metric, by = 1, labels = {}) =>
+        counts.set(labels['result'] ?? '', (counts.get(labels['result'] ?? '') ?? 0) + by),
+    },
+  });
+  slots.listen((event) => events.push(event));
+  made.chain.listen(slots);
+  const told = (kind: OwnSlotsEvent['kind']): readonly number[] =>
+    events
+      .filter((event) => event.kind === kind)
+      .flatMap((event) => event.slots)
+      .sort((a, b) => a - b);
+  return { ...made, slots, events, counts, told };
+}
+
+test('own slots that an obstacle left empty are missed when the next block stands, each once', async (t) => {
+  const { scheduler, pass, hinder, ownSlots, currentSlot, told, counts, chain } = watched();
+  scheduler.start();
+  await pass(10);
+  t.deepEqual(told('missed'), []);
+  hinder('synchronising with the network');
+  const from = currentSlot() + 1;
+  await pass(15);
+  // Whether they stay empty is not certain before a block of a later slot is there.
+  t.deepEqual(told('missed'), []);
+  const filled: number[] = [];
+  const { params } = chain.rules;
+  chain.listen({ applied: (blocks) => filled.push(...blocks.map(({ timestamp }) => slotAt(timestamp, params))) });
+  hinder(undefined);
+  await pass(10);
+  await scheduler.stop();
+  const missed = told('missed');
+  t.true(missed.length > 2);
+  t.deepEqual(missed, ownSlots(from, filled[0] ?? 0));
+  t.is(counts.get('missed'), missed.length);
+  t.true((counts.get('forged') ?? 0) > 2);
+});
+
+test('each event names the owner of its slots', async (t) => {
+  const { scheduler, pass, hinder, currentSlot, events } = watched();
+  scheduler.start();
+  await pass(10);
+  hinder('synchronising with the network');
+  const from = currentSlot() + 1;
+  await pass(15);
+  hinder(undefined);
+  await pass(10);
+  await scheduler.stop();
+  const owners = events.map(({ delegate }) => delegate);
+  t.is(new Set(owners).size, owners.length, 'in so short a time each has one slot at most');
+  t.true(events.every(({ slots }) => slots.every((slot) => slot >= from)));
+  t.true(owners.every((owner) => scheduler.isEnabled(owner)));
+});
+
+test('slots that are held or skipped on purpose are not missed', async (t) => {
+  let isHeld = false;
+  const { scheduler, pass, hinder, currentSlot, slots, told } = watched(() => isHeld);
+  scheduler.start();
+  await pass(10);
+  hinder('held');
+  await pass(12);
+  isHeld = true;
+  hinder(undefined);
+  await pass(5);
+  t.deepEqual(told('missed'), []);
+  hinder('held');
+  await pass(12);
+  isHeld = false;
+  slots.skipTo(currentSlot());
+  hinder(undefined);
+  await pass(5);
+  await scheduler.stop();
+  t.deepEqual(told('missed'), []);
+});
+
+test('of the time before the first block nothing is missed', async (t) => {
+  const { scheduler, pass, hinder, told } = watched();
+  hinder('no peer has said yet where the network is');
+  scheduler.start();
+  await pass(30);
+  hinder(undefined);
+  await pass(10);
+  await scheduler.stop();
+  t.deepEqual(told('missed'), []);
+});
+
+test('blocks of ours that give way to another branch are told, those of others are not', async (t) => {
+  const { scheduler, pass, slots, told, counts, chain } = watched();
+  const blocks: Block[] = [];
+  chain.listen({ applied: (applied) => blocks.push(...applied) });
+  scheduler.start();
+  await pass(10);
+  await scheduler.stop();
+  const [first, second] = blocks.slice(-2);
+  if (first === undefined || second === undefined) throw new Error('there are no two blocks');
+  scheduler.disable(first.generatorPublicKey);
+  slots.reverted([second, first]);
+  t.deepEqual(told('reverted'), [slotAt(second.timestamp, chain.rules.params)]);
+  t.is(counts.get('reverted'), 1);
+});

@@ -1,0 +1,47 @@
+import test from 'ava';
+import { PeerTimeBudget } from '../../../src/engine/sync/peer-time-budget.ts';
+import type { Block } from '../../../src/protocol/types.ts';
+
+function blocks(count: number): readonly Block[] {
+  return Array.from({ length: count }, () => ({ transactions: [] }) as unknown as Block);
+}
+
+function scene() {
+  let nowMs = 0;
+  const budget = new PeerTimeBudget({ nowMs: () => nowMs });
+  /** Blocks of one answer that takes so long. */
+  const give = async (count: number, tookMs: number): Promise<void> => {
+    const answer = Promise.resolve().then(() => {
+      nowMs += tookMs;
+    });
+    await budget.during(answer);
+    budget.reward(blocks(count));
+  };
+  return { budget, give };
+}
+
+test('a peer may take ten seconds for each full answer, for as long as it likes', async (t) => {
+  const { budget, give } = scene();
+  for (let answers = 0; answers < 1000; answers += 1) await give(34, 10_000);
+  t.is(budget.waitedMs, 10_000_000);
+});
+
+test('a peer that gives a block at a time, each as late as it may, is left', async (t) => {
+  const { budget, give } = scene();
+  await give(1, 9_900);
+  const error = await t.throwsAsync(give(1, 9_900));
+  t.like(error, { code: 'SYNC_TOO_SLOW' });
+  t.is(budget.waitedMs, 19_800);
+});
+
+test('a peer that was quick for a hundred thousand blocks is not waited for longer than others afterwards', async (t) => {
+  const { budget, give } = scene();
+  for (let given = 0; given < 100_000; given += 34) await give(34, 20);
+  const quickMs = budget.waitedMs;
+  const crawl = async (): Promise<void> => {
+    for (let late = 0; late < 1000; late += 1) await give(1, 9_900);
+  };
+  const error = await t.throwsAsync(crawl());
+  t.like(error, { code: 'SYNC_TOO_SLOW' });
+  t.true(budget.waitedMs - quickMs < 120_000);
+});

@@ -1,0 +1,198 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { request as ask } from 'node:http';
+import { randomBytes } from 'node:crypto';
+import test from 'ava';
+import { createResponseCache, KEPT_BYTES_MAX } from '../../src/http/response-cache.ts';
+import { createHttpServer } from '../../src/http/app.ts';
+import { HTTP_DEFAULTS } from '../../src/http/options.ts';
+import type { HttpOptions } from '../../src/http/options.ts';
+import type { BlockHeader } from '../../src/protocol/types.ts';
+import type { ExecutionContext } from 'ava';
+import { allRoutes } from '../../src/http/routes/all.ts';
+import { fakeNode, TIP, type Fake } from './fake-node.ts';
+import { furnished } from './furnished-node.ts';
+
+interface RawAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly bytes: Buffer;
+}
+
+async function raw(t: ExecutionContext, fake: Fake, options: Partial<HttpOptions> = {}) {
+  const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1', ...options });
+  const { port } = await server.start();
+  t.teardown(() => server.close());
+  return (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    new Promise<RawAnswer>((resolve, reject) => {
+      const sent = ask({ port, path, headers, method, agent: false }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () => {
+          const { date: _date, connection: _connection, ...told } = response.headers;
+          resolve({ status: response.statusCode ?? 0, headers: told, bytes: Buffer.concat(chunks) });
+        });
+      });
+      sent.on('error', reject);
+      sent.end();
+    });
+}
+
+test('an answer that is kept is the same, byte by byte and header by header, packed or not', async (t) => {
+  const fake = fakeNode(3);
+  const get = await raw(t, fake);
+  const fresh = await raw(t, fakeNode(3), { keepAnswers: false });
+  const gzip = { 'accept-encoding': 'gzip, deflate' };
+  const encodings = [{}, gzip, { 'accept-encoding': 'identity' }, { 'accept-encoding': 'br;q=1, gzip;q=0' }];
+  for (const path of [
+    '/api/accounts',
+    '/blocks?limit=2',
+    '/api/delegates?sort=username:asc',
+    '/api/votes?username=alice',
+  ]) {
+    await get(path);
+    for (const headers of [...encodings, { origin: 'http://a' }]) {
+      const asked = fake.asked.length;
+      const [expected, kept] = [await fresh(path, headers), await get(path, headers)];
+      t.is(kept.status, 200);
+      t.deepEqual(unpacked(kept), unpacked(expected), path);
+      if (headers !== encodings[3]) t.is(fake.asked.length, asked, path);
+      t.deepEqual(comparable(kept), comparable(expected), path);
+    }
+  }
+});
+
+for (const generation of [2, 3] as const) {
+  test(`generation ${generation}: the fast path and the slow path give the same answers`, async (t) => {
+    const get = await raw(t, furnished(generation), { keepAnswers: false });
+    const routes = allRoutes({ generation, strict: false });
+    for (const { method, path, kind } of routes) {
+      if (method !== 'GET' || kind === 'stream' || path.includes('{') || path === '/metrics') continue;
+      for (const query of [
+        '',
+        '?address=294790702008283265L',
+        '?limit=2&offset=1',
+        '?limit=0',
+        '?unknown=1',
+        '?username=x',
+      ]) {
+        // The fast path knows paths as clients write them: one slash more, and the question takes the slow path.
+        const place = path === '/' ? '/api' : `/api${path}`;
+        const [short, long] = [await get(place + query), await get(`${place}/${query}`)];
+        t.is(short.status, long.status, path + query);
+        t.is(short.bytes.toString(), long.bytes.toString(), path + query);
+        t.deepEqual(withoutVary(short.headers), withoutVary(long.headers), path + query);
+      }
+    }
+  });
+}
+
+/** Short answers need no word about packing, and the slow path leaves it out there. */
+function withoutVary(headers: RawAnswer['headers']): object {
+  const { vary: _vary, ...told } = headers;
+  return told;
+}
+
+test('questions within one turn are answered once, later ones anew', async (t) => {
+  const fake = fakeNode(3);
+  const get = await raw(t, fake);
+  const first = JSON.parse((await get('/api/node/status')).bytes.toString()) as { data: { height: number } };
+  const status = fake.api.status();
+  const { height } = first.data;
+  t.is(height, status.height);
+  Object.assign(fake.api, { status: () => ({ ...status, height: height + 1 }) });
+  const second = JSON.parse((await get('/api/node/status')).bytes.toString()) as { data: { height: number } };
+  t.is(second.data.height, height + 1);
+});
+
+/** A packer that works chunk by chunk cannot say the length ahead. */
+function comparable({ headers }: RawAnswer): object {
+  const { 'transfer-encoding': _pieces, 'content-length': _length, ...told } = headers;
+  return told;
+}
+
+function unpacked({ headers, bytes }: RawAnswer): string {
+  return (
+    headers['content-encoding'] === 'gzip'
+      ? gunzipSync(bytes)
+      : headers['content-encoding'] === 'br'
+        ? brotliDecompressSync(bytes)
+        : bytes
+  ).toString('utf8');
+}
+
+test('an answer is kept until the chain changes, and never one that depends on more than the chain', async (t) => {
+  const fake = fakeNode(3);
+  let tip: BlockHeader = TIP;
+  const chain = { ...fake.api.chain, tip: () => tip };
+  const get = await raw(t, { ...fake, api: { ...fake.api, chain } });
+  await get('/api/accounts');
+  await get('/api/accounts');
+  t.is(fake.asked.length, 1);
+  tip = { ...TIP, id: '7' };
+  await get('/api/accounts');
+  t.is(fake.asked.length, 2);
+  for (const path of ['/api/delegates/forgers', '/api/delegates/forgers']) await get(path);
+  t.is(fake.asked.length, 4);
+  fake.failure = new Error('broken');
+  tip = { ...TIP, id: '8' };
+  t.is((await get('/api/accounts')).status, 500);
+  fake.failure = undefined;
+  t.is((await get('/api/accounts')).status, 200);
+});
+
+test('who may not ask is not told what others were, and each request counts', async (t) => {
+  const fake = fakeNode(3);
+  const limits = { ...HTTP_DEFAULTS.limits, max: 3 };
+  const get = await raw(t, fake, { limits });
+  const rest = [];
+  for (let i = 0; i < 4; i += 1) {
+    const { status, headers } = await get('/api/accounts');
+    rest.push([status, headers['x-ratelimit-remaining']]);
+  }
+  t.deepEqual(rest, [
+    [200, '2'],
+    [200, '1'],
+    [200, '0'],
+    [429, '0'],
+  ]);
+  const closed = await raw(t, fake, { access: { public: false, whiteList: ['10.0.0.1'] } });
+  t.is((await closed('/api/accounts')).status, 403);
+  const other = await raw(t, fake);
+  await other('/api/accounts');
+  t.is((await other('/api/accounts', {}, 'PUT')).status, 405);
+});
+
+test('answers are kept up to so many bytes, and the one that was not asked for longest goes first', (t) => {
+  const fake = fakeNode(3);
+  const cache = createResponseCache(fake.api, true);
+  const body = Buffer.alloc(200_000);
+  const most = Math.floor(KEPT_BYTES_MAX / body.length);
+  cache.keep('/first', body);
+  for (let page = 1; page < most; page += 1) {
+    cache.keep(`/page?offset=${page}`, body);
+    t.truthy(cache.find('/first'));
+  }
+  for (let page = most; page < most + 3; page += 1) cache.keep(`/page?offset=${page}`, body);
+  t.truthy(cache.find('/first'));
+  t.is(cache.find('/page?offset=1'), undefined);
+  let kept = 0;
+  for (let page = 1; page < most + 3; page += 1) kept += cache.find(`/page?offset=${page}`) === undefined ? 0 : 1;
+  t.true(kept * body.length <= KEPT_BYTES_MAX && kept >= most - 3, String(kept));
+});
+
+test('what is compressed counts, too', (t) => {
+  const cache = createResponseCache(fakeNode(3).api, true);
+  const most = Math.floor(KEPT_BYTES_MAX / 200_500);
+  for (let page = 0; page < most; page += 1) cache.keep(`/${page}`, randomBytes(200_000));
+  const kept = Array.from({ length: most }, (_, page) => cache.find(`/${page}`)).filter(
+    (answer) => answer !== undefined,
+  );
+  t.is(kept.length, most);
+  for (let page = 0; page < most; page += 1) cache.find(`/${page}`)?.packed();
+  const left = Array.from({ length: most }, (_, page) => cache.find(`/${page}`)).filter(
+    (answer) => answer !== undefined,
+  );
+  // Noise does not get smaller.
+  t.true(left.length * 400_000 <= KEPT_BYTES_MAX, String(left.length));
+  t.true(left.length * 400_000 >= 0.9 * KEPT_BYTES_MAX, String(left.length));
+});

@@ -1,0 +1,42 @@
+/**
+ * The cases by letter, in groups that share a world: (e) and (f) need a chain of some length on which the delegates are
+ * split, and (d) leaves one.
+ */
+
+import type { Generation } from '../../src/protocol/params.ts';
+import { MixedNet } from './mixed-net.ts';
+import { contact } from './cases/contact.ts';
+import { cut } from './cases/cut.ts';
+import { follow } from './cases/follow.ts';
+import { mixed } from './cases/mixed.ts';
+import { restart } from './cases/restart.ts';
+import { unsigned } from './cases/unsigned.ts';
+import type { World } from './world.ts';
+
+export interface InteropCase {
+  readonly letter: string;
+  readonly title: string;
+  /** @returns figures for the table @throws Error naming the first promise that was broken */
+  run(): Promise<string>;
+}
+
+export type Letter = 'a' | 'b' | 'c' | 'd' | 'e' | 'f' | 'g';
+
+export const GROUPS: readonly (readonly Letter[])[] = [['a'], ['b'], ['c'], ['d', 'e', 'f'], ['g']];
+export const GENERATIONS: readonly Generation[] = [3, 2];
+
+/** The cases of a group in one world. */
+export function casesIn(world: World): Readonly<Record<Letter, InteropCase>> {
+  let net: Promise<MixedNet> | undefined;
+  const inNet = (run: (net: MixedNet) => Promise<string>) => async () => run(await (net ??= MixedNet.start(world)));
+  const interopCase = (letter: Letter, title: string, run: () => Promise<string>) => ({ letter, title, run });
+  return {
+    a: interopCase('a', 'each dials the other, both list it and track its news', () => contact(world)),
+    b: interopCase('b', 'the real node forges all, ours follow', () => follow(world, 'real')),
+    c: interopCase('c', 'ours forges all, real nodes follow', () => follow(world, 'ours')),
+    d: interopCase('d', 'two real nodes and three of ours share the delegates', inNet(mixed)),
+    e: interopCase('e', 'one side cut off for thirty blocks, both roles', inNet(cut)),
+    f: interopCase('f', 'restarts of either in the middle', inNet(restart)),
+    g: interopCase('g', 'transactions that no wallet writes, forged by either', () => unsigned(world)),
+  };
+}

@@ -1,0 +1,38 @@
+/**
+ * (d) Two real nodes and three of ours share the delegates for three rounds and more, while transactions of every type enter
+ * anywhere: one chain, equal answers, no fork, no ban, no penalty.
+ */
+
+import { blocksMs, type MixedNet } from '../mixed-net.ts';
+import { untilCommonBlock, untilHeight } from '../waiting.ts';
+import { switchesOf } from '../watch.ts';
+import { Wallet } from '../wallet.ts';
+
+const ROUND = 101;
+const FULL_ROUNDS = 3;
+const MET_HEIGHT = 8;
+const MEET_MS_MAX = 60_000;
+
+export async function mixed(net: MixedNet): Promise<string> {
+  const { nodes, world } = net;
+  // The first to start forge alone until they have met the others.
+  await untilHeight(nodes[0], MET_HEIGHT, blocksMs(MET_HEIGHT));
+  await untilCommonBlock(nodes, MET_HEIGHT, MEET_MS_MAX);
+  const before = new Map(nodes.map((node) => [node, switchesOf(node).length]));
+  const wallet = new Wallet(world, nodes);
+  await wallet.everyType(1);
+  world.say(`${wallet.sent.length} transactions of every type are in blocks of all nodes`);
+  await untilHeight(nodes[0], ROUND + 10, blocksMs(ROUND));
+  await wallet.everyType(6);
+  world.say(`${wallet.sent.length} transactions are in blocks of all nodes`);
+  const goal = FULL_ROUNDS * ROUND + 2;
+  await untilHeight(nodes[0], goal, blocksMs(goal));
+  await untilCommonBlock(nodes, goal, 30_000);
+  const switches = nodes.flatMap((node) =>
+    switchesOf(node)
+      .slice(before.get(node))
+      .map((line) => `${node.name}: ${line.slice(0, 200)}`),
+  );
+  if (switches.length > 0) throw new Error(`blocks were reverted:\n${switches.slice(0, 5).join('\n')}`);
+  return `${FULL_ROUNDS} rounds, ${wallet.sent.length} transactions, no block reverted; ${await net.compare()}`;
+}

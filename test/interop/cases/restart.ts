@@ -1,0 +1,46 @@
+/** (f) Each kind is stopped and killed in the middle, and comes back to the chain that went on without it. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { statusOf } from '../http.ts';
+import type { MixedNet } from '../mixed-net.ts';
+import type { InteropNode } from '../nodes.ts';
+import { untilCommonBlock } from '../waiting.ts';
+import { Wallet } from '../wallet.ts';
+
+const DOWN_MS = 12_000;
+const BACK_MS_MAX = 120_000;
+const LSK = 100_000_000n;
+
+export async function restart(net: MixedNet): Promise<string> {
+  const { nodes, world } = net;
+  const [real] = net.real;
+  const [ours] = net.ours;
+  if (real === undefined || ours === undefined) throw new Error('a kind is missing');
+  await net.pastFirstRounds();
+  const words: string[] = [];
+  for (const [node, how] of [
+    [real, 'kill'],
+    [ours, 'kill'],
+    [real, 'stop'],
+    [ours, 'stop'],
+  ] as const) {
+    words.push(`${node.name} ${how === 'kill' ? 'killed' : 'stopped'}: back after ${await cycle(net, node, how)} s`);
+    world.say(words.at(-1) ?? '');
+    // What comes back must take part again: a transaction through it reaches everybody. The sender is neither a group nor
+    // has it a second passphrase, whatever case (d) has done before.
+    const wallet = new Wallet(world, [node, ...nodes.filter((other) => other !== node)]);
+    const [from, to] = [wallet.account('account_6'), wallet.account('account_8')];
+    await wallet.include([wallet.transfer(from, to, LSK + BigInt(words.length))]);
+  }
+  return `${words.join('; ')}; ${await net.compare()}`;
+}
+
+async function cycle(net: MixedNet, node: InteropNode, how: 'kill' | 'stop'): Promise<number> {
+  await node[how]();
+  await sleep(DOWN_MS);
+  const startedMs = Date.now();
+  await net.startNode(node);
+  const heights = await Promise.all(net.nodes.map(({ url }) => statusOf(url).then(({ height }) => height)));
+  await untilCommonBlock(net.nodes, Math.max(...heights) + 1, BACK_MS_MAX);
+  return Math.round((Date.now() - startedMs) / 1000);
+}

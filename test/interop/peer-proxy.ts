@@ -1,0 +1,90 @@
+/**
+ * The address where a node is dialled: passes connections on to where it really listens, unless the dialler is on the other
+ * side of a cut. A dialler is known by the port in its request, `wsPort=...`, which is how peers name themselves, and is
+ * shown to the node at the address of its own proxy: so every node has one address, as on machines of their own.
+ */
+
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+/** Everything before the end of the request's first line. */
+const REQUEST_LINE_BYTES_MAX = 64 * 1024;
+
+export interface ProxiedNode {
+  readonly wsPort: number;
+  /** Where it is dialled: a loopback address of its own. */
+  readonly ip: string;
+  /** Where it listens, at the same port. */
+  readonly bindIp: string;
+}
+
+export class PeerProxy {
+  readonly #links = new Set<{ readonly from: number; readonly ends: readonly Socket[] }>();
+  readonly #server: Server;
+  readonly #node: ProxiedNode;
+  readonly #ipOfPort: ReadonlyMap<number, string>;
+  #refused: ReadonlySet<number> = new Set();
+
+  private constructor(server: Server, node: ProxiedNode, ipOfPort: ReadonlyMap<number, string>) {
+    this.#server = server;
+    this.#node = node;
+    this.#ipOfPort = ipOfPort;
+  }
+
+  /** @param ipOfPort proxies of all nodes by the ports that they go by */
+  static async open(node: ProxiedNode, ipOfPort: ReadonlyMap<number, string>): Promise<PeerProxy> {
+    const server = createServer();
+    const proxy = new PeerProxy(server, node, ipOfPort);
+    server.on('connection', (incoming) => proxy.#admit(incoming));
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(node.wsPort, node.ip, resolve);
+    });
+    return proxy;
+  }
+
+  /** Drops and refuses those who dial from these ports, until told otherwise. */
+  refuse(ports: readonly number[]): void {
+    this.#refused = new Set(ports);
+    for (const { from, ends } of this.#links) {
+      if (this.#refused.has(from)) for (const end of ends) end.destroy();
+    }
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const { ends } of this.#links) for (const end of ends) end.destroy();
+  }
+
+  #admit(incoming: Socket): void {
+    let head = Buffer.alloc(0);
+    incoming.on('error', () => incoming.destroy());
+    const read = (chunk: Buffer): void => {
+      head = Buffer.concat([head, chunk]);
+      const line = head.toString('latin1').split('\r\n', 2);
+      if (line.length < 2 && head.length < REQUEST_LINE_BYTES_MAX) return;
+      incoming.off('data', read);
+      incoming.pause();
+      const from = Number(/[?&]wsPort=(\d+)/.exec(line[0] ?? '')?.[1]);
+      const localAddress = this.#ipOfPort.get(from);
+      if (localAddress === undefined || this.#refused.has(from)) incoming.destroy();
+      else
+        this.#join(incoming, connect({ port: this.#node.wsPort, host: this.#node.bindIp, localAddress }), head, from);
+    };
+    incoming.on('data', read);
+  }
+
+  #join(incoming: Socket, outgoing: Socket, head: Buffer, from: number): void {
+    const link = { from, ends: [incoming, outgoing] };
+    this.#links.add(link);
+    outgoing.write(head);
+    incoming.pipe(outgoing);
+    outgoing.pipe(incoming);
+    for (const end of link.ends) {
+      end.on('error', () => undefined);
+      end.once('close', () => {
+        this.#links.delete(link);
+        for (const each of link.ends) each.destroy();
+      });
+    }
+  }
+}

@@ -1,0 +1,166 @@
+/** A Prometheus that scrapes a devnet, and what the Grafana file asks of it. */
+
+import { strict as assert } from 'node:assert';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
+import { packageDirectory } from '../../src/config/package.ts';
+import { panelQueries, variables } from '../deploy/grafana.ts';
+import { freePortRanges } from '../support/ports.ts';
+import { startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts';
+import type { Untyped } from '../support/untyped.ts';
+
+export interface MetricsOptions {
+  readonly generation: 2 | 3;
+  /** The programs' names or paths. */
+  readonly prometheus: string;
+  readonly promtool: string;
+}
+
+export interface MetricsResult {
+  readonly queries: number;
+  readonly choices: number;
+  /** Lines of figures that the checker read. */
+  readonly lines: number;
+}
+
+const NODES = 4;
+const TRANSFERS = 10;
+const SCRAPES_EVERY_S = 1;
+/** The queries look back on minutes: two samples of each figure are enough for an answer. */
+const SCRAPED_MS = 15_000;
+const WAIT_MS = 60_000;
+
+const load = createRequire(import.meta.url);
+
+/** @throws Error naming each query without an answer, or what the checker says */
+export async function askGrafanaQueries(options: MetricsOptions): Promise<MetricsResult> {
+  const deployed = join(packageDirectory(), 'docs', 'deploy', 'prometheus.yml');
+  check(options.promtool, ['check', 'config', deployed]);
+  const devnet = await startTestDevnet({ nodes: NODES, network: options.generation === 2 ? 'devnet-gen2' : 'devnet' });
+  const directory = mkdtempSync(join(tmpdir(), 'bloomery-metrics-'));
+  const { http: port } = await freePortRanges(1);
+  let prometheus: ChildProcess | undefined;
+  const readers = new AbortController();
+  try {
+    prometheus = startPrometheus(options.prometheus, directory, port, devnet);
+    for (const { url } of devnet.nodes) {
+      const { body } = await fetch(`${url}/api/events`, { signal: readers.signal });
+      body?.pipeTo(new WritableStream()).catch(() => undefined);
+    }
+    await sendTransfers(devnet, options.generation);
+    await sleep(SCRAPED_MS);
+    const lines = await checkMetrics(devnet, options.promtool);
+    const ask = (path: string): Promise<Untyped> => answerOf(`http://127.0.0.1:${port}/api/v1/${path}`);
+    await waitFor('scrapes of all nodes', async () => (await ask(query('up == 1'))).result.length === NODES, WAIT_MS);
+    return { ...(await askAll(ask)), lines };
+  } finally {
+    readers.abort();
+    prometheus?.kill();
+    if (prometheus?.exitCode === null) await once(prometheus, 'exit');
+    rmSync(directory, { recursive: true, force: true });
+    await devnet.close();
+  }
+}
+
+/** Every query for all nodes, as the file begins, and for one that was chosen. */
+async function askAll(ask: (path: string) => Promise<Untyped>): Promise<{ queries: number; choices: number }> {
+  const lacking: string[] = [];
+  const chosen = new Map<string, readonly string[]>();
+  for (const { name, labelValues } of variables()) {
+    if (labelValues === undefined) continue;
+    const { series, label } = labelValues;
+    const values: string[] = await ask(`label/${label}/values?match[]=${series}`);
+    if (values.length !== NODES) lacking.push(`choice ${name}: ${values.length} values`);
+    chosen.set(name, ['.*', values[0] ?? 'none']);
+  }
+  let queries = 0;
+  for (const { panel, expression } of panelQueries()) {
+    for (const index of [0, 1]) {
+      const filled = [...chosen].reduce(
+        (text, [name, values]) => text.replaceAll(`$${name}`, values[index] ?? ''),
+        expression,
+      );
+      const { result } = await ask(query(filled));
+      queries += 1;
+      if (!result.some(({ value: [, value] }: Untyped) => value !== 'NaN')) lacking.push(`${panel}: ${filled}`);
+    }
+  }
+  if (lacking.length > 0) throw new Error(`no data:\n${lacking.join('\n')}`);
+  return { queries, choices: chosen.size };
+}
+
+function query(expression: string): string {
+  return `query?query=${encodeURIComponent(expression)}`;
+}
+
+async function answerOf(url: string): Promise<Untyped> {
+  const answer = (await (await fetch(url)).json()) as Untyped;
+  if (answer.status !== 'success') throw new Error(`${url}: ${answer.error}`);
+  return answer.data;
+}
+
+function startPrometheus(program: string, directory: string, port: number, { nodes }: TestDevnet): ChildProcess {
+  const config = join(directory, 'prometheus.json');
+  const targets = nodes.map(({ url }) => new URL(url).host);
+  // JSON is YAML.
+  writeFileSync(
+    config,
+    JSON.stringify({
+      global: { scrape_interval: `${SCRAPES_EVERY_S}s` },
+      scrape_configs: [{ job_name: 'bloomery', static_configs: [{ targets }] }],
+    }),
+  );
+  const flags = [
+    `--config.file=${config}`,
+    `--storage.tsdb.path=${join(directory, 'data')}`,
+    `--web.listen-address=127.0.0.1:${port}`,
+    '--log.level=error',
+  ];
+  return spawn(program, flags, { stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
+async function checkMetrics({ nodes }: TestDevnet, promtool: string): Promise<number> {
+  let lines = 0;
+  for (const { url } of nodes) {
+    const text = await (await fetch(`${url}/metrics`)).text();
+    check(promtool, ['check', 'metrics'], text);
+    lines += text.split('\n').length - 1;
+  }
+  return lines;
+}
+
+function check(promtool: string, words: readonly string[], input = ''): void {
+  const { error, status, stdout, stderr } = spawnSync(promtool, words, { input, encoding: 'utf8' });
+  if (error !== undefined) throw error;
+  // Advice comes with status 3 and on the other stream; neither is clean.
+  const isQuiet = words[1] === 'config' || `${stdout}${stderr}`.trim() === '';
+  if (status !== 0 || !isQuiet) throw new Error(`promtool ${words.join(' ')}: status ${status}\n${stdout}${stderr}`);
+}
+
+async function sendTransfers({ nodes, network }: TestDevnet, generation: 2 | 3): Promise<void> {
+  const [, from, to] = readAccounts(network.directory);
+  assert(from !== undefined && to !== undefined, 'the devnet has accounts');
+  const { transfer } = load(`lisk-transactions-${generation}`);
+  for (let index = 1; index <= TRANSFERS; index++) {
+    const transaction = transfer({
+      networkIdentifier: network.params.networkIdentifier,
+      amount: String(index),
+      recipientId: to.address,
+      passphrase: from.passphrase,
+    });
+    const { url } = nodes[index % nodes.length] ?? {};
+    const post = async (): Promise<boolean> => {
+      const headers = { 'content-type': 'application/json' };
+      return (await fetch(`${url}/api/transactions`, { method: 'POST', headers, body: JSON.stringify(transaction) }))
+        .ok;
+    };
+    await waitFor('an accepted transfer', post, WAIT_MS);
+    await sleep(1000);
+  }
+}

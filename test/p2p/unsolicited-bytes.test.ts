@@ -1,0 +1,250 @@
+import test from 'ava';
+
+import { FRAME_BYTES_MAX } from '../../src/p2p/packets.ts';
+import { arrivalsMax, RATES, SAFETY } from '../../src/ports/rates.ts';
+import {
+  ARRIVING_OF_CROWD,
+  ARRIVING_OF_PEER,
+  ARRIVING_SHARE,
+  FLOOD_BYTES_MAX,
+  FLOOD_WINDOW_MS,
+  HEAVY_ANSWERS_OF_CROWD,
+  readAtOnceBytesMax,
+  SMALL_OF_CROWD,
+  SMALL_OF_PEER,
+  SMALL_WEIGHT_MAX,
+  UnsolicitedBytesBudget,
+  SharedUnsolicitedBytesBudget,
+} from '../../src/p2p/unsolicited-bytes.ts';
+
+const MB = 1_000_000;
+const SMALL = 200_000;
+const none = (): number => 0;
+const readsOf = (bytes: UnsolicitedBytesBudget, count: number, nowMs = 0, seems = false): number =>
+  Array.from({ length: count }, () => bytes.mayRead(SMALL, none, nowMs, seems)).filter(Boolean).length;
+
+test('small frames of a peer are read up to its budget, and again as time passes', (t) => {
+  const bytes = new UnsolicitedBytesBudget();
+  t.is(readsOf(bytes, 100), SMALL_OF_PEER.capacity / SMALL);
+  t.is(readsOf(bytes, 100, 1_000), SMALL_OF_PEER.perSecond / SMALL);
+});
+
+test('where all peers together send too many small frames, those are still read that sent few', (t) => {
+  const crowd = new SharedUnsolicitedBytesBudget();
+  const loud = Array.from({ length: 6 }, () => new UnsolicitedBytesBudget(crowd));
+  const read = loud.reduce((sum, peer) => sum + readsOf(peer, 100), 0);
+  t.true(read <= SMALL_OF_CROWD.capacity / SMALL + loud.length, `${read}`);
+  t.is(readsOf(new UnsolicitedBytesBudget(crowd), 1), 1);
+});
+
+test('each open question has one answer read, whatever else was read before', (t) => {
+  const bytes = new UnsolicitedBytesBudget();
+  const large = (): boolean => bytes.mayRead(FRAME_BYTES_MAX, () => 10 * MB, 0, true);
+  t.is([large(), large(), large()].filter(Boolean).length, 1);
+  bytes.asked();
+  bytes.asked();
+  t.deepEqual([large(), large(), large()], [true, true, false]);
+  bytes.settled();
+  bytes.settled();
+  t.false(large());
+});
+
+test('room that no answer took is gone when the question is settled', (t) => {
+  const bytes = new UnsolicitedBytesBudget();
+  for (let question = 0; question < 20; question += 1) {
+    bytes.asked();
+    bytes.mayRead(100, none, 0, true);
+    bytes.settled();
+  }
+  t.true(bytes.mayRead(FRAME_BYTES_MAX, () => 14 * MB, 0, false));
+  t.false(bytes.mayRead(FRAME_BYTES_MAX, none, 0, true));
+});
+
+test('a push leaves no room for more than its acknowledgement', (t) => {
+  const bytes = new UnsolicitedBytesBudget();
+  t.true(bytes.mayRead(FRAME_BYTES_MAX, () => 14 * MB, 0, false));
+  bytes.asked(1_000);
+  t.false(bytes.mayRead(FRAME_BYTES_MAX, none, 0, true));
+  t.is(readsOf(bytes, 1), 1);
+});
+
+test('a peer that sends without end waits, a moment at a time, and answers make nobody wait', (t) => {
+  const bytes = new UnsolicitedBytesBudget();
+  let nowMs = 0;
+  let taken = 0;
+  for (let frame = 0; frame < 100; frame += 1) {
+    taken += FRAME_BYTES_MAX;
+    const pauseMs = bytes.arrived(FRAME_BYTES_MAX, nowMs, false);
+    t.true(pauseMs <= 1_000);
+    nowMs += pauseMs;
+  }
+  t.true(taken <= ARRIVING_OF_PEER.capacity + (nowMs * ARRIVING_OF_PEER.perSecond) / 1_000 + FRAME_BYTES_MAX);
+  for (let question = 0; question < 100; question += 1) {
+    bytes.asked();
+    t.is(bytes.arrived(FRAME_BYTES_MAX, nowMs, true), 0);
+    bytes.settled();
+  }
+});
+
+test('an open question leaves room for one answer, and none for what else comes meanwhile', (t) => {
+  for (const what of ['blocks', 'other'] as const) {
+    const bytes = new UnsolicitedBytesBudget();
+    for (let question = 0; question < 10; question += 1) bytes.asked(FRAME_BYTES_MAX, what);
+    t.is(readsOf(bytes, 100), SMALL_OF_PEER.capacity / SMALL, what);
+    t.is(readsOf(bytes, 100, 0, true), 10, 'as many as questions');
+  }
+});
+
+test('a crowd that leaves questions open has no more small frames read than one that was asked nothing', (t) => {
+  const crowd = new SharedUnsolicitedBytesBudget();
+  const loud = Array.from({ length: 20 }, () => new UnsolicitedBytesBudget(crowd));
+  for (const peer of loud) peer.asked(FRAME_BYTES_MAX, 'other');
+  const read = loud.reduce((sum, peer) => sum + readsOf(peer, 100), 0);
+  t.true(read <= SMALL_OF_CROWD.capacity / SMALL + loud.length, `${read}`);
+});
+
+test('answers of each kind find their module, in whichever order they come', (t) => {
+  const bytes = new UnsolicitedBytesBudget();
+  const heavy = (): boolean => bytes.mayRead(FRAME_BYTES_MAX, none, 0, true);
+  t.true(
+    bytes.mayRead(FRAME_BYTES_MAX, () => 14 * MB, 0, false),
+    'nothing is left but what answers have',
+  );
+  bytes.asked(1_000, 'other');
+  bytes.asked(FRAME_BYTES_MAX, 'other');
+  bytes.asked();
+  t.true(bytes.mayRead(100, none, 0, true), 'an acknowledgement');
+  bytes.settled(1_000, 'other');
+  t.true(heavy(), 'a pool');
+  bytes.settled(FRAME_BYTES_MAX, 'other');
+  t.true(heavy(), 'blocks');
+  bytes.settled();
+  t.false(heavy());
+});
+
+test('a crowd that sends small frames waits as one that sends large ones does; who sends little does not', (t) => {
+  const crowd = new SharedUnsolicitedBytesBudget();
+  const lines = Math.ceil((2 * ARRIVING_OF_CROWD.capacity) / ARRIVING_OF_PEER.capacity) + 1;
+  const loud = Array.from({ length: lines }, () => new UnsolicitedBytesBudget(crowd));
+  let waiting = 0;
+  for (let round = 0; round * SMALL < ARRIVING_OF_PEER.capacity; round += 1) {
+    waiting = loud.filter((peer) => peer.arrived(SMALL, 0, false) > 0).length;
+  }
+  t.is(waiting, lines);
+  t.is(new UnsolicitedBytesBudget(crowd).arrived(SMALL, 0, false), 0);
+  const asked = new UnsolicitedBytesBudget(crowd);
+  asked.asked();
+  t.is(asked.arrived(FRAME_BYTES_MAX, 0, true), 0);
+  t.true(ARRIVING_SHARE.perSecond * 128 <= ARRIVING_OF_CROWD.perSecond);
+});
+
+test('small frames beyond the budget count as a flood from more on than strangers can make an honest node send', (t) => {
+  const honest = ([2, 3] as const).map((generation) => {
+    const passedOn = RATES.filter(({ kind, generation: of }) => {
+      return of === generation && ['block', 'transactions', 'transactionIds', 'signatures'].includes(kind);
+    });
+    return passedOn.reduce(
+      (sum, { reference }) => sum + (reference === undefined ? 0 : arrivalsMax(reference, FLOOD_WINDOW_MS)),
+      0,
+    );
+  });
+  t.true(SAFETY * Math.max(...honest) * SMALL_WEIGHT_MAX <= FLOOD_BYTES_MAX + 1 * MB, honest.join(', '));
+  const bytes = new UnsolicitedBytesBudget();
+  const beyond = (count: number): number => {
+    readsOf(bytes, count);
+    return bytes.beyondBytes(0);
+  };
+  t.is(beyond(SMALL_OF_PEER.capacity / SMALL), 0);
+  t.is(beyond(10), 10 * SMALL);
+  t.is(bytes.beyondBytes(FLOOD_WINDOW_MS), 0, 'each minute begins anew');
+});
+
+test('frames that find no room because of others are no flood of their sender', (t) => {
+  const crowd = new SharedUnsolicitedBytesBudget();
+  for (let peer = 0; peer < 6; peer += 1) readsOf(new UnsolicitedBytesBudget(crowd), 100);
+  const modest = new UnsolicitedBytesBudget(crowd);
+  t.true(readsOf(modest, 10) < 10);
+  t.is(modest.beyondBytes(0), 0);
+});
+
+test('all that a crowd has read at once, with reserves, heavy frames and answers, is within what memory is counted for', (t) => {
+  const crowd = new SharedUnsolicitedBytesBudget();
+  let read = 0;
+  for (let line = 0; line < 184; line += 1) {
+    const bytes = new UnsolicitedBytesBudget(crowd, line < 20);
+    read += SMALL * readsOf(bytes, 30);
+    bytes.asked(FRAME_BYTES_MAX, 'other');
+    for (const seems of [false, true]) {
+      for (let frame = 0; frame < 10; frame += 1)
+        if (bytes.mayRead(FRAME_BYTES_MAX, none, 0, seems)) read += FRAME_BYTES_MAX;
+    }
+  }
+  t.true(read > 60 * MB);
+  t.true(read <= readAtOnceBytesMax(184), `${read}`);
+});
+
+/**
+ * Seconds after which each of so many lines is closed that send small frames as fast as they are taken, and what befell an
+ * honest line.
+ */
+function floodOf(lines: number, secondsMax: number) {
+  const crowd = new SharedUnsolicitedBytesBudget();
+  const frame = 100_000;
+  const flooding = Array.from({ length: lines }, () => ({ bytes: new UnsolicitedBytesBudget(crowd), freeMs: 0 }));
+  const honest = new UnsolicitedBytesBudget(crowd);
+  const closedSeconds: number[] = [];
+  let honestWaited = 0;
+  const stepMs = 20;
+  for (let nowMs = 0; nowMs < secondsMax * 1_000 && flooding.length > 0; nowMs += stepMs) {
+    // Whichever is first takes what the others have left: none is always first.
+    flooding.push(...flooding.splice(0, 1));
+    for (const line of [...flooding]) {
+      while (line.freeMs <= nowMs) {
+        const pauseMs = line.bytes.arrived(frame, nowMs, false);
+        if (pauseMs > 0) line.freeMs = nowMs + pauseMs;
+        line.bytes.mayRead(frame, none, nowMs, false);
+        if (line.bytes.beyondBytes(nowMs) <= FLOOD_BYTES_MAX) continue;
+        flooding.splice(flooding.indexOf(line), 1);
+        closedSeconds.push(nowMs / 1_000);
+        break;
+      }
+    }
+    if (nowMs % 1_000 > 0) continue;
+    // 200 kB in a second: half of what it may.
+    honestWaited += honest.arrived(SMALL, nowMs, false);
+    honest.mayRead(SMALL, none, nowMs, false);
+  }
+  return { closedSeconds, honestWaited, honestBeyond: honest.beyondBytes(secondsMax * 1_000 - 1) };
+}
+
+test('eight lines that flood are closed within a minute, as one is, and an honest line among them is not counted', (t) => {
+  for (const lines of [1, 7, 8]) {
+    const { closedSeconds, honestWaited, honestBeyond } = floodOf(lines, 120);
+    t.is(closedSeconds.length, lines);
+    t.true(Math.max(...closedSeconds) <= 60, closedSeconds.join(', '));
+    t.is(honestBeyond, 0);
+    t.is(honestWaited, 0);
+  }
+});
+
+test('forty lines that flood together, and so have each other wait, are closed within five minutes', (t) => {
+  const { closedSeconds, honestWaited, honestBeyond } = floodOf(40, 400);
+  t.is(closedSeconds.length, 40);
+  t.true(Math.max(...closedSeconds) <= 300, closedSeconds.join(', '));
+  t.is(honestBeyond, 0);
+  t.is(honestWaited, 0);
+});
+
+test('the heaviest answers are read as fast on average as is stated, whoever sends them', (t) => {
+  const crowd = new SharedUnsolicitedBytesBudget();
+  const heaviest = 15 * MB;
+  let weight = 0;
+  for (let nowMs = 0; nowMs < 60_000; nowMs += 500) {
+    const bytes = new UnsolicitedBytesBudget(crowd);
+    bytes.asked(FRAME_BYTES_MAX, 'other');
+    if (bytes.mayRead(FRAME_BYTES_MAX, () => heaviest - FRAME_BYTES_MAX, nowMs, true)) weight += heaviest;
+  }
+  const { capacity, perSecond } = HEAVY_ANSWERS_OF_CROWD;
+  t.true(weight > heaviest);
+  t.true(weight <= capacity + 60 * perSecond + heaviest, `${weight}`);
+});

@@ -1,0 +1,62 @@
+/** A world that follows a script instead of a seed, watched all the time. */
+
+import { checkTables, disagreement, PromiseBroken, Watch } from './checks.ts';
+import { MEET_SLOTS_MAX } from './run.ts';
+import type { SimNode } from './node.ts';
+import { World, type WorldOptions } from './world.ts';
+
+export class ScriptedWorld {
+  readonly world: World;
+  readonly #watch: Watch;
+
+  private constructor(world: World) {
+    this.world = world;
+    this.#watch = new Watch(world);
+  }
+
+  /** A running world with slots of ten seconds. */
+  static async begin(options: Omit<WorldOptions, 'seed'> & { readonly seed?: number }): Promise<ScriptedWorld> {
+    const scripted = new ScriptedWorld(
+      new World({ seed: 1, ...options, network: { blockTimeS: 10, ...options.network } }),
+    );
+    await scripted.world.startAll();
+    // Looks happen in the middle of slots, when their blocks have come round.
+    await scripted.world.run(scripted.world.slotMs / 2000);
+    return scripted;
+  }
+
+  node(index: number): SimNode {
+    return this.world.node(index);
+  }
+
+  async slots(count: number): Promise<void> {
+    await this.world.run((count * this.world.slotMs) / 1000, () => this.#watch.look());
+  }
+
+  /** Blocks by which nodes differ; all honest ones unless given. */
+  apart(...indexes: number[]): number {
+    return disagreement(indexes.length === 0 ? this.world.honest : indexes.map((index) => this.node(index)));
+  }
+
+  /** Waits until all honest nodes are on one chain. @returns slots that it took */
+  async meet(slotsMax = MEET_SLOTS_MAX): Promise<number> {
+    for (let slot = 1; slot <= slotsMax; slot += 1) {
+      await this.slots(1);
+      if (this.apart() > 0) continue;
+      checkTables(this.world.honest);
+      return slot;
+    }
+    const tips = this.world.honest.map(({ index, tip }) => ({ node: index, height: tip.height, id: tip.id }));
+    throw new PromiseBroken('the nodes meet', { slotsMax, tips });
+  }
+
+  finalized(index: number): number {
+    return this.node(index).engine.chain.finalizedHeight;
+  }
+
+  /** How often a node, or any, said this. */
+  said(code: string, index?: number): number {
+    if (index === undefined) return this.world.counts.get(code) ?? 0;
+    return this.world.lines.filter((line) => line.node === index && line.code === code).length;
+  }
+}

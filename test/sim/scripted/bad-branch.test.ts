@@ -1,0 +1,87 @@
+/** A branch that would be the better one, were not its last block wrong. */
+
+import test from 'ava';
+
+import type { Block, KeyPair } from '../../../src/protocol/types.ts';
+import { publicKeyOf, signBlock } from '../../support/chain-maker.ts';
+import type { SimNode } from '../node.ts';
+import { ScriptedWorld } from '../scripted-world.ts';
+import { silentHandlers } from '../silent-handlers.ts';
+
+const dealt = (node: number, delegates: readonly KeyPair[]): readonly KeyPair[] =>
+  node === 0 ? delegates.slice(0, 51) : delegates.slice(51);
+
+/** The block with a reward that nobody owes, signed by its owner all the same. */
+function spoilt(scripted: ScriptedWorld, block: Block): Block {
+  const owner = scripted.world.network.delegates.find((each) => publicKeyOf(each) === block.generatorPublicKey);
+  return signBlock(block, { reward: block.reward + 1n }, owner!);
+}
+
+/** A peer that has what a node has up to a height, and there a block of its own making. */
+async function liar(scripted: ScriptedWorld, model: SimNode, height: number, victim: SimNode): Promise<void> {
+  const { world } = scripted;
+  const { codec } = world.rules;
+  const last = spoilt(scripted, model.store.block(height)!);
+  const blockAt = (at: number): Block => (at === height ? last : model.store.block(at)!);
+  const handlers = silentHandlers({
+    answer: (_peerId, request) => {
+      if (request.kind === 'tip') return Promise.resolve(codec.blockToJson(last) as never);
+      if (request.kind === 'highestCommonBlock') {
+        const common = request.blockIds.map((id) => model.store.heightOf(id) ?? 0).sort((a, b) => b - a)[0] ?? 0;
+        return Promise.resolve({ id: model.store.header(common)!.id, height: common } as never);
+      }
+      if (request.kind !== 'blocksAfter') return Promise.reject(new Error('not answered'));
+      const from = model.store.heightOf(request.blockId) ?? height;
+      const blocks = Array.from({ length: Math.max(0, Math.min(34, height - from)) }, (_, index) =>
+        codec.blockToJson(blockAt(from + 1 + index)),
+      );
+      return Promise.resolve(blocks as never);
+    },
+  });
+  const transport = world.wire.transport({ ip: '172.30.0.1', wsPort: 6000 });
+  transport.announce({
+    os: 'sim',
+    version: '3.0.2',
+    wsPort: 6000,
+    httpPort: 0,
+    protocolVersion: '2.0',
+    nonce: 'liar000000000000',
+    height,
+    blockVersion: 2,
+    maxHeightPrevoted: last.maxHeightPrevoted,
+    lastBlockId: last.id,
+  });
+  await transport.start(handlers);
+  const [ip = '', wsPort = ''] = victim.peerId.split(':');
+  transport.connect({ ip, wsPort: Number(wsPort) }).catch(() => undefined);
+}
+
+test('a branch whose last block alone makes it better, and is wrong, leaves the old tip and costs its peer the place', async (t) => {
+  const scripted = await ScriptedWorld.begin({ nodes: 2, forgersOf: dealt });
+  await scripted.slots(20);
+  const { world } = scripted;
+  world.partition([[0], [1]]);
+  await scripted.slots(120);
+  const [ours, model] = [scripted.node(1), scripted.node(0)];
+  for (const keyPair of ours.keys) ours.engine.forging.disable(publicKeyOf(keyPair));
+  const { height, id } = ours.tip;
+  while (model.tip.height <= height) await scripted.slots(1);
+  t.is(model.tip.maxHeightPrevoted, ours.tip.maxHeightPrevoted);
+  const digest = ours.store.stateDigest();
+
+  // The peer reaches the cut-off node alone.
+  world.wire.partition([[ours.peerId, '172.30.0.1:6000'], [model.peerId]]);
+  await liar(scripted, model, height + 1, ours);
+  await scripted.slots(12);
+  t.true(scripted.said('BLOCK_REWARD_INVALID') > 0);
+  t.is(ours.tip.id, id);
+  t.is(ours.store.stateDigest(), digest);
+  t.is(scripted.said('CHAIN_SWITCHED'), 0);
+  t.true(scripted.said('PEER_BANNED') + scripted.said('PEER_PENALISED') > 0, [...world.counts.keys()].join());
+
+  // The sound branch is taken as soon as an honest peer shows it.
+  world.wire.heal();
+  await scripted.meet();
+  t.is(scripted.said('CHAIN_SWITCHED'), 1);
+  t.not(ours.store.header(height)?.id, id);
+});

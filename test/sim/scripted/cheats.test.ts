@@ -1,0 +1,49 @@
+/** Delegates that sign twice, by intent or by mistake. */
+
+import test from 'ava';
+
+import { Load } from '../load.ts';
+import { ScriptedWorld } from '../scripted-world.ts';
+
+test('a quarter of the delegates signing two blocks each neither splits the others nor stops finality', async (t) => {
+  const scripted = await ScriptedWorld.begin({
+    nodes: 4,
+    misbehaviourOf: (node) => (node === 3 ? 'doubleForger' : undefined),
+  });
+  let farthest = 0;
+  for (let slot = 0; slot < 330; slot += 1) {
+    await scripted.slots(1);
+    farthest = Math.max(farthest, scripted.apart());
+  }
+  t.true(scripted.said('BLOCK_DOUBLE_FORGING') > 10);
+  t.true(farthest <= 6, `${farthest} blocks apart`);
+  t.true(scripted.finalized(0) > 60, `finalized ${scripted.finalized(0)}`);
+});
+
+test('two nodes with the same delegate keys end on one chain as the others do', async (t) => {
+  const scripted = await ScriptedWorld.begin({
+    nodes: 4,
+    forgersOf: (node, delegates) =>
+      delegates.filter((_, index) => index % 4 === node || (node === 0 && index % 12 === 1)),
+  });
+  // Without transactions their blocks would be equal.
+  new Load(scripted.world).start(4000);
+  let farthest = 0;
+  for (let slot = 0; slot < 330; slot += 1) {
+    await scripted.slots(1);
+    farthest = Math.max(farthest, scripted.apart());
+  }
+  t.true(scripted.said('BLOCK_DOUBLE_FORGING') > 0);
+  t.true(farthest <= 4, `${farthest} blocks apart`);
+  t.true(scripted.finalized(0) > 60, `finalized ${scripted.finalized(0)}`);
+});
+
+test('one who holds his blocks back gains a few blocks for a while and nobody is left behind', async (t) => {
+  const scripted = await ScriptedWorld.begin({
+    nodes: 4,
+    misbehaviourOf: (node) => (node === 3 ? 'withholder' : undefined),
+  });
+  await scripted.slots(330);
+  await scripted.meet();
+  t.true(scripted.finalized(0) > 60, `finalized ${scripted.finalized(0)}`);
+});

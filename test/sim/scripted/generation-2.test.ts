@@ -1,0 +1,99 @@
+/** What a network without finality promises: consent before forging, and one chain in the end. */
+
+import test from 'ava';
+
+import type { SimNode } from '../node.ts';
+import { ScriptedWorld } from '../scripted-world.ts';
+import { silentHandlers } from '../silent-handlers.ts';
+
+const NETWORK = { generation: 2, delegateListRoundOffset: 0 } as const;
+
+test('halves with chains of one length, neither with the consent to go on, end on one of the two', async (t) => {
+  const scripted = await ScriptedWorld.begin({ nodes: 4, network: NETWORK });
+  await scripted.slots(30);
+  t.is(scripted.apart(0, 3), 0);
+  scripted.world.partition([
+    [0, 1],
+    [2, 3],
+  ]);
+  await scripted.slots(20);
+  let waited = 0;
+  while (scripted.node(0).tip.height !== scripted.node(2).tip.height) {
+    await scripted.slots(1);
+    waited += 1;
+    if (waited > 300) return t.fail('the halves never have chains of one length');
+  }
+  const tips = [scripted.node(0).tip, scripted.node(2).tip];
+  t.not(tips[0]?.id, tips[1]?.id);
+  scripted.world.wire.heal();
+  t.true((await scripted.meet()) <= 6);
+  const kept = tips.filter((tip) => scripted.node(0).store.heightOf(tip.id) !== undefined);
+  t.is(kept.length, 1);
+  return undefined;
+});
+
+test('a node that its network has left behind does not forge, and takes over the longer chain', async (t) => {
+  const scripted = await ScriptedWorld.begin({ nodes: 4, network: NETWORK });
+  await scripted.slots(20);
+  scripted.world.partition([[0], [1, 2, 3]]);
+  // It notices the silence only when its peers are gone; from then on nobody agrees with it.
+  await scripted.slots(40);
+  const alone = scripted.node(0).tip.height;
+  await scripted.slots(40);
+  t.is(scripted.node(0).tip.height, alone);
+  t.true(scripted.said('FORGING_PAUSED') > 0);
+  const ahead = scripted.node(1).tip;
+  t.true(ahead.height > alone + 20);
+  scripted.world.wire.heal();
+  t.true((await scripted.meet()) <= 6);
+  t.is(scripted.node(0).store.heightOf(ahead.id), ahead.height);
+});
+
+/** Many peers of one address that dial a node and say that they are on another chain, further back. */
+async function strangersElsewhere(scripted: ScriptedWorld, victims: readonly SimNode[], count: number): Promise<void> {
+  for (let index = 0; index < count; index += 1) {
+    const transport = scripted.world.wire.transport({ ip: '172.20.0.1', wsPort: 6000 + index });
+    transport.announce({
+      os: 'sim',
+      version: '2.3.8',
+      wsPort: 6000 + index,
+      httpPort: 0,
+      protocolVersion: '1.1',
+      nonce: `elsewhere${String(index).padStart(7, '0')}`,
+      height: 2,
+      broadhash: '77'.repeat(32),
+    });
+    await transport.start(silentHandlers());
+    for (const victim of victims) {
+      const [ip = '', wsPort = ''] = victim.peerId.split(':');
+      transport.connect({ ip, wsPort: Number(wsPort) }).catch(() => undefined);
+    }
+  }
+}
+
+test('a crowd of strangers that go by another broadhash keeps no delegate from forging', async (t) => {
+  const scripted = await ScriptedWorld.begin({ nodes: 4, network: NETWORK });
+  await scripted.slots(10);
+  await strangersElsewhere(scripted, scripted.world.nodes, 60);
+  await scripted.slots(1);
+  const { engine, tip } = scripted.node(0);
+  t.true(engine.standing.consensusPercent() < 10);
+  await scripted.slots(30);
+  t.true(scripted.node(0).tip.height >= tip.height + 29);
+  t.is(scripted.said('FORGING_PAUSED'), 0);
+});
+
+test('the same crowd lets nobody forge whom his own peers have left', async (t) => {
+  const scripted = await ScriptedWorld.begin({ nodes: 4, network: NETWORK });
+  await scripted.slots(10);
+  await strangersElsewhere(scripted, [scripted.node(0)], 60);
+  const strangers = Array.from({ length: 60 }, (_, index) => `172.20.0.1:${6000 + index}`);
+  const [alone, ...others] = scripted.world.nodes.map(({ peerId }) => peerId);
+  await scripted.slots(1);
+  scripted.world.wire.partition([[alone!, ...strangers], others]);
+  await scripted.slots(20);
+  const { height } = scripted.node(0).tip;
+  await scripted.slots(40);
+  t.is(scripted.node(0).tip.height, height);
+  t.true(scripted.said('FORGING_PAUSED', 0) > 0);
+});

@@ -1,0 +1,26 @@
+/** What nodes say of slots whose order they cannot know: cut off, or behind, they go by that of their last round. */
+
+import test from 'ava';
+import { slotAt } from '../../../src/protocol/slots.ts';
+import { ScriptedWorld } from '../scripted-world.ts';
+
+test('a node that was cut off for rounds tells which slots it judged by an old order, and those that it was sure of', async (t) => {
+  const scripted = await ScriptedWorld.begin({ nodes: 4, network: { delegates: 8, activeDelegates: 8 } });
+  await scripted.slots(20);
+  const node = scripted.node(3);
+  const { params } = scripted.world;
+  const slotNow = (): number => slotAt((scripted.world.time.nowMs - params.epochMs) / 1000, params);
+  const before = slotNow();
+  scripted.world.partition([[0, 1, 2], [3]]);
+  // It forges on alone, so its own chain stands still only between its own slots.
+  await scripted.slots(40);
+  scripted.world.wire.heal();
+  await scripted.meet();
+  const { oldOrders, looks } = node.engine.slotHistory.report(0, 1);
+  t.true(oldOrders.length > 0);
+  for (const { fromSlot, toSlot, height } of oldOrders) {
+    t.true(fromSlot <= toSlot && toSlot <= slotNow() && height > 1);
+  }
+  t.true(oldOrders.some(({ toSlot }) => toSlot >= before));
+  t.true(looks.some(({ fromSlot, toSlot }) => fromSlot <= before && before + 40 <= toSlot));
+});

@@ -1,0 +1,180 @@
+/** How soon a transaction that one node took in is with the others, and that it gets there whatever happens to the node. */
+
+import test from 'ava';
+
+import { NO_PAYER } from '../../../src/engine/pool/verification-budget.ts';
+import type { Generation } from '../../../src/protocol/params.ts';
+import { addressOfPair, LSK, makeTransaction } from '../../support/chain-maker.ts';
+import { Load } from '../load.ts';
+import type { SimNode } from '../node.ts';
+import { ScriptedWorld } from '../scripted-world.ts';
+import type { World } from '../world.ts';
+
+const NODES = 10;
+const LOOK_MS = 100;
+const ALL = Array.from({ length: NODES }, (_, index) => index);
+
+/** Half of the transactions, and nearly all, are in all pools within so many seconds. */
+const BOUNDS = {
+  // A second of each peer's rate.
+  2: { half: 1.5, most: 3 },
+  // Five seconds of each peer's rate, and the question for what was announced.
+  3: { half: 4.5, most: 6.5 },
+} as const;
+
+const SHAPES = [
+  { name: 'of which each knows all others', fixedPeersOf: (node: number) => ALL.filter((other) => other !== node) },
+  { name: 'of which each knows three', fixedPeersOf: (node: number) => [1, 3, 5].map((step) => (node + step) % NODES) },
+] as const;
+
+for (const generation of [2, 3] as const) {
+  for (const { name, fixedPeersOf } of SHAPES) {
+    test(`generation ${generation}, ten nodes ${name}: a transaction is in all pools within seconds, and with some peer within one`, async (t) => {
+      const { world } = await ScriptedWorld.begin({
+        nodes: NODES,
+        network: { accounts: 50, ...networkOf(generation) },
+        fixedPeersOf,
+        outboundMax: 3,
+      });
+      world.wire.quality = { ...world.wire.quality, delayMinMs: 20, delayMaxMs: 150 };
+      await world.run(20);
+      const { elsewhere, everywhere, lacking } = await spread(world, 3, 30);
+      t.log(`elsewhere: ${summary(elsewhere)}; everywhere: ${summary(everywhere)}`);
+      t.is(lacking, 0);
+      const { half, most } = BOUNDS[generation];
+      t.true(quantile(everywhere, 0.5) <= half && quantile(everywhere, 0.95) <= most);
+      t.true(quantile(elsewhere, 0.5) <= 1.5, 'from node to node');
+      t.deepEqual(Object.fromEntries(world.wire.rates.dropped), {}, 'dropped by nodes of ours');
+      t.deepEqual(Object.fromEntries(world.wire.rates.charged), {}, 'charged by nodes of the reference');
+      await world.close();
+    });
+  }
+
+  test(`generation ${generation}, ten nodes under 25 transactions per second: each takes all of them in`, async (t) => {
+    const { world } = await ScriptedWorld.begin({ nodes: NODES, network: { accounts: 50, ...networkOf(generation) } });
+    await world.run(20);
+    const { everywhere, lacking } = await spread(world, 25, 20);
+    t.log(`everywhere: ${summary(everywhere)}`);
+    t.is(lacking, 0);
+    t.true(quantile(everywhere, 0.95) <= 7);
+    await world.close();
+  });
+
+  test(`generation ${generation}: what a node took in while it was alone is with the others soon after they are back`, async (t) => {
+    const scripted = await ScriptedWorld.begin({ nodes: 5, network: networkOf(generation) });
+    const { world } = scripted;
+    await world.run(60);
+    world.partition([[0]]);
+    await world.run(50);
+    t.is(
+      scripted
+        .node(0)
+        .engine.peers.knownPeers()
+        .filter(({ state }) => state === 'connected').length,
+      0,
+    );
+    const id = await submit(world, scripted.node(0));
+    // Longer than announcements are new for.
+    await world.run(45);
+    world.wire.heal();
+    const tookS = await secondsUntil(world, 60, () => world.nodes.every((node) => has(node, id)));
+    t.log(`${tookS} s after the wires were mended`);
+    // Peers that could not be reached are dialled again after ten seconds.
+    t.true(tookS <= 25);
+    await world.close();
+  });
+
+  test(`generation ${generation}: a transaction that was accepted just before its node was killed gets into a block`, async (t) => {
+    const scripted = await ScriptedWorld.begin({ nodes: 5, network: networkOf(generation) });
+    const { world } = scripted;
+    await world.run(60);
+    const ids: string[] = [];
+    for (let kill = 0; kill < 5; kill += 1) {
+      const node = scripted.node(kill);
+      ids.push(await submit(world, node));
+      node.crash();
+      await world.run(3);
+      t.false(scripted.node((kill + 1) % 5).engine.pool.has(ids[kill] ?? ''), 'nobody has heard of it');
+      await node.start();
+    }
+    await scripted.slots(8);
+    for (const id of ids) t.true(scripted.node(0).store.hasTransaction(id), id);
+    // Final, or a round deep, they are of no use any more.
+    t.is(scripted.said('ACCEPTED_TRANSACTIONS_DROPPED'), 0);
+    await world.close();
+  });
+}
+
+interface Spread {
+  /** Until a second node has each, and until all have it; seconds, ascending. */
+  readonly elsewhere: readonly number[];
+  readonly everywhere: readonly number[];
+  /** Those that some node still lacks after ten seconds. */
+  readonly lacking: number;
+}
+
+/** Sends transfers to random nodes, and looks when the others have each. */
+async function spread(world: World, perSecond: number, seconds: number): Promise<Spread> {
+  const load = new Load(world);
+  load.startTransfers(perSecond);
+  const sentMs = new Map<string, number>();
+  const elsewhere = new Map<string, number>();
+  const everywhere = new Map<string, number>();
+  for (let looks = 0; looks < (seconds * 1000) / LOOK_MS; looks += 1) {
+    await world.run(LOOK_MS / 1000);
+    for (const id of load.sent.slice(sentMs.size)) sentMs.set(id, world.time.nowMs - LOOK_MS);
+    for (const [id, fromMs] of sentMs) {
+      if (everywhere.has(id)) continue;
+      const nodes = world.nodes.filter((node) => has(node, id)).length;
+      const tookS = (world.time.nowMs - fromMs) / 1000;
+      if (nodes >= 2 && !elsewhere.has(id)) elsewhere.set(id, tookS);
+      if (nodes === NODES) everywhere.set(id, tookS);
+    }
+  }
+  const isLacking = ([id, fromMs]: [string, number]): boolean =>
+    !everywhere.has(id) && world.time.nowMs - fromMs > 10_000;
+  const ascending = (values: Map<string, number>): readonly number[] => [...values.values()].sort((a, b) => a - b);
+  return {
+    elsewhere: ascending(elsewhere),
+    everywhere: ascending(everywhere),
+    lacking: [...sentMs].filter(isLacking).length,
+  };
+}
+
+function has({ engine, store }: SimNode, id: string): boolean {
+  return engine.pool.has(id) || store.hasTransaction(id);
+}
+
+/** Hands a transfer in as a client does. */
+async function submit(world: World, node: SimNode): Promise<string> {
+  const [sender] = world.network.accounts;
+  if (sender === undefined) throw new Error('the network has no account with funds');
+  const content = { kind: 'transfer', amount: LSK, recipientId: addressOfPair(sender) } as const;
+  // No two are the same.
+  const timestamp = node.engine.chain.nowS() - 60;
+  const transaction = makeTransaction(world.params, sender, content, { timestamp });
+  const result = await node.engine.accepted.submit(world.rules.codec.transactionToJson(transaction), NO_PAYER);
+  if (!result.accepted) throw new Error(JSON.stringify(result));
+  return transaction.id;
+}
+
+async function secondsUntil(world: World, secondsMax: number, isSo: () => boolean): Promise<number> {
+  for (let seconds = 1; seconds <= secondsMax; seconds += 1) {
+    await world.run(1);
+    if (isSo()) return seconds;
+  }
+  return Infinity;
+}
+
+function quantile(ascending: readonly number[], share: number): number {
+  return ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * share))] ?? Infinity;
+}
+
+function summary(ascending: readonly number[]): string {
+  const [half, most, slowest] = [0.5, 0.95, 1].map((share) => quantile(ascending, share));
+  return `half of ${ascending.length} within ${half} s, most within ${most} s, the slowest after ${slowest} s`;
+}
+
+function networkOf(generation: Generation) {
+  return generation === 2 ? { generation, delegateListRoundOffset: 0 } : {};
+}

@@ -1,0 +1,48 @@
+/** Honest nodes under load: none exceeds what another takes, whatever the timing that each is configured to. */
+
+import test from 'ava';
+
+import type { Generation } from '../../../src/protocol/params.ts';
+import { Load } from '../load.ts';
+import { ScriptedWorld } from '../scripted-world.ts';
+
+const NODES = 7;
+const SECONDS = Number(process.env['RATES_SECONDS'] ?? 30);
+
+/** Slots and announcements as `bloomery devnet` configures them, as nodes of public networks have them, and both in one net. */
+const TIMINGS = [
+  { name: 'devnet timing', blockTimeS: 2, intervalMsOf: () => 1_000 },
+  { name: 'default timing', blockTimeS: 10, intervalMsOf: () => 5_000 },
+  { name: 'mixed timing', blockTimeS: 2, intervalMsOf: (node: number) => [100, 1_000, 5_000][node % 3] ?? 5_000 },
+] as const;
+
+for (const generation of [2, 3] as const) {
+  for (const { name, blockTimeS, intervalMsOf } of TIMINGS) {
+    for (const perSecond of [1, 10, 25]) {
+      test(`generation ${generation}, ${name}, ${perSecond} transactions per s: no use is dropped or charged`, async (t) => {
+        const scripted = await ScriptedWorld.begin({
+          nodes: NODES,
+          network: { blockTimeS, accounts: 50, ...networkOf(generation) },
+          broadcastIntervalMsOf: intervalMsOf,
+        });
+        const { world } = scripted;
+        const load = new Load(world);
+        load.startTransfers(perSecond);
+        await scripted.slots(SECONDS / blockTimeS);
+        const { rates } = world.wire;
+        t.log(Object.fromEntries(rates.uses));
+        t.deepEqual(Object.fromEntries(rates.dropped), {}, 'dropped by nodes of ours');
+        t.deepEqual(Object.fromEntries(rates.charged), {}, 'charged by nodes of the reference');
+        t.is(world.wronged, undefined);
+        const confirmed = load.sent.filter((id) => world.node(0).store.hasTransaction(id)).length;
+        t.log(`${confirmed} of ${load.sent.length} transactions in blocks`);
+        t.true(confirmed > 0);
+        await world.close();
+      });
+    }
+  }
+}
+
+function networkOf(generation: Generation) {
+  return generation === 2 ? { generation, delegateListRoundOffset: 0 } : {};
+}

@@ -1,0 +1,309 @@
+import test from 'ava';
+import { fc } from '../../support/fast-check.ts';
+import { buildTree } from '../../../src/store/index/build-tree.ts';
+import { CountedKeySets } from '../../../src/store/index/counted-key-sets.ts';
+import { InnerBlock } from '../../../src/store/index/inner-block.ts';
+import { KeyBlock } from '../../../src/store/index/key-block.ts';
+import { BLOCK_SIZES } from '../../../src/store/index/leaf-blocks.ts';
+import { prefixRange, type KeyRange, type KeyValue, type KeyValueWriter } from '../../../src/store/tables/key-value.ts';
+import { TABLES } from '../../../src/store/tables/layout.ts';
+import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
+
+const TABLE = TABLES.transactionsByFee.number;
+const EMPTY = Buffer.alloc(0);
+
+function keyOf(number: number): Buffer {
+  const key = Buffer.alloc(5);
+  key[0] = TABLE;
+  key.writeUInt32BE(number, 1);
+  return key;
+}
+
+/** Keys in one piece of memory. */
+function blockOf(memory: Buffer, keys: readonly Buffer[]): KeyBlock {
+  let end = 0;
+  return KeyBlock.of(
+    memory,
+    keys.map(({ length }) => (end += length)),
+  );
+}
+
+/** Of so many keys a difference would take long to print. */
+function isSame(keys: Iterable<Buffer>, expected: readonly Buffer[]): boolean {
+  return Buffer.concat([...keys]).equals(Buffer.concat(expected));
+}
+
+/** Writes numbers from `from` on: many at once, so that leaf blocks are cut; or removes them. */
+const step = fc.record({
+  from: fc.nat(3000),
+  count: fc.integer({ min: 1, max: 1500 }),
+  remove: fc.boolean(),
+  /** Distance of the numbers: with more than one they come between those that are there. */
+  by: fc.integer({ min: 1, max: 3 }),
+  /** Handed over as one, by counted keys. */
+  sorted: fc.boolean(),
+  fail: fc.boolean(),
+});
+
+const question = fc.record({
+  from: fc.nat(4000),
+  span: fc.nat(4000),
+  offset: fc.nat(3000),
+  reverse: fc.boolean(),
+});
+
+/** Trees of one level, and of four and more. */
+const SIZES = [BLOCK_SIZES, { leafBytesMax: 80, leafBytesCut: 40, innerBytesMax: 80, innerBytesCut: 40 }] as const;
+
+test('counted keys answer ranges, offsets and counts as plain ones do, also when opened again', (t) => {
+  const some = [fc.array(step, { maxLength: 8 }), fc.array(question, { maxLength: 12 })] as const;
+  fc.assert(
+    fc.property(...some, fc.constantFrom(...SIZES), (steps, questions, sizes) => {
+      const disk = new MemoryKeyValue();
+      const counted = new CountedKeySets(disk, sizes);
+      const plain = new MemoryKeyValue();
+      for (const { from, count, remove, by, sorted, fail } of steps) {
+        const keys = Array.from({ length: count }, (_, index) => keyOf(from + index * by));
+        const write = (writer: KeyValueWriter): void => {
+          for (const key of keys) {
+            if (remove) writer.remove(key);
+            else writer.put(key, EMPTY);
+          }
+          if (fail) throw new Error('no');
+        };
+        const work = [
+          () =>
+            counted.transact((writer) => {
+              if (!sorted || remove || fail) return write(writer);
+              const memory = Buffer.concat(keys);
+              writer.putSorted(blockOf(memory, keys));
+              memory.fill(0);
+            }),
+          () => plain.transact(write),
+        ];
+        for (const each of work) {
+          if (fail) t.throws(each);
+          else each();
+        }
+      }
+      t.is(counted.wrongBlock(), undefined);
+      for (const subject of [counted, new CountedKeySets(disk, sizes)]) {
+        for (const { from, span, offset, reverse } of questions) {
+          const range: KeyRange = { gte: keyOf(from), lt: keyOf(from + span), offset, reverse, limit: 5 };
+          t.deepEqual(Array.from(subject.keys(range)), Array.from(plain.keys(range)));
+          t.is(subject.count(range), plain.count(range));
+        }
+        const whole = TABLES.transactionsByFee.all;
+        t.is(subject.count(whole), plain.count(whole));
+        const deep = { ...whole, offset: 900, limit: 3, reverse: true };
+        t.deepEqual(Array.from(subject.entries(deep)), Array.from(plain.entries(deep)));
+      }
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test('leaf blocks are cut before they grow large, and empty ones are not kept', (t) => {
+  const disk = new MemoryKeyValue();
+  const counted = new CountedKeySets(disk);
+  const numbers = Array.from({ length: 5000 }, (_, i) => (i * 7919) % 5000);
+  counted.transact((writer) => {
+    for (const number of numbers) writer.put(keyOf(number), EMPTY);
+  });
+  const blocks = () => Array.from(disk.entries(TABLES.innerBlocks.all), ({ value }) => value);
+  const sizes = () => blocks().flatMap((value) => InnerBlock.read(1, EMPTY, value).sizes);
+  const values = () => Array.from(disk.entries(prefixRange(Buffer.from([TABLE]))), ({ value }) => value.length);
+  t.is(
+    sizes().reduce((sum, size) => sum + size, 0),
+    5000,
+  );
+  t.true(sizes().length >= 5 && sizes().every((size) => size > 0) && values().every((bytes) => bytes <= 8000));
+  t.is(values().length, sizes().length);
+  t.is(counted.wrongBlock(), undefined);
+  counted.transact((writer) => {
+    for (const number of numbers) writer.remove(keyOf(number));
+  });
+  t.deepEqual([...blocks(), ...values()], []);
+});
+
+test('a question of a table that was just opened reads as little of a long one as of a short one', (t) => {
+  const readsOf = (keys: number): number => {
+    const disk = new MemoryKeyValue();
+    new CountedKeySets(disk).transact((writer) => {
+      writer.putSorted(KeyBlock.from(Array.from({ length: keys }, (_, index) => keyOf(index))));
+    });
+    let reads = 0;
+    const counting: KeyValue = {
+      get: (key) => {
+        reads += 1;
+        return disk.get(key);
+      },
+      entries: (range) => disk.entries(range),
+      *keys(range) {
+        for (const key of disk.keys(range)) {
+          reads += 1;
+          yield key;
+        }
+      },
+      count: (range) => disk.count(range),
+      transact: (work) => disk.transact(work),
+      snapshot: () => counting,
+      close: () => disk.close(),
+    };
+    const counted = new CountedKeySets(counting);
+    const whole = TABLES.transactionsByFee.all;
+    t.is(counted.count(whole), keys);
+    t.deepEqual([...counted.keys({ ...whole, offset: keys >> 1, limit: 1 })], [keyOf(keys >> 1)]);
+    t.deepEqual([...counted.keys({ ...whole, reverse: true, limit: 1 })], [keyOf(keys - 1)]);
+    return reads;
+  };
+  const [few, many] = [readsOf(5_000), readsOf(500_000)];
+  t.true(many <= few + 3, `${few} reads of a short table, ${many} of a long one`);
+});
+
+test('keys that come together and cut several leaf blocks stand in their order, with those that were there', (t) => {
+  const disk = new MemoryKeyValue();
+  const counted = new CountedKeySets(disk);
+  const stored = Array.from({ length: 20_000 }, (_, index) => index * 10);
+  counted.transact((writer) => {
+    for (const number of stored) writer.put(keyOf(number), EMPTY);
+  });
+  // Between the chunks that are cut lie leaf blocks that nothing comes to.
+  const coming = Array.from({ length: 100_000 }, (_, index) => index * 2).filter((number) => number % 60_000 < 30_000);
+  const expected = [...new Set([...stored, ...coming])].sort((a, b) => a - b).map(keyOf);
+  const whole = TABLES.transactionsByFee.all;
+  const leaves = (): number => Array.from(disk.keys(whole)).length;
+  const before = leaves();
+  counted.transact((writer) => {
+    writer.putSorted(KeyBlock.from(coming.map(keyOf)));
+    t.true(isSame(writer.keys(whole), expected));
+    t.true(isSame(writer.keys({ ...whole, reverse: true }), expected.toReversed()));
+  });
+  t.true(leaves() >= before + 8, `${before} leaves, then ${leaves()}`);
+  for (const subject of [counted, new CountedKeySets(disk)]) {
+    t.true(isSame(subject.keys(whole), expected));
+    t.is(subject.count(whole), expected.length);
+    t.is(subject.wrongBlock(), undefined);
+  }
+});
+
+test('a leaf block that was changed behind the back of the keys is named', (t) => {
+  const make = (): MemoryKeyValue => {
+    const disk = new MemoryKeyValue();
+    new CountedKeySets(disk).transact((writer) => {
+      for (let number = 0; number < 3000; number += 1) writer.put(keyOf(number), EMPTY);
+    });
+    return disk;
+  };
+  const [, second] = Array.from(make().entries(prefixRange(Buffer.from([TABLE]))));
+  const { key, value } = second!;
+  const turned = Buffer.from(value);
+  turned[turned.length - 1] = (turned.at(-1) ?? 0) ^ 0xff;
+  const damages: readonly (readonly [Buffer, Buffer | undefined])[] = [
+    [key, turned],
+    [key, value.subarray(0, -1)],
+    [key, Buffer.from([9])],
+    [key, undefined],
+    [Buffer.concat([key, Buffer.from([1])]), value],
+    [TABLES.innerBlocks.key(TABLE, 1, key.subarray(1)), Buffer.from([0, 0, 0, 1])],
+    [TABLES.innerBlocks.key(TABLE, 1, EMPTY), undefined],
+    [TABLES.innerBlocks.key(TABLE, 1, EMPTY), Buffer.from([0, 0])],
+    [TABLES.innerBlocks.key(TABLE, 1, EMPTY), Buffer.from([9])],
+    [TABLES.innerBlocks.key(TABLE, 2, EMPTY), Buffer.from([9])],
+  ];
+  for (const [where, what] of damages) {
+    const disk = make();
+    disk.transact((writer) => (what === undefined ? writer.remove(where) : writer.put(where, what)));
+    const counted = new CountedKeySets(disk);
+    t.is(counted.wrongBlock()?.[0], TABLE, where.toString('hex'));
+    // Whatever it reads, it comes to an end.
+    t.true([...counted.keys(prefixRange(Buffer.from([TABLE])))].length <= 3000);
+  }
+});
+
+test('a walk over several tables meets the keys of all, in both directions and from any position', (t) => {
+  const disk = new MemoryKeyValue();
+  const counted = new CountedKeySets(disk);
+  const plain = new MemoryKeyValue();
+  for (const keys of [counted, plain]) {
+    keys.transact((writer) => {
+      for (let table = TABLE - 3; table < TABLE + 4; table += 1) {
+        for (let i = 0; i < 5; i += 1) writer.put(Buffer.from([table, i * 3]), EMPTY);
+      }
+    });
+  }
+  for (let offset = 0; offset < 40; offset += 1) {
+    for (const reverse of [false, true]) {
+      const range = { gte: Buffer.from([TABLE - 2, 4]), lt: Buffer.from([TABLE + 2, 8]), offset, reverse, limit: 7 };
+      t.deepEqual(Array.from(counted.keys(range)), Array.from(plain.keys(range)), `${offset} ${reverse}`);
+      t.is(counted.count(range), plain.count(range));
+    }
+  }
+  t.deepEqual(counted.get(Buffer.from([TABLE, 3])), EMPTY);
+  t.is(counted.get(Buffer.from([TABLE, 4])), undefined);
+});
+
+test('keys that come by the hundred thousand are written in parts, and all or none of them are there afterwards', (t) => {
+  const disk = new MemoryKeyValue();
+  const counted = new CountedKeySets(disk);
+  counted.transact((writer) => {
+    for (let number = 0; number < 1000; number += 1) writer.put(keyOf(number * 700), EMPTY);
+  });
+  const before = Array.from(disk.entries(prefixRange(Buffer.from([TABLE]))));
+  const keys = KeyBlock.from(Array.from({ length: 400_000 }, (_, index) => keyOf(index * 2)));
+  const whole = TABLES.transactionsByFee.all;
+  const put = (fail: boolean) =>
+    counted.transact((writer) => {
+      writer.putSorted(keys);
+      // What is written already is read, changed and counted as what is not.
+      writer.put(keyOf(3), EMPTY);
+      writer.remove(keyOf(4));
+      t.is(writer.count(whole), 400_000);
+      t.deepEqual(writer.get(keyOf(6)), EMPTY);
+      if (fail) throw new Error('no');
+    });
+  t.throws(() => put(true));
+  t.deepEqual(Array.from(disk.entries(prefixRange(Buffer.from([TABLE])))), before);
+  t.is(counted.count(whole), 1000);
+  put(false);
+  for (const subject of [counted, new CountedKeySets(disk)]) {
+    t.is(subject.count(whole), 400_000);
+    t.deepEqual([...subject.keys({ ...whole, limit: 4 })], [0, 2, 3, 6].map(keyOf));
+    t.is(subject.wrongBlock(), undefined);
+  }
+});
+
+test('inner blocks that are made from the leaf blocks alone answer as those that grew with them', (t) => {
+  const numbers = fc.uniqueArray(fc.nat(5000), { minLength: 1, maxLength: 400 });
+  fc.assert(
+    fc.property(numbers, fc.nat(399), fc.constantFrom(...SIZES), (some, removed, sizes) => {
+      const disk = new MemoryKeyValue();
+      const grown = new CountedKeySets(disk, sizes);
+      const keys = some.toSorted((a, b) => a - b).map(keyOf);
+      grown.transact((writer) => {
+        for (const key of keys) writer.put(key, EMPTY);
+      });
+      // The first leaf block may be empty.
+      const gone = keys.splice(0, Math.min(removed, keys.length - 1));
+      grown.transact((writer) => {
+        for (const key of gone) writer.remove(key);
+      });
+      disk.transact((writer) => {
+        for (const key of Array.from(writer.keys(TABLES.innerBlocks.range(TABLE)))) writer.remove(key);
+        const leaves = Array.from(writer.entries(TABLES.transactionsByFee.all), ({ key, value }) => {
+          return { start: key, size: KeyBlock.read(value).size };
+        });
+        for (const block of buildTree(TABLE, leaves, sizes)) {
+          writer.put(TABLES.innerBlocks.key(TABLE, block.level, block.start.subarray(1)), block.packed());
+        }
+      });
+      const built = new CountedKeySets(disk, sizes);
+      const all = prefixRange(Buffer.from([TABLE]));
+      t.is(built.wrongBlock(), undefined);
+      t.is(built.count(all), keys.length);
+      t.true(isSame(built.keys(all), keys));
+      const offset = keys.length >> 1;
+      t.true(isSame(built.keys({ ...all, offset }), keys.slice(offset)));
+    }),
+  );
+});
