@@ -15,7 +15,7 @@ import { BlockRejected } from '../protocol/verdict.ts';
 import { ChainListeners, type BlockOrigin, type ChainListener } from './chain-listeners.ts';
 import { appendBlocks, BranchRejected, finalizedHeightOf, revertTo, switchBranch } from './commit.ts';
 import { DiskWatch } from './disk-watch.ts';
-import { Lane } from './lane.ts';
+import { SerialQueue } from './serial-queue.ts';
 import { answerSearches } from './signature-searches.ts';
 import { Reception, type ReceiveOutcome } from './reception.ts';
 import { isOrderCertain } from './slot-turns.ts';
@@ -44,7 +44,7 @@ export class Chain {
   readonly #verifier: Verifier;
   readonly #clock: Clock;
   readonly #observer: Observer;
-  readonly #lane = new Lane();
+  readonly #queue = new SerialQueue();
   readonly #reception: Reception;
   readonly #listeners: ChainListeners;
   /** Chain time at which the tip was received; undefined when forged, synced or loaded. */
@@ -75,7 +75,7 @@ export class Chain {
       state: () => this.state,
       tip: () => this.tip,
       finalizedHeight: () => this.#finalizedHeight,
-      change: (work) => this.#lane.run(work),
+      change: (work) => this.#queue.run(work),
       precheck: (block) => this.precheck([block]),
       extend: (block, receivedAtS) => this.#extend(block, receivedAtS),
       replaceTip: (block, receivedAtS) => this.#replaceTip(block, receivedAtS),
@@ -129,7 +129,7 @@ export class Chain {
    * @throws BlockRejected when the rules refuse it
    */
   forge(build: (tip: TipView) => Block | undefined): Promise<Block | undefined> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       const block = build(this.tip);
       if (block === undefined) return undefined;
       this.rules.validateBlock(block, this.verify);
@@ -181,7 +181,7 @@ export class Chain {
    * @throws ProtocolError `TIP_MOVED` when the tip is another one than the blocks were downloaded for
    */
   append(downloaded: readonly Block[], perCommit = BLOCKS_PER_TRANSACTION): Promise<void> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       const tip = this.tip.header;
       const blocks = downloaded.filter((block) => block.height > tip.height);
       const first = blocks[0];
@@ -207,7 +207,7 @@ export class Chain {
    * @throws ProtocolError `SWITCH_NOT_BETTER`, `SWITCH_BELOW_FINALITY` or `TIP_MOVED`; the old tip stands then
    */
   switchTo(commonHeight: number, branch: readonly Block[]): Promise<void> {
-    return this.#lane.run(() => {
+    return this.#queue.run(() => {
       this.#refuseWrongSwitch(commonHeight, branch);
       try {
         this.#switchTo(commonHeight, branch);
@@ -255,7 +255,7 @@ export class Chain {
 
   /** Takes back everything above a height. For tools, on a node at rest. */
   rollback(height: number): Promise<void> {
-    return this.#lane.run(() => {
+    return this.#queue.run(() => {
       if (height < this.#finalizedHeight) {
         throw new ProtocolError('ROLLBACK_BELOW_FINALITY', { height, finalizedHeight: this.#finalizedHeight });
       }
@@ -268,7 +268,7 @@ export class Chain {
   /** Resolves when no change is under way and no received block waits to make one. */
   async idle(): Promise<void> {
     await this.#reception.idle();
-    await this.#lane.idle();
+    await this.#queue.idle();
   }
 
   #extend(block: Block, receivedAtS: number): void {

@@ -21,7 +21,7 @@ import { Chain } from './chain.ts';
 import type { Obstacle } from './disk-watch.ts';
 import { openGenesis } from './genesis.ts';
 import { Decisions } from './decisions.ts';
-import { DEFAULT_CUSTOMS, type Customs } from './customs.ts';
+import { DEFAULT_PROFILE, type GenerationProfile } from './generation-profile.ts';
 import { OwnSlots } from './forge/own-slots.ts';
 import { ForgingScheduler } from './forge/scheduler.ts';
 import { journalOfFolderAlone } from './forge/folder-alone-journal.ts';
@@ -36,7 +36,7 @@ import { TransactionPool } from './pool/pool.ts';
 import { VerificationBudget } from './pool/verification-budget.ts';
 import { createServer } from './serve.ts';
 import { SlotRecords } from './slot-records.ts';
-import { Standing } from './standing.ts';
+import { NetworkView } from './network-view.ts';
 import { Synchronizer } from './sync/synchronizer.ts';
 
 /** After a start, time that the first peer is given before a node forges by itself. */
@@ -66,8 +66,8 @@ export interface EngineOptions {
   readonly ownDelegates?: Iterable<PublicKey>;
   /** Whether the operator named peers, if only by a host name: true when an address is given unless told. */
   readonly expectsPeers?: boolean;
-  /** What differs from `DEFAULT_CUSTOMS`. */
-  readonly customs?: Partial<Customs>;
+  /** What differs from `DEFAULT_PROFILE`. */
+  readonly profile?: Partial<GenerationProfile>;
 }
 
 /** Where the node can be reached, as peers are told. */
@@ -115,7 +115,7 @@ export class Engine {
   readonly decisions: Decisions;
   readonly slotRecords: SlotRecords;
   readonly clockOffset: ClockOffset;
-  readonly standing: Standing;
+  readonly networkView: NetworkView;
   readonly branchChanges: BranchChanges;
   readonly verificationBudget: VerificationBudget;
   readonly #gossip: Gossip;
@@ -125,13 +125,13 @@ export class Engine {
   #startedMs = 0;
   #ports: ListeningPorts = { wsPort: 0, httpPort: 0 };
   readonly #options: EngineOptions;
-  readonly #customs: Customs;
+  readonly #profile: GenerationProfile;
   readonly #dependencies: EngineDependencies;
   readonly #chainClock: Clock;
 
   constructor(dependencies: EngineDependencies, options: EngineOptions) {
     this.#options = options;
-    this.#customs = { ...DEFAULT_CUSTOMS, ...options.customs };
+    this.#profile = { ...DEFAULT_PROFILE, ...options.profile };
     this.#dependencies = dependencies;
     const { store, rules, genesis, verifier, transport, clock, random } = dependencies;
     const chainClock = dependencies.chainClock ?? clock;
@@ -149,7 +149,7 @@ export class Engine {
       options.peers,
     );
     this.verificationBudget = new VerificationBudget({ clock, spentMs: () => verifier.spentMs });
-    this.standing = new Standing({
+    this.networkView = new NetworkView({
       store,
       params: rules.params,
       transport,
@@ -200,8 +200,8 @@ export class Engine {
       chainClock,
       random,
       observer: observer.room('sync'),
-      customs: this.#customs,
-      broadhash: () => this.standing.broadhash(),
+      profile: this.#profile,
+      broadhash: () => this.networkView.broadhash(),
       netgroupOf: (peerId) => this.peers.netgroupOf(peerId),
       ended: () => {
         this.#announceTip();
@@ -217,7 +217,7 @@ export class Engine {
       observer: observer.room('gossip'),
       generation: rules.params.generation,
       gossipPeersMax: options.peers.gossipPeersMax,
-      transactionGossip: this.#customs.transactionGossip,
+      transactionGossip: this.#profile.transactionGossip,
       gossipTargets: () => this.peers.gossipTargets(),
       penalise,
       payerOf: (peerId) => {
@@ -247,7 +247,7 @@ export class Engine {
       observer: forgeObserver,
       waitThresholdMs: options.waitThresholdMs,
       riskDoubleForging: options.riskDoubleForging,
-      witnesses: (sinceMs) => this.standing.witnesses(sinceMs),
+      witnesses: (sinceMs) => this.networkView.witnesses(sinceMs),
       obstacle: () => this.#forgingObstacle(),
       waitUntilMs: () => this.synchronizer.forgingWaitUntilMs,
     });
@@ -374,14 +374,14 @@ export class Engine {
     // A block on a tip that the network has left behind would only be a fork.
     if (this.#expectsPeers && isFresh && transport.connections().length === 0)
       return { reason: 'no peer has said yet where the network is' };
-    const reason = this.standing.consensusObstacle(this.#customs.forgingConsensusMin);
+    const reason = this.networkView.consensusObstacle(this.#profile.forgingConsensusMin);
     return reason === undefined ? undefined : { reason };
   }
 
   /** A block that is forged by a wrong clock is refused by all others, or is late for them. */
   #clockObstacle(): Obstacle | undefined {
     const { transport, rules } = this.#dependencies;
-    const chosen = transport.connections().filter((connection) => this.standing.isChosen(connection));
+    const chosen = transport.connections().filter((connection) => this.networkView.isChosen(connection));
     const slotMs = rules.params.blockTimeS * 1000;
     const peers = chosen.map(({ peerId }) => peerId);
     const offsetMs = this.clockOffset.agreedMs(peers, slotMs);
@@ -397,9 +397,9 @@ export class Engine {
       rules: this.chain.rules,
       pool: this.pool,
       limits: {
-        blocksMax: this.#customs.blocksPerAnswerMax,
-        blocksBytesMax: this.#customs.blocksAnswerBytesMax,
-        sharedMax: this.#customs.sharedPerAnswerMax,
+        blocksMax: this.#profile.blocksPerAnswerMax,
+        blocksBytesMax: this.#profile.blocksAnswerBytesMax,
+        sharedMax: this.#profile.sharedPerAnswerMax,
       },
     });
   }
@@ -418,7 +418,7 @@ export class Engine {
       protocolVersion: identity.protocolVersion,
       nonce: identity.nonce,
       height: header.height,
-      broadhash: this.standing.broadhash(),
+      broadhash: this.networkView.broadhash(),
       blockVersion: header.version,
       maxHeightPrevoted: header.maxHeightPrevoted,
       lastBlockId: header.id,

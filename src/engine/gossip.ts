@@ -14,7 +14,7 @@ import { BlockRejected, type BlockRejectionCode } from '../protocol/verdict.ts';
 import { Announcements } from './announcements.ts';
 import { BlockSender } from './block-sender.ts';
 import type { Chain } from './chain.ts';
-import type { Customs } from './customs.ts';
+import type { GenerationProfile } from './generation-profile.ts';
 import type { TransactionPool } from './pool/pool.ts';
 import type { Payer } from './pool/verification-budget.ts';
 import { TransactionFetcher } from './transaction-fetcher.ts';
@@ -49,7 +49,7 @@ export interface GossipDependencies {
   readonly generation: Generation;
   /** Peers that one message goes to when not everybody gets it. */
   readonly gossipPeersMax: number;
-  readonly transactionGossip: Customs['transactionGossip'];
+  readonly transactionGossip: GenerationProfile['transactionGossip'];
   /** Peers for a message that not everybody gets: a random choice over both directions. */
   readonly gossipTargets: () => readonly PeerId[];
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;

@@ -12,7 +12,7 @@ import type { StateReader } from '../protocol/state.ts';
 import type { Block, SignatureOracle } from '../protocol/types.ts';
 import { BlockRejected, type ForkStatus } from '../protocol/verdict.ts';
 import { BranchRejected } from './commit.ts';
-import { Lane } from './lane.ts';
+import { SerialQueue } from './serial-queue.ts';
 
 /** What became of a received block. */
 export type ReceiveOutcome =
@@ -45,7 +45,7 @@ type Fitting = Extract<ForkStatus, 'extends' | 'tieBreak'>;
 export class Reception {
   readonly #dependencies: ReceptionDependencies;
   /** Keeps blocks in the order of their arrival while the transactions of one are checked. */
-  readonly #arrivals = new Lane();
+  readonly #arrivals = new SerialQueue();
 
   constructor(dependencies: ReceptionDependencies) {
     this.#dependencies = dependencies;
@@ -119,7 +119,7 @@ export class Reception {
     const { rules, verify, state } = this.#dependencies;
     const place = status === 'extends' ? { state: state(), nowS: this.#nowS() } : undefined;
     rules.screenBlock(block, verify, place);
-    rules.verifyTurn(state(), block);
+    rules.verifySlotOwner(state(), block);
     this.#refuseFuture(block);
   }
 

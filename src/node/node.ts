@@ -218,7 +218,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
           outboundMax: config.p2p.outboundMax,
         },
         expectsPeers: wantedPeers === 'named',
-        customs: { ...generation.customs, forgingConsensusMin: config.forging.consensusMin },
+        profile: { ...generation.profile, forgingConsensusMin: config.forging.consensusMin },
       },
     );
     control?.built({ engine, store });

@@ -140,7 +140,7 @@ export interface Rules {
    * @param state state at the parent or at a rival of the block
    * @throws BlockRejected `BLOCK_FORGER_INVALID`
    */
-  verifyTurn(state: StateReader, block: BlockHeader): void;
+  verifySlotOwner(state: StateReader, block: BlockHeader): void;
 
   /**
    * Verifies a validated block against the state of its parent and applies it: position, slot, forger, reward, finality,

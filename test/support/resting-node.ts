@@ -59,7 +59,7 @@ export function restingNode({ chain, rules, genesis, nowMs, ...options }: Restin
       broadcastIntervalMs: 5000,
       riskDoubleForging: true,
       transactionsPerQueueMax: 1000,
-      customs: partsOf(rules.params).customs,
+      profile: partsOf(rules.params).profile,
       peers: {
         own: { ip: '127.0.0.1', wsPort: 0 },
         gossipPeersMax: 0,

@@ -24,7 +24,13 @@ import { applyDpos, forgingOrder, isRecomputed } from './dpos.ts';
 
 export type BlockRules = Pick<
   Rules,
-  'blockSignatureChecks' | 'screenBlock' | 'validateBlock' | 'verifyTurn' | 'applyBlock' | 'applyGenesis' | 'forgers'
+  | 'blockSignatureChecks'
+  | 'screenBlock'
+  | 'validateBlock'
+  | 'verifySlotOwner'
+  | 'applyBlock'
+  | 'applyGenesis'
+  | 'forgers'
 >;
 
 interface Fault {
@@ -97,7 +103,7 @@ export function createBlockRules(
     verifyForger(block, order, params, (slot) => `Failed to verify slot: ${slot}`);
   }
 
-  function verifyTurn(state: StateReader, block: BlockHeader): void {
+  function verifySlotOwner(state: StateReader, block: BlockHeader): void {
     // Such a list is another one with every block.
     if (!isRecomputed(roundOf(block.height, params), params)) verifyOwner(state, block);
   }
@@ -124,5 +130,5 @@ export function createBlockRules(
     return forgingOrder(state, height, params) ?? [];
   }
 
-  return { blockSignatureChecks, screenBlock, validateBlock, verifyTurn, applyBlock, applyGenesis, forgers };
+  return { blockSignatureChecks, screenBlock, validateBlock, verifySlotOwner, applyBlock, applyGenesis, forgers };
 }

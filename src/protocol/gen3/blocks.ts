@@ -49,7 +49,13 @@ export interface BlockRulesOptions {
 
 export interface BlockRules extends Pick<
   Rules,
-  'blockSignatureChecks' | 'screenBlock' | 'validateBlock' | 'verifyTurn' | 'applyBlock' | 'applyGenesis' | 'forgers'
+  | 'blockSignatureChecks'
+  | 'screenBlock'
+  | 'validateBlock'
+  | 'verifySlotOwner'
+  | 'applyBlock'
+  | 'applyGenesis'
+  | 'forgers'
 > {
   /** The reward that a header following the state's tip owes, in beddows. */
   rewardOwed(state: StateReader, header: BftHeader): bigint;
@@ -111,7 +117,7 @@ export function createBlockRules(
     return isCompliant(ledgerBelow(state, header.height), header, limits) ? full : full / REDUCED_REWARD_DIVISOR;
   }
 
-  function verifyTurn(state: StateReader, block: BlockHeader): void {
+  function verifySlotOwner(state: StateReader, block: BlockHeader): void {
     if (params.exceptions.ignoreDelegateListCacheForRounds.has(roundOf(block.height, params))) return;
     const order = forgingOrder(state, block.height, offsetAt(block.height), params);
     verifyForger(block, order, params, (slot) => forgerText(block, slot, order !== undefined));
@@ -121,7 +127,7 @@ export function createBlockRules(
     const parent = parentOf(state, block);
     verifyReward(block, rewardOwed(state, block), params);
     verifySlot(block, parent, context.nowS, params);
-    verifyTurn(state, block);
+    verifySlotOwner(state, block);
 
     const votes = block.version === BLOCK_VERSION;
     const ledger = ledgerBelow(state, block.height);
@@ -167,7 +173,7 @@ export function createBlockRules(
     blockSignatureChecks,
     screenBlock,
     validateBlock,
-    verifyTurn,
+    verifySlotOwner,
     applyBlock,
     applyGenesis,
     forgers,

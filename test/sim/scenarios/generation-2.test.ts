@@ -77,7 +77,7 @@ test('a crowd of strangers that go by another broadhash keeps no delegate from f
   await strangersElsewhere(scenario, scenario.world.nodes, 60);
   await scenario.slots(1);
   const { engine, tip } = scenario.node(0);
-  t.true(engine.standing.consensusPercent() < 10);
+  t.true(engine.networkView.consensusPercent() < 10);
   await scenario.slots(30);
   t.true(scenario.node(0).tip.height >= tip.height + 29);
   t.is(scenario.said('FORGING_PAUSED'), 0);

@@ -1,4 +1,4 @@
-/** Where this node stands among its peers: who shares its tip, where the others are, whether that lets it forge. */
+/** The network as the connected peers show it: which of them share our tip, where the others are, whether we may forge. */
 
 import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
 import type { ChainParams } from '../protocol/params.ts';
@@ -7,7 +7,7 @@ import type { Connection, PeerId, PeerInfo, Transport } from '../ports/transport
 import type { Witnesses } from './forge/tip-check.ts';
 import { consentPercent, speaks } from './peers/consent.ts';
 
-export interface StandingDependencies {
+export interface NetworkViewDependencies {
   /** Holds at least the genesis block. */
   readonly store: Pick<ChainReader, 'tip' | 'header' | 'heightOf'>;
   readonly params: ChainParams;
@@ -20,10 +20,10 @@ export interface StandingDependencies {
   readonly arePeersExpected: () => boolean;
 }
 
-export class Standing {
-  readonly #dependencies: StandingDependencies;
+export class NetworkView {
+  readonly #dependencies: NetworkViewDependencies;
 
-  constructor(dependencies: StandingDependencies) {
+  constructor(dependencies: NetworkViewDependencies) {
     this.#dependencies = dependencies;
   }
 
