@@ -16,6 +16,7 @@ import type { ChainStore } from '../ports/store.ts';
 import type { NodeInfo, Transport } from '../ports/transport.ts';
 import type { TransactionJournal } from '../ports/transaction-journal.ts';
 import type { Verifier } from '../ports/verifier.ts';
+import { BlockImporter } from './block-importer.ts';
 import { BranchChanges } from './branch-changes.ts';
 import { Chain } from './chain.ts';
 import type { Obstacle } from './disk-watch.ts';
@@ -105,6 +106,7 @@ export interface EngineDependencies {
 
 export class Engine {
   readonly chain: Chain;
+  readonly importer: BlockImporter;
   readonly pool: TransactionPool;
   /** Takes what clients hand in. */
   readonly accepted: AcceptedTransactions;
@@ -142,6 +144,7 @@ export class Engine {
     openGenesis(store, rules, genesis);
     const chainObserver = observer.room('chain');
     this.chain = new Chain({ store, rules, verifier, clock: chainClock, diskClock: clock, observer: chainObserver });
+    this.importer = new BlockImporter({ chain: this.chain, clock: chainClock, observer: chainObserver });
     this.clockOffset = new ClockOffset(chainClock, observer.room('peers'));
     this.branchChanges = new BranchChanges(clock);
     this.peers = new PeerManager(
@@ -211,6 +214,7 @@ export class Engine {
     });
     this.#gossip = new Gossip({
       chain: this.chain,
+      importer: this.importer,
       pool: this.pool,
       transport,
       clock,
@@ -327,7 +331,7 @@ export class Engine {
   async stop(): Promise<void> {
     const closers = new Closers();
     // What is added last goes first.
-    closers.add(() => this.chain.idle());
+    closers.add(() => this.importer.idle());
     closers.add(() => this.synchronizer.stop());
     closers.add(() => this.peers.stop());
     closers.add(() => this.#poolTimer?.cancel());

@@ -1,8 +1,10 @@
 /** A chain without a node around it: simulated disk, a clock that is set by hand, everything it tells kept. */
 
 import { selectEd25519 } from '../../../src/crypto/ed25519.ts';
+import { BlockImporter } from '../../../src/engine/block-importer.ts';
 import { Chain } from '../../../src/engine/chain.ts';
 import { openGenesis } from '../../../src/engine/genesis.ts';
+import type { Clock } from '../../../src/ports/clock.ts';
 import { SILENT } from '../../../src/ports/observer.ts';
 import type { StoredChain } from '../../../src/store/chain/chain-store.ts';
 import { chainStoreOver } from '../../../src/store/chain/open.ts';
@@ -19,6 +21,7 @@ export class LoneChain {
   readonly told: string[] = [];
   store!: StoredChain;
   chain!: Chain;
+  importer!: BlockImporter;
   /** Chain time in seconds. */
   nowS: number;
 
@@ -46,19 +49,16 @@ export class LoneChain {
     const { network, rules } = this.maker;
     this.store = chainStoreOver(this.disk.mount(owner), { codec: rules.codec, params: network.params }, 'test');
     openGenesis(this.store, rules, network.genesis);
-    this.chain = new Chain({
-      store: this.store,
-      rules,
-      verifier: createInlineVerifier(selectEd25519(), 10_000),
-      clock: {
-        nowMs: () => network.params.epochMs + this.nowS * 1000,
-        after: (delayMs, work) => {
-          const timer = setTimeout(work, delayMs);
-          return { cancel: () => clearTimeout(timer) };
-        },
+    const clock: Clock = {
+      nowMs: () => network.params.epochMs + this.nowS * 1000,
+      after: (delayMs, work) => {
+        const timer = setTimeout(work, delayMs);
+        return { cancel: () => clearTimeout(timer) };
       },
-      observer: SILENT,
-    });
+    };
+    const verifier = createInlineVerifier(selectEd25519(), 10_000);
+    this.chain = new Chain({ store: this.store, rules, verifier, clock, observer: SILENT });
+    this.importer = new BlockImporter({ chain: this.chain, clock, observer: SILENT });
     this.chain.listen({
       applied: (blocks, origin) => this.told.push(`${origin} ${heightsOf(blocks)}`),
       reverted: (blocks) => this.told.push(`reverted ${heightsOf(blocks)}`),
@@ -69,7 +69,7 @@ export class LoneChain {
   /** Receives a block in its slot, or so many slots later. */
   receive(block: Block, slotsLate = 0) {
     this.nowS = block.timestamp + slotStartS(slotsLate, this.maker.network.params);
-    return this.chain.receive(block);
+    return this.importer.import(block);
   }
 }
 
