@@ -3,45 +3,37 @@
  * and no clock of its own, so a node runs it once and a simulation many times.
  */
 
-import { Closers } from './closers.ts';
-import type { Rules } from '../protocol/rules.ts';
 import { epochTimeS, momentMs, slotAt } from '../protocol/slots.ts';
-import type { Block, Transaction, PublicKey } from '../protocol/types.ts';
-import type { WorkShare } from '../primitives/work-share.ts';
-import type { Clock, ProcessTimes, Random, Timer } from '../ports/clock.ts';
-import type { FolderJournal, SigningJournal, SigningWatermarks } from '../ports/journal.ts';
-import type { NodeIdentity } from '../ports/node-api.ts';
+import type { PublicKey, Transaction } from '../protocol/types.ts';
+import type { Clock, Timer } from '../ports/clock.ts';
+import type { SigningJournal } from '../ports/journal.ts';
 import type { Observer } from '../ports/observer.ts';
-import type { ChainStore } from '../ports/store.ts';
-import type { NodeInfo, Transport } from '../ports/transport.ts';
-import type { TransactionJournal } from '../ports/transaction-journal.ts';
-import type { Verifier } from '../ports/verifier.ts';
+import type { NodeInfo, PeerId } from '../ports/transport.ts';
 import { BlockImporter } from './block-importer.ts';
 import { BranchChanges } from './branch-changes.ts';
 import { Chain } from './chain.ts';
-import type { Obstacle } from './disk-watch.ts';
-import { openGenesis } from './genesis.ts';
+import { Closers } from './closers.ts';
 import { Decisions } from './decisions.ts';
-import { DEFAULT_PROFILE, type GenerationProfile } from './generation-profile.ts';
+import type { EngineDependencies, EngineOptions, ListeningPorts } from './engine-options.ts';
+import { journalOfFolderAlone } from './forge/folder-alone-journal.ts';
+import { ForgingObstacles } from './forge/obstacles.ts';
 import { OwnSlots } from './forge/own-slots.ts';
 import { ForgingScheduler } from './forge/scheduler.ts';
-import { journalOfFolderAlone } from './forge/folder-alone-journal.ts';
 import { WatermarkedJournal } from './forge/watermarked-journal.ts';
+import { DEFAULT_PROFILE, type GenerationProfile } from './generation-profile.ts';
+import { openGenesis } from './genesis.ts';
 import { Gossip } from './gossip.ts';
+import { NetworkView } from './network-view.ts';
 import { sourceOf } from './peers/addresses.ts';
 import { ClockOffset } from './peers/clock-offset.ts';
-import { type PeerHandlers, PeerManager, type PeerManagerOptions } from './peers/manager.ts';
+import { type PeerHandlers, PeerManager } from './peers/manager.ts';
 import { AcceptedTransactions } from './pool/accepted.ts';
 import { MemoryTransactionJournal } from './pool/journal-entries.ts';
 import { TransactionPool } from './pool/pool.ts';
 import { VerificationBudget } from './pool/verification-budget.ts';
 import { createServer } from './serve.ts';
 import { SlotRecords } from './slot-records.ts';
-import { NetworkView } from './network-view.ts';
 import { Synchronizer } from './sync/synchronizer.ts';
-
-/** After a start, time that the first peer is given before a node forges by itself. */
-const FIRST_PEER_WAIT_MS = 5000;
 
 const FIRST_FORGED_HEIGHT = 2;
 
@@ -49,60 +41,6 @@ const FIRST_FORGED_HEIGHT = 2;
 const PRESENT_SLOTS = 10;
 /** Peers asked for their pool after a start: several, as one may have little or nothing. */
 const POOL_FETCHES = 3;
-
-export interface EngineOptions {
-  readonly identity: NodeIdentity;
-  /** Platform and kernel release, as peers are told. */
-  readonly os: string;
-  /** After a missed slot, time that its late block is given; below the block time. */
-  readonly waitThresholdMs: number;
-  readonly broadcastIntervalMs: number;
-  readonly transactionsPerQueueMax: number;
-  /** Whether delegates sign by the journal alone, whatever they may have signed elsewhere. */
-  readonly riskDoubleForging: boolean;
-  /** Whether peers may tell others of this node: they may unless this is false. */
-  readonly advertiseAddress?: boolean;
-  readonly peers: PeerManagerOptions;
-  /** Public keys of delegates whose slots are told of, whether they are switched on here or not. */
-  readonly ownDelegates?: Iterable<PublicKey>;
-  /** Whether the operator named peers, if only by a host name: true when an address is given unless told. */
-  readonly expectsPeers?: boolean;
-  /** What differs from `DEFAULT_PROFILE`. */
-  readonly profile?: Partial<GenerationProfile>;
-}
-
-/** Where the node can be reached, as peers are told. */
-export interface ListeningPorts {
-  readonly wsPort: number;
-  /** 0 when HTTP is off. */
-  readonly httpPort: number;
-}
-
-export interface EngineDependencies {
-  /** May be empty: the genesis block is applied then. */
-  readonly store: ChainStore;
-  readonly rules: Rules;
-  readonly genesis: Block;
-  readonly verifier: Verifier;
-  readonly transport: Transport;
-  /** What waits and rates are measured by. */
-  readonly clock: Clock;
-  /** What a clock that was set and a machine that slept show by; nothing is told of them unless given. */
-  readonly times?: ProcessTimes;
-  /** What slots and timestamps are compared with; `clock` unless given. */
-  readonly chainClock?: Clock | undefined;
-  /** Whether delegates leave their slots empty until `forgeNow` is called; they fill them unless given. */
-  readonly isForgingHeld?: (() => boolean) | undefined;
-  /** Time of the main thread that answers to peers may take, shared with other parts of the node; one of its own unless told. */
-  readonly workShare?: WorkShare;
-  readonly random: Random;
-  readonly journal: FolderJournal;
-  /** Where they are kept, if anywhere. Asked only where delegates do not sign by the journal alone. */
-  readonly watermarks?: SigningWatermarks | undefined;
-  /** Where transactions are kept that were accepted; in memory unless given. */
-  readonly transactionJournal?: TransactionJournal;
-  readonly observer: Observer;
-}
 
 export class Engine {
   readonly chain: Chain;
@@ -121,34 +59,39 @@ export class Engine {
   readonly branchChanges: BranchChanges;
   readonly verificationBudget: VerificationBudget;
   readonly #gossip: Gossip;
+  readonly #obstacles: ForgingObstacles;
   readonly #transactionListeners: ((transaction: Transaction) => void)[] = [];
   #poolTimer: Timer | undefined;
-  /** Unix time in milliseconds. */
-  #startedMs = 0;
   #ports: ListeningPorts = { wsPort: 0, httpPort: 0 };
   readonly #options: EngineOptions;
   readonly #profile: GenerationProfile;
   readonly #dependencies: EngineDependencies;
+  readonly #observer: Observer;
   readonly #chainClock: Clock;
+
+  readonly #penalise = (peerId: PeerId, code: string, detail: string): void => {
+    this.peers.penalise(peerId, code, detail);
+  };
 
   constructor(dependencies: EngineDependencies, options: EngineOptions) {
     this.#options = options;
     this.#profile = { ...DEFAULT_PROFILE, ...options.profile };
     this.#dependencies = dependencies;
-    const { store, rules, genesis, verifier, transport, clock, random } = dependencies;
-    const chainClock = dependencies.chainClock ?? clock;
-    this.#chainClock = chainClock;
+    const { store, rules, genesis, verifier, transport, clock, random, workShare } = dependencies;
+    this.#chainClock = dependencies.chainClock ?? clock;
+    const chainClock = this.#chainClock;
     this.decisions = new Decisions(clock);
     this.slotRecords = new SlotRecords(clock);
-    const observer = this.slotRecords.listenIn(this.decisions.listenIn(dependencies.observer));
+    this.#observer = this.slotRecords.listenIn(this.decisions.listenIn(dependencies.observer));
     openGenesis(store, rules, genesis);
-    const chainObserver = observer.room('chain');
-    this.chain = new Chain({ store, rules, verifier, clock: chainClock, diskClock: clock, observer: chainObserver });
-    this.importer = new BlockImporter({ chain: this.chain, clock: chainClock, observer: chainObserver });
-    this.clockOffset = new ClockOffset(chainClock, observer.room('peers'));
+    const observer = this.#observer.room('chain');
+    this.chain = new Chain({ store, rules, verifier, clock: chainClock, diskClock: clock, observer });
+    this.importer = new BlockImporter({ chain: this.chain, clock: chainClock, observer });
+    const peersObserver = this.#observer.room('peers');
+    this.clockOffset = new ClockOffset(chainClock, peersObserver);
     this.branchChanges = new BranchChanges(clock);
     this.peers = new PeerManager(
-      { transport, store, clock, random, observer: observer.room('peers'), workShare: dependencies.workShare },
+      { transport, store, clock, random, observer: peersObserver, workShare },
       options.peers,
     );
     this.verificationBudget = new VerificationBudget({ clock, spentMs: () => verifier.spentMs });
@@ -160,18 +103,39 @@ export class Engine {
       fixedPeers: () => this.peers.fixedPeers(),
       arePeersExpected: () => this.#expectsPeers || this.peers.knownPeers().length > 0,
     });
-    this.pool = new TransactionPool({
+    this.pool = this.#createPool();
+    this.accepted = this.#createAccepted();
+    this.synchronizer = this.#createSynchronizer();
+    this.#gossip = this.#createGossip();
+    this.#obstacles = new ForgingObstacles({
+      chain: this.chain,
+      synchronizer: this.synchronizer,
+      networkView: this.networkView,
+      clockOffset: this.clockOffset,
+      transport,
+      clock,
+      consensusMin: this.#profile.forgingConsensusMin,
+      expectsPeers: this.#expectsPeers,
+    });
+    this.forging = this.#createScheduler();
+    this.ownSlots = this.#createOwnSlots();
+    this.#followChain();
+  }
+
+  #createPool(): TransactionPool {
+    const { rules, store } = this.#dependencies;
+    return new TransactionPool({
       rules,
       state: () => store,
       tip: () => this.chain.tip.header,
-      clock: chainClock,
+      clock: this.#chainClock,
       verify: this.chain.verify,
-      limits: { perQueueMax: options.transactionsPerQueueMax },
-      observer: observer.room('pool'),
+      limits: { perQueueMax: this.#options.transactionsPerQueueMax },
+      observer: this.#observer.room('pool'),
       events: {
         verified: (transaction) => {
-          const delayMs = chainClock.nowMs() - momentMs(transaction.timestamp, rules.params);
-          observer.observe('transaction_delay_seconds', Math.max(0, delayMs) / 1000);
+          const delayMs = this.#chainClock.nowMs() - momentMs(transaction.timestamp, rules.params);
+          this.#observer.observe('transaction_delay_seconds', Math.max(0, delayMs) / 1000);
           this.#gossip.announceTransaction(transaction.id);
           for (const listener of this.#transactionListeners) listener(transaction);
         },
@@ -182,27 +146,32 @@ export class Engine {
         dropped: (transaction, reason) => this.accepted.dropped(transaction, reason),
       },
     });
-    this.accepted = new AcceptedTransactions({
-      journal: dependencies.transactionJournal ?? new MemoryTransactionJournal(),
+  }
+
+  #createAccepted(): AcceptedTransactions {
+    const { transactionJournal, store, rules, clock } = this.#dependencies;
+    return new AcceptedTransactions({
+      journal: transactionJournal ?? new MemoryTransactionJournal(),
       pool: this.pool,
       store,
       rules,
       clock,
-      observer: observer.room('pool'),
+      observer: this.#observer.room('pool'),
       finalizedHeight: () => this.chain.finalizedHeight,
       isCaughtUp: () => this.#isCaughtUp(),
       announceAgain: (id) => this.#gossip.announceAgain(id),
     });
-    const penalise = (peerId: string, code: string, detail: string) => {
-      this.peers.penalise(peerId, code, detail);
-    };
-    this.synchronizer = new Synchronizer({
+  }
+
+  #createSynchronizer(): Synchronizer {
+    const { transport, clock, random } = this.#dependencies;
+    return new Synchronizer({
       chain: this.chain,
       transport,
       clock,
-      chainClock,
+      chainClock: this.#chainClock,
       random,
-      observer: observer.room('sync'),
+      observer: this.#observer.room('sync'),
       profile: this.#profile,
       broadhash: () => this.networkView.broadhash(),
       netgroupOf: (peerId) => this.peers.netgroupOf(peerId),
@@ -210,20 +179,24 @@ export class Engine {
         this.#announceTip();
         this.forging.look();
       },
-      penalise,
+      penalise: this.#penalise,
     });
-    this.#gossip = new Gossip({
+  }
+
+  #createGossip(): Gossip {
+    const { transport, clock, rules } = this.#dependencies;
+    return new Gossip({
       chain: this.chain,
       importer: this.importer,
       pool: this.pool,
       transport,
       clock,
-      observer: observer.room('gossip'),
+      observer: this.#observer.room('gossip'),
       generation: rules.params.generation,
-      gossipPeersMax: options.peers.gossipPeersMax,
+      gossipPeersMax: this.#options.peers.gossipPeersMax,
       transactionGossip: this.#profile.transactionGossip,
       gossipTargets: () => this.peers.gossipTargets(),
-      penalise,
+      penalise: this.#penalise,
       payerOf: (peerId) => {
         const crowd = this.peers.isNamed(peerId) ? 'namedPeers' : 'peers';
         return this.verificationBudget.payer(sourceOf(peerId), crowd);
@@ -232,37 +205,57 @@ export class Engine {
         if (this.verificationBudget.isWasteful(sourceOf(peerId))) this.peers.cutWasteful(peerId);
       },
       noteBlockTime: (peerId, { timestamp }, receivedMs) => {
-        const aheadMs = chainClock.nowMs() - clock.nowMs();
+        const aheadMs = this.#chainClock.nowMs() - clock.nowMs();
         this.clockOffset.note(peerId, rules.params.epochMs + timestamp * 1000, receivedMs + aheadMs);
       },
       synchronizer: this.synchronizer,
     });
-    const forgeObserver = observer.room('forge');
-    this.forging = new ForgingScheduler({
+  }
+
+  #createScheduler(): ForgingScheduler {
+    const { clock, times } = this.#dependencies;
+    const observer = this.#observer.room('forge');
+    return new ForgingScheduler({
       chain: this.chain,
       pool: this.pool,
-      journal: this.#journal(forgeObserver),
-      clock: chainClock,
+      journal: this.#createJournal(observer),
+      clock: this.#chainClock,
       processClock: clock,
-      times: dependencies.times,
-      isHeld: dependencies.isForgingHeld ?? (() => false),
+      times,
+      isHeld: () => this.#isForgingHeld(),
       clockSet: (byMs) => this.clockOffset.wasSet(byMs),
       looked: (slot) => this.slotRecords.looked(slot),
-      observer: forgeObserver,
-      waitThresholdMs: options.waitThresholdMs,
-      riskDoubleForging: options.riskDoubleForging,
+      observer,
+      waitThresholdMs: this.#options.waitThresholdMs,
+      riskDoubleForging: this.#options.riskDoubleForging,
       witnesses: (sinceMs) => this.networkView.witnesses(sinceMs),
-      obstacle: () => this.#forgingObstacle(),
+      obstacle: () => this.#obstacles.first(),
       waitUntilMs: () => this.synchronizer.forgingWaitUntilMs,
     });
-    const ownDelegates = new Set(options.ownDelegates);
-    this.ownSlots = new OwnSlots({
+  }
+
+  #createJournal(observer: Observer): SigningJournal {
+    const { journal, watermarks, rules } = this.#dependencies;
+    const firstBlockId = (): string | undefined => this.chain.state.header(FIRST_FORGED_HEIGHT)?.id;
+    if (this.#options.riskDoubleForging) return journalOfFolderAlone(journal, watermarks, firstBlockId);
+    const nowS = epochTimeS(this.#chainClock.nowMs(), rules.params);
+    return new WatermarkedJournal({ journal, watermarks, observer, nowS, firstBlockId });
+  }
+
+  #createOwnSlots(): OwnSlots {
+    const { rules, store } = this.#dependencies;
+    const ownDelegates = new Set<PublicKey>(this.#options.ownDelegates);
+    return new OwnSlots({
       rules,
       state: () => store,
       isOwn: (publicKey) => ownDelegates.has(publicKey) || this.forging.isEnabled(publicKey),
-      isHeld: dependencies.isForgingHeld ?? (() => false),
-      observer: forgeObserver,
+      isHeld: () => this.#isForgingHeld(),
+      observer: this.#observer.room('forge'),
     });
+  }
+
+  /** What the parts of the engine do about a change of the chain; gossip and forging add theirs when they start. */
+  #followChain(): void {
     this.chain.listen(this.ownSlots);
     this.chain.listen({
       reverted: (blocks) => {
@@ -288,8 +281,8 @@ export class Engine {
   /** Connects to the network and begins to follow it; forging begins with the first enabled delegate. */
   async start(ports: ListeningPorts): Promise<void> {
     this.#ports = ports;
-    const { transport, clock } = this.#dependencies;
-    this.#startedMs = clock.nowMs();
+    const { transport } = this.#dependencies;
+    this.#obstacles.started();
     let poolFetches = 0;
     transport.announce(this.#nodeInfo());
     const serve = this.#server();
@@ -354,45 +347,13 @@ export class Engine {
     return !this.synchronizer.syncing && this.chain.currentSlot() - tipSlot <= PRESENT_SLOTS;
   }
 
-  #journal(observer: Observer): SigningJournal {
-    const { journal, watermarks, rules } = this.#dependencies;
-    const firstBlockId = (): string | undefined => this.chain.state.header(FIRST_FORGED_HEIGHT)?.id;
-    if (this.#options.riskDoubleForging) return journalOfFolderAlone(journal, watermarks, firstBlockId);
-    const nowS = epochTimeS(this.#chainClock.nowMs(), rules.params);
-    return new WatermarkedJournal({ journal, watermarks, observer, nowS, firstBlockId });
+  #isForgingHeld(): boolean {
+    return this.#dependencies.isForgingHeld?.() ?? false;
   }
 
   get #expectsPeers(): boolean {
     const { fixedPeers, seedPeers } = this.#options.peers;
     return this.#options.expectsPeers ?? fixedPeers.length + seedPeers.length > 0;
-  }
-
-  #forgingObstacle(): Obstacle | undefined {
-    const { transport, clock } = this.#dependencies;
-    if (this.synchronizer.syncing) return { reason: 'synchronising with the network' };
-    const diskObstacle = this.chain.disk.obstacle();
-    if (diskObstacle !== undefined) return diskObstacle;
-    const clockObstacle = this.#clockObstacle();
-    if (clockObstacle !== undefined) return clockObstacle;
-    const isFresh = clock.nowMs() < this.#startedMs + FIRST_PEER_WAIT_MS;
-    // A block on a tip that the network has left behind would only be a fork.
-    if (this.#expectsPeers && isFresh && transport.connections().length === 0)
-      return { reason: 'no peer has said yet where the network is' };
-    const reason = this.networkView.consensusObstacle(this.#profile.forgingConsensusMin);
-    return reason === undefined ? undefined : { reason };
-  }
-
-  /** A block that is forged by a wrong clock is refused by all others, or is late for them. */
-  #clockObstacle(): Obstacle | undefined {
-    const { transport, rules } = this.#dependencies;
-    const chosen = transport.connections().filter((connection) => this.networkView.isChosen(connection));
-    const slotMs = rules.params.blockTimeS * 1000;
-    const peers = chosen.map(({ peerId }) => peerId);
-    const offsetMs = this.clockOffset.agreedMs(peers, slotMs);
-    if (offsetMs === undefined) return undefined;
-    const seconds = Math.round(Math.abs(offsetMs) / 1000);
-    const reason = `peers agree that this clock is ${seconds} s ${offsetMs > 0 ? 'slow' : 'fast'}: correct it`;
-    return { reason, cause: 'CLOCK_OFFSET' };
   }
 
   #server(): PeerHandlers['answer'] {
