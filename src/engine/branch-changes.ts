@@ -1,4 +1,4 @@
-/** How often the node took blocks back since it started, and the latest times: what its operator asks about first. */
+/** How often the node reverted blocks since it started, and the latest times: the first thing that an operator asks about. */
 
 import type { Clock } from '../ports/clock.ts';
 import type { BranchChange } from '../ports/node-api.ts';
@@ -25,7 +25,7 @@ export class BranchChanges {
     return this.#latest;
   }
 
-  /** @param reverted blocks that were taken back as one unit, in any order */
+  /** @param reverted blocks that were reverted as one unit, in any order */
   note(reverted: readonly Block[]): void {
     if (reverted.length === 0) return;
     const lowest = reverted.reduce((least, { height }) => Math.min(least, height), Infinity);

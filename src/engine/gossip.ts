@@ -1,4 +1,4 @@
-/** What we tell peers unasked and what we do with what they tell us: blocks, ids of transactions, signatures. */
+/** Unsolicited messages, in both directions: ids of transactions, transactions and signatures; blocks in `block-gossip.ts`. */
 
 import { LruMap } from '../primitives/bounded.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -24,7 +24,7 @@ const FALSE_SIGNERS_MAX = 5000;
 const ID_CHARACTERS_MAX = 20;
 /** For so long what a peer brought is verified without a pause. */
 const SLICE_MS = 5;
-/** Messages of one peer that may wait for their turn; more are dropped. */
+/** Messages of one peer that may wait to be handled; more are dropped. */
 const PENDING_PER_PEER_MAX = 8;
 
 export interface GossipDependencies extends BlockGossipDependencies {

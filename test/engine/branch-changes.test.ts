@@ -23,7 +23,7 @@ test('each change of branch is told with the height that stayed and how many blo
   ]);
 });
 
-test('nothing taken back is no change of branch', (t) => {
+test('nothing reverted is no change of branch', (t) => {
   const changes = scene();
   changes.note([]);
   t.is(changes.count, 0);
@@ -39,7 +39,7 @@ test('all changes are counted, and only the latest twenty kept', (t) => {
   t.is(changes.latest[19]?.commonHeight, 31);
 });
 
-test('a branch of any length can be taken back', (t) => {
+test('a branch of any length can be reverted', (t) => {
   const changes = scene();
   const heights = Array.from({ length: 200_000 }, (_, index) => 200_002 - index);
   changes.note(heights.map((height) => ({ height }) as Block));

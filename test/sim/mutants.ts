@@ -72,7 +72,7 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'if (previous >= 0)\n        return true;',
   },
   {
-    name: 'what was final is forgotten when blocks are taken back',
+    name: 'what was final is forgotten when blocks are reverted',
     file: COMMIT,
     from: 'writer.setNote(FINALIZED_NOTE, note);',
     to: '',

@@ -69,7 +69,7 @@ function fullBlock() {
   return { maker, block: maker.build({ transactions }) };
 }
 
-test('of a block that is out of turn or not signed by whom it names no transaction is checked', async (t) => {
+test('of a block that is not by the owner of its slot, or not signed by the delegate it names, no transaction is checked', async (t) => {
   const { maker, block } = fullBlock();
   const { importer, costs } = await countingChain(maker, block.timestamp);
   t.is(await outcomeOf(importer, signBlock(block, {}, keyPairOf('stranger'))), 'BLOCK_FORGER_INVALID');

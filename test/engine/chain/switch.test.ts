@@ -91,7 +91,7 @@ test('what was final stays so on a better branch that finalizes less, and over a
   t.is(lone.chain.finalizedHeight, finalized);
 });
 
-test('a finalized block is not taken back, neither for a branch nor by hand', async (t) => {
+test('a finalized block is not reverted, neither for a branch nor by hand', async (t) => {
   const { lone } = await branches(200, 10, 11);
   const finalized = lone.chain.finalizedHeight;
   t.true(finalized > 1);
