@@ -29,8 +29,8 @@ export interface RestingNodeOptions {
   readonly nowMs: () => number;
 }
 
-export function restingNode({ chain, rules, genesis, nowMs, ...options }: RestingNodeOptions): LocalNodeApi {
-  const { store, log } = createChainLog(chain, { finalizedHeight: (state) => rules.finalizedHeight(state) });
+export function restingNode({ chain: store, rules, genesis, nowMs, ...options }: RestingNodeOptions): LocalNodeApi {
+  const log = createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
   const clock: Clock = { nowMs, after: () => ({ cancel: () => undefined }) };
   const identity: NodeIdentity = {
     networkName: 'devnet',
