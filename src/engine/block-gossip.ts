@@ -40,7 +40,10 @@ export class BlockGossip {
   readonly #sender: BlockSender;
   /** Ids of blocks that were applied. */
   readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
-  /** Digests of whole documents that were refused or passed over: an id does not cover all of a block, so a spoilt copy must not stand for the good. */
+  /**
+   * Digests of whole documents that were refused or passed over. An id does not cover all of a block, so the good block must
+   * not be dropped for a spoilt copy with its id.
+   */
   readonly #refusedDocuments = new LruMap<string, true>(SEEN_BLOCKS_MAX);
 
   constructor(dependencies: BlockGossipDependencies) {

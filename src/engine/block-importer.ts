@@ -19,7 +19,7 @@ import type { Chain } from './chain.ts';
 import { BranchRejected } from './commit.ts';
 import { SerialQueue } from './serial-queue.ts';
 
-/** What became of a received block. */
+/** The result of an import. */
 export type ImportOutcome =
   | { readonly kind: 'applied' }
   /** The block is in order by itself and the tip of a chain to be preferred: its sender is one to synchronise with. */
@@ -33,7 +33,7 @@ export interface BlockImporterDependencies {
   readonly observer: Pick<Observer, 'log' | 'observe'>;
 }
 
-/** A block that follows the tip or wins a tie with it, or what becomes of any other. */
+/** `fits` for a block that follows the tip or wins a tie with it; the outcome for any other. */
 type Decision = { readonly kind: 'fits'; readonly status: 'extends' | 'tieBreak' } | ImportOutcome;
 
 export class BlockImporter {
@@ -87,7 +87,11 @@ export class BlockImporter {
     return decision;
   }
 
-  /** @throws BlockRejected for a block that is not what it must be to matter at all */
+  /**
+   * Fork choice, and what follows from it for a block that does not fit.
+   *
+   * @throws BlockRejected for the claim of a better chain, or of double forging, that is not well signed
+   */
   #decide(block: Block, receivedAtS: number): Decision {
     const { rules, verify, state, tip, finalizedHeight } = this.#chain;
     const status = rules.forkStatus(tip, { header: block, receivedAtS });
@@ -142,7 +146,7 @@ export class BlockImporter {
     return { kind: 'applied' };
   }
 
-  /** @throws what is no refusal of the rules */
+  /** @throws the error itself when it is not a refusal by the rules */
   #refused(block: Block, error: unknown): ImportOutcome {
     const rejection = error instanceof BranchRejected ? error.rejection : error;
     if (!(rejection instanceof BlockRejected)) throw error;

@@ -28,7 +28,7 @@ export interface ChainDependencies {
   readonly rules: Rules;
   readonly verifier: Verifier;
   readonly clock: Clock;
-  /** What the pauses between two trials of a disk are measured by, which slots need not go on by; `clock` unless given. */
+  /** Measures the pauses between two trials of a disk, where slots go by another clock; `clock` unless given. */
   readonly diskClock?: Pick<Clock, 'nowMs'>;
   readonly observer: Observer;
 }

@@ -1,4 +1,4 @@
-/** What an engine is given: the ports that it runs over, and what its operator chose. */
+/** The ports that an engine runs over, and the options of its operator. */
 
 import type { WorkShare } from '../primitives/work-share.ts';
 import type { Clock, ProcessTimes, Random } from '../ports/clock.ts';
@@ -31,7 +31,7 @@ export interface EngineOptions {
   readonly ownDelegates?: Iterable<PublicKey>;
   /** Whether the operator named peers, if only by a host name: true when an address is given unless told. */
   readonly expectsPeers?: boolean;
-  /** What differs from `DEFAULT_PROFILE`. */
+  /** Differences from `DEFAULT_PROFILE`. */
   readonly profile?: Partial<GenerationProfile>;
 }
 
@@ -49,11 +49,11 @@ export interface EngineDependencies {
   readonly genesis: Block;
   readonly verifier: Verifier;
   readonly transport: Transport;
-  /** What waits and rates are measured by. */
+  /** Measures waits and rates. */
   readonly clock: Clock;
-  /** What a clock that was set and a machine that slept show by; nothing is told of them unless given. */
+  /** Shows that the clock was set or the machine slept; neither is noticed unless given. */
   readonly times?: ProcessTimes;
-  /** What slots and timestamps are compared with; `clock` unless given. */
+  /** Gives the time of the chain, for slots and timestamps; `clock` unless given. */
   readonly chainClock?: Clock | undefined;
   /** Whether delegates leave their slots empty until `forgeNow` is called; they fill them unless given. */
   readonly isForgingHeld?: (() => boolean) | undefined;

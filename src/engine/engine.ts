@@ -254,7 +254,7 @@ export class Engine {
     });
   }
 
-  /** What the parts of the engine do about a change of the chain; gossip and forging add theirs when they start. */
+  /** Registers the parts that follow the chain from the start; gossip and synchroniser register when they start. */
   #followChain(): void {
     this.chain.listen(this.ownSlots);
     this.chain.listen({
@@ -323,7 +323,7 @@ export class Engine {
    */
   async stop(): Promise<void> {
     const closers = new Closers();
-    // What is added last goes first.
+    // The step that is added last runs first.
     closers.add(() => this.importer.idle());
     closers.add(() => this.synchronizer.stop());
     closers.add(() => this.peers.stop());

@@ -1,7 +1,7 @@
 /** How the nodes of a generation deal with one another, as data: what the rules of its chain do not say. */
 
 export interface GenerationProfile {
-  /** What peers are told of a transaction: its id, so that they ask for it, or all of it. */
+  /** Announces a transaction by its id, so that peers ask for it, or sends all of it. */
   readonly transactionGossip: 'ids' | 'whole';
   /** Whether a peer can be asked for its tip. */
   readonly isTipAsked: boolean;

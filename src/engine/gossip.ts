@@ -34,7 +34,7 @@ export interface GossipDependencies extends BlockGossipDependencies {
   /** Peers that one message goes to when not everybody gets it. */
   readonly gossipPeersMax: number;
   readonly transactionGossip: GenerationProfile['transactionGossip'];
-  /** Whose account the signatures go to that a peer brings. */
+  /** The budget that pays for the signatures that a peer brings. */
   readonly payerOf: (peerId: PeerId) => Payer;
   /** Ends the connection of a peer that used up its budget for signatures and brought nothing of use. */
   readonly cutWasteful: (peerId: PeerId) => void;
@@ -159,7 +159,7 @@ export class Gossip {
     return this.#fetcher.pool(peerId);
   }
 
-  /** What one peer may be told of something that is announced. */
+  /** How fast one peer is sent announcements of a kind. */
   #pace(kind: RateKind): Sending {
     return rateOf(this.#dependencies.generation, kind).own;
   }
@@ -177,7 +177,7 @@ export class Gossip {
 
   #heardOf(peerId: PeerId, ids: readonly TransactionId[]): void {
     const { synchronizer, payerOf } = this.#dependencies;
-    // What would not be looked at is not asked for: others announce it too.
+    // A transaction that would not be looked at is not asked for: others announce it too.
     if (!synchronizer.syncing && payerOf(peerId).mayAsk()) this.#fetcher.announced(peerId, ids);
   }
 

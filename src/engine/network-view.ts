@@ -42,7 +42,7 @@ export class NetworkView {
     return broadhashOf(ids, params);
   }
 
-  /** Broadhash of a peer: what it says, or what its tip stands for in our chain; undefined when that is unknown here. */
+  /** Broadhash of a peer: its own word, or that of its tip in our chain; undefined when that block is unknown here. */
   broadhashOfPeer({ broadhash, lastBlockId }: PeerInfo): string | undefined {
     if (broadhash !== undefined || lastBlockId === undefined) return broadhash;
     const height = this.#dependencies.store.heightOf(lastBlockId);
@@ -79,7 +79,7 @@ export class NetworkView {
     return direction === 'outbound' || this.#dependencies.isNamed(peerId);
   }
 
-  /** What peers say that connected since a moment, Unix time in milliseconds. */
+  /** The word of the peers that connected since a moment, Unix time in milliseconds. */
   witnesses(sinceMs: number): Witnesses {
     const { transport, params, fixedPeers, arePeersExpected, store } = this.#dependencies;
     const isYoung = store.tip()?.height === 1;

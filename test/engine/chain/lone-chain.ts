@@ -5,7 +5,7 @@ import { BlockImporter } from '../../../src/engine/block-importer.ts';
 import { Chain } from '../../../src/engine/chain.ts';
 import { openGenesis } from '../../../src/engine/genesis.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
-import { SILENT } from '../../../src/ports/observer.ts';
+import { SILENT, type Observer } from '../../../src/ports/observer.ts';
 import type { StoredChain } from '../../../src/store/chain/chain-store.ts';
 import { chainStoreOver } from '../../../src/store/chain/open.ts';
 import { slotStartS } from '../../../src/protocol/slots.ts';
@@ -19,6 +19,8 @@ export class LoneChain {
   readonly disk: Disk;
   /** What listeners were told, in short. */
   readonly told: string[] = [];
+  /** Codes that were logged, and metrics that were counted, in the order in which they came. */
+  readonly logged: string[] = [];
   store!: StoredChain;
   chain!: Chain;
   importer!: BlockImporter;
@@ -57,13 +59,24 @@ export class LoneChain {
       },
     };
     const verifier = createInlineVerifier(selectEd25519(), 10_000);
-    this.chain = new Chain({ store: this.store, rules, verifier, clock, observer: SILENT });
-    this.importer = new BlockImporter({ chain: this.chain, clock, observer: SILENT });
+    const observer: Observer = {
+      ...SILENT,
+      log: (_level, code) => this.logged.push(code),
+      count: (metric, by = 1) => this.logged.push(`${metric} ${by}`),
+      observe: (metric) => this.logged.push(metric),
+    };
+    this.chain = new Chain({ store: this.store, rules, verifier, clock, observer });
+    this.importer = new BlockImporter({ chain: this.chain, clock, observer });
     this.chain.listen({
-      applied: (blocks, origin) => this.told.push(`${origin} ${heightsOf(blocks)}`),
-      reverted: (blocks) => this.told.push(`reverted ${heightsOf(blocks)}`),
-      finalized: (height) => this.told.push(`finalized ${height}`),
+      applied: (blocks, origin) => this.#tell(`${origin} ${heightsOf(blocks)}`),
+      reverted: (blocks) => this.#tell(`reverted ${heightsOf(blocks)}`),
+      finalized: (height) => this.#tell(`finalized ${height}`),
     });
+  }
+
+  #tell(news: string): void {
+    this.told.push(news);
+    this.logged.push(`told: ${news}`);
   }
 
   /** Receives a block in its slot, or so many slots later. */
