@@ -6,7 +6,7 @@ import type { ChainReader } from '../ports/store.ts';
 import type { ChainParams } from '../protocol/params.ts';
 import { epochTimeS, slotAt } from '../protocol/slots.ts';
 import type { Block, BlockHeader } from '../protocol/types.ts';
-import type { ChainChange } from './commit.ts';
+import type { BlockBatch } from './commit.ts';
 import { isOrderCertain } from './slot-turns.ts';
 
 export type BlockOrigin = 'received' | 'forged' | 'synced';
@@ -20,8 +20,8 @@ export interface ChainListener {
   finalized?(height: number): void;
 }
 
-/** A change that is on disk. */
-export interface ToldChange extends ChainChange {
+/** A batch that is on disk. */
+export interface CommittedBatch extends BlockBatch {
   readonly origin: BlockOrigin;
   /** Highest first. */
   readonly reverted: readonly Block[];
@@ -50,11 +50,11 @@ export class ChainListeners {
     this.#listeners.push(listener);
   }
 
-  tellChange(change: ToldChange): void {
-    const { reverted, blocks, origin } = change;
+  tellCommitted(batch: CommittedBatch): void {
+    const { reverted, blocks, origin } = batch;
     const { observer } = this.#dependencies;
-    this.#logChange(change);
-    this.#logRecords(change);
+    this.#logBatch(batch);
+    this.#logRecords(batch);
     if (blocks.length > 0) observer.count('blocks_applied_total', blocks.length, { origin });
     if (reverted.length > 0) {
       observer.count('blocks_reverted_total', reverted.length);
@@ -71,7 +71,7 @@ export class ChainListeners {
   }
 
   /** One line for the operator. The scheduler logs a forged block, and the synchronizer the end of a download. */
-  #logChange({ revertAbove, reverted, blocks, origin }: ToldChange): void {
+  #logBatch({ revertAbove, reverted, blocks, origin }: CommittedBatch): void {
     const { observer } = this.#dependencies;
     const tip = blocks.at(-1);
     if (tip === undefined) return;
@@ -97,7 +97,7 @@ export class ChainListeners {
   }
 
   /** Lines from which `slot-records.ts` tells what became of each slot. */
-  #logRecords({ reverted, blocks: [first] }: ToldChange): void {
+  #logRecords({ reverted, blocks: [first] }: CommittedBatch): void {
     const { params, state, observer } = this.#dependencies;
     const forBlock = first === undefined ? {} : { forBlockId: first.id, forHeight: first.height };
     for (const block of reverted) {

@@ -13,7 +13,7 @@ import { epochTimeS, slotAt } from '../protocol/slots.ts';
 import type { Block, BlockHeader, SignatureOracle } from '../protocol/types.ts';
 import { BlockValidator } from './block-validator.ts';
 import { ChainListeners, type BlockOrigin, type ChainListener } from './chain-listeners.ts';
-import { BranchRejected, commitChange, finalizedHeightOf, type ChainChange } from './commit.ts';
+import { BranchRejected, commitBlocks, finalizedHeightOf, type BlockBatch } from './commit.ts';
 import { DiskWatch } from './disk-watch.ts';
 import { SerialQueue } from './serial-queue.ts';
 
@@ -33,8 +33,8 @@ export interface ChainDependencies {
   readonly observer: Observer;
 }
 
-/** A change of the chain and how its blocks came here. */
-export interface Commit extends ChainChange {
+/** A batch and how its blocks came here. */
+export interface Commit extends BlockBatch {
   readonly origin: BlockOrigin;
   /** Chain time in whole seconds at which the new tip was received; undefined when it was forged or synced. */
   readonly receivedAtS?: number;
@@ -120,11 +120,11 @@ export class Chain {
    *
    * @throws BranchRejected for the first block that the rules refuse; nothing has changed then, and nobody is told
    */
-  commit({ origin, receivedAtS, ...change }: Commit): void {
+  commit({ origin, receivedAtS, ...batch }: Commit): void {
     const context = { nowS: this.nowS(), verify: this.verify };
-    const reverted = this.disk.watch(() => commitChange(this.#store, this.rules, change, context));
+    const reverted = this.disk.watch(() => commitBlocks(this.#store, this.rules, batch, context));
     this.#tipReceivedAtS = receivedAtS;
-    this.#listeners.tellChange({ ...change, origin, reverted });
+    this.#listeners.tellCommitted({ ...batch, origin, reverted });
     const finalized = this.rules.finalizedHeight(this.#store);
     if (finalized <= this.#finalizedHeight) return;
     this.#finalizedHeight = finalized;

@@ -1,6 +1,6 @@
 /**
  * The unit in which the chain changes: one transaction of the store, which reverts blocks, appends blocks, or first the one and
- * then the other. After it either all of the change is on disk or, when a rule refused a block, nothing.
+ * then the other. After it either the whole batch is on disk or, when a rule refused a block, nothing of it.
  */
 
 import type { ChainStore, ChainWriter } from '../ports/store.ts';
@@ -20,7 +20,8 @@ const UNDO_BLOCKS_WITHOUT_FINALITY = 1010;
  */
 const FINALIZED_NOTE = 'chain/finalized';
 
-export interface ChainChange {
+/** Blocks that come and go together. */
+export interface BlockBatch {
   /** All blocks above this height are reverted first; none are unless given. */
   readonly revertAbove?: number;
   /** Appended after that, oldest first. */
@@ -48,15 +49,15 @@ export function finalizedHeightOf(store: ChainStore, rules: Rules): number {
 }
 
 /**
- * Applies a change in one transaction of the store.
+ * Reverts and appends a batch in one transaction of the store.
  *
  * @returns the reverted blocks, highest first
  * @throws BranchRejected for the first block that the rules refuse; the chain is as before then
  */
-export function commitChange(
+export function commitBlocks(
   store: ChainStore,
   rules: Rules,
-  { revertAbove, blocks }: ChainChange,
+  { revertAbove, blocks }: BlockBatch,
   context: ApplyContext,
 ): readonly Block[] {
   return store.transact((writer) => {

@@ -7,7 +7,7 @@
 import { LruMap } from '../../primitives/bounded.ts';
 import { assert } from '../../primitives/errors.ts';
 import type { KeyRun } from './key-run.ts';
-import type { KeyRange, KeyValue, KeyValueEntry, KeyValueWriter } from '../tables/key-value.ts';
+import { readsOf, type KeyRange, type KeyValue, type KeyValueEntry, type KeyValueWriter } from '../tables/key-value.ts';
 import { COUNTED_TABLES, TABLES } from '../tables/layout.ts';
 import { EMPTY } from '../tables/ordered-bytes.ts';
 import type { ReadBlocks, RunSizes } from './run-tree.ts';
@@ -107,10 +107,7 @@ export class CountedKeyValue implements KeyValue {
 
   #counting(writer: KeyValueWriter): CountedWriter {
     return {
-      get: (key) => this.get(key),
-      entries: (range) => this.entries(range),
-      keys: (range) => this.keys(range),
-      count: (range) => this.count(range),
+      ...readsOf(this),
       put: (key, value) => {
         const runs = this.#runsOf(key[0]);
         if (runs === undefined) {
