@@ -1,4 +1,4 @@
-/** How often the node reverted blocks since it started, and the latest times: what its operator asks about first. */
+/** How often the node reverted blocks since it started, and the latest times: the first thing that an operator asks about. */
 
 import type { Clock } from '../ports/clock.ts';
 import type { BranchChange } from '../ports/node-api.ts';

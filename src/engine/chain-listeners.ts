@@ -1,7 +1,13 @@
-/** Who hears of changes of the chain. */
+/** Tells of changes of the chain: in the log, in the metrics, then to listeners, in the order in which they registered. */
 
+import type { Clock } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
-import type { Block } from '../protocol/types.ts';
+import type { ChainReader } from '../ports/store.ts';
+import type { ChainParams } from '../protocol/params.ts';
+import { epochTimeS, slotAt } from '../protocol/slots.ts';
+import type { Block, BlockHeader } from '../protocol/types.ts';
+import type { BlockBatch } from './commit.ts';
+import { isOrderCertain } from './slot-owners.ts';
 
 export type BlockOrigin = 'received' | 'forged' | 'synced';
 
@@ -14,35 +20,118 @@ export interface ChainListener {
   finalized?(height: number): void;
 }
 
-export class ChainListeners {
-  readonly #observer: Pick<Observer, 'count'>;
-  readonly #listeners: ChainListener[] = [];
+/** A batch that is on disk. */
+export interface CommittedBatch extends BlockBatch {
+  readonly origin: BlockOrigin;
+  /** Highest first. */
+  readonly reverted: readonly Block[];
+}
 
-  constructor(observer: Pick<Observer, 'count'>) {
-    this.#observer = observer;
+export interface ChainListenersDependencies {
+  readonly params: ChainParams;
+  /** The chain as it is after the change. */
+  readonly state: Pick<ChainReader, 'header'>;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly observer: Pick<Observer, 'log' | 'count'>;
+}
+
+export class ChainListeners {
+  readonly #dependencies: ChainListenersDependencies;
+  readonly #listeners: ChainListener[] = [];
+  /** Slot in which the tip became the tip of this process. */
+  #tipSinceSlot: number;
+
+  constructor(dependencies: ChainListenersDependencies) {
+    this.#dependencies = dependencies;
+    this.#tipSinceSlot = this.#currentSlot();
   }
 
   add(listener: ChainListener): void {
     this.#listeners.push(listener);
   }
 
-  /**
-   * @param reverted highest first
-   * @param applied oldest first
-   */
-  tellChange(reverted: readonly Block[], applied: readonly Block[], origin: BlockOrigin): void {
-    if (applied.length > 0) this.#observer.count('blocks_applied_total', applied.length, { origin });
+  tellCommitted(batch: CommittedBatch): void {
+    const { reverted, blocks, origin } = batch;
+    const { observer } = this.#dependencies;
+    this.#logBatch(batch);
+    this.#logRecords(batch);
+    if (blocks.length > 0) observer.count('blocks_applied_total', blocks.length, { origin });
     if (reverted.length > 0) {
-      this.#observer.count('blocks_reverted_total', reverted.length);
-      this.#observer.count('branch_changes_total');
+      observer.count('blocks_reverted_total', reverted.length);
+      observer.count('branch_changes_total');
     }
     for (const listener of this.#listeners) {
       if (reverted.length > 0) listener.reverted?.(reverted);
-      if (applied.length > 0) listener.applied?.(applied, origin);
+      if (blocks.length > 0) listener.applied?.(blocks, origin);
     }
   }
 
   tellFinalized(height: number): void {
     for (const listener of this.#listeners) listener.finalized?.(height);
+  }
+
+  /** One line for the operator. The scheduler logs a forged block, and the synchronizer the end of a download. */
+  #logBatch({ revertAbove, reverted, blocks, origin }: CommittedBatch): void {
+    const { observer } = this.#dependencies;
+    const tip = blocks.at(-1);
+    if (tip === undefined) return;
+    const { height, id: blockId } = tip;
+    if (origin === 'synced' && revertAbove !== undefined) {
+      observer.log('info', 'CHAIN_SWITCHED', 'changed to a better branch', {
+        commonHeight: revertAbove,
+        revertedBlocks: reverted.length,
+        appliedBlocks: blocks.length,
+        height,
+        blockId,
+      });
+    }
+    if (origin !== 'received') return;
+    const [replaced] = reverted;
+    if (replaced === undefined) {
+      const fields = { height, blockId, transactions: tip.numberOfTransactions };
+      observer.log('info', 'BLOCK_APPLIED', 'applied a block', fields);
+    } else {
+      const fields = { height, blockId, replacedId: replaced.id };
+      observer.log('info', 'TIE_BROKEN', 'replaced the tip by a block that came in its slot', fields);
+    }
+  }
+
+  /** Lines from which `slot-history.ts` tells what became of each slot. */
+  #logRecords({ reverted, blocks: [first] }: CommittedBatch): void {
+    const { params, state, observer } = this.#dependencies;
+    const forBlock = first === undefined ? {} : { forBlockId: first.id, forHeight: first.height };
+    for (const block of reverted) {
+      observer.log('debug', 'BLOCK_REVERTED', 'reverted a block', {
+        slot: slotAt(block.timestamp, params),
+        height: block.height,
+        blockId: block.id,
+        delegate: block.generatorPublicKey,
+        ...forBlock,
+      });
+    }
+    this.#logOldOrder(reverted[0] ?? (first && state.header(first.height - 1)));
+    const lowest = reverted.at(-1);
+    if (lowest === undefined) return;
+    // In these slots the order of the delegates was that of the branch, which may have been in another round.
+    const parent = state.header(lowest.height - 1) ?? lowest;
+    const fromSlot = slotAt(parent.timestamp, params) + 1;
+    const fields = { fromSlot, toSlot: this.#currentSlot(), ...forBlock };
+    observer.log('debug', 'BRANCH_LEFT', 'left a branch', fields);
+  }
+
+  /** In the slots since the old tip came, another round may have begun elsewhere, with an order that was not known here. */
+  #logOldOrder(oldTip: BlockHeader | undefined): void {
+    const { params, observer } = this.#dependencies;
+    const fromSlot = this.#tipSinceSlot;
+    const toSlot = this.#currentSlot();
+    this.#tipSinceSlot = toSlot;
+    if (oldTip === undefined || isOrderCertain(oldTip, toSlot, params)) return;
+    const fields = { fromSlot, toSlot, height: oldTip.height + 1 };
+    observer.log('debug', 'ORDER_OLD', 'stood before a round that others may have begun', fields);
+  }
+
+  #currentSlot(): number {
+    const { clock, params } = this.#dependencies;
+    return slotAt(epochTimeS(clock.nowMs(), params), params);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The units in which the chain changes. Each is one store transaction: after it everything of it is there, or, when a rule
- * refused a block, nothing.
+ * The unit in which the chain changes: one transaction of the store, which reverts blocks, appends blocks, or first the one and
+ * then the other. After it either the whole batch is on disk or, when a rule refused a block, nothing of it.
  */
 
 import type { ChainStore, ChainWriter } from '../ports/store.ts';
@@ -9,16 +9,24 @@ import type { Block } from '../protocol/types.ts';
 import { BlockRejected } from '../protocol/verdict.ts';
 
 /**
- * Blocks that can be reverted on a network without finality: ten rounds. Deeper forks are beyond what such a network
- * can heal, and the records cost disk.
+ * Blocks that can be reverted on a network without finality: ten rounds. Deeper forks are beyond what such a network can heal,
+ * and the undo records cost disk.
  */
 const UNDO_BLOCKS_WITHOUT_FINALITY = 1010;
 
 /**
- * Note with the highest height that was final before a block was reverted. The state forgets it then, as equal chains have
- * equal states, but what was final once must stay so: 4 bytes, little endian.
+ * Note with the highest height that was final before a block was reverted. The state forgets it then, as equal chains have equal
+ * states, but what was final once must stay so: 4 bytes, little endian.
  */
 const FINALIZED_NOTE = 'chain/finalized';
+
+/** Blocks that come and go together. */
+export interface BlockBatch {
+  /** All blocks above this height are reverted first; none are unless given. */
+  readonly revertAbove?: number;
+  /** Appended after that, oldest first. */
+  readonly blocks: readonly Block[];
+}
 
 /** A refusal and the block that it is about. */
 export class BranchRejected extends Error {
@@ -41,44 +49,25 @@ export function finalizedHeightOf(store: ChainStore, rules: Rules): number {
 }
 
 /**
- * Appends blocks to the tip in one transaction.
+ * Reverts and appends a batch in one transaction of the store.
  *
- * @throws BranchRejected for the first block that the rules refuse; nothing is kept then
+ * @returns the reverted blocks, highest first
+ * @throws BranchRejected for the first block that the rules refuse; the chain is as before then
  */
-export function appendBlocks(store: ChainStore, rules: Rules, blocks: readonly Block[], context: ApplyContext): void {
-  store.transact((writer) => {
-    appendAll(writer, rules, blocks, context);
-  });
-}
-
-/**
- * Reverts everything above `commonHeight` and appends a branch, in one transaction: a branch that fails leaves the old
- * tip untouched.
- *
- * @returns the blocks reverted, highest first
- * @throws BranchRejected for the first block that the rules refuse
- */
-export function switchBranch(
+export function commitBlocks(
   store: ChainStore,
   rules: Rules,
-  commonHeight: number,
-  branch: readonly Block[],
+  { revertAbove, blocks }: BlockBatch,
   context: ApplyContext,
 ): readonly Block[] {
-  const finalized = finalizedHeightOf(store, rules);
   return store.transact((writer) => {
-    const reverted = revertAll(writer, commonHeight, finalized);
-    appendAll(writer, rules, branch, context);
+    const reverted = revertAbove === undefined ? [] : revertAll(writer, revertAbove, finalizedHeightOf(store, rules));
+    if (blocks.length > 0) appendAll(writer, rules, blocks, context);
     return reverted;
   });
 }
 
-/** Reverts everything above `height`, in one transaction. @returns the blocks reverted, highest first */
-export function revertTo(store: ChainStore, rules: Rules, height: number): readonly Block[] {
-  const finalized = finalizedHeightOf(store, rules);
-  return store.transact((writer) => revertAll(writer, height, finalized));
-}
-
+/** @param finalized as `finalizedHeightOf` has it before the first block is reverted */
 function revertAll(writer: ChainWriter, height: number, finalized: number): readonly Block[] {
   const reverted: Block[] = [];
   while ((writer.tip()?.height ?? 0) > height) reverted.push(writer.revert());
@@ -102,7 +91,7 @@ function appendAll(writer: ChainWriter, rules: Rules, blocks: readonly Block[], 
   writer.forgetUndo(undoFloorAfter(writer, rules));
 }
 
-/** Everything finalized can never be reverted, so its undo records are of no use any more. */
+/** Final blocks are never reverted, so their undo records are of no use any more. */
 function undoFloorAfter(writer: ChainWriter, rules: Rules): number {
   const finalized = rules.finalizedHeight(writer);
   return finalized > 0 ? finalized : (writer.tip()?.height ?? 0) - UNDO_BLOCKS_WITHOUT_FINALITY;

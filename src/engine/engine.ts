@@ -3,44 +3,37 @@
  * and no clock of its own, so a node runs it once and a simulation many times.
  */
 
-import { Closers } from './closers.ts';
-import type { Rules } from '../protocol/rules.ts';
 import { epochTimeS, momentMs, slotAt } from '../protocol/slots.ts';
-import type { Block, Transaction, PublicKey } from '../protocol/types.ts';
-import type { WorkShare } from '../primitives/work-share.ts';
-import type { Clock, ProcessTimes, Random, Timer } from '../ports/clock.ts';
-import type { FolderJournal, SigningJournal, SigningWatermarks } from '../ports/journal.ts';
-import type { NodeIdentity } from '../ports/node-api.ts';
+import type { PublicKey, Transaction } from '../protocol/types.ts';
+import type { Clock, Timer } from '../ports/clock.ts';
+import type { SigningJournal } from '../ports/journal.ts';
 import type { Observer } from '../ports/observer.ts';
-import type { ChainStore } from '../ports/store.ts';
-import type { NodeInfo, Transport } from '../ports/transport.ts';
-import type { TransactionJournal } from '../ports/transaction-journal.ts';
-import type { Verifier } from '../ports/verifier.ts';
+import type { NodeInfo, PeerId } from '../ports/transport.ts';
+import { BlockImporter } from './block-importer.ts';
 import { BranchChanges } from './branch-changes.ts';
 import { Chain } from './chain.ts';
-import type { Obstacle } from './disk-watch.ts';
-import { openGenesis } from './genesis.ts';
+import { Closers } from './closers.ts';
 import { Diagnostics } from './diagnostics.ts';
-import { DEFAULT_CUSTOMS, type Customs } from './customs.ts';
+import type { EngineDependencies, EngineOptions, ListeningPorts } from './engine-options.ts';
+import { journalOfFolderAlone } from './forge/folder-alone-journal.ts';
+import { ForgingObstacles } from './forge/obstacles.ts';
 import { OwnSlotOutcomes } from './forge/own-slot-outcomes.ts';
 import { ForgingScheduler } from './forge/scheduler.ts';
-import { journalOfFolderAlone } from './forge/folder-alone-journal.ts';
 import { WatermarkedJournal } from './forge/watermarked-journal.ts';
+import { DEFAULT_PROFILE, type GenerationProfile } from './generation-profile.ts';
+import { openGenesis } from './genesis.ts';
 import { Gossip } from './gossip.ts';
+import { NetworkView } from './network-view.ts';
 import { sourceOf } from './peers/addresses.ts';
 import { ClockOffset } from './peers/clock-offset.ts';
-import { type PeerHandlers, PeerManager, type PeerManagerOptions } from './peers/manager.ts';
+import { type PeerHandlers, PeerManager } from './peers/manager.ts';
 import { AcceptedTransactions } from './pool/accepted.ts';
 import { MemoryTransactionJournal } from './pool/journal-entries.ts';
 import { TransactionPool } from './pool/pool.ts';
 import { VerificationBudget } from './pool/verification-budget.ts';
 import { createServer } from './serve.ts';
 import { SlotHistory } from './slot-history.ts';
-import { Standing } from './standing.ts';
 import { Synchronizer } from './sync/synchronizer.ts';
-
-/** After a start, time that the first peer is given before a node forges by itself. */
-const FIRST_PEER_WAIT_MS = 5000;
 
 const FIRST_FORGED_HEIGHT = 2;
 
@@ -49,62 +42,9 @@ const PRESENT_SLOTS = 10;
 /** Peers asked for their pool after a start: several, as one may have little or nothing. */
 const POOL_FETCHES = 3;
 
-export interface EngineOptions {
-  readonly identity: NodeIdentity;
-  /** Platform and kernel release, as peers are told. */
-  readonly os: string;
-  /** After a missed slot, time that its late block is given; below the block time. */
-  readonly waitThresholdMs: number;
-  readonly broadcastIntervalMs: number;
-  readonly transactionsPerQueueMax: number;
-  /** Whether delegates sign by the journal alone, whatever they may have signed elsewhere. */
-  readonly riskDoubleForging: boolean;
-  /** Whether peers may tell others of this node: they may unless this is false. */
-  readonly advertiseAddress?: boolean;
-  readonly peers: PeerManagerOptions;
-  /** Public keys of delegates whose slots are told of, whether they are switched on here or not. */
-  readonly ownDelegates?: Iterable<PublicKey>;
-  /** Whether the operator named peers, if only by a host name: true when an address is given unless told. */
-  readonly expectsPeers?: boolean;
-  /** What differs from `DEFAULT_CUSTOMS`. */
-  readonly customs?: Partial<Customs>;
-}
-
-/** Where the node can be reached, as peers are told. */
-export interface ListeningPorts {
-  readonly wsPort: number;
-  /** 0 when HTTP is off. */
-  readonly httpPort: number;
-}
-
-export interface EngineDependencies {
-  /** May be empty: the genesis block is applied then. */
-  readonly store: ChainStore;
-  readonly rules: Rules;
-  readonly genesis: Block;
-  readonly verifier: Verifier;
-  readonly transport: Transport;
-  /** What waits and rates are measured by. */
-  readonly clock: Clock;
-  /** What a clock that was set and a machine that slept show by; nothing is told of them unless given. */
-  readonly times?: ProcessTimes;
-  /** What slots and timestamps are compared with; `clock` unless given. */
-  readonly chainClock?: Clock | undefined;
-  /** Whether delegates leave their slots empty until `forgeNow` is called; they fill them unless given. */
-  readonly isForgingHeld?: (() => boolean) | undefined;
-  /** Time of the main thread that answers to peers may take, shared with other parts of the node; one of its own unless told. */
-  readonly workShare?: WorkShare;
-  readonly random: Random;
-  readonly journal: FolderJournal;
-  /** Where they are kept, if anywhere. Asked only where delegates do not sign by the journal alone. */
-  readonly watermarks?: SigningWatermarks | undefined;
-  /** Where transactions are kept that were accepted; in memory unless given. */
-  readonly transactionJournal?: TransactionJournal;
-  readonly observer: Observer;
-}
-
 export class Engine {
   readonly chain: Chain;
+  readonly importer: BlockImporter;
   readonly pool: TransactionPool;
   /** Takes what clients hand in. */
   readonly accepted: AcceptedTransactions;
@@ -115,41 +55,47 @@ export class Engine {
   readonly diagnostics: Diagnostics;
   readonly slotHistory: SlotHistory;
   readonly clockOffset: ClockOffset;
-  readonly standing: Standing;
+  readonly networkView: NetworkView;
   readonly branchChanges: BranchChanges;
   readonly verificationBudget: VerificationBudget;
   readonly #gossip: Gossip;
+  readonly #obstacles: ForgingObstacles;
   readonly #transactionListeners: ((transaction: Transaction) => void)[] = [];
   #poolTimer: Timer | undefined;
-  /** Unix time in milliseconds. */
-  #startedMs = 0;
   #ports: ListeningPorts = { wsPort: 0, httpPort: 0 };
   readonly #options: EngineOptions;
-  readonly #customs: Customs;
+  readonly #profile: GenerationProfile;
   readonly #dependencies: EngineDependencies;
+  readonly #observer: Observer;
   readonly #chainClock: Clock;
+
+  readonly #penalise = (peerId: PeerId, code: string, detail: string): void => {
+    this.peers.penalise(peerId, code, detail);
+  };
 
   constructor(dependencies: EngineDependencies, options: EngineOptions) {
     this.#options = options;
-    this.#customs = { ...DEFAULT_CUSTOMS, ...options.customs };
+    this.#profile = { ...DEFAULT_PROFILE, ...options.profile };
     this.#dependencies = dependencies;
-    const { store, rules, genesis, verifier, transport, clock, random } = dependencies;
-    const chainClock = dependencies.chainClock ?? clock;
-    this.#chainClock = chainClock;
+    const { store, rules, genesis, verifier, transport, clock, random, workShare } = dependencies;
+    this.#chainClock = dependencies.chainClock ?? clock;
+    const chainClock = this.#chainClock;
     this.diagnostics = new Diagnostics(clock);
     this.slotHistory = new SlotHistory(clock);
-    const observer = this.slotHistory.listenIn(this.diagnostics.listenIn(dependencies.observer));
+    this.#observer = this.slotHistory.listenIn(this.diagnostics.listenIn(dependencies.observer));
     openGenesis(store, rules, genesis);
-    const chainObserver = observer.module('chain');
-    this.chain = new Chain({ store, rules, verifier, clock: chainClock, diskClock: clock, observer: chainObserver });
-    this.clockOffset = new ClockOffset(chainClock, observer.module('peers'));
+    const observer = this.#observer.module('chain');
+    this.chain = new Chain({ store, rules, verifier, clock: chainClock, diskClock: clock, observer });
+    this.importer = new BlockImporter({ chain: this.chain, clock: chainClock, observer });
+    const peersObserver = this.#observer.module('peers');
+    this.clockOffset = new ClockOffset(chainClock, peersObserver);
     this.branchChanges = new BranchChanges(clock);
     this.peers = new PeerManager(
-      { transport, store, clock, random, observer: observer.module('peers'), workShare: dependencies.workShare },
+      { transport, store, clock, random, observer: peersObserver, workShare },
       options.peers,
     );
     this.verificationBudget = new VerificationBudget({ clock, spentMs: () => verifier.spentMs });
-    this.standing = new Standing({
+    this.networkView = new NetworkView({
       store,
       params: rules.params,
       transport,
@@ -157,18 +103,39 @@ export class Engine {
       fixedPeers: () => this.peers.fixedPeers(),
       arePeersExpected: () => this.#expectsPeers || this.peers.knownPeers().length > 0,
     });
-    this.pool = new TransactionPool({
+    this.pool = this.#createPool();
+    this.accepted = this.#createAccepted();
+    this.synchronizer = this.#createSynchronizer();
+    this.#gossip = this.#createGossip();
+    this.#obstacles = new ForgingObstacles({
+      chain: this.chain,
+      synchronizer: this.synchronizer,
+      networkView: this.networkView,
+      clockOffset: this.clockOffset,
+      transport,
+      clock,
+      consensusMin: this.#profile.forgingConsensusMin,
+      expectsPeers: this.#expectsPeers,
+    });
+    this.forging = this.#createScheduler();
+    this.ownSlotOutcomes = this.#createOwnSlots();
+    this.#followChain();
+  }
+
+  #createPool(): TransactionPool {
+    const { rules, store } = this.#dependencies;
+    return new TransactionPool({
       rules,
       state: () => store,
       tip: () => this.chain.tip.header,
-      clock: chainClock,
+      clock: this.#chainClock,
       verify: this.chain.verify,
-      limits: { perQueueMax: options.transactionsPerQueueMax },
-      observer: observer.module('pool'),
+      limits: { perQueueMax: this.#options.transactionsPerQueueMax },
+      observer: this.#observer.module('pool'),
       events: {
         verified: (transaction) => {
-          const delayMs = chainClock.nowMs() - momentMs(transaction.timestamp, rules.params);
-          observer.observe('transaction_delay_seconds', Math.max(0, delayMs) / 1000);
+          const delayMs = this.#chainClock.nowMs() - momentMs(transaction.timestamp, rules.params);
+          this.#observer.observe('transaction_delay_seconds', Math.max(0, delayMs) / 1000);
           this.#gossip.announceTransaction(transaction.id);
           for (const listener of this.#transactionListeners) listener(transaction);
         },
@@ -179,47 +146,57 @@ export class Engine {
         dropped: (transaction, reason) => this.accepted.dropped(transaction, reason),
       },
     });
-    this.accepted = new AcceptedTransactions({
-      journal: dependencies.transactionJournal ?? new MemoryTransactionJournal(),
+  }
+
+  #createAccepted(): AcceptedTransactions {
+    const { transactionJournal, store, rules, clock } = this.#dependencies;
+    return new AcceptedTransactions({
+      journal: transactionJournal ?? new MemoryTransactionJournal(),
       pool: this.pool,
       store,
       rules,
       clock,
-      observer: observer.module('pool'),
+      observer: this.#observer.module('pool'),
       finalizedHeight: () => this.chain.finalizedHeight,
       isCaughtUp: () => this.#isCaughtUp(),
       announceAgain: (id) => this.#gossip.announceAgain(id),
     });
-    const penalise = (peerId: string, code: string, detail: string) => {
-      this.peers.penalise(peerId, code, detail);
-    };
-    this.synchronizer = new Synchronizer({
+  }
+
+  #createSynchronizer(): Synchronizer {
+    const { transport, clock, random } = this.#dependencies;
+    return new Synchronizer({
       chain: this.chain,
       transport,
       clock,
-      chainClock,
+      chainClock: this.#chainClock,
       random,
-      observer: observer.module('sync'),
-      customs: this.#customs,
-      broadhash: () => this.standing.broadhash(),
+      observer: this.#observer.module('sync'),
+      profile: this.#profile,
+      broadhash: () => this.networkView.broadhash(),
       netgroupOf: (peerId) => this.peers.netgroupOf(peerId),
       ended: () => {
         this.#announceTip();
         this.forging.look();
       },
-      penalise,
+      penalise: this.#penalise,
     });
-    this.#gossip = new Gossip({
+  }
+
+  #createGossip(): Gossip {
+    const { transport, clock, rules } = this.#dependencies;
+    return new Gossip({
       chain: this.chain,
+      importer: this.importer,
       pool: this.pool,
       transport,
       clock,
-      observer: observer.module('gossip'),
+      observer: this.#observer.module('gossip'),
       generation: rules.params.generation,
-      gossipPeersMax: options.peers.gossipPeersMax,
-      transactionGossip: this.#customs.transactionGossip,
+      gossipPeersMax: this.#options.peers.gossipPeersMax,
+      transactionGossip: this.#profile.transactionGossip,
       gossipTargets: () => this.peers.gossipTargets(),
-      penalise,
+      penalise: this.#penalise,
       payerOf: (peerId) => {
         const crowd = this.peers.isNamed(peerId) ? 'namedPeers' : 'peers';
         return this.verificationBudget.payer(sourceOf(peerId), crowd);
@@ -228,37 +205,57 @@ export class Engine {
         if (this.verificationBudget.isWasteful(sourceOf(peerId))) this.peers.cutWasteful(peerId);
       },
       noteBlockTime: (peerId, { timestamp }, receivedMs) => {
-        const aheadMs = chainClock.nowMs() - clock.nowMs();
+        const aheadMs = this.#chainClock.nowMs() - clock.nowMs();
         this.clockOffset.note(peerId, rules.params.epochMs + timestamp * 1000, receivedMs + aheadMs);
       },
       synchronizer: this.synchronizer,
     });
-    const forgeObserver = observer.module('forge');
-    this.forging = new ForgingScheduler({
+  }
+
+  #createScheduler(): ForgingScheduler {
+    const { clock, times } = this.#dependencies;
+    const observer = this.#observer.module('forge');
+    return new ForgingScheduler({
       chain: this.chain,
       pool: this.pool,
-      journal: this.#journal(forgeObserver),
-      clock: chainClock,
+      journal: this.#createJournal(observer),
+      clock: this.#chainClock,
       processClock: clock,
-      times: dependencies.times,
-      isHeld: dependencies.isForgingHeld ?? (() => false),
+      times,
+      isHeld: () => this.#isForgingHeld(),
       clockSet: (byMs) => this.clockOffset.wasSet(byMs),
       looked: (slot) => this.slotHistory.looked(slot),
-      observer: forgeObserver,
-      waitThresholdMs: options.waitThresholdMs,
-      riskDoubleForging: options.riskDoubleForging,
-      witnesses: (sinceMs) => this.standing.witnesses(sinceMs),
-      obstacle: () => this.#forgingObstacle(),
+      observer,
+      waitThresholdMs: this.#options.waitThresholdMs,
+      riskDoubleForging: this.#options.riskDoubleForging,
+      witnesses: (sinceMs) => this.networkView.witnesses(sinceMs),
+      obstacle: () => this.#obstacles.first(),
       waitUntilMs: () => this.synchronizer.forgingWaitUntilMs,
     });
-    const ownDelegates = new Set(options.ownDelegates);
-    this.ownSlotOutcomes = new OwnSlotOutcomes({
+  }
+
+  #createJournal(observer: Observer): SigningJournal {
+    const { journal, watermarks, rules } = this.#dependencies;
+    const firstBlockId = (): string | undefined => this.chain.state.header(FIRST_FORGED_HEIGHT)?.id;
+    if (this.#options.riskDoubleForging) return journalOfFolderAlone(journal, watermarks, firstBlockId);
+    const nowS = epochTimeS(this.#chainClock.nowMs(), rules.params);
+    return new WatermarkedJournal({ journal, watermarks, observer, nowS, firstBlockId });
+  }
+
+  #createOwnSlots(): OwnSlotOutcomes {
+    const { rules, store } = this.#dependencies;
+    const ownDelegates = new Set<PublicKey>(this.#options.ownDelegates);
+    return new OwnSlotOutcomes({
       rules,
       state: () => store,
       isOwn: (publicKey) => ownDelegates.has(publicKey) || this.forging.isEnabled(publicKey),
-      isHeld: dependencies.isForgingHeld ?? (() => false),
-      observer: forgeObserver,
+      isHeld: () => this.#isForgingHeld(),
+      observer: this.#observer.module('forge'),
     });
+  }
+
+  /** Registers the parts that follow the chain from the start; gossip and synchroniser register when they start. */
+  #followChain(): void {
     this.chain.listen(this.ownSlotOutcomes);
     this.chain.listen({
       reverted: (blocks) => {
@@ -284,8 +281,8 @@ export class Engine {
   /** Connects to the network and begins to follow it; forging begins with the first enabled delegate. */
   async start(ports: ListeningPorts): Promise<void> {
     this.#ports = ports;
-    const { transport, clock } = this.#dependencies;
-    this.#startedMs = clock.nowMs();
+    const { transport } = this.#dependencies;
+    this.#obstacles.started();
     let poolFetches = 0;
     transport.announce(this.#nodeInfo());
     const serve = this.#server();
@@ -326,8 +323,8 @@ export class Engine {
    */
   async stop(): Promise<void> {
     const closers = new Closers();
-    // What is added last goes first.
-    closers.add(() => this.chain.idle());
+    // The step that is added last runs first.
+    closers.add(() => this.importer.idle());
     closers.add(() => this.synchronizer.stop());
     closers.add(() => this.peers.stop());
     closers.add(() => this.#poolTimer?.cancel());
@@ -350,45 +347,13 @@ export class Engine {
     return !this.synchronizer.syncing && this.chain.currentSlot() - tipSlot <= PRESENT_SLOTS;
   }
 
-  #journal(observer: Observer): SigningJournal {
-    const { journal, watermarks, rules } = this.#dependencies;
-    const firstBlockId = (): string | undefined => this.chain.state.header(FIRST_FORGED_HEIGHT)?.id;
-    if (this.#options.riskDoubleForging) return journalOfFolderAlone(journal, watermarks, firstBlockId);
-    const nowS = epochTimeS(this.#chainClock.nowMs(), rules.params);
-    return new WatermarkedJournal({ journal, watermarks, observer, nowS, firstBlockId });
+  #isForgingHeld(): boolean {
+    return this.#dependencies.isForgingHeld?.() ?? false;
   }
 
   get #expectsPeers(): boolean {
     const { fixedPeers, seedPeers } = this.#options.peers;
     return this.#options.expectsPeers ?? fixedPeers.length + seedPeers.length > 0;
-  }
-
-  #forgingObstacle(): Obstacle | undefined {
-    const { transport, clock } = this.#dependencies;
-    if (this.synchronizer.syncing) return { reason: 'synchronising with the network' };
-    const diskObstacle = this.chain.disk.checkWritable();
-    if (diskObstacle !== undefined) return diskObstacle;
-    const clockObstacle = this.#clockObstacle();
-    if (clockObstacle !== undefined) return clockObstacle;
-    const isFresh = clock.nowMs() < this.#startedMs + FIRST_PEER_WAIT_MS;
-    // A block on a tip that the network has left behind would only be a fork.
-    if (this.#expectsPeers && isFresh && transport.connections().length === 0)
-      return { reason: 'no peer has said yet where the network is' };
-    const reason = this.standing.consensusObstacle(this.#customs.forgingConsensusMin);
-    return reason === undefined ? undefined : { reason };
-  }
-
-  /** A block that is forged by a wrong clock is refused by all others, or is late for them. */
-  #clockObstacle(): Obstacle | undefined {
-    const { transport, rules } = this.#dependencies;
-    const chosen = transport.connections().filter((connection) => this.standing.isChosen(connection));
-    const slotMs = rules.params.blockTimeS * 1000;
-    const peers = chosen.map(({ peerId }) => peerId);
-    const offsetMs = this.clockOffset.agreedMs(peers, slotMs);
-    if (offsetMs === undefined) return undefined;
-    const seconds = Math.round(Math.abs(offsetMs) / 1000);
-    const reason = `peers agree that this clock is ${seconds} s ${offsetMs > 0 ? 'slow' : 'fast'}: correct it`;
-    return { reason, cause: 'CLOCK_OFFSET' };
   }
 
   #server(): PeerHandlers['answer'] {
@@ -397,9 +362,9 @@ export class Engine {
       rules: this.chain.rules,
       pool: this.pool,
       limits: {
-        blocksMax: this.#customs.blocksPerAnswerMax,
-        blocksBytesMax: this.#customs.blocksAnswerBytesMax,
-        sharedMax: this.#customs.sharedPerAnswerMax,
+        blocksMax: this.#profile.blocksPerAnswerMax,
+        blocksBytesMax: this.#profile.blocksAnswerBytesMax,
+        sharedMax: this.#profile.sharedPerAnswerMax,
       },
     });
   }
@@ -418,7 +383,7 @@ export class Engine {
       protocolVersion: identity.protocolVersion,
       nonce: identity.nonce,
       height: header.height,
-      broadhash: this.standing.broadhash(),
+      broadhash: this.networkView.broadhash(),
       blockVersion: header.version,
       maxHeightPrevoted: header.maxHeightPrevoted,
       lastBlockId: header.id,

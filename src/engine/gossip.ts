@@ -1,31 +1,18 @@
-/** What we tell peers unsolicited and what we do with what they tell us: blocks, ids of transactions, signatures. */
+/** Unsolicited messages, in both directions: ids of transactions, transactions and signatures; blocks in `block-gossip.ts`. */
 
 import { LruMap } from '../primitives/bounded.ts';
-import { sha256Hex } from '../crypto/hash.ts';
-import { utf8 } from '../primitives/bytes.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import { type RateKind, rateOf, type Sending } from '../ports/rates.ts';
 import type { PeerId, PeerMessage, Transport } from '../ports/transport.ts';
-import type { Block, BlockId, MemberSignature, TransactionId } from '../protocol/types.ts';
-import type { Generation } from '../protocol/params.ts';
-import { BlockRejected, type BlockRejectionCode } from '../protocol/verdict.ts';
+import type { MemberSignature, TransactionId } from '../protocol/types.ts';
 import { Announcements } from './announcements.ts';
-import { BlockSender } from './block-sender.ts';
-import type { Chain } from './chain.ts';
-import type { Customs } from './customs.ts';
+import { BlockGossip, type BlockGossipDependencies } from './block-gossip.ts';
+import type { GenerationProfile } from './generation-profile.ts';
 import type { TransactionPool } from './pool/pool.ts';
 import type { Payer } from './pool/verification-budget.ts';
 import { TransactionFetcher } from './transaction-fetcher.ts';
 
-/** Blocks remembered, so that the same one from many peers costs once. */
-const SEEN_BLOCKS_MAX = 1000;
-/** Refusals that depend on our clock: it may run slow, and the block be good in a moment. */
-const PASSING_REFUSALS: ReadonlySet<BlockRejectionCode> = new Set([
-  'BLOCK_TIMESTAMP_INVALID',
-  'BLOCK_TRANSACTION_INVALID',
-]);
 /**
  * For so long no signatures of members are read of a peer that sent a false one. With all connections taken by such peers, that
  * leaves two checks in a second.
@@ -37,29 +24,20 @@ const FALSE_SIGNERS_MAX = 5000;
 const ID_CHARACTERS_MAX = 20;
 /** For so long what a peer brought is verified without a pause. */
 const SLICE_MS = 5;
-/** Messages of one peer that may wait for their turn; more are dropped. */
+/** Messages of one peer that may wait to be handled; more are dropped. */
 const PENDING_PER_PEER_MAX = 8;
 
-export interface GossipDependencies {
-  readonly chain: Chain;
+export interface GossipDependencies extends BlockGossipDependencies {
   readonly pool: TransactionPool;
   readonly transport: Pick<Transport, 'request' | 'send' | 'connections'>;
-  readonly clock: Clock;
   readonly observer: Observer;
-  readonly generation: Generation;
   /** Peers that one message goes to when not everybody gets it. */
   readonly gossipPeersMax: number;
-  readonly transactionGossip: Customs['transactionGossip'];
-  /** Peers for a message that not everybody gets: a random choice over both directions. */
-  readonly gossipTargets: () => readonly PeerId[];
-  readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
-  /** Whose account the signatures go to that a peer brings. */
+  readonly transactionGossip: GenerationProfile['transactionGossip'];
+  /** The budget that pays for the signatures that a peer brings. */
   readonly payerOf: (peerId: PeerId) => Payer;
   /** Ends the connection of a peer that used up its budget for signatures and brought nothing of use. */
   readonly cutWasteful: (peerId: PeerId) => void;
-  /** A peer sent a block of the chain, or one that is refused only because its slot has not come. */
-  readonly noteBlockTime: (peerId: PeerId, block: Block, receivedMs: number) => void;
-  readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, shown?: Block): void };
 }
 
 const TOLD_BY_CHAIN: ReadonlySet<string> = new Set(['STORE_WRITE_FAILED', 'STORE_TAKEN_OVER']);
@@ -69,11 +47,7 @@ export class Gossip {
   readonly #transactions: Announcements<TransactionId>;
   readonly #signatures: Announcements<MemberSignature>;
   readonly #fetcher: TransactionFetcher;
-  readonly #blocks: BlockSender;
-  /** Ids of blocks that were applied. */
-  readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
-  /** Digests of whole documents that were refused or passed over: an id does not cover all of a block, so a spoilt copy must not stand for the good. */
-  readonly #refusedDocuments = new LruMap<string, true>(SEEN_BLOCKS_MAX);
+  readonly #blocks: BlockGossip;
   readonly #pendingByPeer = new Map<PeerId, number>();
   /** Until when signatures of these peers are not read, Unix time in milliseconds. */
   readonly #unreadUntilMs = new LruMap<PeerId, number>(FALSE_SIGNERS_MAX);
@@ -101,7 +75,7 @@ export class Gossip {
       isCurrent: ({ transactionId }) => pool.has(transactionId),
       send: (peerId, signatures) => transport.send(peerId, { kind: 'signatures', signatures }),
     });
-    this.#blocks = new BlockSender(clock, transport, rateOf(dependencies.generation, 'block').own);
+    this.#blocks = new BlockGossip(dependencies);
     this.#fetcher = new TransactionFetcher({
       clock,
       transport,
@@ -114,12 +88,7 @@ export class Gossip {
 
   start(): void {
     this.#stopped = false;
-    this.#dependencies.chain.listen({
-      applied: (blocks, origin) => {
-        const block = blocks.at(-1);
-        if (origin !== 'synced' && block !== undefined) this.#sendBlock(block);
-      },
-    });
+    this.#blocks.start();
     this.#transactions.start();
     this.#signatures.start();
   }
@@ -166,7 +135,7 @@ export class Gossip {
     if (this.#stopped) return;
     switch (message.kind) {
       case 'block':
-        this.#bounded(peerId, () => this.#receiveBlock(peerId, message.block));
+        this.#bounded(peerId, () => this.#blocks.receive(peerId, message.block));
         return;
       case 'transactionIds':
         this.#transactions.heard(peerId, message.ids);
@@ -190,7 +159,7 @@ export class Gossip {
     return this.#fetcher.pool(peerId);
   }
 
-  /** What one peer may be told of something that is announced. */
+  /** How fast one peer is sent announcements of a kind. */
   #pace(kind: RateKind): Sending {
     return rateOf(this.#dependencies.generation, kind).own;
   }
@@ -206,53 +175,9 @@ export class Gossip {
     transport.send(peerId, { kind: 'transactions', transactions });
   }
 
-  #sendBlock(block: Block): void {
-    const { chain, gossipTargets, synchronizer } = this.#dependencies;
-    this.#seenBlocks.set(block.id, true);
-    if (synchronizer.syncing) return;
-    this.#blocks.send(chain.rules.codec.blockToJson(block), gossipTargets());
-  }
-
-  async #receiveBlock(peerId: PeerId, json: unknown): Promise<void> {
-    const { chain, clock, noteBlockTime, penalise, synchronizer } = this.#dependencies;
-    const receivedMs = clock.nowMs();
-    let block: Block;
-    try {
-      block = chain.rules.codec.blockFromJson(json);
-    } catch (error) {
-      if (!(error instanceof BlockRejected)) throw error;
-      penalise(peerId, error.code, error.message);
-      return;
-    }
-    if (this.#seenBlocks.has(block.id)) {
-      noteBlockTime(peerId, block, receivedMs);
-      return;
-    }
-    const digest = sha256Hex(utf8(JSON.stringify(json)));
-    if (this.#refusedDocuments.has(digest)) return;
-    const outcome = await chain.receive(block);
-    switch (outcome.kind) {
-      case 'applied':
-        this.#seenBlocks.set(block.id, true);
-        noteBlockTime(peerId, block, receivedMs);
-        return;
-      case 'ignored':
-        // Older blocks do not sign their height: another copy of this one may tell the right one.
-        this.#refusedDocuments.set(digest, true);
-        return;
-      case 'refused':
-        if (!PASSING_REFUSALS.has(outcome.rejection.code)) this.#refusedDocuments.set(digest, true);
-        if (outcome.rejection.code === 'BLOCK_TIMESTAMP_INVALID') noteBlockTime(peerId, block, receivedMs);
-        penalise(peerId, outcome.rejection.code, outcome.rejection.message);
-        return;
-      case 'betterChain':
-        synchronizer.trigger(peerId, block);
-    }
-  }
-
   #heardOf(peerId: PeerId, ids: readonly TransactionId[]): void {
     const { synchronizer, payerOf } = this.#dependencies;
-    // What would not be looked at is not asked for: others announce it too.
+    // A transaction that would not be looked at is not asked for: others announce it too.
     if (!synchronizer.syncing && payerOf(peerId).mayAsk()) this.#fetcher.announced(peerId, ids);
   }
 

@@ -6,7 +6,7 @@ import type { ChainReader } from '../ports/store.ts';
 import { PeerFault, type PeerRequest } from '../ports/transport.ts';
 import type { Rules } from '../protocol/rules.ts';
 import type { JsonObject, TransactionId } from '../protocol/types.ts';
-import { DEFAULT_CUSTOMS } from './customs.ts';
+import { DEFAULT_PROFILE } from './generation-profile.ts';
 import type { PeerHandlers } from './peers/manager.ts';
 import type { TransactionPool } from './pool/pool.ts';
 
@@ -27,9 +27,9 @@ export interface ServeLimits {
 }
 
 const DEFAULT_LIMITS: ServeLimits = {
-  blocksMax: DEFAULT_CUSTOMS.blocksPerAnswerMax,
-  blocksBytesMax: DEFAULT_CUSTOMS.blocksAnswerBytesMax,
-  sharedMax: DEFAULT_CUSTOMS.sharedPerAnswerMax,
+  blocksMax: DEFAULT_PROFILE.blocksPerAnswerMax,
+  blocksBytesMax: DEFAULT_PROFILE.blocksAnswerBytesMax,
+  sharedMax: DEFAULT_PROFILE.sharedPerAnswerMax,
 };
 
 /** Transactions that a peer may name in one question. */

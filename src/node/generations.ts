@@ -1,6 +1,6 @@
-/** What a node is built of for each generation beside its rules: wire and customs. */
+/** What a node is built of for each generation beside its rules: wire dialect and profile. */
 
-import type { Customs } from '../engine/customs.ts';
+import type { GenerationProfile } from '../engine/generation-profile.ts';
 import { gen2Dialect } from '../p2p/messages-gen2.ts';
 import { gen3Dialect } from '../p2p/messages-gen3.ts';
 import type { WireDialect } from '../p2p/dialect.ts';
@@ -11,14 +11,14 @@ export interface GenerationParts {
   readonly createDialect: (params: ChainParams, identity: NodeIdentity) => WireDialect;
   /** Peers that a message not meant for everybody is sent to, as the releases have it: enough to reach all in a few steps. */
   readonly gossipPeersMax: number;
-  readonly customs: Partial<Customs>;
+  readonly profile: Partial<GenerationProfile>;
 }
 
 const GENERATIONS: Readonly<Record<Generation, GenerationParts>> = {
   2: {
     createDialect: ({ nethash }, { protocolVersion, nonce }) => gen2Dialect({ nethash, protocolVersion, nonce }),
     gossipPeersMax: 25,
-    customs: {
+    profile: {
       transactionGossip: 'whole',
       isTipAsked: false,
       rivalsAtOurHeight: true,
@@ -31,7 +31,7 @@ const GENERATIONS: Readonly<Record<Generation, GenerationParts>> = {
   3: {
     createDialect: ({ networkIdentifier }, { protocolVersion }) => gen3Dialect({ networkIdentifier, protocolVersion }),
     gossipPeersMax: 16,
-    customs: {},
+    profile: {},
   },
 };
 

@@ -233,7 +233,7 @@ class ImportRun {
           height ??= block.height;
           if (fault !== undefined) await this.#refuseChanged(block, fault);
           this.#refuseUnlinked(block);
-          if (block === read) this.#chain.vouchFor(block);
+          if (block === read) this.#chain.validator.markValidated(block);
           if (!this.#isKnown(block)) group.push({ lineNumber, block });
           this.#last = block;
         } catch (error) {
@@ -257,7 +257,7 @@ class ImportRun {
   /** @throws BlockRejected for a block whose line says something else than its bytes */
   async #refuseChanged(block: Block, fault: string): Promise<never> {
     // What the rules say of a changed block tells more than that it contradicts itself.
-    if (block.height > 1) await this.#chain.validateDetached(block);
+    if (block.height > 1) await this.#chain.validator.validateDetached(block);
     throw new BlockRejected('BLOCK_MALFORMED', fault, { height: block.height });
   }
 

@@ -81,9 +81,9 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
         syncing: engine.synchronizer.syncing,
         currentTimeMs,
         secondsSinceEpoch: epochTimeS(currentTimeMs, rules.params),
-        broadhash: engine.standing.broadhash(),
-        consensusPercent: engine.standing.consensusPercent(),
-        networkHeight: engine.standing.networkHeight(),
+        broadhash: engine.networkView.broadhash(),
+        consensusPercent: engine.networkView.consensusPercent(),
+        networkHeight: engine.networkView.networkHeight(),
         pool: engine.pool.sizes(),
         branchChanges: { count: engine.branchChanges.count, latest: [...engine.branchChanges.latest] },
         ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
@@ -103,7 +103,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
     receivedAtOf: (id) => engine.pool.receivedAtMs(id),
     peers: () =>
       engine.peers.knownPeers().map(({ info, state }) => {
-        const broadhash = engine.standing.broadhashOfPeer(info);
+        const broadhash = engine.networkView.broadhashOfPeer(info);
         return { info: broadhash === undefined ? info : { ...info, broadhash }, state };
       }),
     peerVerdicts: () => engine.peers.verdicts(),

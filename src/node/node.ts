@@ -133,7 +133,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const genesis = rules.codec.genesisFromJson(network.genesisJson);
     const { codec, params } = rules;
     const memory = control?.memory;
-    const chain =
+    const store =
       memory === undefined
         ? await openChainStore({
             directory: join(dataDirectory, 'chain'),
@@ -150,8 +150,8 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
                 }),
           })
         : chainStoreOver(memory.keyValue, { codec, params }, 'memory');
-    closers.add(() => chain.close());
-    const { store, log } = createChainLog(chain, { finalizedHeight: (state) => rules.finalizedHeight(state) });
+    closers.add(() => store.close());
+    const log = createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
     // After the store: a folder that belongs to another network is refused before anything is written to it.
     const journal = memory?.journal ?? openJournal(journalFileOf(dataDirectory));
     closers.add(() => {
@@ -218,7 +218,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
           outboundMax: config.p2p.outboundMax,
         },
         expectsPeers: wantedPeers === 'named',
-        customs: { ...generation.customs, forgingConsensusMin: config.forging.consensusMin },
+        profile: { ...generation.profile, forgingConsensusMin: config.forging.consensusMin },
       },
     );
     control?.built({ engine, store });
@@ -293,7 +293,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     closers.add(() => housekeeping.stop());
     const pages =
       memory === undefined
-        ? watchPages(join(dataDirectory, 'chain'), { clock, observer: observer.module('store'), state: chain })
+        ? watchPages(join(dataDirectory, 'chain'), { clock, observer: observer.module('store'), state: store })
         : undefined;
     closers.add(() => pages?.stop());
     const { height } = engine.chain.tip.header;
@@ -306,7 +306,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       signatures: verifier.backend,
     });
     notifier?.take({ code: 'NODE_STARTED', message: 'the node runs', timeMs: clock.nowMs(), fields: { height } });
-    const damaged = pages === undefined ? chain.damaged : Promise.race([pages.damaged, chain.damaged]);
+    const damaged = pages === undefined ? store.damaged : Promise.race([pages.damaged, store.damaged]);
     return { httpPort, wsPort, damaged, close: () => closers.close() };
   } catch (error) {
     await closers.close().catch((closing: unknown) => {

@@ -34,15 +34,15 @@ export async function openStoppedNode(
   place: ChainPlace & { readonly network: Pick<Network, 'appVersion' | 'protocolVersion'> },
   clock: Pick<Clock, 'nowMs'> = systemClock,
 ): Promise<StoppedNode> {
-  const { store: inner, rules } = await openIndexedSnapshot(place);
+  const { store, rules } = await openIndexedSnapshot(place);
   const { params } = rules;
-  const { store, log } = createChainLog(inner, { finalizedHeight: (state) => rules.finalizedHeight(state) });
+  const log = createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
   const { name, appVersion, protocolVersion } = place.network;
   const waiting = poolEntriesOf(transactionJournalOf(place.dataDirectory), store, rules);
   const api: NodeApi = {
     params,
     identity: { networkName: name, version: appVersion, protocolVersion, ...buildIdentity(), nonce: NO_NONCE },
-    chain: createQueries(inner, params, { pause: yieldToEventLoop }),
+    chain: createQueries(store, params, { pause: yieldToEventLoop }),
     log,
     listen: () => () => undefined,
     status: () => ({
@@ -79,7 +79,7 @@ export async function openStoppedNode(
       return { height: tip?.height ?? 0, blockId: tip?.id ?? '', digest: store.stateDigest() };
     },
   };
-  return { api, close: () => inner.close() };
+  return { api, close: () => store.close() };
 }
 
 /** It is new at every start. */

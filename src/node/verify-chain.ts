@@ -14,11 +14,16 @@ import { backfill, backfillWhenLagging } from './index-backfill.ts';
 /** Blocks that are committed together: many, as nothing else waits here. */
 const GROUP_BLOCKS = 340;
 
+/** What the examination asks of the chain that it builds. */
+type ScratchChain = Pick<Chain, 'rules' | 'append'> & {
+  readonly validator: Pick<Chain['validator'], 'precheckSignatures'>;
+};
+
 export interface VerifyOptions {
   /** What is examined. Must not change meanwhile, and its indexes must not lag. */
   readonly examined: StoredChain;
   /** A chain of the same network that holds the genesis block alone. */
-  readonly scratch: { readonly chain: Pick<Chain, 'rules' | 'precheck' | 'append'>; readonly store: StoredChain };
+  readonly scratch: { readonly chain: ScratchChain; readonly store: StoredChain };
   readonly onProgress?: (height: number) => void;
 }
 
@@ -59,12 +64,12 @@ async function replay(
   if ('fault' in first) return first.fault;
   if (genesis?.id !== first.block.id) return `block ${first.block.id} at height 1 is not the network's genesis block`;
   let group = readGroup(examined, first.block, tipHeight);
-  let prechecked = chain.precheck(group.blocks);
+  let prechecked = chain.validator.precheckSignatures(group.blocks);
   while (group.blocks.length > 0 || group.fault !== undefined) {
     await prechecked;
     // Signatures of the next blocks are checked on other threads while these are applied.
     const next = group.fault === undefined ? readGroup(examined, group.end, tipHeight) : { ...group, blocks: [] };
-    prechecked = chain.precheck(next.blocks);
+    prechecked = chain.validator.precheckSignatures(next.blocks);
     // Heard when its turn comes; what goes wrong with it before that must not end the process.
     prechecked.catch(() => undefined);
     try {

@@ -112,8 +112,8 @@ export class MemoryNode implements AgentLink {
   async copy(): Promise<NodeCopy> {
     const parts = this.#parts;
     if (parts === undefined) throw new Error(`node ${this.index} is closed`);
-    const { chain, pool } = parts.engine;
-    await chain.idle();
+    const { chain, importer, pool } = parts.engine;
+    await importer.idle();
     const entries = [...POOL_STATES].reverse().flatMap((state) => pool.entries(state));
     return {
       keyValue: this.#keyValue.snapshot(),

@@ -64,10 +64,10 @@ export async function applyChain(chain: MadeChain, verifier: Verifier): Promise<
     const node = new Chain({ store, rules, verifier, clock, observer: SILENT });
     const startedMs = performance.now();
     const batches = batchesOf(blocks, 34);
-    let prechecked = node.precheck(batches[0] ?? []);
+    let prechecked = node.validator.precheckSignatures(batches[0] ?? []);
     for (const [index, batch] of batches.entries()) {
       await prechecked;
-      prechecked = node.precheck(batches[index + 1] ?? []);
+      prechecked = node.validator.precheckSignatures(batches[index + 1] ?? []);
       await node.append(batch);
     }
     const seconds = (performance.now() - startedMs) / 1000;

@@ -148,8 +148,8 @@ test.serial('a stopped folder answers like the running node', async (t) => {
 
 /** As a node keeps it: with the log that events come from. */
 async function storeLoggedChain(place: ChainPlace): Promise<void> {
-  const { store: inner, rules, close } = await openChain(place, true);
-  const { store } = createChainLog(inner, { finalizedHeight: (state) => rules.finalizedHeight(state) });
+  const { store, rules, close } = await openChain(place, true);
+  createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
   const verifier = createInlineVerifier(defaultEd25519(), 1000);
   const logged = new Chain({ store, rules, verifier, clock: systemClock, observer: SILENT });
   await logged.append(blocks.slice(1));

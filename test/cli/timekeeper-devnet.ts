@@ -109,7 +109,7 @@ export async function inProcessDevnet({
         broadcastIntervalMs: 1000,
         transactionsPerQueueMax: 1000,
         riskDoubleForging: true,
-        customs: partsOf(params).customs,
+        profile: partsOf(params).profile,
         peers: {
           own: { ip: '127.0.0.1', wsPort: 5000 + index },
           ...{ outboundMax: 20, gossipPeersMax: 10 },

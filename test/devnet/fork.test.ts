@@ -6,11 +6,14 @@ import { cpSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { nodeClient } from '../../src/cli/node-client.ts';
+import { BlockImporter } from '../../src/engine/block-importer.ts';
 import { StandIn } from '../../src/cli/devnet/fork/stand-in.ts';
 import { loadNetwork } from '../../src/config/network.ts';
 import { createSnapshot } from '../../src/node/backup.ts';
 import { chainDirectory } from '../../src/node/chain-directory.ts';
 import { openChain, openSnapshot } from '../../src/node/chain-tool.ts';
+import { systemClock } from '../../src/node/system.ts';
+import { SILENT } from '../../src/ports/observer.ts';
 import { defaultEd25519 } from '../../src/crypto/ed25519.ts';
 import type { Block } from '../../src/protocol/types.ts';
 import { openLmdb } from '../../src/store/disk/lmdb.ts';
@@ -185,7 +188,8 @@ test('generation 2: a fork begins from a snapshot, and the rules that a node has
   t.is(block?.previousBlockId, tip.id);
   const { chain, close } = await openChain(place, false);
   try {
-    const outcome = await chain.receive(block!);
+    const importer = new BlockImporter({ chain, clock: systemClock, observer: SILENT });
+    const outcome = await importer.import(block!);
     t.like(outcome, { kind: 'refused' });
     t.like(outcome.kind === 'refused' ? outcome.rejection : {}, { code: 'BLOCK_SIGNATURE_INVALID' });
     t.is(chain.tip.header.id, tip.id);

@@ -1,7 +1,8 @@
 import test from 'ava';
 
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
-import { Engine, type EngineDependencies, type EngineOptions } from '../../src/engine/engine.ts';
+import type { EngineDependencies, EngineOptions } from '../../src/engine/engine-options.ts';
+import { Engine } from '../../src/engine/engine.ts';
 import { createLoneTransport } from '../../src/node/lone-transport.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import type { NodeInfo } from '../../src/ports/transport.ts';

@@ -1,8 +1,8 @@
 import test from 'ava';
 
+import type { ImportOutcome } from '../../src/engine/block-importer.ts';
 import { Gossip, type GossipDependencies } from '../../src/engine/gossip.ts';
 import { NO_PAYER, type Payer } from '../../src/engine/pool/verification-budget.ts';
-import type { ReceiveOutcome } from '../../src/engine/reception.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import type { Block, JsonObject, MemberSignature } from '../../src/protocol/types.ts';
 import { BlockRejected, type BlockRejectionCode, TransactionRejected } from '../../src/protocol/verdict.ts';
@@ -16,7 +16,9 @@ function stage(refuse: (block: Block) => BlockRejectionCode | 'passOver' | undef
   const chain = {
     listen: () => undefined,
     rules: { codec: { blockFromJson: (json: JsonObject) => json as unknown as Block } },
-    receive: (block: Block): Promise<ReceiveOutcome> => {
+  };
+  const importer = {
+    import: (block: Block): Promise<ImportOutcome> => {
       received.push(block);
       const code = refuse(block);
       if (code === undefined) return Promise.resolve({ kind: 'applied' });
@@ -26,6 +28,7 @@ function stage(refuse: (block: Block) => BlockRejectionCode | 'passOver' | undef
   };
   const dependencies = {
     chain,
+    importer,
     clock: { nowMs: () => 0, after: () => ({ cancel: () => undefined }) },
     observer: SILENT,
     generation: 3,

@@ -5,7 +5,7 @@ import { SlotOwners, isOrderCertain } from '../../src/engine/slot-owners.ts';
 import { chainStoreOver } from '../../src/store/chain/open.ts';
 import { MemoryKeyValue } from '../../src/store/disk/memory.ts';
 import { openGenesis } from '../../src/engine/genesis.ts';
-import { appendBlocks } from '../../src/engine/commit.ts';
+import { commitBlocks } from '../../src/engine/commit.ts';
 import { ownerOfSlot, roundOf } from '../../src/protocol/rounds.ts';
 import { slotAt } from '../../src/protocol/slots.ts';
 import { ChainMaker, makeNetwork } from '../support/chain-maker.ts';
@@ -25,7 +25,7 @@ for (const generation of [2, 3] as const) {
       const from = parent.height === 1 ? slotAt(block.timestamp, params) : slotAt(parent.timestamp, params) + 1;
       for (let slot = from; slot <= slotAt(block.timestamp, params); slot += 1)
         expected.set(slot, { delegate: ownerOfSlot(order, slot, params) ?? '', height: block.height });
-      appendBlocks(store, rules, [block], { nowS: block.timestamp, verify: () => true });
+      commitBlocks(store, rules, { blocks: [block] }, { nowS: block.timestamp, verify: () => true });
       maker.apply(block);
     }
     const owners = new SlotOwners(rules, store);

@@ -55,12 +55,12 @@ export async function stage(
   const fake = fakeNode(3);
   const { params } = fake.api;
   const directory = processes === 0 ? undefined : temporaryFolder(t);
-  const chain =
+  const store =
     directory === undefined
       ? openMemoryChainStore({ codec: FAKE_CODEC, params })
       : await openChainStore({ directory, codec: FAKE_CODEC, params, clock: systemClock });
   let finalized = 0;
-  const { store, log } = createChainLog(chain, { finalizedHeight: () => finalized, recordsMax });
+  const log = createChainLog(store, { finalizedHeight: () => finalized, recordsMax });
   const listeners = new Set<NodeListener>();
   const queries = createQueries(store, params);
   const api: LocalNodeApi = {
@@ -99,7 +99,7 @@ export async function stage(
   };
   t.teardown(async () => {
     await stop();
-    await chain.close();
+    await store.close();
   });
   return {
     fake: { ...fake, api },

@@ -102,11 +102,15 @@ test('signatures that cannot be checked end the examination, not the process', a
   const { chain, store: scratchStore, close } = await openScratchChain(place);
   // A rejection that nobody hears fails this file, as it would end a node.
   // Those of the second group, while the first one is applied.
-  const precheck = (group: readonly Block[]): Promise<void> =>
-    group[0]?.height === 342 ? Promise.reject(new Error('no thread answers')) : chain.precheck(group);
+  const validator = {
+    precheckSignatures: (group: readonly Block[]): Promise<void> =>
+      group[0]?.height === 342
+        ? Promise.reject(new Error('no thread answers'))
+        : chain.validator.precheckSignatures(group),
+  };
   const scratch = (append: typeof chain.append) => ({
     store: scratchStore,
-    chain: { rules: chain.rules, precheck, append },
+    chain: { rules: chain.rules, validator, append },
   });
   const slowly: typeof chain.append = async (group, perCommit) => {
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -6,7 +6,7 @@
 
 import { hash } from 'node:crypto';
 
-import { type KeyValue, type KeyValueWriter } from '../../src/store/tables/key-value.ts';
+import { readsOf, type KeyValue, type KeyValueWriter } from '../../src/store/tables/key-value.ts';
 import { STATE_TABLES, TABLES } from '../../src/store/tables/layout.ts';
 import { MemoryKeyValue } from '../../src/store/disk/memory.ts';
 import { decodeAccount } from '../../src/store/tables/records.ts';
@@ -77,10 +77,7 @@ export class Disk {
   mount(owner: Process): KeyValue {
     const keyValue = this.#keyValue;
     return {
-      get: (key) => keyValue.get(key),
-      entries: (range) => keyValue.entries(range),
-      keys: (range) => keyValue.keys(range),
-      count: (range) => keyValue.count(range),
+      ...readsOf(keyValue),
       transact: (work) => this.#transact(owner, work),
       snapshot: () => keyValue.snapshot(),
       close: () => Promise.resolve(),
@@ -116,10 +113,7 @@ export class Disk {
     };
     const result = this.#keyValue.transact((writer) =>
       work({
-        get: (key) => writer.get(key),
-        entries: (range) => writer.entries(range),
-        keys: (range) => writer.keys(range),
-        count: (range) => writer.count(range),
+        ...readsOf(writer),
         put: (key, value) => {
           step(key);
           writer.put(key, value);

@@ -330,7 +330,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a bait is followed unread',
-    file: 'engine/reception.js',
+    file: 'engine/block-importer.js',
     from: 'rules.screenBlock(block, verify);\n                this.#refuseFuture(block);',
     to: '',
   },

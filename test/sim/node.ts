@@ -174,7 +174,7 @@ export class SimNode {
         broadcastIntervalMs: this.#options.broadcastIntervalMs ?? 5000,
         transactionsPerQueueMax: 1000,
         riskDoubleForging: this.#options.riskDoubleForging ?? true,
-        customs: { ...partsOf(params).customs, forgingConsensusMin: params.generation === 2 ? CONSENSUS_MIN : 0 },
+        profile: { ...partsOf(params).profile, forgingConsensusMin: params.generation === 2 ? CONSENSUS_MIN : 0 },
         peers: {
           own: address,
           outboundMax: this.#options.outboundMax ?? 20,

@@ -21,8 +21,8 @@ export interface ServedChain {
 
 export async function serveChain(t: ExecutionContext, rules: Rules, blocks: readonly Block[]): Promise<ServedChain> {
   const { codec, params } = rules;
-  const inner = openMemoryChainStore({ codec, params });
-  const { store, log } = createChainLog(inner, { finalizedHeight: (state) => rules.finalizedHeight(state) });
+  const store = openMemoryChainStore({ codec, params });
+  const log = createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
   const { api: fake } = fakeNode(params.generation);
   const listeners = new Set<NodeListener>();
   const api: LocalNodeApi = {

@@ -1,7 +1,7 @@
 /** Makes stores of earlier layouts, as the versions that had them left them. */
 
 import { InnerBlock } from '../../src/store/index/inner-block.ts';
-import type { KeyValue } from '../../src/store/tables/key-value.ts';
+import { readsOf, type KeyValue } from '../../src/store/tables/key-value.ts';
 import { COUNTED_TABLES, TABLES } from '../../src/store/tables/layout.ts';
 import { CHECKSUM_BYTES } from '../../src/store/chain/state-checksum.ts';
 
@@ -45,10 +45,7 @@ export function countingWrites(keyValue: KeyValue, at: number, happens: () => vo
     writes += 1;
   };
   return {
-    get: (key) => keyValue.get(key),
-    entries: (range) => keyValue.entries(range),
-    keys: (range) => keyValue.keys(range),
-    count: (range) => keyValue.count(range),
+    ...readsOf(keyValue),
     snapshot: () => keyValue.snapshot(),
     close: () => keyValue.close(),
     transact: (work) =>

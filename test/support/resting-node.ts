@@ -29,8 +29,8 @@ export interface RestingNodeOptions {
   readonly nowMs: () => number;
 }
 
-export function restingNode({ chain, rules, genesis, nowMs, ...options }: RestingNodeOptions): LocalNodeApi {
-  const { store, log } = createChainLog(chain, { finalizedHeight: (state) => rules.finalizedHeight(state) });
+export function restingNode({ chain: store, rules, genesis, nowMs, ...options }: RestingNodeOptions): LocalNodeApi {
+  const log = createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
   const clock: Clock = { nowMs, after: () => ({ cancel: () => undefined }) };
   const identity: NodeIdentity = {
     networkName: 'devnet',
@@ -59,7 +59,7 @@ export function restingNode({ chain, rules, genesis, nowMs, ...options }: Restin
       broadcastIntervalMs: 5000,
       riskDoubleForging: true,
       transactionsPerQueueMax: 1000,
-      customs: partsOf(rules.params).customs,
+      profile: partsOf(rules.params).profile,
       peers: {
         own: { ip: '127.0.0.1', wsPort: 0 },
         gossipPeersMax: 0,

@@ -135,11 +135,11 @@ export class NodeAgent implements NodeControl {
         return { ...this.state(), forged: this.#engine.chain.rules.codec.blockToJson(block) };
       }
       case 'take': {
-        const { chain } = this.#engine;
+        const { chain, importer } = this.#engine;
         for (const json of request.blocks) {
           const block = chain.rules.codec.blockFromJson(json);
           // It may have come from a peer meanwhile.
-          if (block.height > chain.tip.header.height) await chain.receive(block);
+          if (block.height > chain.tip.header.height) await importer.import(block);
         }
         break;
       }
@@ -164,8 +164,8 @@ export class NodeAgent implements NodeControl {
         this.#impersonation.add(request.publicKeys);
         break;
       case 'snapshot': {
-        const { chain, pool } = this.#engine;
-        await chain.idle();
+        const { chain, importer, pool } = this.#engine;
+        await importer.idle();
         // Nothing is awaited from here on, so nothing is written meanwhile.
         copyState(this.#lasting.dataDirectory, request.directory);
         writePool(request.directory, pool, chain.rules.codec);

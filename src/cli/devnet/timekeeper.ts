@@ -1,9 +1,9 @@
 /**
  * Time and blocks of a devnet: one clock for all its nodes, and when the next block comes. Everything that moves either goes
- * through one lane, so that no two commands move the same slot.
+ * through one queue, so that no two commands move the same slot.
  */
 
-import { Lane } from '../../engine/lane.ts';
+import { SerialQueue } from '../../engine/serial-queue.ts';
 import { timeOf, type ClockSetting } from '../../node/movable-clock.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';
 import { LruMap } from '../../primitives/bounded.ts';
@@ -54,7 +54,7 @@ const INSTANT_BLOCKS_MAX = 1_000;
 
 export class Timekeeper {
   readonly #options: TimekeeperOptions;
-  readonly #lane = new Lane();
+  readonly #queue = new SerialQueue();
   readonly #known = new LruMap<string, true>(KNOWN_TRANSACTIONS_MAX);
   #setting: ClockSetting = { kind: 'running', aheadMs: 0 };
   #mode: MiningMode;
@@ -91,7 +91,7 @@ export class Timekeeper {
    * mode `interval` the first block comes at once.
    */
   begin(earlier: ClockSetting | undefined): Promise<void> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       const states = await this.#askAll({ op: 'state' });
       const tipSlot = Math.max(...states.map(({ tip }) => tip.slot));
       const tipMs = slotStartMs(tipSlot, this.#options.params);
@@ -115,7 +115,7 @@ export class Timekeeper {
 
   /** Has the owners of the next slots fill them, one after the other, as fast as they can. */
   mine(count: number): Promise<MinedSlots> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       const { emptySlots, state } = await this.#mine(count);
       await this.#setAll();
       const { height, id } = state.tip;
@@ -124,7 +124,7 @@ export class Timekeeper {
   }
 
   setMode(mode: MiningMode): Promise<void> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       this.#mode = mode;
       await this.#setAll();
       this.#arm();
@@ -139,7 +139,7 @@ export class Timekeeper {
    *   what is no moment
    */
   warp(toMs: number): Promise<{ readonly time: string }> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       // No comparison below refuses NaN.
       if (!Number.isFinite(toMs)) throw new RangeError(`${toMs} is no moment: the clock stays at ${this.#timeText()}`);
       if (toMs < this.nowMs()) {
@@ -158,7 +158,7 @@ export class Timekeeper {
    * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` by the nodes, `DEVNET_TRANSACTION_LEFT` when no block takes it
    */
   confirm(id: string, transaction: JsonObject): Promise<{ readonly height: number }> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       this.#known.set(id, true);
       await this.ask({ op: 'transaction', transaction });
       await this.#askAll({ op: 'transaction', transaction });
@@ -187,12 +187,12 @@ export class Timekeeper {
 
   /** Has all nodes take signatures of these keys for good, whatever they are. */
   impersonate(publicKeys: readonly string[]): Promise<void> {
-    return this.#lane.run(async () => void (await this.#askAll({ op: 'impersonate', publicKeys })));
+    return this.#queue.run(async () => void (await this.#askAll({ op: 'impersonate', publicKeys })));
   }
 
   /** Lets the clock of all nodes stand still: no slot begins. */
   freeze(): Promise<{ readonly time: string }> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       this.#setting = { kind: 'frozen', atMs: this.nowMs() };
       await this.#setAll();
       return { time: this.#timeText() };
@@ -201,7 +201,7 @@ export class Timekeeper {
 
   /** Lets a frozen clock go on from where it stands. */
   resume(): Promise<{ readonly time: string }> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       const time = this.#timeText();
       this.#setting = { kind: 'running', aheadMs: this.nowMs() - this.#options.clock.nowMs() };
       await this.#setAll();
@@ -212,7 +212,7 @@ export class Timekeeper {
 
   /** Tells a node that came up, or goes on, where the others are, and gives it the blocks that it lacks. */
   welcome(link: AgentLink): Promise<void> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       let { tip } = await link.ask(this.#setRequest());
       for (;;) {
         const from = await this.#highest(this.#reachedBy(link));
@@ -233,7 +233,7 @@ export class Timekeeper {
     if (this.#mode !== 'instant' || this.#isStopped) return;
     this.#arrived.push({ transaction, at });
     if (this.#arrived.length > 1) return;
-    this.#lane.run(() => this.#mineArrived()).catch((error: unknown) => this.#tellFailure(error));
+    this.#queue.run(() => this.#mineArrived()).catch((error: unknown) => this.#tellFailure(error));
   }
 
   /**
@@ -241,7 +241,7 @@ export class Timekeeper {
    * those that the work returns.
    */
   standstill<T>(work: () => Promise<{ readonly result: T; readonly restored?: TimeState }>): Promise<T> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       const before: TimeState = { setting: this.#setting, mode: this.#mode };
       const setting = { kind: 'frozen', atMs: this.nowMs() } as const;
       await this.#askAll({ op: 'set', setting, isHeld: true });
@@ -262,7 +262,7 @@ export class Timekeeper {
 
   /** Runs work while nothing moves time or blocks. */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
-    return this.#lane.run(work);
+    return this.#queue.run(work);
   }
 
   async #mineArrived(): Promise<void> {
@@ -380,7 +380,7 @@ export class Timekeeper {
     const isTicking = this.#hasBegun && this.#mode === 'interval' && this.#setting.kind === 'running';
     if (intervalMs === undefined || !isTicking || this.#isStopped) return;
     this.#timer = clock.after(intervalMs, () => {
-      void this.#lane
+      void this.#queue
         .run(async () => {
           const isStill = this.#mode === 'interval' && this.#setting.kind === 'running' && !this.#isStopped;
           if (isStill) await this.#mine(1);

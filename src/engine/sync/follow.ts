@@ -88,7 +88,7 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowD
     clock,
     codec: chain.rules.codec,
     peerFailed,
-    prepare: (blocks) => chain.precheck(blocks),
+    prepare: (blocks) => chain.validator.precheckSignatures(blocks),
   });
   const budget = new PeerTimeBudget(clock);
   try {
@@ -134,7 +134,7 @@ async function commonHeightWith(peerId: PeerId, { chain, transport }: FollowDepe
 /** Whether the peer can show the tip of a chain to be preferred. One in the future counts: our clock may run slow. */
 async function hasBetterTip(peerId: PeerId, { chain, transport }: FollowDependencies): Promise<boolean> {
   const block = chain.rules.codec.blockFromJson(await transport.request(peerId, { kind: 'tip' }));
-  await chain.validateDetached(block);
+  await chain.validator.validateDetached(block);
   const status = chain.rules.forkStatus(chain.tip, { header: block });
   return status === 'betterChain' || status === 'extends';
 }
@@ -159,7 +159,7 @@ async function changeBranch(
     await batch.prepared;
     for (const block of batch.blocks) {
       // Junk is found when it comes, not when the branch has filled the memory.
-      chain.validate(block);
+      chain.validator.validate(block);
       // Heights far below the tip are asked for in steps, so the peer may begin with blocks that we have.
       if (branch.length === 0 && chain.state.header(block.height)?.id === block.id) commonHeight = block.height;
       else {

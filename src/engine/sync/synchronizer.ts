@@ -16,7 +16,7 @@ import type { AnnouncedTip } from '../../protocol/rules.ts';
 import { slotAt, slotStartMs } from '../../protocol/slots.ts';
 import type { BlockHeader } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
-import type { Customs } from '../customs.ts';
+import type { GenerationProfile } from '../generation-profile.ts';
 import { Blame } from './blame.ts';
 import { Candidates } from './candidates.ts';
 import { type Claim, Claims } from './claims.ts';
@@ -55,7 +55,7 @@ export interface SynchronizerDependencies {
   readonly chainClock?: Pick<Clock, 'nowMs'>;
   readonly random: Random;
   readonly observer: Observer;
-  readonly customs: Pick<Customs, 'isTipAsked' | 'rivalsAtOurHeight'>;
+  readonly profile: Pick<GenerationProfile, 'isTipAsked' | 'rivalsAtOurHeight'>;
   /** Broadhash of our chain. */
   readonly broadhash: () => string;
   /** A number that the peers of one netgroup share. */
@@ -79,7 +79,7 @@ export class Synchronizer {
   readonly #backoff: Backoff;
   readonly #claims: Claims;
   readonly #blame: Blame;
-  readonly #customs: SynchronizerDependencies['customs'];
+  readonly #profile: SynchronizerDependencies['profile'];
   readonly #candidates: Candidates;
   readonly #meter = new ProgressMeter();
   /** The peer that is followed or was last. */
@@ -107,7 +107,7 @@ export class Synchronizer {
     this.#blame = new Blame({
       observer: dependencies.observer,
       backoff: this.#backoff,
-      rivalsAtOurHeight: dependencies.customs.rivalsAtOurHeight,
+      rivalsAtOurHeight: dependencies.profile.rivalsAtOurHeight,
       penalise: dependencies.penalise,
     });
     this.#claims = new Claims({
@@ -115,13 +115,13 @@ export class Synchronizer {
       netgroupOf: dependencies.netgroupOf,
       round: () => roundOf(this.#chain.tip.header.height + 1, this.#chain.rules.params),
     });
-    this.#customs = dependencies.customs;
+    this.#profile = dependencies.profile;
     this.#candidates = new Candidates({
       chain: dependencies.chain,
       transport: dependencies.transport,
       random: dependencies.random,
       backoff: this.#backoff,
-      rivalsAtOurHeight: dependencies.customs.rivalsAtOurHeight,
+      rivalsAtOurHeight: dependencies.profile.rivalsAtOurHeight,
       broadhash: dependencies.broadhash,
     });
   }
@@ -277,7 +277,7 @@ export class Synchronizer {
           if (other === peerId) hasFailed = true;
           this.#blame.helperFailed(other, error);
         },
-        isTipAsked: this.#customs.isTipAsked,
+        isTipAsked: this.#profile.isTipAsked,
         isStopped: () => this.#stopped,
         othersWait: (waitedMs) => waitedMs > STRANGER_MS && this.#candidates.isStrangerInTheWay(peerId),
       });

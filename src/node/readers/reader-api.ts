@@ -52,7 +52,7 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
   const listeners = new Set<NodeListener>();
   const receivedAtMs = new LruMap<string, number>(NEWS_WAITING_MAX);
   const logOf = (store: StoredChain): ChainLog =>
-    createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) }).log;
+    createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
   const viewOf = (moment: Moment): View => ({
     moment,
     chain: heldQueries(createQueries(moment.store, rules.params, { pause: yieldToEventLoop }), moment),

@@ -10,12 +10,6 @@ import type { StateReader } from '../../protocol/state.ts';
 import type { Block } from '../../protocol/types.ts';
 import type { StoredChain } from './chain-store.ts';
 
-export interface LoggedChain {
-  /** The store to change the chain by: what goes past it is not logged. */
-  readonly store: StoredChain;
-  readonly log: ChainLog;
-}
-
 export interface ChainLogOptions {
   /** Height that can never be reverted, as of a state. */
   readonly finalizedHeight: (state: StateReader) => number;
@@ -35,9 +29,10 @@ interface Head {
   readonly tipId: string | undefined;
 }
 
-export function createChainLog(inner: StoredChain, options: ChainLogOptions): LoggedChain {
+/** Opens the log of a store: from here on each change of the chain through this store leaves a record. */
+export function createChainLog(store: StoredChain, options: ChainLogOptions): ChainLog {
   const recordsMax = options.recordsMax ?? RECORDS_MAX;
-  let head = openHead(inner, options.finalizedHeight(inner));
+  let head = openHead(store, options.finalizedHeight(store));
 
   const write = (writer: ChainWriter, kind: ChainRecord['kind'], block: Block): void => {
     const last = head.last + 1;
@@ -48,7 +43,7 @@ export function createChainLog(inner: StoredChain, options: ChainLogOptions): Lo
       blockId: block.id,
       finalizedBefore: head.finalized,
       finalizedAfter: finalized,
-      ...(kind === 'reverted' ? { content: contentOf(inner, block) } : {}),
+      ...(kind === 'reverted' ? { content: contentOf(store, block) } : {}),
     };
     writer.setNote(keyOf(last), bytesOf(record));
     const floor = Math.max(head.floor, last - recordsMax + 1);
@@ -57,25 +52,22 @@ export function createChainLog(inner: StoredChain, options: ChainLogOptions): Lo
     writer.setNote(HEAD, bytesOf(head));
   };
 
-  const logged = (writer: ChainWriter): ChainWriter => ({
-    ...writer,
-    append: (block, apply) => {
-      writer.append(block, apply);
-      write(writer, 'applied', block);
+  store.recordWith({
+    begin: () => {
+      const before = head;
+      return () => {
+        head = before;
+      };
     },
-    revert: () => {
-      const block = writer.revert();
-      write(writer, 'reverted', block);
-      return block;
-    },
+    record: write,
   });
 
   const savedAt = (sequence: number): Saved | undefined => {
-    const note = inner.note(keyOf(sequence));
+    const note = store.note(keyOf(sequence));
     return note === undefined ? undefined : (JSON.parse(Buffer.from(note).toString('utf8')) as Saved);
   };
 
-  const log: ChainLog = {
+  return {
     last: () => head.last,
     floor: () => head.floor,
     finalized: () => head.finalized,
@@ -90,32 +82,25 @@ export function createChainLog(inner: StoredChain, options: ChainLogOptions): Lo
       return records;
     },
     block({ sequence, height, blockId }) {
-      const block = inner.block(height);
+      const block = store.block(height);
       if (block?.id === blockId) return block;
       // Reverted since: by this record, or by a later one.
       for (let later = sequence; later <= head.last; later += 1) {
         const found = savedAt(later);
-        if (found?.kind === 'reverted' && found.blockId === blockId) return blockOf(inner, found.content);
+        if (found?.kind === 'reverted' && found.blockId === blockId) return blockOf(store, found.content);
       }
       return undefined;
     },
   };
-  const store = delegating(
-    inner,
-    logged,
-    () => head,
-    (before) => (head = before),
-  );
-  return { store, log };
 }
 
 /**
  * Where the log stands. A tool that changed the chain past the log leaves a gap: one number that no record has, so that
  * readers of before learn that they missed something.
  */
-function openHead(inner: StoredChain, finalized: number): Head {
-  const tipId = inner.tip()?.id;
-  const saved = inner.note(HEAD);
+function openHead(store: StoredChain, finalized: number): Head {
+  const tipId = store.tip()?.id;
+  const saved = store.note(HEAD);
   if (saved === undefined) return { last: 0, floor: 1, finalized, tipId };
   const head = JSON.parse(Buffer.from(saved).toString('utf8')) as Head;
   if (head.tipId === tipId) return head;
@@ -147,56 +132,4 @@ function blockOf({ codec }: StoredChain, content: readonly string[] | undefined)
   const [header, ...transactions] = (content ?? []).map((text) => Buffer.from(text, 'base64'));
   if (header === undefined) return undefined;
   return { ...codec.decodeHeader(header), transactions: transactions.map((bytes) => codec.decodeTransaction(bytes)) };
-}
-
-/** The same store with logged transactions; the head of the log falls back with a transaction that fails. */
-function delegating(
-  inner: StoredChain,
-  logged: (writer: ChainWriter) => ChainWriter,
-  head: () => Head,
-  restore: (before: Head) => void,
-): StoredChain {
-  const transact = <T>(work: (writer: ChainWriter) => T): T => {
-    const before = head();
-    try {
-      return inner.transact((writer) => work(logged(writer)));
-    } catch (error) {
-      restore(before);
-      throw error;
-    }
-  };
-  return {
-    transact,
-    tables: inner.tables,
-    codec: inner.codec,
-    shortListMax: inner.shortListMax,
-    snapshot: () => inner.snapshot(),
-    get indexLag() {
-      return inner.indexLag;
-    },
-    deferIndexing: () => inner.deferIndexing(),
-    backfill: (limits) => inner.backfill(limits),
-    checkState: () => inner.checkState(),
-    recordDamage: (recordsMax) => inner.recordDamage(recordsMax),
-    damaged: inner.damaged,
-    account: (address) => inner.account(address),
-    delegate: (publicKey) => inner.delegate(publicKey),
-    delegateKeyByUsername: (username) => inner.delegateKeyByUsername(username),
-    delegates: () => inner.delegates(),
-    roundList: (index) => inner.roundList(index),
-    ledger: () => inner.ledger(),
-    fact: (name) => inner.fact(name),
-    header: (height) => inner.header(height),
-    hasTransaction: (id) => inner.hasTransaction(id),
-    tip: () => inner.tip(),
-    block: (height) => inner.block(height),
-    heightOf: (id) => inner.heightOf(id),
-    transactionPlace: (id) => inner.transactionPlace(id),
-    transaction: (place) => inner.transaction(place),
-    note: (key) => inner.note(key),
-    noteKeys: (prefix) => inner.noteKeys(prefix),
-    stateDigest: () => inner.stateDigest(),
-    undoFloor: () => inner.undoFloor(),
-    close: () => inner.close(),
-  };
 }

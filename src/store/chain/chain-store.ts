@@ -3,8 +3,6 @@
  * transaction of the keys below. What is kept in memory beside them is dropped when a transaction fails.
  */
 
-import { createHash } from 'node:crypto';
-
 import { LruMap } from '../../primitives/bounded.ts';
 import { isU64Decimal } from '../../primitives/bytes.ts';
 import { assert, ProtocolError } from '../../primitives/errors.ts';
@@ -23,19 +21,26 @@ import type {
 } from '../../protocol/types.ts';
 import { BlockTables } from './block-tables.ts';
 import type { CountedKeySets } from '../index/counted-key-sets.ts';
-import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
+import type { KeyValueReader } from '../tables/key-value.ts';
 import type { BackfillLimits } from '../index/deferred-indexes.ts';
-import { STATE_TABLES, TABLES } from '../tables/layout.ts';
+import { TABLES } from '../tables/layout.ts';
 import { FINALITY_CHANGED, FINALIZED_NOTE, finalizedIn, finalizedRecord } from './finalized-note.ts';
 import { KeptChecksum, type StateCheck, type StateKeys } from './kept-checksum.ts';
 import { storeDamaged } from '../disk/environment.ts';
 import { isU32 } from '../tables/ordered-bytes.ts';
-import { StateTables } from './state-tables.ts';
+import { stateDigestOf, StateTables } from './state-tables.ts';
 import type { Overwritten } from './undo.ts';
 import { undoChanged, UndoRecords } from './undo-records.ts';
 
 /** Headers in memory: more than the generations look back, so that the rules seldom touch the disk. */
 export const HEADERS_CACHED_MAX = 1024;
+
+/** Keeps a record of each block that comes or goes, in the transaction in which it does. */
+export interface ChangeRecorder {
+  /** A transaction begins. @returns drops what it recorded, for one that fails */
+  begin(): () => void;
+  record(writer: ChainWriter, kind: 'applied' | 'reverted', block: Block): void;
+}
 
 /** The chain store, with its keys open to the queries of this room. */
 export interface StoredChain extends ChainStore {
@@ -70,9 +75,12 @@ export interface StoredChain extends ChainStore {
   recordDamage(recordsMax?: number): string | undefined;
   /** Resolves when such a record was to be used. */
   readonly damaged: Promise<ProtocolError>;
+  /** From here on each change of the chain is recorded by this one, in the place of the recorder before it. */
+  recordWith(recorder: ChangeRecorder): void;
 }
 
-export class KeyValueChainStore implements StoredChain {
+/** Callers see a `StoredChain`; the work of a transaction sees the same object as its writer. */
+export class KeyValueChainStore implements StoredChain, ChainWriter {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
   readonly shortListMax: number;
@@ -84,6 +92,9 @@ export class KeyValueChainStore implements StoredChain {
   #tip: BlockHeader | undefined;
   /** Writes of the block that is being applied. */
   #overlay: StateOverlay | undefined;
+  /** Keys of the transaction that is under way. */
+  #keys: StateKeys | undefined;
+  #recorder: ChangeRecorder | undefined;
   readonly #undo: UndoRecords;
   readonly #directory: string;
   readonly damaged: Promise<ProtocolError>;
@@ -95,7 +106,7 @@ export class KeyValueChainStore implements StoredChain {
     this.tables = keyValue;
     this.codec = codec;
     this.shortListMax = shortListMax;
-    this.#state = new StateTables(keyValue);
+    this.#state = new StateTables(keyValue, this);
     this.#blocks = new BlockTables(keyValue, codec, shortListMax);
     this.#checksum = new KeptChecksum(keyValue);
     this.#undo = new UndoRecords(keyValue);
@@ -179,10 +190,12 @@ export class KeyValueChainStore implements StoredChain {
   transact<T>(work: (writer: ChainWriter) => T): T {
     const tip = this.#tip;
     const ledger = this.#state.ledger();
+    const dropRecords = this.#recorder?.begin();
     try {
       const result = this.#keyValue.transact((plain) => {
         const writer = this.#checksum.over(plain);
-        const done = work(this.#writer(writer));
+        this.#keys = writer;
+        const done = work(this);
         assert(!isThenable(done), 'a transaction of the store is synchronous');
         this.#state.flush(writer);
         this.#checksum.save(plain);
@@ -200,8 +213,15 @@ export class KeyValueChainStore implements StoredChain {
       this.#undo.drop();
       this.#blocks.forget();
       this.#checksum.forget();
+      dropRecords?.();
       throw error;
+    } finally {
+      this.#keys = undefined;
     }
+  }
+
+  recordWith(recorder: ChangeRecorder): void {
+    this.#recorder = recorder;
   }
 
   /** @throws ProtocolError `STORE_DAMAGED` for the note of what is final that is not what was written */
@@ -219,17 +239,7 @@ export class KeyValueChainStore implements StoredChain {
   }
 
   stateDigest(): string {
-    const hash = createHash('sha256');
-    const size = Buffer.allocUnsafe(8);
-    for (const table of STATE_TABLES) {
-      for (const { key, value } of this.#keyValue.entries(TABLES[table].all)) {
-        // Sizes stand before the bytes, so that no two states can run together into the same text.
-        size.writeUInt32BE(key.length, 0);
-        size.writeUInt32BE(value.length, 4);
-        hash.update(size).update(key).update(value);
-      }
-    }
-    return hash.digest('hex');
+    return stateDigestOf(this.#keyValue);
   }
 
   undoFloor(): number | undefined {
@@ -270,47 +280,32 @@ export class KeyValueChainStore implements StoredChain {
 
   // ---- writing --------------------------------------------------------------------------------------------------------
 
-  #writer(keys: StateKeys): ChainWriter {
-    const applied = (): StateWriter => {
-      assert(this.#overlay !== undefined, 'state is written while a block is appended, so that it can be reverted');
-      return this.#overlay;
-    };
-    return {
-      account: (address) => this.account(address),
-      delegate: (publicKey) => this.delegate(publicKey),
-      delegateKeyByUsername: (username) => this.delegateKeyByUsername(username),
-      delegates: () => this.delegates(),
-      roundList: (index) => this.roundList(index),
-      ledger: () => this.ledger(),
-      fact: (name) => this.fact(name),
-      header: (height) => this.header(height),
-      hasTransaction: (id) => this.hasTransaction(id),
-      tip: () => this.tip(),
-      block: (height) => this.block(height),
-      heightOf: (id) => this.heightOf(id),
-      transactionPlace: (id) => this.transactionPlace(id),
-      transaction: (place) => this.transaction(place),
-      setAccount: (account) => applied().setAccount(account),
-      setDelegate: (delegate) => applied().setDelegate(delegate),
-      setRoundList: (index, list) => applied().setRoundList(index, list),
-      setLedger: (ledger) => applied().setLedger(ledger),
-      setFact: (name, value) => applied().setFact(name, value),
-      append: (block, apply) => this.#append(keys, block, apply),
-      revert: () => this.#revert(keys),
-      forgetUndo: (upToHeight) => this.#undo.forgetUpTo(keys, upToHeight),
-      setNote: (key, value) => {
-        const at = TABLES.notes.key(key);
-        if (value === undefined) keys.remove(at);
-        else keys.put(at, key === FINALIZED_NOTE ? finalizedRecord(value) : value);
-      },
-    };
+  setAccount(account: Account): void {
+    this.#applied().setAccount(account);
   }
 
-  #append(keys: KeyValueWriter, block: Block, apply: (state: StateWriter) => void): void {
+  setDelegate(delegate: Delegate): void {
+    this.#applied().setDelegate(delegate);
+  }
+
+  setRoundList(index: number, list: readonly PublicKey[] | undefined): void {
+    this.#applied().setRoundList(index, list);
+  }
+
+  setLedger(ledger: Uint8Array): void {
+    this.#applied().setLedger(ledger);
+  }
+
+  setFact(name: string, value: string): void {
+    this.#applied().setFact(name, value);
+  }
+
+  append(block: Block, apply: (state: StateWriter) => void): void {
+    const keys = this.#written();
     assert(this.#overlay === undefined, 'blocks are appended one after the other');
     assert(block.height === (this.#tip?.height ?? 0) + 1, 'a block is appended right above the tip');
     assert(this.#tip === undefined || block.previousBlockId === this.#tip.id, 'a block is appended to its parent');
-    const overlay = new StateOverlay(this.#belowOverlay());
+    const overlay = new StateOverlay(this.#state);
     this.#overlay = overlay;
     apply(overlay);
     this.#overlay = undefined;
@@ -321,9 +316,11 @@ export class KeyValueChainStore implements StoredChain {
     if (block.height > 1) this.#undo.add(block.height, overwritten);
     if (this.#tip !== undefined) this.#headers.set(this.#tip.height, this.#tip);
     this.#tip = header;
+    this.#recorder?.record(this, 'applied', block);
   }
 
-  #revert(keys: StateKeys): Block {
+  revert(): Block {
+    const keys = this.#written();
     assert(this.#overlay === undefined, 'nothing is reverted while a block is applied');
     const tip = this.#tip;
     if (tip === undefined || tip.height === 1) {
@@ -345,7 +342,30 @@ export class KeyValueChainStore implements StoredChain {
     assert(parent !== undefined, 'the parent of a block above genesis is stored');
     this.#headers.delete(tip.height);
     this.#tip = parent;
+    this.#recorder?.record(this, 'reverted', block);
     return block;
+  }
+
+  forgetUndo(upToHeight: number): void {
+    this.#undo.forgetUpTo(this.#written(), upToHeight);
+  }
+
+  setNote(name: NoteName, value: Uint8Array | undefined): void {
+    const keys = this.#written();
+    const key = TABLES.notes.key(name);
+    if (value === undefined) keys.remove(key);
+    else keys.put(key, name === FINALIZED_NOTE ? finalizedRecord(value) : value);
+  }
+
+  /** State of the block that is being appended. */
+  #applied(): StateWriter {
+    assert(this.#overlay !== undefined, 'state is written while a block is appended, so that it can be reverted');
+    return this.#overlay;
+  }
+
+  #written(): StateKeys {
+    assert(this.#keys !== undefined, 'the chain is written inside a transaction');
+    return this.#keys;
   }
 
   /** @throws ProtocolError `STORE_DAMAGED` for a record that is not what was written */
@@ -359,22 +379,6 @@ export class KeyValueChainStore implements StoredChain {
     const error = storeDamaged(this.#directory, why);
     this.#tellDamage(error);
     return error;
-  }
-
-  /** What the overlay of a block lies on: the tables themselves, whatever overlay is in use. */
-  #belowOverlay(): ConstructorParameters<typeof StateOverlay>[0] {
-    const state = this.#state;
-    return {
-      account: (address) => state.account(address),
-      delegate: (publicKey) => state.delegate(publicKey),
-      delegateKeyByUsername: (username) => state.delegateKeyByUsername(username),
-      delegates: () => state.delegates(),
-      roundList: (index) => state.roundList(index),
-      ledger: () => state.ledger(),
-      fact: (name) => state.fact(name),
-      header: (height) => this.header(height),
-      hasTransaction: (id) => this.hasTransaction(id),
-    };
   }
 
   #lastHeader(): BlockHeader | undefined {

@@ -1,7 +1,7 @@
 /** The checksum of consensus state as a store keeps it: counted with each write, saved with each transaction. */
 
 import type { CountedWriter } from '../index/counted-key-sets.ts';
-import type { KeyValueReader } from '../tables/key-value.ts';
+import { readsOf, type KeyValueReader } from '../tables/key-value.ts';
 import { isStateKey, META_STATE_CHECKSUM, STATE_RANGE, TABLES } from '../tables/layout.ts';
 import { StateChecksum } from './state-checksum.ts';
 
@@ -52,10 +52,7 @@ export class KeptChecksum {
       this.#saved = saved;
     };
     return {
-      get: (key) => writer.get(key),
-      entries: (range) => writer.entries(range),
-      keys: (range) => writer.keys(range),
-      count: (range) => writer.count(range),
+      ...readsOf(writer),
       putSorted: (keys) => writer.putSorted(keys),
       put: (key, value, isNew) => {
         if (isStateKey(key)) checksum.replace(key, isNew === true ? undefined : writer.get(key), value);

@@ -4,15 +4,17 @@
  * them: until then the changes stand in memory, where all reads of this room look first.
  */
 
+import { createHash } from 'node:crypto';
+
 import { LruMap } from '../../primitives/bounded.ts';
-import type { Account, Delegate, StateChanges } from '../../protocol/state.ts';
-import type { Address, PublicKey } from '../../protocol/types.ts';
+import type { Account, Delegate, StateChanges, StateReader } from '../../protocol/state.ts';
+import type { Address, BlockHeader, PublicKey, TransactionId } from '../../protocol/types.ts';
 import { AccountCache } from './account-cache.ts';
 import { accountEntryChanges, sameTexts } from '../index/indexes.ts';
 import type { StateKeys } from './kept-checksum.ts';
 import { compareKeys, KeyBlock } from '../index/key-block.ts';
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
-import { META_ACCOUNTS, TABLES } from '../tables/layout.ts';
+import { META_ACCOUNTS, STATE_TABLES, TABLES } from '../tables/layout.ts';
 import { EMPTY, isU32 } from '../tables/ordered-bytes.ts';
 import {
   decodeAccount,
@@ -31,8 +33,12 @@ const ROUND_LISTS_CACHED_MAX = 8;
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
 
-export class StateTables {
+/** The blocks that the state is the result of. */
+export type StateBlocks = Pick<StateReader, 'header' | 'hasTransaction'>;
+
+export class StateTables implements StateReader {
   readonly #keys: KeyValueReader;
+  readonly #blocks: StateBlocks;
   readonly #accounts = new AccountCache((address) => this.#storedAccount(address));
   readonly #delegates = new LruMap<PublicKey, Delegate>(DELEGATES_CACHED_MAX);
   /** Only delegates that stand in the tables already, so that a walk over those meets all there are. */
@@ -41,8 +47,9 @@ export class StateTables {
   #ledger: Uint8Array | undefined;
   #isLedgerSaved = true;
 
-  constructor(keys: KeyValueReader) {
+  constructor(keys: KeyValueReader, blocks: StateBlocks) {
     this.#keys = keys;
+    this.#blocks = blocks;
     this.#ledger = keys.get(TABLES.ledger.key());
   }
 
@@ -89,6 +96,14 @@ export class StateTables {
 
   fact(name: string): string | undefined {
     return this.#keys.get(TABLES.facts.key(name))?.toString('utf8');
+  }
+
+  header(height: number): BlockHeader | undefined {
+    return this.#blocks.header(height);
+  }
+
+  hasTransaction(id: TransactionId): boolean {
+    return this.#blocks.hasTransaction(id);
   }
 
   /** Drops what is in memory after a failed transaction; the ledger is the object that it was before. */
@@ -267,4 +282,19 @@ function addToAccountTotal(keys: KeyValueWriter, by: number): void {
 /** Number of accounts in the state. */
 export function accountTotal(keys: KeyValueReader): number {
   return Number(keys.get(TABLES.meta.key(META_ACCOUNTS))?.readBigUInt64BE() ?? 0n);
+}
+
+/** SHA-256 over all consensus state in key order, hexadecimal. */
+export function stateDigestOf(keys: KeyValueReader): string {
+  const hash = createHash('sha256');
+  const size = Buffer.allocUnsafe(8);
+  for (const table of STATE_TABLES) {
+    for (const { key, value } of keys.entries(TABLES[table].all)) {
+      // Sizes stand before the bytes, so that no two states can run together into the same text.
+      size.writeUInt32BE(key.length, 0);
+      size.writeUInt32BE(value.length, 4);
+      hash.update(size).update(key).update(value);
+    }
+  }
+  return hash.digest('hex');
 }

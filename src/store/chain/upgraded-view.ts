@@ -2,7 +2,7 @@
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import { MemoryKeyValue } from '../disk/memory.ts';
-import { afterPrefix, type KeyRange, type KeyValue, type KeyValueEntry } from '../tables/key-value.ts';
+import { afterPrefix, readsOf, type KeyRange, type KeyValue, type KeyValueEntry } from '../tables/key-value.ts';
 import { TABLES } from '../tables/layout.ts';
 import { upgradeStore } from './upgrade.ts';
 
@@ -56,10 +56,7 @@ class View implements KeyValue {
     return this.#memory.transact((writer) =>
       work({
         ...writer,
-        get: (key) => this.get(key),
-        entries: (range) => this.entries(range),
-        keys: (range) => this.keys(range),
-        count: (range) => this.count(range),
+        ...readsOf(this),
       }),
     );
   }

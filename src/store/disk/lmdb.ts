@@ -13,7 +13,7 @@ import {
   type HeldEnvironment,
 } from './environment.ts';
 import { checkRoom } from './folder.ts';
-import type { KeyRange, KeyValue, KeyValueEntry, KeyValueWriter } from '../tables/key-value.ts';
+import { readsOf, type KeyRange, type KeyValue, type KeyValueEntry, type KeyValueWriter } from '../tables/key-value.ts';
 import type { ProcessLock } from './process-lock.ts';
 
 /** What there has to be room for before a store is written to again whose disk has failed: more than a block takes. */
@@ -93,10 +93,7 @@ class LmdbKeyValue implements KeyValue {
     this.#directory = directory;
     this.#lock = lock;
     this.#writer = {
-      get: (key) => this.get(key),
-      entries: (range) => this.entries(range),
-      keys: (range) => this.keys(range),
-      count: (range) => this.count(range),
+      ...readsOf(this),
       put: (key, value) => {
         assert(this.#writing, 'writes happen inside a transaction');
         this.#database.putSync(bufferOf(key), bufferOf(value));
@@ -254,10 +251,7 @@ class LmdbSnapshot implements KeyValue {
   /** The same moment again. */
   snapshot(): KeyValue {
     return {
-      get: (key) => this.get(key),
-      entries: (range) => this.entries(range),
-      keys: (range) => this.keys(range),
-      count: (range) => this.count(range),
+      ...readsOf(this),
       transact: () => this.transact(),
       snapshot: () => this.snapshot(),
       close: async () => undefined,

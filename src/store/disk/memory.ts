@@ -1,7 +1,7 @@
 /** Keys in memory, for tests and simulations: sorted chunks of bounded size, and a log that takes a failed transaction back. */
 
 import { assert } from '../../primitives/errors.ts';
-import type { KeyRange, KeyValue, KeyValueEntry, KeyValueWriter } from '../tables/key-value.ts';
+import { readsOf, type KeyRange, type KeyValue, type KeyValueEntry, type KeyValueWriter } from '../tables/key-value.ts';
 
 /** A chunk is split when it grows beyond this: inserting stays cheap, and so does finding the chunk. */
 const CHUNK_KEYS_MAX = 512;
@@ -41,10 +41,7 @@ export class MemoryKeyValue implements KeyValue {
     this.#log = log;
     try {
       return work({
-        get: (key) => this.get(key),
-        entries: (range) => this.entries(range),
-        keys: (range) => this.keys(range),
-        count: (range) => this.count(range),
+        ...readsOf(this),
         put: (key, value) => this.#write(textOf(key), bufferOf(value)),
         remove: (key) => this.#write(textOf(key), undefined),
       });

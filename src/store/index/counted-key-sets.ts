@@ -7,7 +7,7 @@
 import { LruMap } from '../../primitives/bounded.ts';
 import { assert } from '../../primitives/errors.ts';
 import type { KeyBlock } from './key-block.ts';
-import type { KeyRange, KeyValue, KeyValueEntry, KeyValueWriter } from '../tables/key-value.ts';
+import { readsOf, type KeyRange, type KeyValue, type KeyValueEntry, type KeyValueWriter } from '../tables/key-value.ts';
 import { COUNTED_TABLES, TABLES } from '../tables/layout.ts';
 import { EMPTY } from '../tables/ordered-bytes.ts';
 import type { CachedBlocks, BlockSizes } from './order-statistic-tree.ts';
@@ -107,10 +107,7 @@ export class CountedKeySets implements KeyValue {
 
   #counting(writer: KeyValueWriter): CountedWriter {
     return {
-      get: (key) => this.get(key),
-      entries: (range) => this.entries(range),
-      keys: (range) => this.keys(range),
-      count: (range) => this.count(range),
+      ...readsOf(this),
       put: (key, value) => {
         const leaves = this.#leavesOf(key[0]);
         if (leaves === undefined) {

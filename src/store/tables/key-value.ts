@@ -29,6 +29,16 @@ export interface KeyValueReader {
   count(range: KeyRange): number;
 }
 
+/** The reads of a reader, for an object that reads as it does and writes, or ends, in its own way. */
+export function readsOf(reader: KeyValueReader): KeyValueReader {
+  return {
+    get: (key) => reader.get(key),
+    entries: (range) => reader.entries(range),
+    keys: (range) => reader.keys(range),
+    count: (range) => reader.count(range),
+  };
+}
+
 /** Valid during the transaction that it was handed to. Its reads see its own writes. */
 export interface KeyValueWriter extends KeyValueReader {
   /** @param isNew true when the caller knows that the key is not there yet: it need not be looked for */

@@ -110,7 +110,7 @@ test('a bait that only looks like the tip of a longer chain calls for nothing', 
   const stranger = await lone.receive(signBlock(second!, {}, keyPairOf('nobody')));
   t.deepEqual(stranger, { kind: 'ignored', status: 'betterChain' });
   lone.nowS = second!.timestamp - 2;
-  const future = await lone.chain.receive(second!);
+  const future = await lone.importer.import(second!);
   t.is(future.kind === 'refused' && future.rejection.code, 'BLOCK_TIMESTAMP_INVALID');
 });
 

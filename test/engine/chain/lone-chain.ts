@@ -1,9 +1,11 @@
 /** A chain without a node around it: simulated disk, a clock that is set by hand, everything it tells kept. */
 
 import { selectEd25519 } from '../../../src/crypto/ed25519.ts';
+import { BlockImporter } from '../../../src/engine/block-importer.ts';
 import { Chain } from '../../../src/engine/chain.ts';
 import { openGenesis } from '../../../src/engine/genesis.ts';
-import { SILENT } from '../../../src/ports/observer.ts';
+import type { Clock } from '../../../src/ports/clock.ts';
+import { SILENT, type Observer } from '../../../src/ports/observer.ts';
 import type { StoredChain } from '../../../src/store/chain/chain-store.ts';
 import { chainStoreOver } from '../../../src/store/chain/open.ts';
 import { slotStartS } from '../../../src/protocol/slots.ts';
@@ -17,8 +19,11 @@ export class LoneChain {
   readonly disk: Disk;
   /** What listeners were told, in short. */
   readonly told: string[] = [];
+  /** Codes that were logged, and metrics that were counted, in the order in which they came. */
+  readonly logged: string[] = [];
   store!: StoredChain;
   chain!: Chain;
+  importer!: BlockImporter;
   /** Chain time in seconds. */
   nowS: number;
 
@@ -46,30 +51,38 @@ export class LoneChain {
     const { network, rules } = this.maker;
     this.store = chainStoreOver(this.disk.mount(owner), { codec: rules.codec, params: network.params }, 'test');
     openGenesis(this.store, rules, network.genesis);
-    this.chain = new Chain({
-      store: this.store,
-      rules,
-      verifier: createInlineVerifier(selectEd25519(), 10_000),
-      clock: {
-        nowMs: () => network.params.epochMs + this.nowS * 1000,
-        after: (delayMs, work) => {
-          const timer = setTimeout(work, delayMs);
-          return { cancel: () => clearTimeout(timer) };
-        },
+    const clock: Clock = {
+      nowMs: () => network.params.epochMs + this.nowS * 1000,
+      after: (delayMs, work) => {
+        const timer = setTimeout(work, delayMs);
+        return { cancel: () => clearTimeout(timer) };
       },
-      observer: SILENT,
-    });
+    };
+    const verifier = createInlineVerifier(selectEd25519(), 10_000);
+    const observer: Observer = {
+      ...SILENT,
+      log: (_level, code) => this.logged.push(code),
+      count: (metric, by = 1) => this.logged.push(`${metric} ${by}`),
+      observe: (metric) => this.logged.push(metric),
+    };
+    this.chain = new Chain({ store: this.store, rules, verifier, clock, observer });
+    this.importer = new BlockImporter({ chain: this.chain, clock, observer });
     this.chain.listen({
-      applied: (blocks, origin) => this.told.push(`${origin} ${heightsOf(blocks)}`),
-      reverted: (blocks) => this.told.push(`reverted ${heightsOf(blocks)}`),
-      finalized: (height) => this.told.push(`finalized ${height}`),
+      applied: (blocks, origin) => this.#tell(`${origin} ${heightsOf(blocks)}`),
+      reverted: (blocks) => this.#tell(`reverted ${heightsOf(blocks)}`),
+      finalized: (height) => this.#tell(`finalized ${height}`),
     });
+  }
+
+  #tell(news: string): void {
+    this.told.push(news);
+    this.logged.push(`told: ${news}`);
   }
 
   /** Receives a block in its slot, or so many slots later. */
   receive(block: Block, slotsLate = 0) {
     this.nowS = block.timestamp + slotStartS(slotsLate, this.maker.network.params);
-    return this.chain.receive(block);
+    return this.importer.import(block);
   }
 }
 

@@ -1,6 +1,7 @@
 /** A scheduler of forging on a chain of its own, on virtual time. */
 
 import { selectEd25519 } from '../../../src/crypto/ed25519.ts';
+import { BlockImporter } from '../../../src/engine/block-importer.ts';
 import { Chain } from '../../../src/engine/chain.ts';
 import { openGenesis } from '../../../src/engine/genesis.ts';
 import { ForgingScheduler } from '../../../src/engine/forge/scheduler.ts';
@@ -72,6 +73,7 @@ export function scene({
   };
   const clock = isChainClockFrozen ? { ...machineClock, nowMs: () => startMs } : machineClock;
   const chain = new Chain({ store, rules, verifier, clock, diskClock: machineClock, observer });
+  const importer = new BlockImporter({ chain, clock, observer });
   const signed = new Map<string, SignedHeader>();
   let journalError: Error | undefined;
   let obstacle: string | undefined;
@@ -137,7 +139,7 @@ export function scene({
     /** A block of this slot arrives from a peer, on top of the tip. */
     receiveBlockOf: (slot: number) => {
       const missedSlots = slot - slotAt(chain.tip.header.timestamp, params) - 1;
-      return chain.receive(maker.build({ missedSlots }));
+      return importer.import(maker.build({ missedSlots }));
     },
     fillDisk: (full: boolean) => (isDiskFull = full),
     hold: (held: boolean) => (isHeld = held),

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 
-import { DEFAULT_CUSTOMS } from '../../../src/engine/customs.ts';
+import { DEFAULT_PROFILE } from '../../../src/engine/generation-profile.ts';
 import { Synchronizer } from '../../../src/engine/sync/synchronizer.ts';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
 import { addressOf } from '../../../src/crypto/keys.ts';
@@ -61,7 +61,7 @@ class Bench {
           if (level === 'error') this.errors.push(`${code} ${String(fields?.['reason'])}`);
         },
       },
-      customs: DEFAULT_CUSTOMS,
+      profile: DEFAULT_PROFILE,
       broadhash: () => '',
       netgroupOf: (peerId) => Number(peerId.length),
       penalise: (peerId, code) => this.penalties.push(`${peerId} ${code}`),

@@ -77,7 +77,7 @@ test('a crowd of strangers that go by another broadhash keeps no delegate from f
   await strangersElsewhere(scripted, scripted.world.nodes, 60);
   await scripted.slots(1);
   const { engine, tip } = scripted.node(0);
-  t.true(engine.standing.consensusPercent() < 10);
+  t.true(engine.networkView.consensusPercent() < 10);
   await scripted.slots(30);
   t.true(scripted.node(0).tip.height >= tip.height + 29);
   t.is(scripted.said('FORGING_PAUSED'), 0);

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { createChainLog } from '../../../src/store/chain/chain-log.ts';
-import { openMemoryChainStore } from '../../../src/store/chain/open.ts';
+import { chainStoreOver, openMemoryChainStore } from '../../../src/store/chain/open.ts';
+import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
 import { FAKE_CODEC } from '../../support/fake-codec.ts';
 import { paramsWith } from '../../support/fixtures.ts';
 import { Dice, nextStep } from '../world.ts';
@@ -17,8 +18,8 @@ function appendTo(store: ReturnType<typeof open>, dice: Dice, count: number) {
 }
 
 test('each block that comes or goes leaves a record, and the content of a reverted one stays', (t) => {
-  const chain = open();
-  const { store, log } = createChainLog(chain, noFinality);
+  const store = open();
+  const log = createChainLog(store, noFinality);
   const blocks = appendTo(store, new Dice(3), 4);
   store.transact((writer) => writer.revert());
   const records = log.records(1, 10);
@@ -38,29 +39,30 @@ test('each block that comes or goes leaves a record, and the content of a revert
 });
 
 test('a transaction that fails leaves no record, and a log that is opened again goes on', (t) => {
-  const chain = open();
-  const first = createChainLog(chain, noFinality);
-  appendTo(first.store, new Dice(3), 2);
-  const { block, apply } = nextStep(new Dice(4), chain.tip());
+  const store = open();
+  const first = createChainLog(store, noFinality);
+  appendTo(store, new Dice(3), 2);
+  const { block, apply } = nextStep(new Dice(4), store.tip());
   t.throws(() =>
-    first.store.transact((writer) => {
+    store.transact((writer) => {
       writer.append(block, apply);
       throw new Error('no');
     }),
   );
-  t.is(first.log.last(), 2);
-  const second = createChainLog(chain, noFinality);
-  t.is(second.log.last(), 2);
-  appendTo(second.store, new Dice(5), 1);
+  t.is(first.last(), 2);
+  const second = createChainLog(store, noFinality);
+  t.is(second.last(), 2);
+  appendTo(store, new Dice(5), 1);
   t.deepEqual(
-    second.log.records(3, 5).map(({ height }) => height),
+    second.records(3, 5).map(({ height }) => height),
     [3],
   );
 });
 
 test('the finalized height of records never falls', (t) => {
   let finalized = 0;
-  const { store, log } = createChainLog(open(), { finalizedHeight: () => finalized });
+  const store = open();
+  const log = createChainLog(store, { finalizedHeight: () => finalized });
   const dice = new Dice(3);
   for (const height of [0, 2, 1]) {
     finalized = height;
@@ -77,7 +79,8 @@ test('the finalized height of records never falls', (t) => {
 });
 
 test('old records are forgotten', (t) => {
-  const { store, log } = createChainLog(open(), { ...noFinality, recordsMax: 3 });
+  const store = open();
+  const log = createChainLog(store, { ...noFinality, recordsMax: 3 });
   appendTo(store, new Dice(3), 8);
   t.is(log.floor(), 6);
   t.deepEqual(
@@ -87,11 +90,14 @@ test('old records are forgotten', (t) => {
 });
 
 test('what changed the chain past the log shows as a number without a record', (t) => {
-  const chain = open();
-  const first = createChainLog(chain, noFinality);
-  appendTo(first.store, new Dice(3), 2);
-  appendTo(chain, new Dice(4), 2);
-  const { store, log } = createChainLog(chain, noFinality);
+  const disk = new MemoryKeyValue();
+  const openAgain = () => chainStoreOver(disk, { codec: FAKE_CODEC, params: paramsWith() }, 'test');
+  const first = openAgain();
+  createChainLog(first, noFinality);
+  appendTo(first, new Dice(3), 2);
+  appendTo(openAgain(), new Dice(4), 2);
+  const store = openAgain();
+  const log = createChainLog(store, noFinality);
   t.is(log.last(), 3);
   t.is(log.floor(), 4);
   t.deepEqual(log.records(1, 5), []);

@@ -1,4 +1,4 @@
-/** Where this node stands among its peers: who shares its tip, where the others are, whether that lets it forge. */
+/** The network as the connected peers show it: which of them share our tip, where the others are, whether we may forge. */
 
 import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
 import type { ChainParams } from '../protocol/params.ts';
@@ -7,7 +7,7 @@ import type { Connection, PeerId, PeerInfo, Transport } from '../ports/transport
 import type { Witnesses } from './forge/tip-check.ts';
 import { consentPercent, speaks } from './peers/consent.ts';
 
-export interface StandingDependencies {
+export interface NetworkViewDependencies {
   /** Holds at least the genesis block. */
   readonly store: Pick<ChainReader, 'tip' | 'header' | 'heightOf'>;
   readonly params: ChainParams;
@@ -20,10 +20,10 @@ export interface StandingDependencies {
   readonly arePeersExpected: () => boolean;
 }
 
-export class Standing {
-  readonly #dependencies: StandingDependencies;
+export class NetworkView {
+  readonly #dependencies: NetworkViewDependencies;
 
-  constructor(dependencies: StandingDependencies) {
+  constructor(dependencies: NetworkViewDependencies) {
     this.#dependencies = dependencies;
   }
 
@@ -42,7 +42,7 @@ export class Standing {
     return broadhashOf(ids, params);
   }
 
-  /** Broadhash of a peer: what it says, or what its tip stands for in our chain; undefined when that is unknown here. */
+  /** Broadhash of a peer: its own word, or that of its tip in our chain; undefined when that block is unknown here. */
   broadhashOfPeer({ broadhash, lastBlockId }: PeerInfo): string | undefined {
     if (broadhash !== undefined || lastBlockId === undefined) return broadhash;
     const height = this.#dependencies.store.heightOf(lastBlockId);
@@ -79,7 +79,7 @@ export class Standing {
     return direction === 'outbound' || this.#dependencies.isNamed(peerId);
   }
 
-  /** What peers say that connected since a moment, Unix time in milliseconds. */
+  /** The word of the peers that connected since a moment, Unix time in milliseconds. */
   witnesses(sinceMs: number): Witnesses {
     const { transport, params, fixedPeers, arePeersExpected, store } = this.#dependencies;
     const isYoung = store.tip()?.height === 1;

@@ -1,6 +1,6 @@
-/** One lane: works one job after the other, in the order of arrival. Every change of the chain goes through one. */
+/** Runs one job after the other, in the order of arrival. Every change of the chain goes through one such queue. */
 
-export class Lane {
+export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();
 
   /** Runs `work` when all earlier work has ended, well or badly. */

@@ -3,8 +3,9 @@
 import test from 'ava';
 
 import { selectEd25519 } from '../../../src/crypto/ed25519.ts';
+import { BlockImporter } from '../../../src/engine/block-importer.ts';
 import { Chain } from '../../../src/engine/chain.ts';
-import { SILENT } from '../../../src/ports/observer.ts';
+import { SILENT, type Observer } from '../../../src/ports/observer.ts';
 import type { Verifier } from '../../../src/ports/verifier.ts';
 import type { Block, KeyPair, Transaction } from '../../../src/protocol/types.ts';
 import { createInlineVerifier } from '../../../src/workers/inline-verifier.ts';
@@ -33,15 +34,12 @@ async function countingChain(maker: ChainMaker, timestamp: number, said: (code: 
       return inner.verifyAll(checks);
     },
   };
-  const chain = new Chain({
-    store: lone.store,
-    rules: maker.rules,
-    verifier,
-    clock: { nowMs: () => maker.network.params.epochMs + timestamp * 1000, after: () => ({ cancel: () => {} }) },
-    observer: { ...SILENT, log: (_level, code) => void said(code) },
-  });
+  const clock = { nowMs: () => maker.network.params.epochMs + timestamp * 1000, after: () => ({ cancel: () => {} }) };
+  const observer: Observer = { ...SILENT, log: (_level, code) => void said(code) };
+  const chain = new Chain({ store: lone.store, rules: maker.rules, verifier, clock, observer });
   return {
     chain,
+    importer: new BlockImporter({ chain, clock, observer }),
     costs,
     hold: () => {
       isHolding = true;
@@ -53,8 +51,8 @@ async function countingChain(maker: ChainMaker, timestamp: number, said: (code: 
   };
 }
 
-async function outcomeOf(chain: Chain, block: Block): Promise<string> {
-  const outcome = await chain.receive(block);
+async function outcomeOf(importer: BlockImporter, block: Block): Promise<string> {
+  const outcome = await importer.import(block);
   return outcome.kind === 'refused' ? outcome.rejection.code : outcome.kind;
 }
 
@@ -71,43 +69,43 @@ function fullBlock() {
   return { maker, block: maker.build({ transactions }) };
 }
 
-test('of a block that is out of turn or not signed by whom it names no transaction is checked', async (t) => {
+test('of a block that is not by the owner of its slot, or not signed by the delegate it names, no transaction is checked', async (t) => {
   const { maker, block } = fullBlock();
-  const { chain, costs } = await countingChain(maker, block.timestamp);
-  t.is(await outcomeOf(chain, signBlock(block, {}, keyPairOf('stranger'))), 'BLOCK_FORGER_INVALID');
+  const { importer, costs } = await countingChain(maker, block.timestamp);
+  t.is(await outcomeOf(importer, signBlock(block, {}, keyPairOf('stranger'))), 'BLOCK_FORGER_INVALID');
   const stolen = { ...block, generatorPublicKey: publicKeyOf(keyPairOf('stranger')) };
-  t.is(await outcomeOf(chain, stolen), 'BLOCK_SIGNATURE_INVALID');
+  t.is(await outcomeOf(importer, stolen), 'BLOCK_SIGNATURE_INVALID');
   t.deepEqual(costs, { single: 2, together: 0, computedAlone: 2 });
-  t.is(await outcomeOf(chain, block), 'applied');
+  t.is(await outcomeOf(importer, block), 'applied');
   t.is(costs.together, 4);
 });
 
 test("of an honest delegate's header with other transactions under it none is checked", async (t) => {
   const { maker, block } = fullBlock();
-  const { chain, costs } = await countingChain(maker, block.timestamp);
+  const { importer, costs } = await countingChain(maker, block.timestamp);
   const [rich, poor] = maker.network.accounts as [KeyPair, KeyPair];
   const others = Array.from({ length: 3 }, (_, index) => maker.transfer(rich, poor, BigInt(index + 10)));
-  t.is(await outcomeOf(chain, { ...block, transactions: others }), 'BLOCK_PAYLOAD_INVALID');
+  t.is(await outcomeOf(importer, { ...block, transactions: others }), 'BLOCK_PAYLOAD_INVALID');
   t.is(costs.together, 0);
-  t.is(await outcomeOf(chain, block), 'applied');
+  t.is(await outcomeOf(importer, block), 'applied');
 });
 
 test('nobody is said to have forged twice who has not signed twice', async (t) => {
   const maker = new ChainMaker();
   const tip = maker.forge();
   const said: string[] = [];
-  const { chain } = await countingChain(maker, tip.timestamp, (code) => said.push(code));
+  const { importer } = await countingChain(maker, tip.timestamp, (code) => said.push(code));
   const twin = signBlock(tip, { timestamp: tip.timestamp + 1 }, ownerOf(maker, tip));
-  t.is(await outcomeOf(chain, { ...twin, id: '5', blockSignature: '00'.repeat(64) }), 'BLOCK_SIGNATURE_INVALID');
+  t.is(await outcomeOf(importer, { ...twin, id: '5', blockSignature: '00'.repeat(64) }), 'BLOCK_SIGNATURE_INVALID');
   t.deepEqual(said, ['BLOCK_SIGNATURE_INVALID']);
-  t.is(await outcomeOf(chain, twin), 'ignored');
+  t.is(await outcomeOf(importer, twin), 'ignored');
   t.deepEqual(said, ['BLOCK_SIGNATURE_INVALID', 'BLOCK_DOUBLE_FORGING']);
 });
 
 test('of a block whose slot has not come no transaction is checked', async (t) => {
   const { maker, block } = fullBlock();
-  const { chain, costs } = await countingChain(maker, block.timestamp - maker.network.params.blockTimeS);
-  t.is(await outcomeOf(chain, block), 'BLOCK_TIMESTAMP_INVALID');
+  const { importer, costs } = await countingChain(maker, block.timestamp - maker.network.params.blockTimeS);
+  t.is(await outcomeOf(importer, block), 'BLOCK_TIMESTAMP_INVALID');
   t.is(costs.together, 0);
 });
 
@@ -117,18 +115,18 @@ test('of the tip of a chain to be preferred no transaction is checked', async (t
   grown(fork, 1);
   const [rich, poor] = maker.network.accounts as [KeyPair, KeyPair];
   const ahead = fork.build({ transactions: [maker.transfer(rich, poor, 1n)] });
-  const { chain, costs } = await countingChain(maker, ahead.timestamp);
-  t.is(await outcomeOf(chain, ahead), 'betterChain');
+  const { importer, costs } = await countingChain(maker, ahead.timestamp);
+  t.is(await outcomeOf(importer, ahead), 'betterChain');
   t.is(costs.together, 0);
   const spoilt = signBlock({ ...ahead, totalAmount: 7n }, {}, ownerOf(fork, ahead));
-  t.is(await outcomeOf(chain, spoilt), 'BLOCK_PAYLOAD_INVALID');
+  t.is(await outcomeOf(importer, spoilt), 'BLOCK_PAYLOAD_INVALID');
 });
 
 test('while the transactions of a block are checked, a block of our own is forged, and the other gives way', async (t) => {
   const { maker, block } = fullBlock();
-  const { chain, hold, letGo } = await countingChain(maker, block.timestamp);
+  const { chain, importer, hold, letGo } = await countingChain(maker, block.timestamp);
   hold();
-  const outcome = chain.receive(block);
+  const outcome = importer.import(block);
   const own = await chain.forge(() => forkOf(maker).build({}));
   t.is(chain.tip.header.id, own!.id);
   letGo();
@@ -141,10 +139,10 @@ test('blocks that arrive while the transactions of one are checked are taken in 
   const fork = forkOf(maker);
   fork.apply(block);
   const next = fork.build({});
-  const { chain, hold, letGo } = await countingChain(maker, next.timestamp);
+  const { chain, importer, hold, letGo } = await countingChain(maker, next.timestamp);
   hold();
-  const outcomes = [block, next].map((each) => outcomeOf(chain, each));
-  const idle = chain.idle();
+  const outcomes = [block, next].map((each) => outcomeOf(importer, each));
+  const idle = importer.idle();
   letGo();
   t.deepEqual(await Promise.all(outcomes), ['applied', 'applied']);
   await idle;
@@ -173,8 +171,8 @@ for (const generation of [2, 3] as const) {
   test(`generation ${generation}: signatures of groups in a block are matched with their members before its turn`, async (t) => {
     const { maker, block } = groupBlock(generation);
     t.is(block.transactions.length, 2);
-    const { chain, costs } = await countingChain(maker, block.timestamp);
-    t.is(await outcomeOf(chain, block), 'applied');
+    const { importer, costs } = await countingChain(maker, block.timestamp);
+    t.is(await outcomeOf(importer, block), 'applied');
     const header = 1;
     t.is(costs.computedAlone, header);
     const [primary, secondOfEach, inWorstOrder] = [1, 1, 120];
@@ -188,8 +186,8 @@ test('a block with signatures of nobody is refused as before, and costs little m
     signatures: transaction.signatures.map((_, index) => index.toString(16).padStart(128, '0')),
   });
   const { maker, block } = groupBlock(3, (transactions) => transactions.map(spoilt));
-  const { chain, costs } = await countingChain(maker, block.timestamp);
-  t.is(await outcomeOf(chain, block), 'BLOCK_TRANSACTION_INVALID');
+  const { importer, costs } = await countingChain(maker, block.timestamp);
+  t.is(await outcomeOf(importer, block), 'BLOCK_TRANSACTION_INVALID');
   const ownAndSecond = 2;
   t.true(costs.together <= 1 + 2 * (ownAndSecond + 15 + 14), `${costs.together} checks`);
 });

@@ -1,7 +1,7 @@
-/** How the nodes of a network deal with one another, as data: what the rules of its chain do not say. */
+/** How the nodes of a generation deal with one another, as data: what the rules of its chain do not say. */
 
-export interface Customs {
-  /** What peers are told of a transaction: its id, so that they ask for it, or all of it. */
+export interface GenerationProfile {
+  /** Announces a transaction by its id, so that peers ask for it, or sends all of it. */
   readonly transactionGossip: 'ids' | 'whole';
   /** Whether a peer can be asked for its tip. */
   readonly isTipAsked: boolean;
@@ -20,8 +20,8 @@ export interface Customs {
   readonly forgingConsensusMin: number;
 }
 
-/** Those of a network with finality. */
-export const DEFAULT_CUSTOMS: Customs = {
+/** The profile of generation 3; `node/generations.ts` says what differs in generation 2. */
+export const DEFAULT_PROFILE: GenerationProfile = {
   transactionGossip: 'ids',
   isTipAsked: true,
   rivalsAtOurHeight: false,

@@ -1,6 +1,6 @@
 import test from 'ava';
 
-import { Standing } from '../../src/engine/standing.ts';
+import { NetworkView } from '../../src/engine/network-view.ts';
 import type { Connection } from '../../src/ports/transport.ts';
 import { ChainMaker } from '../support/chain-maker.ts';
 import { grown, LoneChain } from './chain/lone-chain.ts';
@@ -9,15 +9,15 @@ import { address, connection } from './peers/support.ts';
 const FOREIGN = '77'.repeat(32);
 
 /** A node with a chain of ten blocks and these peers: at its tip or elsewhere. The function takes the peers that are named. */
-async function standingWith(
+async function viewWith(
   peers: readonly (readonly [says: 'ours' | 'foreign', direction: Connection['direction']])[],
-): Promise<(named?: readonly string[]) => Standing> {
+): Promise<(named?: readonly string[]) => NetworkView> {
   const maker = new ChainMaker();
   grown(maker, 9);
   const { store } = await LoneChain.with(maker);
   const { params } = maker.network;
   const over = (connections: readonly Connection[], named: readonly string[]) =>
-    new Standing({
+    new NetworkView({
       store,
       params,
       transport: { connections: () => connections },
@@ -37,36 +37,31 @@ async function standingWith(
 const crowd = Array.from({ length: 90 }, () => ['foreign', 'inbound'] as const);
 
 test('a crowd that dials us cannot outvote the peers that we dialled', async (t) => {
-  const standing = (
-    await standingWith([['ours', 'outbound'], ['ours', 'outbound'], ['foreign', 'outbound'], ...crowd])
-  )();
-  t.true(standing.consensusPercent() < 5);
-  t.is(standing.consensusObstacle(51), undefined);
+  const view = (await viewWith([['ours', 'outbound'], ['ours', 'outbound'], ['foreign', 'outbound'], ...crowd]))();
+  t.true(view.consensusPercent() < 5);
+  t.is(view.consensusObstacle(51), undefined);
 });
 
 test('a crowd that dials us cannot outvote the peers that the operator named, whoever dialled', async (t) => {
-  const peers = await standingWith([['ours', 'inbound'], ...crowd]);
+  const peers = await viewWith([['ours', 'inbound'], ...crowd]);
   t.regex(peers().consensusObstacle(51) ?? '', /^1\.1 % of the peers share this node's tip/);
   t.is(peers(['10.0.0.1:5000']).consensusObstacle(51), undefined);
 });
 
 test('where the peers that we dialled are elsewhere, all of them together may still agree', async (t) => {
-  const standing = (
-    await standingWith([
+  const view = (
+    await viewWith([
       ['foreign', 'outbound'],
       ['ours', 'inbound'],
       ['ours', 'inbound'],
     ])
   )();
-  t.is(standing.consensusObstacle(51), undefined);
+  t.is(view.consensusObstacle(51), undefined);
 });
 
 test('a node that both its own peers and the others have left does not forge, nor does one without peers', async (t) => {
-  const left = (await standingWith([['ours', 'outbound'], ['foreign', 'outbound'], ...crowd]))();
+  const left = (await viewWith([['ours', 'outbound'], ['foreign', 'outbound'], ...crowd]))();
   t.is(left.consensusObstacle(51), "50 % of the peers share this node's tip, and forging takes 51 %");
   t.is(left.consensusObstacle(0), undefined);
-  t.is(
-    (await standingWith([]))().consensusObstacle(51),
-    "0 % of the peers share this node's tip, and forging takes 51 %",
-  );
+  t.is((await viewWith([]))().consensusObstacle(51), "0 % of the peers share this node's tip, and forging takes 51 %");
 });

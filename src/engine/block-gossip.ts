@@ -1,0 +1,108 @@
+/** Blocks between us and our peers: what a peer sends goes to the importer, and what was applied goes to other peers. */
+
+import { LruMap } from '../primitives/bounded.ts';
+import { sha256Hex } from '../crypto/hash.ts';
+import { utf8 } from '../primitives/bytes.ts';
+import type { Clock } from '../ports/clock.ts';
+import { rateOf } from '../ports/rates.ts';
+import type { PeerId, Transport } from '../ports/transport.ts';
+import type { Generation } from '../protocol/params.ts';
+import type { Block, BlockId } from '../protocol/types.ts';
+import { BlockRejected, type BlockRejectionCode } from '../protocol/verdict.ts';
+import type { BlockImporter } from './block-importer.ts';
+import { BlockSender } from './block-sender.ts';
+import type { Chain } from './chain.ts';
+
+/** Blocks remembered, so that the same one from many peers costs once. */
+const SEEN_BLOCKS_MAX = 1000;
+/** Refusals that depend on our clock: it may run slow, and the block be good in a moment. */
+const PASSING_REFUSALS: ReadonlySet<BlockRejectionCode> = new Set([
+  'BLOCK_TIMESTAMP_INVALID',
+  'BLOCK_TRANSACTION_INVALID',
+]);
+
+export interface BlockGossipDependencies {
+  readonly chain: Chain;
+  readonly importer: Pick<BlockImporter, 'import'>;
+  readonly transport: Pick<Transport, 'send'>;
+  readonly clock: Clock;
+  readonly generation: Generation;
+  /** Peers for a message that not everybody gets: a random choice over both directions. */
+  readonly gossipTargets: () => readonly PeerId[];
+  readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
+  /** A peer sent a block of the chain, or one that is refused only because its slot has not come. */
+  readonly noteBlockTime: (peerId: PeerId, block: Block, receivedMs: number) => void;
+  readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, shown?: Block): void };
+}
+
+export class BlockGossip {
+  readonly #dependencies: BlockGossipDependencies;
+  readonly #sender: BlockSender;
+  /** Ids of blocks that were applied. */
+  readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
+  /**
+   * Digests of whole documents that were refused or passed over. An id does not cover all of a block, so the good block must
+   * not be dropped for a spoilt copy with its id.
+   */
+  readonly #refusedDocuments = new LruMap<string, true>(SEEN_BLOCKS_MAX);
+
+  constructor(dependencies: BlockGossipDependencies) {
+    this.#dependencies = dependencies;
+    const { clock, transport, generation } = dependencies;
+    this.#sender = new BlockSender(clock, transport, rateOf(generation, 'block').own);
+  }
+
+  start(): void {
+    this.#dependencies.chain.listen({
+      applied: (blocks, origin) => {
+        const block = blocks.at(-1);
+        if (origin !== 'synced' && block !== undefined) this.#send(block);
+      },
+    });
+  }
+
+  /** @param json the block as the peer sent it, unread */
+  async receive(peerId: PeerId, json: unknown): Promise<void> {
+    const { chain, importer, clock, noteBlockTime, penalise, synchronizer } = this.#dependencies;
+    const receivedMs = clock.nowMs();
+    let block: Block;
+    try {
+      block = chain.rules.codec.blockFromJson(json);
+    } catch (error) {
+      if (!(error instanceof BlockRejected)) throw error;
+      penalise(peerId, error.code, error.message);
+      return;
+    }
+    if (this.#seenBlocks.has(block.id)) {
+      noteBlockTime(peerId, block, receivedMs);
+      return;
+    }
+    const digest = sha256Hex(utf8(JSON.stringify(json)));
+    if (this.#refusedDocuments.has(digest)) return;
+    const outcome = await importer.import(block);
+    switch (outcome.kind) {
+      case 'applied':
+        this.#seenBlocks.set(block.id, true);
+        noteBlockTime(peerId, block, receivedMs);
+        return;
+      case 'ignored':
+        // Older blocks do not sign their height: another copy of this one may tell the right one.
+        this.#refusedDocuments.set(digest, true);
+        return;
+      case 'refused':
+        if (!PASSING_REFUSALS.has(outcome.rejection.code)) this.#refusedDocuments.set(digest, true);
+        if (outcome.rejection.code === 'BLOCK_TIMESTAMP_INVALID') noteBlockTime(peerId, block, receivedMs);
+        penalise(peerId, outcome.rejection.code, outcome.rejection.message);
+        return;
+      case 'betterChain':
+        synchronizer.trigger(peerId, block);
+    }
+  }
+
+  #send(block: Block): void {
+    const { chain, gossipTargets, synchronizer } = this.#dependencies;
+    this.#seenBlocks.set(block.id, true);
+    if (synchronizer.syncing) return;
+    this.#sender.send(chain.rules.codec.blockToJson(block), gossipTargets());
+  }
+}

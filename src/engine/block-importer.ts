@@ -1,0 +1,174 @@
+/**
+ * The life of a block that a peer sent, from top to bottom:
+ *
+ * 1. screen: header, payload, owner of the slot and time, which cost next to nothing;
+ * 2. verify signatures: on other threads, beside all other work;
+ * 3. decide: fork choice, asked before the screening and again before the commit, as the tip may have moved;
+ * 4. commit and tell: `Chain.commit`.
+ *
+ * Steps 1, 3 and 4 have the chain to themselves. Step 2 has not, so a flood of false blocks neither costs much nor keeps a block
+ * of our own waiting.
+ */
+
+import type { Clock } from '../ports/clock.ts';
+import type { Observer } from '../ports/observer.ts';
+import { momentMs, slotAt } from '../protocol/slots.ts';
+import type { Block } from '../protocol/types.ts';
+import { BlockRejected, type ForkStatus } from '../protocol/verdict.ts';
+import type { Chain } from './chain.ts';
+import { BranchRejected } from './commit.ts';
+import { SerialQueue } from './serial-queue.ts';
+
+/** The result of an import. */
+export type ImportOutcome =
+  | { readonly kind: 'applied' }
+  /** The block is in order by itself and the tip of a chain to be preferred: its sender is one to synchronise with. */
+  | { readonly kind: 'betterChain' }
+  | { readonly kind: 'ignored'; readonly status: ForkStatus }
+  | { readonly kind: 'refused'; readonly rejection: BlockRejected };
+
+export interface BlockImporterDependencies {
+  readonly chain: Chain;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly observer: Pick<Observer, 'log' | 'observe'>;
+}
+
+/** `fits` for a block that follows the tip or wins a tie with it; the outcome for any other. */
+type Decision = { readonly kind: 'fits'; readonly status: 'extends' | 'tieBreak' } | ImportOutcome;
+
+export class BlockImporter {
+  readonly #dependencies: BlockImporterDependencies;
+  readonly #chain: Chain;
+  /** Keeps blocks in the order of their arrival while the signatures of one are verified. */
+  readonly #arrivals = new SerialQueue();
+
+  constructor(dependencies: BlockImporterDependencies) {
+    this.#dependencies = dependencies;
+    this.#chain = dependencies.chain;
+  }
+
+  /** Decides what a block that a peer sent is to the tip, and applies it when it is next or wins a tie. */
+  import(block: Block): Promise<ImportOutcome> {
+    const receivedAtS = this.#chain.nowS();
+    return this.#arrivals.run(() => this.#import(block, receivedAtS));
+  }
+
+  /** Resolves when no received block waits and no change of the chain is under way. */
+  async idle(): Promise<void> {
+    await this.#arrivals.idle();
+    await this.#chain.idle();
+  }
+
+  async #import(block: Block, receivedAtS: number): Promise<ImportOutcome> {
+    const chain = this.#chain;
+    try {
+      const screened = await chain.runExclusive(() => this.#screen(block, receivedAtS));
+      if (screened.kind !== 'fits') return screened;
+      await chain.validator.precheckSignatures([block]);
+      return await chain.runExclusive(() => this.#commit(block, receivedAtS));
+    } catch (error) {
+      return this.#refused(block, error);
+    }
+  }
+
+  /**
+   * Anybody can fill blocks with transactions that are a lot of work to check, so the transactions of a block that is wrong in
+   * itself or not by the owner of its slot are not looked at.
+   *
+   * @throws BlockRejected
+   */
+  #screen(block: Block, receivedAtS: number): Decision {
+    const { rules, verify, state } = this.#chain;
+    const decision = this.#decide(block, receivedAtS);
+    if (decision.kind !== 'fits') return decision;
+    rules.screenBlock(block, verify, decision.status === 'extends' ? this.#placeAtTip() : undefined);
+    rules.verifySlotOwner(state, block);
+    this.#refuseFuture(block);
+    return decision;
+  }
+
+  /**
+   * Fork choice, and what follows from it for a block that does not fit.
+   *
+   * @throws BlockRejected for the claim of a better chain, or of double forging, that is not well signed
+   */
+  #decide(block: Block, receivedAtS: number): Decision {
+    const { rules, verify, state, tip, finalizedHeight } = this.#chain;
+    const status = rules.forkStatus(tip, { header: block, receivedAtS });
+    switch (status) {
+      case 'extends':
+        return { kind: 'fits', status };
+      case 'tieBreak':
+        return tip.header.height <= finalizedHeight ? { kind: 'ignored', status } : { kind: 'fits', status };
+      case 'betterChain':
+        // Not every key may call us away from our work: chains that part not long ago share their delegates. Signatures of
+        // transactions would not show more: the owner of a delegate can sign a block without any.
+        if (state.delegate(block.generatorPublicKey) === undefined) return { kind: 'ignored', status };
+        rules.screenBlock(block, verify);
+        this.#refuseFuture(block);
+        return { kind: 'betterChain' };
+      case 'doubleForging':
+        // Anybody can name the delegate of the tip; only the delegate can have signed.
+        rules.screenBlock(block, verify);
+        this.#dependencies.observer.log('warn', 'BLOCK_DOUBLE_FORGING', 'a delegate forged twice in one place', {
+          height: block.height,
+          blockId: block.id,
+          tipId: tip.header.id,
+          delegate: block.generatorPublicKey,
+        });
+        return { kind: 'ignored', status };
+      case 'same':
+      case 'discard':
+        return { kind: 'ignored', status };
+    }
+  }
+
+  /**
+   * Validates the block, whose signatures have been verified by now, and puts it on the tip or in its place.
+   *
+   * @throws BranchRejected
+   */
+  #commit(block: Block, receivedAtS: number): ImportOutcome {
+    const chain = this.#chain;
+    const decision = this.#decide(block, receivedAtS);
+    if (decision.kind !== 'fits') return decision;
+    const received = { blocks: [block], origin: 'received', receivedAtS } as const;
+    if (decision.status === 'extends') {
+      chain.validator.validate(block, this.#placeAtTip());
+      chain.commit(received);
+    } else {
+      chain.validator.validate(block);
+      chain.commit({ ...received, revertAbove: chain.tip.header.height - 1 });
+    }
+    const { clock, observer } = this.#dependencies;
+    const delayMs = clock.nowMs() - momentMs(block.timestamp, chain.rules.params);
+    observer.observe('block_delay_seconds', Math.max(0, delayMs) / 1000);
+    return { kind: 'applied' };
+  }
+
+  /** @throws the error itself when it is not a refusal by the rules */
+  #refused(block: Block, error: unknown): ImportOutcome {
+    const rejection = error instanceof BranchRejected ? error.rejection : error;
+    if (!(rejection instanceof BlockRejected)) throw error;
+    this.#dependencies.observer.log('warn', rejection.code, 'refused a block', {
+      slot: slotAt(block.timestamp, this.#chain.rules.params),
+      height: block.height,
+      blockId: block.id,
+      delegate: block.generatorPublicKey,
+      reason: rejection.message,
+    });
+    return { kind: 'refused', rejection };
+  }
+
+  /** @throws BlockRejected `BLOCK_TIMESTAMP_INVALID` for a block whose slot has not come */
+  #refuseFuture(block: Block): void {
+    const slot = slotAt(block.timestamp, this.#chain.rules.params);
+    const currentSlot = this.#chain.currentSlot();
+    if (slot <= currentSlot) return;
+    throw new BlockRejected('BLOCK_TIMESTAMP_INVALID', 'Invalid block timestamp', { slot, currentSlot });
+  }
+
+  #placeAtTip() {
+    return { state: this.#chain.state, nowS: this.#chain.nowS() };
+  }
+}

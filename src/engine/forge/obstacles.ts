@@ -1,0 +1,68 @@
+/** Why this node must not forge now, whatever its delegates: it is catching up, cannot write, or may stand alone. */
+
+import type { Clock } from '../../ports/clock.ts';
+import type { Transport } from '../../ports/transport.ts';
+import type { Chain } from '../chain.ts';
+import type { Obstacle } from '../disk-watch.ts';
+import type { NetworkView } from '../network-view.ts';
+import type { ClockOffset } from '../peers/clock-offset.ts';
+
+/** After a start, time that the first peer is given before a node forges by itself. */
+const FIRST_PEER_WAIT_MS = 5000;
+
+export interface ForgingObstaclesDependencies {
+  readonly chain: Pick<Chain, 'rules' | 'disk'>;
+  readonly synchronizer: { readonly syncing: boolean };
+  readonly networkView: Pick<NetworkView, 'isChosen' | 'consensusObstacle'>;
+  readonly clockOffset: Pick<ClockOffset, 'agreedMs'>;
+  readonly transport: Pick<Transport, 'connections'>;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** Percent of connected peers that must be at our tip; 0 asks for none. */
+  readonly consensusMin: number;
+  /** Whether the operator named peers. */
+  readonly expectsPeers: boolean;
+}
+
+export class ForgingObstacles {
+  readonly #dependencies: ForgingObstaclesDependencies;
+  /** Unix time in milliseconds. */
+  #startedMs = 0;
+
+  constructor(dependencies: ForgingObstaclesDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** From now on the first peer is waited for. */
+  started(): void {
+    this.#startedMs = this.#dependencies.clock.nowMs();
+  }
+
+  /** The first reason not to forge; undefined when there is none. */
+  first(): Obstacle | undefined {
+    const { chain, synchronizer, networkView, transport, clock, consensusMin, expectsPeers } = this.#dependencies;
+    if (synchronizer.syncing) return { reason: 'synchronising with the network' };
+    const diskObstacle = chain.disk.checkWritable();
+    if (diskObstacle !== undefined) return diskObstacle;
+    const clockObstacle = this.#clockObstacle();
+    if (clockObstacle !== undefined) return clockObstacle;
+    const isFresh = clock.nowMs() < this.#startedMs + FIRST_PEER_WAIT_MS;
+    // A block on a tip that the network has left behind would only be a fork.
+    if (expectsPeers && isFresh && transport.connections().length === 0)
+      return { reason: 'no peer has said yet where the network is' };
+    const reason = networkView.consensusObstacle(consensusMin);
+    return reason === undefined ? undefined : { reason };
+  }
+
+  /** A block that is forged by a wrong clock is refused by all others, or is late for them. */
+  #clockObstacle(): Obstacle | undefined {
+    const { chain, transport, networkView, clockOffset } = this.#dependencies;
+    const chosen = transport.connections().filter((connection) => networkView.isChosen(connection));
+    const slotMs = chain.rules.params.blockTimeS * 1000;
+    const peers = chosen.map(({ peerId }) => peerId);
+    const offsetMs = clockOffset.agreedMs(peers, slotMs);
+    if (offsetMs === undefined) return undefined;
+    const seconds = Math.round(Math.abs(offsetMs) / 1000);
+    const reason = `peers agree that this clock is ${seconds} s ${offsetMs > 0 ? 'slow' : 'fast'}: correct it`;
+    return { reason, cause: 'CLOCK_OFFSET' };
+  }
+}

@@ -1,0 +1,94 @@
+/** Each way in which the chain changes is told once: in the log, in the metrics, then to listeners. */
+
+import test from 'ava';
+
+import { ChainMaker } from '../../support/chain-maker.ts';
+import { forkOf, grown, LoneChain } from './lone-chain.ts';
+
+/** A chain of four blocks, with the log of what follows. */
+async function chainOfFour() {
+  const maker = new ChainMaker();
+  grown(maker, 3);
+  const lone = await LoneChain.with(maker);
+  lone.logged.length = 0;
+  return { maker, lone };
+}
+
+test('a received block is logged, counted and told before its delay is measured', async (t) => {
+  const { maker, lone } = await chainOfFour();
+  await lone.receive(maker.forge());
+  t.deepEqual(lone.logged, ['BLOCK_APPLIED', 'blocks_applied_total 1', 'told: received 5', 'block_delay_seconds']);
+});
+
+test('of a block that wins a tie both the old tip and the new one are told', async (t) => {
+  const { maker, lone } = await chainOfFour();
+  const rival = forkOf(maker).forge({ missedSlots: 1 });
+  await lone.receive(maker.forge(), 1);
+  lone.logged.length = 0;
+  await lone.receive(rival);
+  t.deepEqual(lone.logged, [
+    'TIE_BROKEN',
+    'BLOCK_REVERTED',
+    'BRANCH_LEFT',
+    'blocks_applied_total 1',
+    'blocks_reverted_total 1',
+    'branch_changes_total 1',
+    'told: reverted 5',
+    'told: received 5',
+    'block_delay_seconds',
+  ]);
+});
+
+test('a switch to a better branch is one change, whatever its length', async (t) => {
+  const { maker, lone } = await chainOfFour();
+  const rival = forkOf(maker);
+  const ours = grown(maker, 2);
+  lone.nowS = maker.tip.timestamp;
+  await lone.chain.append(ours);
+  lone.logged.length = 0;
+  const branch = grown(rival, 3, { missedSlots: 1 });
+  lone.nowS = rival.tip.timestamp;
+  await lone.chain.switchTo(4, branch);
+  t.deepEqual(lone.logged, [
+    'CHAIN_SWITCHED',
+    'BLOCK_REVERTED',
+    'BLOCK_REVERTED',
+    'BRANCH_LEFT',
+    'blocks_applied_total 3',
+    'blocks_reverted_total 2',
+    'branch_changes_total 1',
+    'told: reverted 6 5',
+    'told: synced 5 6 7',
+  ]);
+});
+
+test('forged and downloaded blocks are counted and told; the scheduler and the synchroniser log them', async (t) => {
+  const { maker, lone } = await chainOfFour();
+  const own = maker.forge();
+  const downloaded = grown(maker, 2);
+  lone.nowS = maker.tip.timestamp;
+  await lone.chain.forge(() => own);
+  await lone.chain.append(downloaded);
+  t.deepEqual(lone.logged, ['blocks_applied_total 1', 'told: forged 5', 'blocks_applied_total 2', 'told: synced 6 7']);
+});
+
+test('a rollback tells of the reverted blocks alone', async (t) => {
+  const { lone } = await chainOfFour();
+  await lone.chain.rollback(2);
+  t.deepEqual(lone.logged, [
+    'BLOCK_REVERTED',
+    'BLOCK_REVERTED',
+    'BRANCH_LEFT',
+    'blocks_reverted_total 2',
+    'branch_changes_total 1',
+    'told: reverted 4 3',
+  ]);
+});
+
+test('of a block that is refused nobody is told, and the log says why', async (t) => {
+  const { maker, lone } = await chainOfFour();
+  const block = maker.forge();
+  await lone.receive({ ...block, blockSignature: '00'.repeat(64) });
+  t.deepEqual(lone.logged, ['BLOCK_SIGNATURE_INVALID']);
+  t.deepEqual(lone.told, ['synced 2 3 4']);
+});
