@@ -4,6 +4,7 @@
  * them: until then the changes stand in memory, where all reads of this room look first.
  */
 
+import { bufferOf } from '../../primitives/bytes.ts';
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Account, Delegate, StateChanges } from '../../protocol/state.ts';
 import type { Address, PublicKey } from '../../protocol/types.ts';
@@ -245,10 +246,6 @@ function put(keys: KeyValueWriter, key: Buffer, after: Buffer | undefined, overw
   overwritten.push({ key, before });
   if (after === undefined) keys.remove(key);
   else keys.put(key, after);
-}
-
-function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 function writeAccountEntries(keys: KeyValueWriter, before: Account | undefined, after: Account | undefined): void {
