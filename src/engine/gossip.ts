@@ -1,4 +1,4 @@
-/** What we tell peers unsolicited and what we do with what they tell us: blocks, ids of transactions, signatures. */
+/** What we tell peers unasked and what we do with what they tell us: blocks, ids of transactions, signatures. */
 
 import { LruMap } from '../primitives/bounded.ts';
 import { sha256Hex } from '../crypto/hash.ts';
