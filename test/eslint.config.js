@@ -139,7 +139,7 @@ export default tseslint.config(
       'no-restricted-globals': ['error', { globals: PURE_GLOBALS, checkGlobalObject: true }],
       'no-restricted-imports': [
         'error',
-        { patterns: [{ regex: '^node:', message: 'This room must run anywhere; what it needs is handed in.' }] },
+        { patterns: [{ regex: '^node:', message: 'This module must run anywhere; what it needs is handed in.' }] },
       ],
     },
   },

@@ -6,6 +6,7 @@ import type { Clock, Random, Timer } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import { CALLS_PER_SECOND_MAX, RATE_WINDOW_MS, rateOf, REQUESTS_PER_PEER_MAX } from '../ports/rates.ts';
 import {
+  peerIdOf,
   type AnswerTo,
   type CloseReason,
   type Connection,
@@ -19,7 +20,7 @@ import {
 } from '../ports/transport.ts';
 import type { AnswerVerdict, Conversation, Outgoing, WireDialect } from './dialect.ts';
 import type { Link, LinkEvents } from './link.ts';
-import { FRAME_BYTES_MAX, peerIdOf } from './packets.ts';
+import { FRAME_BYTES_MAX } from './packets.ts';
 import { PeerCalls } from './peer-calls.ts';
 import { Pace } from './rate.ts';
 import { ReceiveLimits } from './receive-limits.ts';

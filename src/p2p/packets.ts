@@ -4,7 +4,6 @@
  */
 
 import { isIpv4 } from '../primitives/ip.ts';
-import type { PeerAddress } from '../ports/transport.ts';
 
 /**
  * Arrays and objects in a frame that cost its reader nothing: the longest answers of real nodes, 34 full blocks or their rows,
@@ -136,10 +135,6 @@ export function portOf(value: unknown): number | undefined {
 export function ipv4Of(remoteAddress: string | undefined): string | undefined {
   const ip = remoteAddress?.replace(/^::ffff:/i, '');
   return isIpv4(ip) ? ip : undefined;
-}
-
-export function peerIdOf(address: PeerAddress): string {
-  return `${address.ip}:${String(address.wsPort)}`;
 }
 
 /** UTF-8 bytes of a value as JSON. */

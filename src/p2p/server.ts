@@ -200,7 +200,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     allowClientPublish: false,
     middlewareEmitFailures: false,
     authEngine: { verifyToken: () => Promise.resolve(null), signToken: () => Promise.resolve('') },
-    // Frames were parsed at the filter.
+    // The filter has parsed the frames.
     codecEngine: { decode: (message: unknown) => message, encode: (value: unknown) => JSON.stringify(value) },
     wsEngine: { Server: GuardedServer },
     wsEngineServerOptions: {

@@ -4,25 +4,25 @@ import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { Clock, Random } from '../ports/clock.ts';
 import { type Observer, SILENT } from '../ports/observer.ts';
 import { REQUEST_TIMEOUT_MS } from '../ports/rates.ts';
-import type {
-  AnswerTo,
-  CloseReason,
-  Connection,
-  NodeInfo,
-  PeerAddress,
-  PeerId,
-  PeerInfo,
-  PeerMessage,
-  PeerRequest,
-  Transport,
-  TransportHandlers,
+import {
+  peerIdOf,
+  type AnswerTo,
+  type CloseReason,
+  type Connection,
+  type NodeInfo,
+  type PeerAddress,
+  type PeerId,
+  type PeerInfo,
+  type PeerMessage,
+  type PeerRequest,
+  type Transport,
+  type TransportHandlers,
 } from '../ports/transport.ts';
 import { dial } from './client.ts';
 import { type ConnectionContext, PeerConnection } from './connection.ts';
 import { codeLabel } from './close-codes.ts';
 import { CLOSE, type WireDialect } from './dialect.ts';
 import type { Link } from './link.ts';
-import { peerIdOf } from './packets.ts';
 import { listen, type Listener } from './server.ts';
 import { SharedUnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 

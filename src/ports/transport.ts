@@ -14,6 +14,10 @@ export interface PeerAddress {
   readonly wsPort: number;
 }
 
+export function peerIdOf({ ip, wsPort }: PeerAddress): PeerId {
+  return `${ip}:${String(wsPort)}`;
+}
+
 /** What a node tells others about itself. Members that the generation does not have are undefined. */
 export interface NodeInfo {
   readonly os: string;

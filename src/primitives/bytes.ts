@@ -94,3 +94,8 @@ export function isU64Decimal(text: string): boolean {
 export function bytesEqual(a: Bytes, b: Bytes): boolean {
   return a.length === b.length && Buffer.compare(a, b) === 0;
 }
+
+/** The same memory as a Buffer: nothing is copied. */
+export function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

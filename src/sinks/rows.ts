@@ -44,8 +44,8 @@ export function transactionRow(transaction: Transaction, place: RowPlace): Row<'
     timestamp,
     sender: senderId,
     sender_key: senderPublicKey,
-    recipient: recipientOf(payload),
-    amount: amountOf(payload),
+    recipient: paidAddressOf(payload),
+    amount: amountOf({ payload }),
     fee,
     data: payload.kind === 'transfer' ? (payload.data ?? '') : '',
     username: payload.kind === 'delegate' ? payload.username : '',
@@ -90,6 +90,7 @@ export function signatureRows(
   return rows.map((row, position) => ({ height: block.height, position, time, ...row }));
 }
 
-function recipientOf(payload: Payload): string {
+/** The address that the amount goes to; empty for none, and for an application. */
+function paidAddressOf(payload: Payload): string {
   return payload.kind === 'transfer' || payload.kind === 'outTransfer' ? payload.recipientId : '';
 }

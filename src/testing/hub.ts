@@ -6,6 +6,7 @@
 
 import { ProtocolError } from '../primitives/errors.ts';
 import {
+  peerIdOf,
   PeerFault,
   type AnswerTo,
   type CloseReason,
@@ -223,10 +224,6 @@ class HubTransport implements Transport {
     this.#lines.delete(peerId);
     this.#handlers?.disconnected(peerId, line.direction, reason);
   }
-}
-
-function peerIdOf({ ip, wsPort }: PeerAddress): PeerId {
-  return `${ip}:${wsPort}`;
 }
 
 function yieldToEventLoop(): Promise<void> {

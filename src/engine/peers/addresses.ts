@@ -2,7 +2,7 @@
 
 import { sha256 } from '../../crypto/hash.ts';
 import { ipScope } from '../../primitives/ip-scopes.ts';
-import type { PeerAddress, PeerId } from '../../ports/transport.ts';
+import type { PeerId } from '../../ports/transport.ts';
 
 /** Buckets of the two lists, and places in each. */
 export const NEW_BUCKETS = 128;
@@ -12,10 +12,6 @@ export const BUCKET_SIZE = 32;
 const PUBLIC = 0;
 const PRIVATE = 1;
 const LOCAL = 2;
-
-export function peerIdOf(address: PeerAddress): PeerId {
-  return `${address.ip}:${String(address.wsPort)}`;
-}
 
 /** The IP of a peer id. */
 export function ipOf(peerId: PeerId): string {

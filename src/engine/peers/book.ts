@@ -6,13 +6,12 @@
 import { hexOf, utf8 } from '../../primitives/bytes.ts';
 import { isIpv4 } from '../../primitives/ip.ts';
 import type { Random } from '../../ports/clock.ts';
-import type { PeerId, PeerInfo } from '../../ports/transport.ts';
+import { peerIdOf, type PeerId, type PeerInfo } from '../../ports/transport.ts';
 import {
   BUCKET_SIZE,
   netgroupOf,
   NEW_BUCKETS,
   newBucketOf,
-  peerIdOf,
   spreadGroupOf,
   TRIED_BUCKETS,
   triedBucketOf,

@@ -6,8 +6,16 @@
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { Clock, Random, Timer } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
-import type { CloseReason, Connection, PeerAddress, PeerId, PeerInfo, Transport } from '../../ports/transport.ts';
-import { ipOf, isLoopback, isPlausible, isSpecial, peerIdOf } from './addresses.ts';
+import {
+  peerIdOf,
+  type CloseReason,
+  type Connection,
+  type PeerAddress,
+  type PeerId,
+  type PeerInfo,
+  type Transport,
+} from '../../ports/transport.ts';
+import { ipOf, isLoopback, isPlausible, isSpecial } from './addresses.ts';
 import type { PeerBook } from './book.ts';
 import { DialPlan } from './dial-plan.ts';
 import { selectToDial, selectToExchange, shuffled, TRIED_ENOUGH } from './selection.ts';

@@ -12,17 +12,18 @@ import type { Clock, Random } from '../../ports/clock.ts';
 import type { PeerVerdict } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { ChainStore } from '../../ports/store.ts';
-import type {
-  ChainQuestion,
-  CloseReason,
-  Connection,
-  PeerAddress,
-  PeerId,
-  PeerInfo,
-  Transport,
-  TransportHandlers,
+import {
+  peerIdOf,
+  type ChainQuestion,
+  type CloseReason,
+  type Connection,
+  type PeerAddress,
+  type PeerId,
+  type PeerInfo,
+  type Transport,
+  type TransportHandlers,
 } from '../../ports/transport.ts';
-import { ipOf, isSpecial, peerIdOf } from './addresses.ts';
+import { ipOf, isSpecial } from './addresses.ts';
 import { type Ban, PeerBook } from './book.ts';
 import { PeerScoring, FORBIDDEN } from './peer-scoring.ts';
 import { Dialler, type PeerIntervals } from './dialler.ts';

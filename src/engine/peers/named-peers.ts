@@ -1,8 +1,8 @@
 /** The peers that the operator named: which there are, and as what. */
 
 import type { PeerRole } from '../../ports/node-api.ts';
-import type { PeerAddress, PeerId } from '../../ports/transport.ts';
-import { ipOf, peerIdOf } from './addresses.ts';
+import { peerIdOf, type PeerAddress, type PeerId } from '../../ports/transport.ts';
+import { ipOf } from './addresses.ts';
 import { isOwnAddress } from './dialler.ts';
 
 export interface NamedPeersOptions {

@@ -1,8 +1,8 @@
 /** What a node thinks of each address that it has to do with, in one list: for operators who ask why a peer is not there. */
 
 import type { PeerRole, PeerVerdict } from '../../ports/node-api.ts';
-import type { CloseReason, Connection, PeerId, PeerInfo } from '../../ports/transport.ts';
-import { ipOf, peerIdOf } from './addresses.ts';
+import { peerIdOf, type CloseReason, type Connection, type PeerId, type PeerInfo } from '../../ports/transport.ts';
+import { ipOf } from './addresses.ts';
 import type { Ban, KnownPeer } from './book.ts';
 
 /** A connection that ended, with the reason. */

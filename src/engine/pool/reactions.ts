@@ -1,5 +1,6 @@
 /** What the pool looks at again when the chain moved. */
 
+import { recipientOf } from '../../protocol/tx/recipient.ts';
 import type { PoolState } from '../../ports/node-api.ts';
 import type { Address, Block, Transaction } from '../../protocol/types.ts';
 import { groupOf, type PoolContext } from './checks.ts';
@@ -37,7 +38,7 @@ export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blo
  */
 export function demoteAfterRevert(context: PoolContext, queues: PoolQueues, blocks: readonly Block[]): void {
   for (const { transactions } of [...blocks].sort((a, b) => b.height - a.height)) {
-    const recipients = new Set(transactions.flatMap(({ payload }) => recipientOf(payload) ?? []));
+    const recipients = new Set(transactions.flatMap((transaction) => recipientOf(transaction) ?? []));
     if (recipients.size > 0) demote(queues, ({ senderId }) => recipients.has(senderId));
     for (const transaction of [...transactions].reverse()) {
       const receivedAtMs = context.clock.nowMs();
@@ -51,8 +52,4 @@ function demote(queues: PoolQueues, isAffected: (transaction: Transaction) => bo
   for (const [from, to] of DEMOTIONS) {
     for (const pooled of queues.list(from)) if (isAffected(pooled.transaction)) queues.move(pooled, to);
   }
-}
-
-function recipientOf(payload: Transaction['payload']): Address | undefined {
-  return 'recipientId' in payload ? payload.recipientId : undefined;
 }

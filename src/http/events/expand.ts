@@ -9,7 +9,7 @@ import { addressOf } from '../../crypto/keys.ts';
 import { isLastOfRound, roundOf } from '../../protocol/rounds.ts';
 import type { Block, Transaction } from '../../protocol/types.ts';
 import type { HttpDialect } from '../dialect.ts';
-import { recipientOf } from '../views/asset.ts';
+import { recipientOf } from '../../protocol/tx/recipient.ts';
 import { blockView } from '../views/block.ts';
 import { confirmedView } from '../views/transaction.ts';
 import type { NodeEvent } from './event.ts';

@@ -18,7 +18,9 @@ import {
 import { Problem } from '../problems.ts';
 import type { CheckedRequest, Parameter, Reply, Route } from '../route.ts';
 import { withLive } from '../with-live.ts';
-import { amountOf, namesRecipient, recipientOf } from '../views/asset.ts';
+import { amountOf } from '../../protocol/tx/amounts.ts';
+import { recipientOf } from '../../protocol/tx/recipient.ts';
+import { namesRecipient } from '../views/asset.ts';
 import { ADDRESS, COUNTED_PAGE_META, FLAG, ID, listOf, objectOf, PUBLIC_KEY } from '../views/shapes.ts';
 import { pooledShape, pooledView } from '../views/transaction.ts';
 

@@ -1,22 +1,12 @@
 /** What a transaction does, read from its payload: amount, recipient, and the asset object of each generation. */
 
 import { addressOf } from '../../crypto/keys.ts';
+import { amountOf } from '../../protocol/tx/amounts.ts';
+import { recipientOf } from '../../protocol/tx/recipient.ts';
 import type { DappDescription, Payload, Transaction } from '../../protocol/types.ts';
 import type { HttpDialect } from '../dialect.ts';
 
 type Asset = Readonly<Record<string, unknown>>;
-
-/** Beddows that the transaction moves; 0 for kinds without amount. */
-export function amountOf(transaction: Transaction): bigint {
-  const { payload } = transaction;
-  return 'amount' in payload ? payload.amount : 0n;
-}
-
-/** Undefined for kinds without recipient. */
-export function recipientOf(transaction: Transaction): string | undefined {
-  const { payload } = transaction;
-  return 'recipientId' in payload ? payload.recipientId : undefined;
-}
 
 /** True for a transaction whose asset names a recipient, also where that is a member that no rule knows. */
 export function namesRecipient(transaction: Transaction, address: string): boolean {

@@ -6,7 +6,9 @@ import type { Transaction } from '../../protocol/types.ts';
 import { joined, joinedShape, type HttpDialect } from '../dialect.ts';
 import { given } from '../given.ts';
 import type { Schema } from '../schema.ts';
-import { amountOf, confirmedAsset, recipientOf } from './asset.ts';
+import { amountOf } from '../../protocol/tx/amounts.ts';
+import { recipientOf } from '../../protocol/tx/recipient.ts';
+import { confirmedAsset } from './asset.ts';
 import * as shape from './shapes.ts';
 
 type View = Readonly<Record<string, unknown>>;

@@ -99,7 +99,7 @@ function readBlock(
     timestamp: readCount(json, 'timestamp'),
     ...(previousBlockId === undefined ? {} : { previousBlockId }),
     numberOfTransactions: readNumberOfTransactions(json, transactions.length),
-    totalAmount: totalOr(json, 'totalAmount', () => sum(({ payload }) => amountOf(payload))),
+    totalAmount: totalOr(json, 'totalAmount', () => sum(amountOf)),
     totalFee: totalOr(json, 'totalFee', () => sum(({ fee }) => fee)),
     reward: readTotal(json, 'reward'),
     payloadLength: readCount(json, 'payloadLength', 0),

@@ -77,7 +77,7 @@ function encodeBasic(
   bytes.write(senderPublicKey, before + SENDER_AT, 32, 'hex');
   const recipientId = 'recipientId' in payload ? payload.recipientId : undefined;
   bytes.writeBigUInt64BE(recipientNumber(recipientId), before + RECIPIENT_AT);
-  bytes.writeBigUInt64LE(amountOf(payload), before + AMOUNT_AT);
+  bytes.writeBigUInt64LE(amountOf({ payload }), before + AMOUNT_AT);
   bytes.set(asset, before + HEAD_BYTES);
   return bytes;
 }

@@ -1,14 +1,14 @@
 /** Beddows that transactions move, and those that they count for: the network counts some that nobody signed. */
 
 import { decimalOf, DecimalSum, ZERO, type Decimal } from '../../primitives/decimal.ts';
-import type { Payload, Transaction } from '../types.ts';
+import type { Transaction } from '../types.ts';
 import { member } from './json.ts';
 
 /** Decimal digits that the reference allows in an amount given as a number. */
 const SIGNIFICANT_DIGITS_MAX = 15;
 
-/** Beddows that a transaction moves beside its fee. */
-export function amountOf(payload: Payload): bigint {
+/** Beddows that a transaction moves beside its fee; 0 for those that move nothing. */
+export function amountOf({ payload }: Pick<Transaction, 'payload'>): bigint {
   return 'amount' in payload ? payload.amount : 0n;
 }
 
@@ -32,7 +32,7 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
  */
 export function countedAmount(transaction: Transaction): bigint | Decimal | undefined {
   const { payload, written } = transaction;
-  if (written?.asset === undefined || 'amount' in payload) return amountOf(payload);
+  if (written?.asset === undefined || 'amount' in payload) return amountOf(transaction);
   if (!unsigned.has(transaction)) {
     unsigned.set(transaction, decimalIn(member(JSON.parse(written.asset), 'amount')));
   }

@@ -5,10 +5,15 @@
  */
 
 import { addressFault } from '../../crypto/keys.ts';
-import type { Address } from '../types.ts';
+import type { Address, Transaction } from '../types.ts';
 
 export const NAN_ADDRESS: Address = 'NaNL';
 const NAN_NUMBER = 10n;
+
+/** The recipient that a transaction names; undefined for those that name none. */
+export function recipientOf({ payload }: Pick<Transaction, 'payload'>): Address | undefined {
+  return 'recipientId' in payload ? payload.recipientId : undefined;
+}
 
 /** What is wrong with a recipient, in the published words; undefined when nothing is. */
 export function recipientFault(recipientId: string): string | undefined {

@@ -255,7 +255,7 @@ function forgingOrder(a: Transaction, b: Transaction): number {
   const groups = Number(a.payload.kind === 'multisignature') - Number(b.payload.kind === 'multisignature');
   if (groups !== 0) return groups;
   if (a.type !== b.type) return a.type - b.type;
-  const [amountA, amountB] = [amountOf(a.payload), amountOf(b.payload)];
+  const [amountA, amountB] = [amountOf(a), amountOf(b)];
   return amountA < amountB ? -1 : amountA > amountB ? 1 : 0;
 }
 

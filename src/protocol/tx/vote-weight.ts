@@ -11,6 +11,7 @@ import type { StateReader, StateWriter } from '../state.ts';
 import type { Address, Payload, PublicKey, Transaction } from '../types.ts';
 import { countedAmount } from './amounts.ts';
 import { ownerOfApplication } from './application.ts';
+import { recipientOf } from './recipient.ts';
 import { keysWithSign } from './vote.ts';
 
 const NO_VOTES: readonly PublicKey[] = [];
@@ -93,7 +94,7 @@ export function bookVoteWeight(
   unsettled: UnsettledWeights = noUnsettledWeights(),
 ): void {
   const { payload } = transaction;
-  const recipientId = recipientOf(state, payload);
+  const recipientId = receiverOf(state, payload);
   const recipientVotes = recipientId === undefined ? NO_VOTES : (state.account(recipientId)?.votes ?? NO_VOTES);
   const sender = state.account(transaction.senderId);
   // As it is with most transfers, which are most transactions.
@@ -152,9 +153,9 @@ export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigi
 }
 
 /** Who receives the amount: of a transfer to an application, its owner. */
-function recipientOf(state: StateReader, payload: Payload): Address | undefined {
+function receiverOf(state: StateReader, payload: Payload): Address | undefined {
   if (payload.kind === 'inTransfer') return ownerOfApplication(state, payload.dappId);
-  return 'recipientId' in payload ? payload.recipientId : undefined;
+  return recipientOf({ payload });
 }
 
 function votesBefore(

@@ -6,6 +6,7 @@
 
 import { createHash } from 'node:crypto';
 
+import { bufferOf } from '../../primitives/bytes.ts';
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Account, Delegate, StateChanges, StateReader } from '../../protocol/state.ts';
 import type { Address, BlockHeader, PublicKey, TransactionId } from '../../protocol/types.ts';
@@ -260,10 +261,6 @@ function put(keys: KeyValueWriter, key: Buffer, after: Buffer | undefined, overw
   overwritten.push({ key, before });
   if (after === undefined) keys.remove(key);
   else keys.put(key, after);
-}
-
-function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 function writeAccountEntries(keys: KeyValueWriter, before: Account | undefined, after: Account | undefined): void {

@@ -1,5 +1,6 @@
 /** Keys in an LMDB environment of one folder. */
 
+import { bufferOf } from '../../primitives/bytes.ts';
 import type { Database, Transaction } from 'lmdb';
 
 import type { Clock } from '../../ports/clock.ts';
@@ -280,8 +281,4 @@ function lmdbRange({ gte, lt, reverse, limit, offset }: KeyRange): Parameters<Da
     ...(limit === undefined ? {} : { limit }),
     ...(offset === undefined ? {} : { offset }),
   };
-}
-
-function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -1,5 +1,6 @@
 /** Keys in memory, for tests and simulations: sorted chunks of bounded size, and a log that takes a failed transaction back. */
 
+import { bufferOf } from '../../primitives/bytes.ts';
 import { assert } from '../../primitives/errors.ts';
 import { readsOf, type KeyRange, type KeyValue, type KeyValueEntry, type KeyValueWriter } from '../tables/key-value.ts';
 
@@ -157,10 +158,6 @@ function lowerBound(chunk: readonly KeyText[], key: KeyText): number {
     else high = middle;
   }
   return low;
-}
-
-function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 function textOf(key: Uint8Array): KeyText {

@@ -8,7 +8,7 @@ import type { Address, Transaction } from '../../protocol/types.ts';
 import { TRANSACTION_SORTS, type TransactionSort } from '../../ports/queries.ts';
 import { TABLES, TRANSACTION_ORDERS } from '../tables/layout.ts';
 import type { SortInteger } from '../tables/sort-values.ts';
-import { recipientOf } from '../tables/transaction-values.ts';
+import { recipientOf } from '../../protocol/tx/recipient.ts';
 import { writeU32 } from '../tables/ordered-bytes.ts';
 
 /** Rows that there is room for at first: those of a few full blocks. A power of two, so that places of ids are one. */

@@ -23,7 +23,7 @@ import { compareKeys, KeyBlock } from './key-block.ts';
 import { prefixRange, type KeyValueReader, type KeyValueWriter } from '../tables/key-value.ts';
 import type { TransactionSort } from '../../ports/queries.ts';
 import { ADDRESS_ORDERS, listPlaceKey, selfListKey, TABLES, TYPE_ORDERS } from '../tables/layout.ts';
-import { recipientOf } from '../tables/transaction-values.ts';
+import { recipientOf } from '../../protocol/tx/recipient.ts';
 import { placeAtEnd, placeBytes } from '../tables/ordered-bytes.ts';
 import { TRANSACTIONS_PER_VALUE } from '../tables/stored-transactions.ts';
 

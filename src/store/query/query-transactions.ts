@@ -19,7 +19,7 @@ import type { Transaction } from '../../protocol/types.ts';
 import { transactionTotal } from '../tables/stored-transactions.ts';
 import type { StoredChain } from '../chain/chain-store.ts';
 import { TRANSACTION_ORDERS } from '../tables/layout.ts';
-import { recipientOf } from '../tables/transaction-values.ts';
+import { recipientOf } from '../../protocol/tx/recipient.ts';
 import { CHUNK_ITEMS, sortInChunks, type BackgroundQueries, type Pause } from './background-queries.ts';
 import { cursorOf, orderedPlaces, placeOfCursor, valueOfCursor, type OrderedPlaces } from './ordered-places.ts';
 import { compareTexts, compareValues, directed, emptyPage, firstOf, listPage, type Compare } from './pages.ts';

@@ -9,7 +9,7 @@ import type { Address, BlockHeader, Transaction } from '../../protocol/types.ts'
 import { PLACE_BYTES, writePlace } from './ordered-bytes.ts';
 import { SORT_VALUES, type SortInteger, type SortValue } from './sort-values.ts';
 import { Table } from './table.ts';
-import { amountOf } from './transaction-values.ts';
+import { amountOf } from '../../protocol/tx/amounts.ts';
 
 export const LAYOUT_VERSION = 7;
 

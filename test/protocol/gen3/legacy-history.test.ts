@@ -48,7 +48,7 @@ function oldBlock(maker: ChainMaker, transactions: readonly Transaction[] = []):
     timestamp: slot * params.blockTimeS,
     previousBlockId: maker.tip.id,
     numberOfTransactions: transactions.length,
-    totalAmount: transactions.reduce((sum, { payload }) => sum + amountOf(payload), 0n),
+    totalAmount: transactions.reduce((sum, transaction) => sum + amountOf(transaction), 0n),
     totalFee: transactions.reduce((sum, { fee }) => sum + fee, 0n),
     reward: rewardAt(height, params.rewards),
     payloadLength: 0,

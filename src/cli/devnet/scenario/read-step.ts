@@ -47,7 +47,7 @@ const ACTIONS: Readonly<Record<string, ReadAction>> = {
   revert: named('revert'),
   fund: (value) => {
     const [to, amount] = required(value, '`fund`', ['to', 'amount']);
-    return { kind: 'fund', to: whoIn(to), amount: amountOf(amount) };
+    return { kind: 'fund', to: whoIn(to), amount: positiveAmountIn(amount) };
   },
   transfer: (value, nodes) => {
     const members = value.known('`transfer`', ['from', 'to', 'amount', 'node']);
@@ -59,7 +59,7 @@ const ACTIONS: Readonly<Record<string, ReadAction>> = {
       kind: 'transfer',
       from: sender,
       to: whoIn(to),
-      amount: amountOf(amount),
+      amount: positiveAmountIn(amount),
       node: node === undefined ? 0 : nodeIn(node, nodes),
     };
   },
@@ -157,7 +157,7 @@ function required<const T extends readonly string[]>(
   }) as unknown as PlacesOf<T>;
 }
 
-function amountOf(place: Place): bigint {
+function positiveAmountIn(place: Place): bigint {
   const amount = lskIn(place);
   if (amount > 0n) return amount;
   throw place.fault('the amount must be more than 0 LSK');
