@@ -6,7 +6,7 @@
 import { Closers } from './closers.ts';
 import type { Rules } from '../protocol/rules.ts';
 import { epochTimeS, momentMs, slotAt } from '../protocol/slots.ts';
-import type { Block, Transaction, PublicKey } from '../protocol/types.ts';
+import type { Block, Transaction, TransactionId, PublicKey } from '../protocol/types.ts';
 import type { WorkShare } from '../primitives/work-share.ts';
 import type { Clock, ProcessTimes, Random, Timer } from '../ports/clock.ts';
 import type { FolderJournal, SigningJournal, SigningWatermarks } from '../ports/journal.ts';
@@ -120,6 +120,7 @@ export class Engine {
   readonly verificationBudget: VerificationBudget;
   readonly #gossip: Gossip;
   readonly #transactionListeners: ((transaction: Transaction) => void)[] = [];
+  readonly #completionListeners: ((transaction: Transaction) => void)[] = [];
   #poolTimer: Timer | undefined;
   /** Unix time in milliseconds. */
   #startedMs = 0;
@@ -175,6 +176,7 @@ export class Engine {
         signatureAdded: (signature) => {
           this.accepted.signatureAdded(signature);
           this.#gossip.announceSignature(signature);
+          this.#tellCompleted(signature.transactionId);
         },
         dropped: (transaction, reason) => this.accepted.dropped(transaction, reason),
       },
@@ -279,6 +281,17 @@ export class Engine {
   /** Tells of transactions that passed verification for the first time, or lack nothing but members' signatures. */
   listenToTransactions(listener: (transaction: Transaction) => void): void {
     this.#transactionListeners.push(listener);
+  }
+
+  /** Tells of transactions of a group whose last member has signed. */
+  listenToCompleted(listener: (transaction: Transaction) => void): void {
+    this.#completionListeners.push(listener);
+  }
+
+  #tellCompleted(id: TransactionId): void {
+    const transaction = this.pool.get(id);
+    if (transaction === undefined || this.pool.lacksSignatures(id)) return;
+    for (const listener of this.#completionListeners) listener(transaction);
   }
 
   /** Connects to the network and begins to follow it; forging begins with the first enabled delegate. */
