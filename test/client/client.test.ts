@@ -6,6 +6,7 @@ import { ClientError, createClient } from '../../src/client/index.ts';
 import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
 import { packageDirectory } from '../../src/config/package.ts';
 import { startDevnet, type TestDevnet } from '../../src/testing/index.ts';
+import type { Untyped } from '../support/untyped.ts';
 import { askEveryRoute, routeCount } from './every-route.ts';
 import { generatedClient } from './generate.ts';
 import { prepareScene } from './route-scene.ts';
@@ -37,8 +38,9 @@ for (const generation of [2, 3] as const) {
       account: (name) => net.account(name),
       setMining: (mode) => net.setMining(mode),
     });
-    const answered = await askEveryRoute(t, scene);
-    t.is(answered.length, routeCount(generation));
+    // Nodes of the kit keep no figures.
+    const answered = await askEveryRoute(t, scene, { 'GET /metrics': 503 });
+    t.is(answered.length, routeCount(generation) - 1);
   });
 
   test(`generation ${generation}: amounts are bigint, and a transaction is waited for`, async (t) => {
@@ -76,10 +78,11 @@ test('a list is read to its end by cursors, each item once', async (t) => {
   await net.mine(25);
   const client = createClient(net.url);
   const heights: number[] = [];
-  await t.throwsAsync(client.items('/blocks', { offset: 5 }).next(), {
-    instanceOf: TypeError,
-    message: /^items\(\) takes no offset/,
-  });
+  const untyped: Untyped = client;
+  for (const name of ['offset', 'after']) {
+    const asked = untyped.items('/blocks', { [name]: '5' }).next() as Promise<unknown>;
+    await t.throwsAsync(asked, { instanceOf: TypeError, message: new RegExp(`^items\\(\\) takes no ${name}: `) });
+  }
   for await (const { height } of client.items('/blocks', { sort: 'height:asc', limit: 10 })) heights.push(height);
   t.deepEqual(
     heights,

@@ -187,7 +187,8 @@ async function valuesOf(
   const { height } = (await client.get('/node/status')).data;
   const peer: Untyped = await waitFor(
     'a connected peer at the same height',
-    async () => (await client.get('/peers', { state: 'connected' })).data.find((each: Untyped) => each.height === height),
+    async () =>
+      (await client.get('/peers', { state: 'connected' })).data.find((each: Untyped) => each.height === height),
     PATIENCE_MS,
   );
   const inQueue = { senderId: erin.address, senderPublicKey: erin.publicKey, recipientId: bob.address };
@@ -225,7 +226,8 @@ async function valuesOf(
     }),
     ...at('/events', {
       ...{ types: 'blocks/new', delegate: block.generatorPublicKey, finality: ['any', 'final'] },
-      ...{ fromHeight: 1, lastEventId: '0.0' },
+      // What the node tells is read to its end by the test, and on by the client.
+      ...{ fromHeight: 1, lastEventId: '0.0', follow: false },
     }),
     ...at('/docs', { plain: true }),
   };
