@@ -86,6 +86,11 @@ export class Timekeeper {
     return !this.#hasBegun || this.#mode !== 'interval' || this.#options.intervalMs !== undefined;
   }
 
+  /** Whether the clock stands where the chain does. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
   /**
    * Lets the network begin, once all nodes run: at the setting of an earlier run, and no earlier than its newest block. In the
    * mode `interval` the first block comes at once.
