@@ -76,6 +76,16 @@ function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }
 
+/** A variable that is not set in a script would make the present folder the place of a chain, or the one that `--fresh` empties. */
+export function refuseEmptyPlaces(parsed: Command): void {
+  for (const option of parsed.options) {
+    if (!/\b(dir|file)>$/.test(option.flags) || parsed.getOptionValue(option.attributeName()) !== '') continue;
+    throw usageError(
+      `option '${option.flags}' argument '' is invalid. It must not be empty: see \`${pathOf(parsed)} --help\``,
+    );
+  }
+}
+
 export function generationOption(): Option {
   return new Option('--generation <number>', 'protocol generation').argParser(integerFrom(2, 3)).default(3);
 }

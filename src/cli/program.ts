@@ -27,6 +27,7 @@ import {
   majorMinor,
   onlyCommands,
   quiet,
+  refuseEmptyPlaces,
 } from './command.ts';
 import { addDevnetCommands } from './devnet-program.ts';
 import { addExploreCommands } from './explore-program.ts';
@@ -52,6 +53,7 @@ export function createProgram(): Command {
     .helpCommand(false)
     .addHelpText('after', '\nEvery command has --help. Without a command bloomery describes itself, with exit code 0.');
   onlyCommands(program);
+  program.hook('preAction', (_, parsed) => refuseEmptyPlaces(parsed));
 
   addDevnetCommands(program);
 

@@ -67,8 +67,10 @@ class HttpClient {
   }
 
   async *items(path: string, parameters: Values = {}): AsyncGenerator<unknown, void, undefined> {
-    // The node would refuse it beside the cursor, in words about a parameter that the caller has not given.
-    if (parameters['offset'] !== undefined) throw new TypeError('items() takes no offset: it reads the whole list');
+    // The node would refuse an offset beside the cursor, in words about a parameter that the caller has not given.
+    for (const name of ['offset', 'after']) {
+      if (parameters[name] !== undefined) throw new TypeError(`items() takes no ${name}: it reads the whole list`);
+    }
     let after: string | null | undefined = '';
     while (after !== null && after !== undefined) {
       const { data, meta } = (await this.get(path, { limit: PAGE_ITEMS, ...parameters, after })) as {
@@ -195,7 +197,7 @@ function isAborted(signal: AbortSignal | undefined): boolean {
 /** The words of a refusal, with the first reason where it has some. */
 function reasonOf(body: unknown): string {
   if (typeof body !== 'object' || body === null)
-    return typeof body === 'string' ? body.slice(0, 200) : 'no reason given';
+    return typeof body === 'string' ? body.slice(0, 200).trim() : 'no reason given';
   const { message, error, errors } = body as { message?: unknown; error?: unknown; errors?: readonly unknown[] };
   const [first] = errors ?? [];
   const detail = typeof first === 'object' && first !== null ? (first as { message?: unknown }).message : first;

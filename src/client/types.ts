@@ -29,8 +29,13 @@ export type BodyOf<G extends Generation, M extends Method, P extends string> =
 
 /** Paths whose lists are read on by cursors, and what they list. */
 export type ListPathOf<G extends Generation> = {
-  [P in PathOf<G, 'GET'>]: ParametersOf<G, 'GET', P> extends { readonly after?: unknown } ? P : never;
+  [P in PathOf<G, 'GET'>]: 'after' extends keyof ParametersOf<G, 'GET', P> ? P : never;
 }[PathOf<G, 'GET'>];
+/** Cursors read a list, from its first item on. */
+export type ListParametersOf<G extends Generation, P extends string> = Omit<
+  ParametersOf<G, 'GET', P>,
+  'offset' | 'after'
+> & { readonly offset?: never; readonly after?: never };
 export type ItemOf<G extends Generation, P extends string> =
   AnswerOf<G, 'GET', P> extends { readonly data: readonly (infer T)[] } ? T : never;
 
@@ -95,10 +100,10 @@ export interface Client<G extends Generation> {
   ): Promise<AnswerOf<G, 'GET', P>>;
   post<P extends PathOf<G, 'POST'>>(path: P, body: BodyOf<G, 'POST', P>): Promise<AnswerOf<G, 'POST', P>>;
   put<P extends PathOf<G, 'PUT'>>(path: P, body: BodyOf<G, 'PUT', P>): Promise<AnswerOf<G, 'PUT', P>>;
-  /** All items of a list, page by page. What comes or goes meanwhile shifts nothing. @throws TypeError for an `offset` */
+  /** All items of a list, page by page. What comes or goes meanwhile shifts nothing. @throws TypeError for an `offset` or `after` */
   items<P extends ListPathOf<G>>(
     path: P,
-    ...args: Arguments<ParametersOf<G, 'GET', P>>
+    ...args: Arguments<ListParametersOf<G, P>>
   ): AsyncGenerator<ItemOf<G, P>, void, undefined>;
   /**
    * Follows what happens: `{ type, id, data }`, where an `id` goes into `lastEventId` to go on behind that event. A connection that

@@ -4,7 +4,7 @@
  */
 
 import { epochTimeS, momentMs, slotAt } from '../protocol/slots.ts';
-import type { PublicKey, Transaction } from '../protocol/types.ts';
+import type { PublicKey, Transaction, TransactionId } from '../protocol/types.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { SigningJournal } from '../ports/journal.ts';
 import type { Observer } from '../ports/observer.ts';
@@ -61,6 +61,7 @@ export class Engine {
   readonly #gossip: Gossip;
   readonly #obstacles: ForgingObstacles;
   readonly #transactionListeners: ((transaction: Transaction) => void)[] = [];
+  readonly #completionListeners: ((transaction: Transaction) => void)[] = [];
   #poolTimer: Timer | undefined;
   #ports: ListeningPorts = { wsPort: 0, httpPort: 0 };
   readonly #options: EngineOptions;
@@ -142,6 +143,7 @@ export class Engine {
         signatureAdded: (signature) => {
           this.accepted.signatureAdded(signature);
           this.#gossip.announceSignature(signature);
+          this.#tellCompleted(signature.transactionId);
         },
         dropped: (transaction, reason) => this.accepted.dropped(transaction, reason),
       },
@@ -276,6 +278,17 @@ export class Engine {
   /** Tells of transactions that passed verification for the first time, or lack nothing but members' signatures. */
   listenToTransactions(listener: (transaction: Transaction) => void): void {
     this.#transactionListeners.push(listener);
+  }
+
+  /** Tells of transactions of a group whose last member has signed. */
+  listenToCompleted(listener: (transaction: Transaction) => void): void {
+    this.#completionListeners.push(listener);
+  }
+
+  #tellCompleted(id: TransactionId): void {
+    const transaction = this.pool.get(id);
+    if (transaction === undefined || this.pool.lacksSignatures(id)) return;
+    for (const listener of this.#completionListeners) listener(transaction);
   }
 
   /** Connects to the network and begins to follow it; forging begins with the first enabled delegate. */

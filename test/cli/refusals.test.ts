@@ -20,6 +20,24 @@ test.serial('start on a taken HTTP or peer port names it and writes nothing', as
   }
 });
 
+for (const args of [
+  ['devnet', '--data-dir', '', '--fresh'],
+  ['devnet', '--fork', ''],
+  ['devnet', 'list', '--data-dir', ''],
+  ['start', '--network', 'devnet', '--data-dir', ''],
+  ['start', '--network', ''],
+]) {
+  test.serial(`an empty folder is refused, and the present one left alone: ${args.join(' ')}`, async (t) => {
+    const cwd = temporaryFolder(t);
+    const { code, stdout, stderr } = await runCli(args, { cwd, timeoutMs: 20_000 });
+    t.is(code, 2, stderr);
+    t.is(stdout, '');
+    t.true(isProblemLine(stderr), stderr);
+    t.regex(stderr, /It must not be empty/);
+    t.deepEqual(readdirSync(cwd), []);
+  });
+}
+
 test.serial('devnet with one taken port names it before anything starts', async (t) => {
   const taken = await takePort(t);
   const { ws } = await freePortRanges(4);

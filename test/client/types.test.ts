@@ -47,6 +47,16 @@ await three.get('/nothing');
 await three.get('/accounts/{address}/multisignature_groups');
 // @ts-expect-error there is no such parameter
 await three.get('/blocks', { hight: 3 });
+// @ts-expect-error cursors read the list
+three.items('/blocks', { offset: 5 });
+// @ts-expect-error cursors read the list
+three.items('/blocks', { after: '1' });
+// @ts-expect-error there is no such parameter
+three.items('/blocks', { hight: 3 });
+// @ts-expect-error its pages have no cursors
+three.items('/peers');
+// @ts-expect-error no list
+three.items('/node/status');
 // @ts-expect-error amounts are bigint
 const wrong: string | undefined = accounts[0]?.balance;
 // @ts-expect-error only what the node tells of

@@ -1,6 +1,7 @@
 import test from 'ava';
-import { transfer as transferOf2 } from 'lisk-transactions-2';
-import { transfer as transferOf3 } from 'lisk-transactions-3';
+import * as library2 from 'lisk-transactions-2';
+import * as library3 from 'lisk-transactions-3';
+import { createClient } from '../../src/client/index.ts';
 import {
   startDevnet,
   type DevnetOptions,
@@ -20,6 +21,12 @@ async function get(url: string, path: string): Promise<Untyped> {
 async function balanceOf(net: TestDevnet, address: string, node = 0): Promise<bigint> {
   const [account] = await get(net.nodes[node]?.url ?? '', `accounts?address=${address}`);
   return BigInt(account?.balance ?? 0);
+}
+
+async function post(url: string, path: string, body: unknown): Promise<void> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(`${url}/api/${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(await response.text());
 }
 
 for (const generation of [2, 3] as const) {
@@ -57,6 +64,39 @@ for (const generation of [2, 3] as const) {
     }
   });
 
+  test(`generation ${generation}: a transaction of a group is in a block as soon as the last member has signed, whoever forges it`, async (t) => {
+    const net = await startDevnet({ generation, nodes: 3, delegates: 5 });
+    try {
+      const library: Untyped = generation === 2 ? library2 : library3;
+      const common = generation === 2 ? {} : { networkIdentifier: net.network.networkIdentifier };
+      const [owner, ...members] = ['account_1', 'account_2', 'account_3'].map((name) => net.account(name));
+      const group = library.registerMultisignature({
+        ...{ passphrase: owner?.passphrase, keysgroup: members.map(({ publicKey }) => publicKey) },
+        ...{ lifetime: 24, minimum: 2, ...common },
+      });
+      const include = async (transaction: Untyped): Promise<void> => {
+        await post(net.url, 'transactions', transaction);
+        for (const { passphrase } of members) {
+          const signature =
+            generation === 2
+              ? library.createSignatureObject(transaction, passphrase)
+              : library.createSignatureObject({ transaction, passphrase, ...common });
+          await post(net.url, 'signatures', signature);
+        }
+        const { height } = await createClient(net.url, { generation }).waitFor(transaction.id);
+        t.true(height > 1);
+      };
+      await include(group);
+      // Each slot has another node's delegate.
+      for (const amount of ['1', '2', '3', '4', '5']) {
+        await include(library.transfer({ passphrase: owner?.passphrase, recipientId: '42L', amount, ...common }));
+      }
+      t.is(await balanceOf(net, '42L', 2), 15n);
+    } finally {
+      await net.close();
+    }
+  });
+
   test(`generation ${generation}: a transaction of the family's own library is in a block as soon as it was sent`, async (t) => {
     const net = await startDevnet({ generation });
     try {
@@ -65,8 +105,8 @@ for (const generation of [2, 3] as const) {
       const amount = String(LSK);
       const transaction: Untyped =
         generation === 2
-          ? transferOf2({ amount, recipientId, passphrase })
-          : transferOf3({ amount, recipientId, passphrase, networkIdentifier: net.network.networkIdentifier });
+          ? library2.transfer({ amount, recipientId, passphrase })
+          : library3.transfer({ amount, recipientId, passphrase, networkIdentifier: net.network.networkIdentifier });
       const response = await fetch(`${net.url}/api/transactions`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
@@ -169,7 +209,7 @@ test('an account is impersonated and funded', async (t) => {
     t.is(await balanceOf(net, '42L'), 7n * LSK);
     await net.send('account_1', { kind: 'transfer', to: '42L', amount: LSK });
     await net.impersonate(address);
-    const signed: Untyped = transferOf3({
+    const signed: Untyped = library3.transfer({
       ...{ amount: String(LSK), recipientId: '42L', passphrase: 'somebody else' },
       networkIdentifier: net.network.networkIdentifier,
     });

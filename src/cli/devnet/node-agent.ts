@@ -97,9 +97,10 @@ export class NodeAgent implements NodeControl {
     this.#parts = parts;
     // From here on the node writes.
     this.#isChainChecked = false;
-    parts.engine.listenToTransactions((transaction) => {
+    const arrived = (transaction: Transaction): void =>
       this.#tell({ event: 'transaction', id: transaction.id, transaction: this.#json(transaction) });
-    });
+    parts.engine.listenToTransactions(arrived);
+    parts.engine.listenToCompleted(arrived);
     if (this.#fork === undefined) return;
     const enable = (): void => this.#standInForDelegates();
     parts.engine.chain.listen({ applied: enable, reverted: enable });
@@ -145,15 +146,9 @@ export class NodeAgent implements NodeControl {
       }
       case 'give':
         return { ...this.state(), blocks: this.#blocksAbove(request.aboveHeight) };
-      case 'transaction': {
-        const { pool, chain } = this.#engine;
-        const { id } = chain.rules.codec.transactionFromJson(request.transaction);
-        if (pool.has(id)) break;
-        const result = pool.submit(request.transaction);
-        if (result.accepted) break;
-        const reason = result.errors[0]?.message ?? result.message;
-        throw new ProtocolError('DEVNET_TRANSACTION_REFUSED', { id }, `the transaction is refused: ${reason}`);
-      }
+      case 'transaction':
+        this.#takeIn(request.transaction);
+        break;
       case 'account':
         return { ...this.state(), ...this.#accountOf(request.address) };
       case 'confirmed': {
@@ -195,6 +190,21 @@ export class NodeAgent implements NodeControl {
       peers: peers.knownPeers().filter(({ state }) => state === 'connected').length,
       poolSize: received + validated + verified + ready,
     };
+  }
+
+  /** @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` */
+  #takeIn(json: JsonObject): void {
+    const { pool, chain } = this.#engine;
+    const { id, signatures } = chain.rules.codec.transactionFromJson(json);
+    const before = pool.get(id);
+    // Members of a group may have signed since.
+    if (before !== undefined && !(pool.lacksSignatures(id) && signatures.length > before.signatures.length)) return;
+    pool.take([id]);
+    const result = pool.submit(json);
+    if (result.accepted) return;
+    if (before !== undefined) pool.submit(this.#json(before));
+    const reason = result.errors[0]?.message ?? result.message;
+    throw new ProtocolError('DEVNET_TRANSACTION_REFUSED', { id }, `the transaction is refused: ${reason}`);
   }
 
   /** Forges for the delegates of the next block's round that are this node's to stand in for. */

@@ -12,6 +12,7 @@ import { usageError } from '../problems.ts';
 import type { LinkOptions } from './agent-link.ts';
 import { removeControlFile, writeControlFile } from './control-file.ts';
 import { startControlServer, type ControlOperation } from './control-server.ts';
+import { afterStart } from './start-wait.ts';
 import { FaultControl } from './fault-control.ts';
 import { readClock, writeClock, writeNodeFolder } from './folder.ts';
 import type { ForkFacts } from './fork/prepare.ts';
@@ -143,7 +144,7 @@ class Session {
 
   operations() {
     const { stop, directory, network } = this.#options;
-    return operationsOf({
+    const operations = operationsOf({
       nodes: () => this.#nodes,
       timekeeper: this.#timekeeper,
       people: this.#people,
@@ -158,6 +159,11 @@ class Session {
       resumed: ({ node }) => this.#welcome(node.index),
       stop: () => stop.abort(),
       clockMoved: () => this.#keepClock(),
+    });
+    return afterStart(operations, {
+      hasBegun: () => this.#timekeeper.hasBegun,
+      missing: () => [...(this.#missing ?? [])],
+      clock: systemClock,
     });
   }
 
@@ -193,12 +199,14 @@ class Session {
     this.#missing.delete(index);
     if (this.#missing.size > 0) return;
     this.#missing = undefined;
-    const { directory, screen } = this.#options;
+    const { directory, screen, stop } = this.#options;
     // Faults may have been set while nodes were starting.
     this.#faults
       .tell()
       .then(() => this.#timekeeper.begin(readClock(directory)))
-      .catch((error: unknown) => screen.note(`the devnet could not begin: ${messageOf(error)}`));
+      .catch((error: unknown) => {
+        if (!stop.signal.aborted) screen.note(`the devnet could not begin: ${messageOf(error)}`);
+      });
   }
 
   #welcome(index: number): void {

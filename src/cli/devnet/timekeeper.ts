@@ -86,6 +86,11 @@ export class Timekeeper {
     return !this.#hasBegun || this.#mode !== 'interval' || this.#options.intervalMs !== undefined;
   }
 
+  /** Whether the clock stands where the chain does. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
   /**
    * Lets the network begin, once all nodes run: at the setting of an earlier run, and no earlier than its newest block. In the
    * mode `interval` the first block comes at once.
@@ -159,7 +164,7 @@ export class Timekeeper {
    */
   confirm(id: string, transaction: JsonObject): Promise<{ readonly height: number }> {
     return this.#queue.run(async () => {
-      this.#known.set(id, true);
+      this.#known.set(knownAs(id, transaction), true);
       await this.ask({ op: 'transaction', transaction });
       await this.#askAll({ op: 'transaction', transaction });
       for (let slots = 0; slots < 2 * this.#options.params.activeDelegates; slots += 1) {
@@ -228,8 +233,9 @@ export class Timekeeper {
 
   /** Takes note of a transaction that a node took in. In the mode `instant` all nodes get it at once, and a block follows. */
   transactionArrived(id: string, transaction: JsonObject, at?: AgentLink): void {
-    if (this.#known.get(id) === true) return;
-    this.#known.set(id, true);
+    const key = knownAs(id, transaction);
+    if (this.#known.get(key) === true) return;
+    this.#known.set(key, true);
     if (this.#mode !== 'instant' || this.#isStopped) return;
     this.#arrived.push({ transaction, at });
     if (this.#arrived.length > 1) return;
@@ -397,6 +403,11 @@ export class Timekeeper {
   #timeText(): string {
     return new Date(this.nowMs()).toISOString();
   }
+}
+
+/** A transaction of a group comes once more, when its last member has signed. */
+function knownAs(id: string, { signatures }: JsonObject): string {
+  return Array.isArray(signatures) && signatures.length > 0 ? `${id} ${signatures.length}` : id;
 }
 
 function noneAnswers(): ProtocolError {

@@ -235,6 +235,11 @@ export class TransactionPool {
     return (this.#queues.get(id)?.group ?? 'none') !== 'none';
   }
 
+  /** Whether members of a group have still to sign a transaction that is here. */
+  lacksSignatures(id: TransactionId): boolean {
+    return this.#queues.get(id)?.group === 'pending';
+  }
+
   /** Removes transactions, whatever queue they are in, and returns those that were there. */
   take(ids: readonly TransactionId[]): readonly Transaction[] {
     return ids.flatMap((id) => this.#queues.remove(id)?.transaction ?? []);

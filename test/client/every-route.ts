@@ -1,0 +1,213 @@
+/** Asks every route of the OpenAPI document with the client, with real values, and compares with what the node sent. */
+
+import type { ExecutionContext } from 'ava';
+import { ClientError } from '../../src/client/index.ts';
+import { AMOUNTS } from '../../src/client/generated.ts';
+import type { Untyped } from '../support/untyped.ts';
+import { documentOf } from './generate.ts';
+import type { RouteScene } from './route-scene.ts';
+
+/** Lists that nothing fills here, and why. */
+const RIGHTLY_EMPTY: readonly (readonly [RegExp, string])[] = [
+  [/ offset=1$/, 'the list may have one item'],
+  [/^GET \/dapps/, 'no application can be registered on a devnet'],
+  [/^GET \/node\/decisions/, 'a node that nothing happens to decides nothing'],
+  [/^GET \/node\/status\/forging forging=false/, 'all delegates of a devnet forge'],
+  [
+    /^GET \/node\/transactions\/\{state\} state=(received|validated|verified)/,
+    'transactions pass these queues at once',
+  ],
+  [/^GET \/node\/transactions( |$)/, 'it lists the queue `verified`'],
+];
+
+/** What one asking of a route says. */
+interface Asked {
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+  readonly parameters: Readonly<Record<string, Untyped>>;
+}
+
+/**
+ * @param refused status of the routes that this devnet refuses rightly
+ * @returns routes that were answered, `METHOD path`
+ * @throws where a parameter has no real value, so that none is left out
+ */
+export async function askEveryRoute(
+  t: ExecutionContext,
+  scene: RouteScene,
+  refused: Readonly<Record<string, number>> = {},
+): Promise<readonly string[]> {
+  const answered = new Set<string>();
+  const amounts = new Set<string>();
+  for (const asked of askings(scene)) {
+    const status = refused[asked.name];
+    if (status !== undefined) {
+      const asking = scene.client.get(asked.path, asked.parameters);
+      const error = await t.throwsAsync<ClientError>(asking, { instanceOf: ClientError, code: 'REFUSED' });
+      t.is(error?.status, status, asked.name);
+      continue;
+    }
+    if (asked.path === '/events') await askEvents(t, scene, asked, amounts);
+    else if (asked.method === 'get') await askGet(t, scene, asked, amounts);
+    else await hand(t, scene, asked);
+    answered.add(routeOf(asked));
+  }
+  t.deepEqual([...amounts].sort(), amountsSeen(), 'each amount of the documents came as a bigint');
+  return [...answered];
+}
+
+/** Each route bare, and once with each value of each parameter that it may have. */
+function* askings({ generation, values }: RouteScene): Generator<Asked> {
+  for (const [path, methods] of Object.entries(documentOf(generation).paths)) {
+    for (const [method, { parameters = [] }] of Object.entries(methods)) {
+      const valuesOf = (name: string, choices: readonly Untyped[] | undefined): readonly Untyped[] => {
+        const value = values[`${path} ${name}`] ?? values[name] ?? choices;
+        if (value === undefined) throw new Error(`${method} ${path}: no real value of ${name}`);
+        return Array.isArray(value) ? value : [value];
+      };
+      const needed = Object.fromEntries(
+        parameters
+          .filter(({ in: place }) => place === 'path')
+          .map(({ name, schema }) => [name, valuesOf(name, schema.enum)[0]]),
+      );
+      const route = { method, path };
+      const bare =
+        BARE_PARAMETERS[path] === undefined ? needed : { [BARE_PARAMETERS[path]]: valuesOf('address', [])[0] };
+      yield { ...route, name: `${method.toUpperCase()} ${path}`, parameters: bare };
+      for (const { name, in: place, schema } of parameters) {
+        const all = place === 'path' ? (schema.enum ?? []) : valuesOf(name, schema.enum);
+        const others = LEADING.includes(name) ? needed : bare;
+        for (const value of all) {
+          const asked = `${method.toUpperCase()} ${path} ${name}=${value}`;
+          yield { ...route, name: asked, parameters: { ...others, [name]: value } };
+        }
+      }
+    }
+  }
+}
+
+/** Lists of votes are of one account, which one of these names. */
+const BARE_PARAMETERS: Readonly<Record<string, string>> = { '/votes': 'address', '/voters': 'address' };
+const LEADING = ['address', 'publicKey', 'secondPublicKey', 'username'];
+
+async function askGet(t: ExecutionContext, scene: RouteScene, asked: Asked, amounts: Set<string>): Promise<void> {
+  const { name, path, parameters } = asked;
+  const answer: Untyped = await scene.client.get(path, parameters);
+  const { url, method, response } = scene.exchange();
+  t.is(method, 'GET', name);
+  t.is(new URL(url).href, new URL(urlOf(scene.url, asked)).href, name);
+  if (typeof answer === 'string') {
+    t.is(answer, await response.text(), name);
+    t.true(answer.length > 0, name);
+    return;
+  }
+  const bare: Untyped = await response.json();
+  compare(t, { answer, bare, place: '', name: routeOf(asked), amounts });
+  const isEmpty = Array.isArray(bare.data) && bare.data.length === 0;
+  const mayBeEmpty = RIGHTLY_EMPTY.some(([pattern]) => pattern.test(name));
+  t.true(!isEmpty || mayBeEmpty, `${name} lists something`);
+}
+
+/** Hands in what the node takes, and nothing at all, which it refuses. */
+async function hand(t: ExecutionContext, scene: RouteScene, { name, method, path }: Asked): Promise<void> {
+  const body = scene.bodies[name]?.();
+  if (body === undefined) throw new Error(`${name}: no body that the node takes`);
+  const answer: Untyped = await scene.client[method](path, body);
+  const exchange = scene.exchange();
+  t.is(exchange.url, urlOf(scene.url, { path, parameters: {} }), name);
+  t.is(exchange.method, method.toUpperCase(), name);
+  t.deepEqual(exchange.body, JSON.parse(JSON.stringify(body)), name);
+  t.deepEqual(answer, await exchange.response.json(), name);
+  if (name === EMPTY_IS_ANSWERED) {
+    t.false((await scene.client[method](path, {})).success, name);
+    return;
+  }
+  t.not(answer.success, false, name);
+  const error = await t.throwsAsync<ClientError>(scene.client[method](path, {}), { instanceOf: ClientError }, name);
+  t.is(error?.code, 'REFUSED', name);
+  t.is(error?.status, 400, name);
+  t.deepEqual(error?.body, await scene.exchange().response.json(), name);
+}
+
+/** The oldest clients are told of a refusal by `success` in an answer 200. */
+const EMPTY_IS_ANSWERED = 'PUT /signatures';
+
+/** Reads as many events with the client as the node tells of at once, and compares each. */
+async function askEvents(t: ExecutionContext, scene: RouteScene, asked: Asked, amounts: Set<string>): Promise<void> {
+  const { name } = asked;
+  const { types, follow: _, ...others } = asked.parameters;
+  const start = others['lastEventId'] === undefined ? { fromHeight: 1 } : {};
+  const filter = { ...start, ...others, ...(types === undefined ? {} : { types: String(types).split(',') }) };
+  const place = urlOf(scene.url, { path: '/events', parameters: { ...start, ...asked.parameters, follow: false } });
+  const told = (await (await fetch(place)).text()).split('\n\n').filter((each) => each.includes('data:'));
+  t.true(told.length > 0 || others['finality'] === 'final', `${name} tells something`);
+  const stop = new AbortController();
+  let index = 0;
+  if (told.length === 0) return;
+  for await (const { type, id, data } of scene.client.events({ ...filter, signal: stop.signal })) {
+    const lines = told[index]!.split('\n').map((line) => [
+      line.slice(0, line.indexOf(':')),
+      line.slice(line.indexOf(':') + 2),
+    ]);
+    const raw: Untyped = Object.fromEntries(lines);
+    t.deepEqual([type, id], [raw.event, raw.id], name);
+    compare(t, { answer: data, bare: JSON.parse(raw.data), place: '', name: `event ${type}`, amounts });
+    index += 1;
+    if (index === told.length) stop.abort();
+  }
+  t.is(index, told.length, name);
+}
+
+interface Compared {
+  readonly answer: Untyped;
+  readonly bare: Untyped;
+  /** Where in the answer this is, `*` for each item of a list. */
+  readonly place: string;
+  readonly name: string;
+  /** Places that held a bigint. */
+  readonly amounts: Set<string>;
+}
+
+/** Equal to the last member, except that an amount is a bigint. */
+function compare(t: ExecutionContext, { answer, bare, place, name, amounts }: Compared): void {
+  if (typeof answer === 'bigint') {
+    amounts.add(`${name} ${place.slice(1)}`);
+    t.is(answer.toString(), bare, `${name} ${place}`);
+  } else if (typeof bare === 'object' && bare !== null) {
+    t.is(Array.isArray(answer), Array.isArray(bare), `${name} ${place}`);
+    t.deepEqual(Object.keys(answer), Object.keys(bare), `${name} ${place}`);
+    for (const key of Object.keys(bare)) {
+      const member = Array.isArray(bare) ? '*' : key;
+      compare(t, { answer: answer[key], bare: bare[key], place: `${place}.${member}`, name, amounts });
+    }
+  } else t.is(answer, bare, `${name} ${place}`);
+}
+
+export function routeCount(generation: 2 | 3): number {
+  return Object.values(documentOf(generation).paths).reduce((sum, methods) => sum + Object.keys(methods).length, 0);
+}
+
+function urlOf(url: string, { path, parameters }: Pick<Asked, 'path' | 'parameters'>): string {
+  const rest = new URLSearchParams();
+  let filled = path;
+  for (const [name, value] of Object.entries(parameters)) {
+    if (filled.includes(`{${name}}`)) filled = filled.replace(`{${name}}`, encodeURIComponent(String(value)));
+    else rest.set(name, String(value));
+  }
+  return `${url}/api${filled}${rest.size === 0 ? '' : `?${rest.toString()}`}`;
+}
+
+function routeOf({ method, path }: Asked): string {
+  return `${method.toUpperCase()} ${path}`;
+}
+
+function amountsSeen(): readonly string[] {
+  return Object.entries(AMOUNTS)
+    .flatMap(([route, places]) => places.map((place) => `${route} ${place}`))
+    .filter((each) => !UNSEEN.test(each))
+    .sort();
+}
+
+/** A queue that is passed at once, and what is told in the moment that it happens. */
+const UNSEEN = /^(GET \/node\/transactions|event (blocks\/delete|transactions\/(new|reverted))) /;
