@@ -46,6 +46,7 @@ import { watchPages } from './page-watch.ts';
 import { WatermarkFiles, watermarkFolderOf } from './watermark-files.ts';
 import { SeedSearch } from './seeds.ts';
 import { openTransactionJournal, transactionJournalOf } from './transaction-journal-file.ts';
+import { refuseUnsigned } from './unsigned-chain.ts';
 import { yieldToEventLoop, systemClock, systemRandom, systemTimes } from './system.ts';
 
 export interface NodeOptions {
@@ -151,6 +152,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
           })
         : chainStoreOver(memory.keyValue, { codec, params }, 'memory');
     closers.add(() => store.close());
+    if (control === undefined) refuseUnsigned(store, dataDirectory);
     const log = createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
     // After the store: a folder that belongs to another network is refused before anything is written to it.
     const journal = memory?.journal ?? openJournal(journalFileOf(dataDirectory));

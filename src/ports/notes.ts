@@ -4,6 +4,8 @@
 export const NOTES = {
   'chain/finalized':
     'u32, little endian: height that is never reverted (`engine/commit.ts`); then its checksum, 8 bytes (`store/chain/sealed.ts`)',
+  'chain/unsigned':
+    'one byte, 1: a devnet has put blocks or transactions into the chain that nobody signed (`node/unsigned-chain.ts`)',
   'chain-log-head':
     'JSON: numbers of the newest and the oldest record of the log, finalized height, id of the tip (`store/chain/chain-log.ts`)',
   'chain-log/': 'JSON: a record of the log, by its number of 15 digits (`store/chain/chain-log.ts`)',

@@ -295,6 +295,18 @@ test.serial(
     const { height } = await ask('mine');
     await waitFor('node 2', async () => (await heights())[2] === height, START_MS_MAX);
     t.is((await get(2, 'accounts?address=78L'))[0].balance, '7');
+    // Not even its own folder starts without the devnet: what is stored is not verified again.
+    await ask('kill', '2');
+    const alone = await runCli([
+      'start',
+      '--network',
+      join(directory, 'network'),
+      '--data-dir',
+      join(directory, 'node-2'),
+    ]);
+    t.is(alone.code, 1, alone.stderr);
+    t.regex(alone.stderr, /is that of a devnet with blocks or transactions that nobody signed/);
+    await ask('restart', '2');
     const unknown = await runCli(['devnet', 'impersonate', '78L', '--data-dir', directory]);
     t.is(unknown.code, 1);
     t.regex(unknown.stderr, /78L has sent nothing yet, so the chain does not know its public key/);

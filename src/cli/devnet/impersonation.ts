@@ -19,6 +19,10 @@ export class Impersonation {
     for (const publicKey of publicKeys) this.#publicKeys.add(publicKey);
   }
 
+  get isEmpty(): boolean {
+    return this.#publicKeys.size === 0;
+  }
+
   passes({ publicKey }: Pick<SignatureCheck, 'publicKey'>): boolean {
     return this.#publicKeys.size > 0 && this.#publicKeys.has(hexOf(publicKey));
   }

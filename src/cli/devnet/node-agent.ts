@@ -1,6 +1,7 @@
 /** Does what a devnet's supervisor asks, inside a node. */
 
 import type { ControlledParts, NodeControl } from '../../node/node.ts';
+import { markUnsigned } from '../../node/unsigned-chain.ts';
 import { MovableClock, skewed, type ClockSetting } from '../../node/movable-clock.ts';
 import { defaultEd25519, type Ed25519 } from '../../crypto/ed25519.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
@@ -97,6 +98,7 @@ export class NodeAgent implements NodeControl {
     this.#parts = parts;
     // From here on the node writes.
     this.#isChainChecked = false;
+    if (this.#fork !== undefined || !this.#impersonation.isEmpty) markUnsigned(parts.store);
     const arrived = (transaction: Transaction): void =>
       this.#tell({ event: 'transaction', id: transaction.id, transaction: this.#json(transaction) });
     parts.engine.listenToTransactions(arrived);
@@ -156,6 +158,8 @@ export class NodeAgent implements NodeControl {
         return { ...this.state(), isConfirmed };
       }
       case 'impersonate':
+        // A node that is not built yet marks its store when it is.
+        if (this.#parts !== undefined) markUnsigned(this.#parts.store);
         this.#impersonation.add(request.publicKeys);
         break;
       case 'snapshot': {

@@ -1,0 +1,30 @@
+/**
+ * A devnet can put blocks and transactions into its chain that nobody signed: those of impersonated accounts, and blocks that it
+ * forges for the delegates of a forked chain. Nothing that is stored is verified again, so the store of each of its nodes is
+ * marked, and a node without a devnet refuses it.
+ */
+
+import { ProtocolError } from '../primitives/errors.ts';
+import type { NoteName } from '../ports/notes.ts';
+import type { ChainStore } from '../ports/store.ts';
+
+const NOTE: NoteName = 'chain/unsigned';
+
+/** To be called before the first such block or transaction is taken. */
+export function markUnsigned(store: Pick<ChainStore, 'note' | 'transact'>): void {
+  if (store.note(NOTE) !== undefined) return;
+  store.transact((writer) => {
+    writer.setNote(NOTE, Uint8Array.of(1));
+  });
+}
+
+/** @throws ProtocolError `STORE_OF_DEVNET` for a store that was marked */
+export function refuseUnsigned(store: Pick<ChainStore, 'note'>, directory: string): void {
+  if (store.note(NOTE) === undefined) return;
+  throw new ProtocolError(
+    'STORE_OF_DEVNET',
+    { directory },
+    `The chain in ${directory} is that of a devnet with blocks or transactions that nobody signed, so no other node accepts it. ` +
+      'Go on with it by bloomery devnet, or start this node with another data directory.',
+  );
+}
