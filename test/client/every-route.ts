@@ -11,7 +11,7 @@ import type { RouteScene } from './route-scene.ts';
 const RIGHTLY_EMPTY: readonly (readonly [RegExp, string])[] = [
   [/ offset=1$/, 'the list may have one item'],
   [/^GET \/dapps/, 'no application can be registered on a devnet'],
-  [/^GET \/node\/decisions/, 'a node that nothing happens to decides nothing'],
+  [/^GET \/node\/diagnostics/, 'a node that nothing happens to has nothing to say'],
   [/^GET \/node\/status\/forging forging=false/, 'all delegates of a devnet forge'],
   [
     /^GET \/node\/transactions\/\{state\} state=(received|validated|verified)/,

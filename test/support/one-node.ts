@@ -43,7 +43,7 @@ export interface OneNodeOptions {
 const STARTS_WITHIN_MS = 150_000;
 /** Of a node that is asked what it did, once a test has failed. */
 const ANSWERS_WITHIN_MS = 5_000;
-const DECISIONS_SHOWN_MAX = 20;
+const DIAGNOSTICS_SHOWN_MAX = 20;
 
 /** Resolves when it answers. It ends with the test. */
 export async function startOneNode(
@@ -79,7 +79,7 @@ export async function startOneNode(
   const ended = once(child, 'exit');
   const url = `http://127.0.0.1:${http}`;
   t.teardown(async () => {
-    if (!t.passed) t.log(`${await lastDecisionsOf(url)}\n${lastWordsOf(join(folder, 'log'))}`);
+    if (!t.passed) t.log(`${await lastDiagnosticsOf(url)}\n${lastWordsOf(join(folder, 'log'))}`);
     child.kill('SIGKILL');
     await ended;
   });
@@ -93,17 +93,17 @@ export async function startOneNode(
   return { url, wsPort: ws, place: { url, network, dataDir, config }, process: child, ended };
 }
 
-/** What a node that runs decided last, quiet things among them, and what it says of itself: for the message of a failure. */
-async function lastDecisionsOf(url: string): Promise<string> {
+/** The last diagnostics of a node that runs, of level debug too, and its status: for the message of a failure. */
+async function lastDiagnosticsOf(url: string): Promise<string> {
   try {
     const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);
-    const [status, decisions] = await Promise.all(
-      ['status', 'decisions?limit=100'].map(async (name) =>
+    const [status, diagnostics] = await Promise.all(
+      ['status', 'diagnostics?limit=100'].map(async (name) =>
         (await fetch(`${url}/api/node/${name}`, { signal })).json(),
       ),
     );
-    const lines = (decisions as Untyped).data.map((each: unknown) => JSON.stringify(each).slice(0, 200));
-    return [JSON.stringify((status as Untyped).data), ...lines.slice(0, DECISIONS_SHOWN_MAX)].join('\n');
+    const lines = (diagnostics as Untyped).data.map((each: unknown) => JSON.stringify(each).slice(0, 200));
+    return [JSON.stringify((status as Untyped).data), ...lines.slice(0, DIAGNOSTICS_SHOWN_MAX)].join('\n');
   } catch (error) {
     return `no answer of the node: ${String(error)}`;
   }
