@@ -160,7 +160,9 @@ test('a wrong, missing or surplus entry of any table is named with its table', a
     const words = { turn: 'holds a wrong value under the key', remove: 'lacks the key', add: 'has a key too much:' };
     // The keys of a counted table stand in leaf blocks: a bit of theirs turned, one of them is lacking or too much.
     const expected = COUNTED_TABLES.includes(name)
-      ? new RegExp(`^table (${name} (lacks the key|has a key too much:)|runs holds a wrong value under the key) `)
+      ? new RegExp(
+          `^table (${name} (lacks the key|has a key too much:)|innerBlocks holds a wrong value under the key) `,
+        )
       : new RegExp(`^table ${name} ${words[change]} `);
     t.regex(deviation ?? '', expected, `${name} ${change}: ${deviation}`);
   }
@@ -172,7 +174,7 @@ test('a leaf block of counted keys that says another number than it holds is nam
     await damage(spoilt, 'innerBlocks', change);
     t.regex(
       (await verify(spoilt)).deviation ?? '',
-      /^table (runs holds a wrong value under|[a-zA-Z]+ lacks) the key /,
+      /^table (innerBlocks holds a wrong value under|[a-zA-Z]+ lacks) the key /,
       change,
     );
   }
