@@ -59,7 +59,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reference:
       'a request with `Transfer-Encoding: identity` gets its answer, and then a second one with 400 on the same connection',
     here: '400 without a body, and the connection ends',
-    reason: 'RFC 9112: servers and proxies cannot agree on the length of a request whose last encoding is not `chunked`.',
+    reason:
+      'RFC 9112: servers and proxies cannot agree on the length of a request whose last encoding is not `chunked`.',
   },
   {
     target: /joined/,
@@ -117,11 +118,10 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches: /both 400, changed body\.errors\[\]\.errors\[\]\.message/,
     reference: 'half of a surrogate pair in a refused value is repeated as U+FFFD',
     here: 'repeated as the escape sequence of the request',
-    reason: 'The real node's JSON writer loses the value.',
+    reason: 'The JSON writer of the real node loses the value.',
   },
   {
-    reference:
-      'generation 2: pool entries with equal sort keys have an order that depends on the JavaScript engine',
+    reference: 'generation 2: pool entries with equal sort keys have an order that depends on the JavaScript engine',
     here: 'they keep the order of the queue, oldest first',
     reason: 'A client that reads page by page needs a stable order.',
   },
@@ -249,8 +249,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     target: SUBMISSIONS,
     input: /"content-type"/,
     matches: /: both 400, changed body\.errors\[\]\.errors\[\]\.(code|message) \(INVALID_CONTENT_TYPE/,
-    reference:
-      'a body with a refused content type is still read as a form or as JSON, and its faults are reported too',
+    reference: 'a body with a refused content type is still read as a form or as JSON, and its faults are reported too',
     here: 'it is not read, and the faults of an empty object are reported',
     reason: 'To refuse a body unread costs nothing. Both nodes report the content type first.',
   },
@@ -258,7 +257,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     target: SUBMISSIONS,
     input: /charset=/,
     matches: /: (400|415) here.*, 500 there/,
-    reference: 'a body in a charset that the real node does not know (UTF-32, for example), and a form in any charset: 500',
+    reference:
+      'a body in a charset that the real node does not know (UTF-32, for example), and a form in any charset: 500',
     here: '415, or 400 for a form, which is not read; UTF-32 is known',
     reason: 'The client is at fault, not the node.',
   },
