@@ -35,7 +35,11 @@ export function addDevnetCommands(program: Command): void {
         .choices(RESTART_MODES)
         .default(RESTART_MODES[0]),
     )
-    .option('--until-height <height>', 'stop when all nodes have the same block at this height', integerFrom(1, 1_000_000_000))
+    .option(
+      '--until-height <height>',
+      'stop when all nodes have the same block at this height',
+      integerFrom(1, 1_000_000_000),
+    )
     .option('--json', 'print one JSON object and nothing else on the standard output')
     .addHelpText(
       'after',
@@ -134,12 +138,9 @@ function addProcessCommands(devnet: Command): void {
   )
     .argument('[node]', 'number of the node', integerFrom(0, NODE_INDEX_MAX))
     .action(askOf<number | undefined>((control, node) => control.resume(node)));
-  asking(
-    devnet,
-    'add',
-    'add a node, which follows the others and forges nothing',
-    `print ${NODE_JSON}`,
-  ).action(ask((control) => control.add()));
+  asking(devnet, 'add', 'add a node, which follows the others and forges nothing', `print ${NODE_JSON}`).action(
+    ask((control) => control.add()),
+  );
 }
 
 function addFaultCommands(devnet: Command): void {

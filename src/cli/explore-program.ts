@@ -118,9 +118,7 @@ ${EXIT_CODES}`,
 function question(program: Command, name: string, description: string): Command {
   return command(program, name, description)
     .option('--node <url>', 'HTTP interface of a node', NODE)
-    .addOption(
-      new Option('--data-dir <dir>', 'read the chain in this data folder instead of a node').conflicts('node'),
-    )
+    .addOption(new Option('--data-dir <dir>', 'read the chain in this data folder instead of a node').conflicts('node'))
     .addOption(
       new Option(
         '--network <name|dir>',

@@ -39,7 +39,10 @@ export function addForgingCommands(program: Command): void {
     .action(async (options: ForgingStatusFlags) => (await import('./commands/forging.ts')).forgingSchedule(options));
   placeOptions(command(forging, 'export', 'write the signing record of a stopped node, for another machine'))
     .argument('<file>', 'new file; - for the standard output')
-    .option('--keep', 'write a copy, and let this node continue to sign; a node that imports a copy waits before it signs')
+    .option(
+      '--keep',
+      'write a copy, and let this node continue to sign; a node that imports a copy waits before it signs',
+    )
     .addHelpText(
       'after',
       `
@@ -52,7 +55,10 @@ ${EXIT_CODES}`,
     );
   placeOptions(command(forging, 'import', 'import a signing record before you start the node'))
     .argument('<file>', 'file as bloomery forging export writes it; - for the standard input')
-    .addHelpText('after', `\nThe import keeps the record of this machine: of two headers the later one counts.\n${EXIT_CODES}`)
+    .addHelpText(
+      'after',
+      `\nThe import keeps the record of this machine: of two headers the later one counts.\n${EXIT_CODES}`,
+    )
     .action(async (file: string, options: ForgingImportFlags) =>
       (await import('./commands/forging-record.ts')).forgingImport(file, options),
     );

@@ -12,7 +12,10 @@ export function addInitCommand(program: Command): void {
     .option('--http-port <port>', "port of the HTTP interface (default: the network's)", integerFrom(1, 65_535))
     .option('--ws-port <port>', "port for peers (default: the network's)", integerFrom(1, 65_535))
     .option('--public', 'open the HTTP interface to other machines')
-    .option('--new-account', 'create an account that forges on this node; its passphrase goes to a new file of mode 600')
+    .option(
+      '--new-account',
+      'create an account that forges on this node; its passphrase goes to a new file of mode 600',
+    )
     .option('--passphrase-file <file>', 'file with the passphrase of the delegate that forges on this node')
     .option(
       '--password-file <file>',

@@ -29,9 +29,7 @@ export function addSinkCommands(program: Command): void {
   command(program, 'query', 'query the files of bloomery sink parquet in SQL')
     .argument('<sql>', 'one SELECT in the dialect of ClickHouse')
     .requiredOption('--from <dir>', 'folder that bloomery sink parquet writes')
-    .addOption(
-      new Option('--format <name>', 'output format, by its ClickHouse name').default('PrettyCompactMonoBlock'),
-    )
+    .addOption(new Option('--format <name>', 'output format, by its ClickHouse name').default('PrettyCompactMonoBlock'))
     .option('--json', 'print {"meta","data","rows"} on one line')
     .addHelpText(
       'after',

@@ -65,7 +65,9 @@ export function addWalletCommands(program: Command): void {
   addMultisigCommands(program);
   addMessageCommands(program);
 
-  sendingOptions(nodeOption(command(program, 'broadcast', 'send transactions or signatures that were signed with --offline')))
+  sendingOptions(
+    nodeOption(command(program, 'broadcast', 'send transactions or signatures that were signed with --offline')),
+  )
     .argument(
       '[file]',
       'transactions or signatures, one document, a list or one on each line; - for the standard input',
@@ -134,11 +136,12 @@ function addMultisigCommands(program: Command): void {
     .action(async (options: MultisigRegisterFlags) =>
       (await import('../commands/transactions.ts')).multisigRegister(options),
     );
-  networkOptions(sendingOptions(spendingOption(command(multisig, 'sign', 'sign a transaction of a multisignature account as a member'))))
-    .argument(
-      '<id|file>',
-      'id of a waiting transaction of the node, or a file with one; - for the standard input',
-    )
+  networkOptions(
+    sendingOptions(
+      spendingOption(command(multisig, 'sign', 'sign a transaction of a multisignature account as a member')),
+    ),
+  )
+    .argument('<id|file>', 'id of a waiting transaction of the node, or a file with one; - for the standard input')
     .addHelpText('after', `${SECRETS}\n${SENDING}\n${EXIT_CODES}`)
     .action(async (idOrFile: string, options: MultisigSignFlags) =>
       (await import('../commands/multisig-sign.ts')).multisigSign(idOrFile, options),
