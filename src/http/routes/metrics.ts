@@ -6,7 +6,7 @@ export const METRICS_ROUTE: Route = {
   kind: 'plain',
   method: 'GET',
   path: '/metrics',
-  summary: 'Shows the figures of the node in the text format of Prometheus.',
+  summary: 'Shows the metrics of the node in the text format of Prometheus.',
   parameters: [],
   unknownParameters: 'ignored',
   contentType: 'text/plain; version=0.0.4; charset=utf-8',
