@@ -59,7 +59,7 @@ export const OPTIONS = {
       defaultText: "the network's",
     }),
     hostNames: list(
-      'Host names besides `localhost` that requests for forging, decisions and passphrases may have.',
+      'Host names, besides `localhost`, that the node accepts in requests for forging, decisions and passphrases.',
       [],
       'host names',
       hostName,
