@@ -64,7 +64,7 @@ export interface Snapshot {
   readonly digest: string;
 }
 
-/** What a transaction does. Amounts are beddows: 100,000,000 of them are 1 LSK. */
+/** Effect of a transaction. Amounts are beddows: 100,000,000 of them are 1 LSK. */
 export type TransactionPayload =
   | { readonly kind: 'transfer'; readonly to: string; readonly amount: bigint; readonly data?: string }
   | { readonly kind: 'delegate'; readonly username: string }
