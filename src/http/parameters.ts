@@ -80,8 +80,8 @@ const AFTER: Parameter = queryParameter('after', {
   type: 'string',
   format: 'cursor',
   description:
-    'In place of `offset`: begins behind the place that an earlier page with the same `sort` gave as `meta.next`; ' +
-    'empty for the first page. Blocks that come meanwhile shift nothing.',
+    'Replaces `offset`: `meta.next` of the previous page with the same `sort`; ' +
+    'empty for the first page. New blocks do not shift the pages.',
 });
 
 /** `sort` with `:asc` and `:desc` of each field. */

@@ -34,8 +34,8 @@ export function eventsRoute(dialect: Dialect): StreamRoute {
         type: 'integer',
         minimum: 1,
         description:
-          'Begins with the block of this height and tells of all blocks since, then of what happens, without a gap between the ' +
-          'two. Passed over where an event is named to go on from, so that a reader may come back with the same address.',
+          'Starts with the block of this height: all blocks since, then live events, without a gap between the two. ' +
+          'Ignored if the request names an event to continue from, so a client may reconnect with the same address.',
       }),
       queryParameter('lastEventId', {
         type: 'string',
