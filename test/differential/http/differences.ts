@@ -127,8 +127,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     reference:
-      'generation 3: a list of the pool by `amount` is 500 while a registration with an amount that nobody signed (`asset.amount`) waits',
-    here: 'the list, in which the registration counts as one that moves nothing',
+      'generation 3: a pool list sorted by `amount` is 500 while a registration with an unsigned amount (`asset.amount`) waits',
+    here: 'the list, in which the registration counts with amount 0',
     reason: 'Otherwise anybody could disable the list for all clients for the fee of a registration.',
   },
   {
@@ -151,8 +151,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     reference:
-      'generation 3: an amount that nobody signed (`asset.amount`) is refused with two errors where it is 10^21 or more',
-    here: 'the second of them alone, with `actual` in full digits',
+      'generation 3: an unsigned amount (`asset.amount`) of 10^21 or more is refused with two errors',
+    here: 'only the second of them, with `actual` in full digits',
     reason: 'The first error only repeats how the engine writes large numbers.',
   },
   {
@@ -227,7 +227,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reference: 'parameters after the thousandth are ignored',
     here: 'all are checked',
     reason:
-      'A filter that is passed over answers what nobody asked for, and a request of 16 kB has no more than 8,000.',
+      'An ignored filter gives a wrong answer, and a request of 16 kB has no more than 8,000 parameters.',
   },
   {
     target: QUESTIONS,
