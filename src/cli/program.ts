@@ -82,7 +82,7 @@ ${EXIT_CODES}`,
     )
     .action(async (options: StartFlags) => (await import('./commands/start.ts')).start(options));
 
-  command(program, 'status', 'show the status of a running node: height, sync, peers, forging')
+  command(program, 'status', 'show the status of a running node: height, finality, peers, consensus')
     .option('--node <url>', 'its HTTP interface', 'http://127.0.0.1:4000')
     .option('--digest', 'add the digest of all consensus state at its tip (from the same machine only)')
     .option('--json', 'print one JSON object')
