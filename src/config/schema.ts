@@ -71,7 +71,9 @@ export const OPTIONS = {
     }),
     forgingWhitelist: list('Addresses that may view and switch forging.', ['127.0.0.1'], ADDRESSES, ipOrBlock),
     trustProxy: flag('Whether the client is the address in X-Forwarded-For: only behind your own proxy.', false),
-    corsOrigin: text('Origin from which browsers may send requests.', '*', 'an origin or *', (value) => /^\S{1,200}$/.test(value)),
+    corsOrigin: text('Origin from which browsers may send requests.', '*', 'an origin or *', (value) =>
+      /^\S{1,200}$/.test(value),
+    ),
     connectionsMax: integer(
       'Open connections; a tenth of them is reserved for this machine and `accessWhitelist`.',
       5000,
@@ -134,7 +136,9 @@ export const OPTIONS = {
     }),
     host: text('Listen address of the peer port.', '0.0.0.0', IPV4, isIpv4),
     fixedPeers: list('Peers that the node always dials.', [], 'IP:PORT', ipv4Port),
-    seedPeers: list('Peers that the node asks for further peers.', [], 'HOST:PORT', hostPort, { defaultText: "the network's" }),
+    seedPeers: list('Peers that the node asks for further peers.', [], 'HOST:PORT', hostPort, {
+      defaultText: "the network's",
+    }),
     whitelistedPeers: list('Peers that the node never penalises or forgets.', [], 'IP:PORT', ipv4Port),
     blacklistedIps: list('Addresses that may never connect.', [], 'IPv4 addresses', (entry) =>
       isIpv4(entry) ? entry : undefined,
@@ -195,7 +199,9 @@ export const OPTIONS = {
   },
   notify: {
     name: text("Name of this node in the events; the machine's host name when empty.", '', 'a text', () => true),
-    webhook: text('URL to which the node posts events as JSON.', '', 'an http or https URL', isWebUrl, { secret: true }),
+    webhook: text('URL to which the node posts events as JSON.', '', 'an http or https URL', isWebUrl, {
+      secret: true,
+    }),
     webhookSecretFile: text(
       'File whose first line is the secret that signs posted events, so that the receiver can verify their origin.',
       '',

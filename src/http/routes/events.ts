@@ -27,8 +27,7 @@ export function eventsRoute(dialect: Dialect): StreamRoute {
         type: 'string',
         enum: ['any', 'final'],
         default: 'any',
-        description:
-          '`final` reports blocks and their transactions when they become final, and no reverts.',
+        description: '`final` reports blocks and their transactions when they become final, and no reverts.',
       }),
       queryParameter('fromHeight', {
         type: 'integer',

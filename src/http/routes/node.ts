@@ -161,11 +161,7 @@ const DIGEST_ROUTE: Route = {
   path: '/node/digest',
   summary: 'Shows a digest of all consensus state: nodes at the same block must have the same.',
   parameters: [
-    int32Parameter(
-      'height',
-      1,
-      'Height that the tip must have: the node keeps the state of no other block.',
-    ),
+    int32Parameter('height', 1, 'Height that the tip must have: the node keeps the state of no other block.'),
   ],
   unknownParameters: 'refused',
   answer: { meta: NO_META, data: objectOf({ height: COUNT, blockId: ID, digest: HEX }) },
@@ -191,7 +187,8 @@ const DECISIONS_MAX = 500;
 const DECISIONS_ROUTE: Route = {
   method: 'GET',
   path: '/node/decisions',
-  summary: 'Lists recent decisions of the node with reasons, newest first: refused blocks, dropped peers, missed slots.',
+  summary:
+    'Lists recent decisions of the node with reasons, newest first: refused blocks, dropped peers, missed slots.',
   parameters: [
     queryParameter('limit', {
       type: 'integer',

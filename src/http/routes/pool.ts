@@ -72,7 +72,8 @@ export function poolRoutes(dialect: Dialect): readonly Route[] {
 const SIGNERS_ROUTE: Route = {
   method: 'GET',
   path: '/node/transactions/{id}/signers',
-  summary: 'Lists the members of a multisignature group that have signed a waiting transaction, those that have not, and the required number.',
+  summary:
+    'Lists the members of a multisignature group that have signed a waiting transaction, those that have not, and the required number.',
   parameters: [
     {
       name: 'id',

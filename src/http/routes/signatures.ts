@@ -9,7 +9,7 @@ export function signatureRoutes(): readonly Route[] {
     {
       method: 'POST',
       path: '/signatures',
-      summary: "Sends a member’s signature for a pending transaction.",
+      summary: 'Sends a member’s signature for a pending transaction.',
       parameters: [],
       unknownParameters: 'ignored',
       body: {

@@ -150,8 +150,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'Anybody who sees the signature could prevent the registration.',
   },
   {
-    reference:
-      'generation 3: an unsigned amount (`asset.amount`) of 10^21 or more is refused with two errors',
+    reference: 'generation 3: an unsigned amount (`asset.amount`) of 10^21 or more is refused with two errors',
     here: 'only the second of them, with `actual` in full digits',
     reason: 'The first error only repeats how the engine writes large numbers.',
   },
@@ -226,8 +225,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches: /^GET .*: (200|40[04]) here|^GET .*: both /,
     reference: 'parameters after the thousandth are ignored',
     here: 'all are checked',
-    reason:
-      'An ignored filter gives a wrong answer, and a request of 16 kB has no more than 8,000 parameters.',
+    reason: 'An ignored filter gives a wrong answer, and a request of 16 kB has no more than 8,000 parameters.',
   },
   {
     target: QUESTIONS,
