@@ -16,12 +16,12 @@ export function addDevnetCommands(program: Command): void {
   const devnet = command(program, 'devnet', 'run a private network of several nodes on this machine')
     .option('--nodes <count>', 'number of nodes', integerFrom(1, 32), 4)
     .option('--network <name|dir>', 'network to run, made by bloomery genesis create (default: a packaged devnet)')
-    .option('--fork <dir|file>', 'begin from the chain in a data folder, or from a snapshot; neither is changed')
-    .option('--new-network-id', 'with --fork: under another network identifier (generation 3)')
+    .option('--fork <dir|file>', 'start from the chain in a data folder, or from a snapshot; neither is changed')
+    .option('--new-network-id', 'with --fork: use another network identifier (generation 3)')
     .option('--delegates <count>', 'delegates of the packaged devnet, 101 unless given', integerFrom(1, 101))
     .option('--block-time <seconds>', "time between blocks, from 0.2 (default: the network's, 2)", blockTime)
     .addOption(
-      new Option('--mine <when>', 'when a block comes: in each slot, with a transaction, or when one is asked for')
+      new Option('--mine <when>', 'when to forge a block: in each slot, for each transaction, or on request')
         .choices(MINING_MODES)
         .default(MINING_MODES[0]),
     )
@@ -29,13 +29,17 @@ export function addDevnetCommands(program: Command): void {
     .option('--http-port <port>', 'HTTP port of node 0; node i has port + i', integerFrom(1, 65_535), 4000)
     .option('--ws-port <port>', 'peer port of node 0; node i has port + i', integerFrom(1, 65_535), 5000)
     .option('--data-dir <dir>', 'folder for the nodes, their logs and the network')
-    .option('--fresh', 'forget what an earlier devnet left in that folder')
+    .option('--fresh', 'delete the data of an earlier devnet in that folder')
     .addOption(
-      new Option('--restart <when>', 'whether a node that ends later on is started again')
+      new Option('--restart <when>', 'whether to restart a node that exits')
         .choices(RESTART_MODES)
         .default(RESTART_MODES[0]),
     )
-    .option('--until-height <height>', 'stop once all nodes hold the same block there', integerFrom(1, 1_000_000_000))
+    .option(
+      '--until-height <height>',
+      'stop when all nodes have the same block at this height',
+      integerFrom(1, 1_000_000_000),
+    )
     .option('--json', 'print one JSON object and nothing else on the standard output')
     .addHelpText(
       'after',
@@ -51,11 +55,11 @@ comes sooner than a slot after the one before.
 
 Blocks become final after one and a third to almost two rounds: 135 to 182 blocks with 101 delegates, 7 to 11 with 5.
 
-All nodes must answer within three minutes. From then on a node that is silent is waited for, and one that ends is started
-again, ever later, until it has ended five times in a row within a minute of its start.
+All nodes must answer within three minutes. Later the devnet waits for a node that does not answer, and restarts one that exits, with
+growing delays, until it has exited five times in a row within a minute of its start.
 
-The commands below ask a devnet that runs, over a port of this machine that needs the token in control.json in its folder.
-A devnet in another folder than the default is named with --data-dir after the command.
+The commands below control a running devnet, over a port of this machine that requires the token in control.json in its folder.
+For a devnet in another folder than the default, add --data-dir after the command.
 
 With --until-height the nodes have three minutes and three block times for each block from genesis; then, or when a node ends, the exit code is 1.
 With --json: {"nodes":[{"http","ws","height","blockId"}, ...]} with the port numbers of each node and the block at that
@@ -71,9 +75,9 @@ ${EXIT_CODES}`,
     .addHelpText('after', EXIT_CODES)
     .action(async (options: AccountsFlags) => (await import('./commands/devnet-accounts.ts')).devnetAccounts(options));
 
-  command(devnet, 'run', 'run the steps of a scenario file on a devnet of its own')
-    .argument('<file>', 'scenario in YAML: a devnet, what is done to it, and what must be true then')
-    .option('--junit <file>', 'write what became of each step as JUnit XML, over what the file holds')
+  command(devnet, 'run', 'run the steps of a scenario file on a fresh devnet')
+    .argument('<file>', 'scenario in YAML: a devnet, actions, expected results')
+    .option('--junit <file>', 'write the result of each step as JUnit XML; overwrites the file')
     .option(
       '--http-port <port>',
       'HTTP port of node 0; node i has port + i (default: free ports)',
@@ -114,13 +118,13 @@ function addProcessCommands(devnet: Command): void {
   asking(devnet, 'list', 'list the nodes of a running devnet, with its clock and faults', list).action(
     ask((control) => control.list()),
   );
-  asking(devnet, 'stop', 'end a running devnet with all its nodes', 'print {}').action(
+  asking(devnet, 'stop', 'stop a running devnet with all its nodes', 'print {}').action(
     ask((control) => control.stop()),
   );
   for (const [name, description] of [
-    ['kill', 'end a node at once, as a crash would, until it is restarted'],
-    ['pause', 'let a node stand still: it neither answers nor forges'],
-    ['restart', 'end a node in order, if it runs, and start it again'],
+    ['kill', 'kill a node as a crash would, until it is restarted'],
+    ['pause', 'suspend a node: it neither answers nor forges'],
+    ['restart', 'stop a node, if it runs, and start it again'],
   ] as const) {
     asking(devnet, name, description, `print ${NODE_JSON}`)
       .argument('<node>', 'number of the node', integerFrom(0, NODE_INDEX_MAX))
@@ -129,22 +133,19 @@ function addProcessCommands(devnet: Command): void {
   asking(
     devnet,
     'resume',
-    'let a paused node go on, or without a number the clock that was frozen',
+    'continue a paused node, or without a number the frozen clock',
     `print ${NODE_JSON}, or {"time"} for the clock`,
   )
     .argument('[node]', 'number of the node', integerFrom(0, NODE_INDEX_MAX))
     .action(askOf<number | undefined>((control, node) => control.resume(node)));
-  asking(
-    devnet,
-    'add',
-    'start one more node, which follows the others and forges nothing',
-    `print ${NODE_JSON}`,
-  ).action(ask((control) => control.add()));
+  asking(devnet, 'add', 'add a node, which follows the others and forges nothing', `print ${NODE_JSON}`).action(
+    ask((control) => control.add()),
+  );
 }
 
 function addFaultCommands(devnet: Command): void {
   const json = `print ${FAULTS_JSON}`;
-  asking(devnet, 'partition', 'cut the network: nodes of different parts do not reach one another', json)
+  asking(devnet, 'partition', 'split the network into parts that do not reach each other', json)
     .argument('<parts...>', "nodes of each part: 0,1 2,3 or '0,1|2,3'")
     .addHelpText(
       'after',
@@ -156,22 +157,22 @@ bloomery devnet heal. A later partition takes the place of an earlier one.`,
   for (const { name, description, argument, meaning, work } of [
     {
       name: 'delay',
-      description: 'delay what nodes send one another',
+      description: 'delay messages between nodes',
       argument: '<time>',
       meaning: 'delay one way: 150ms, 2s; 0ms ends it',
       work: 'delay',
     },
     {
       name: 'loss',
-      description: 'lose a share of what nodes send one another',
+      description: 'drop a share of the messages between nodes',
       argument: '<share>',
-      meaning: 'chance of each message to get lost: 5%; 0% ends it',
+      meaning: 'probability that a message is lost: 5%; 0% ends it',
       work: 'lose',
     },
   ] as const) {
     asking(devnet, name, description, json)
       .argument(argument, meaning)
-      .argument('[nodes...]', 'nodes whose links have the fault: 1 or 1,2; all unless given')
+      .argument('[nodes...]', 'nodes whose links have the fault: 1 or 1,2 (default: all)')
       .addHelpText('after', '\nA link has the greater fault of its two nodes, in both directions.')
       .action(async (amount: string, nodes: readonly string[], options: ControlFlags) =>
         (await controlOf(options))[work](amount, nodes),
@@ -198,19 +199,19 @@ function addTimeCommands(devnet: Command): void {
     'print {"slots","emptySlots","height","blockId","time"}',
   )
     .argument('[slots]', 'number of slots', integerFrom(1, MINED_SLOTS_MAX), 1)
-    .addHelpText('after', 'A slot stays empty whose delegate is on a node that does not run.')
+    .addHelpText('after', 'A slot stays empty when its delegate is on a node that does not run.')
     .action(askOf<number>((control, slots) => control.mine(slots)));
   for (const [name, description] of [
-    ['instant', 'from now on forge a block when a transaction comes'],
-    ['on-demand', 'from now on forge a block when one is asked for'],
-    ['interval', 'from now on forge a block in each slot'],
+    ['instant', 'forge a block for each transaction from now on'],
+    ['on-demand', 'forge blocks only on request from now on'],
+    ['interval', 'forge a block in each slot from now on'],
   ] as const) {
     asking(devnet, name, description, 'print {"mode"}').action(ask((control) => control.mode(name)));
   }
   asking(devnet, 'warp', 'set the clock of all nodes ahead; the slots between stay empty', TIME_JSON)
     .argument('<time>', 'how far (30s, 15m, 1h, 2d, 3w, 1y) or a date in UTC (2027-01-01, 2027-01-01T12:00)')
     .action(askOf<string>((control, time) => control.warp(time)));
-  asking(devnet, 'freeze', 'let the clock of all nodes stand still: no slot begins', TIME_JSON).action(
+  asking(devnet, 'freeze', 'stop the clock of all nodes: no slot begins', TIME_JSON).action(
     ask((control) => control.freeze()),
   );
 }
@@ -219,23 +220,23 @@ function addAccountCommands(devnet: Command): void {
   asking(
     devnet,
     'fund',
-    'send LSK of the account genesis to an address',
+    'send LSK from the account genesis to an address',
     'print {"address","balance","transactionId","height"}',
   )
     .argument('<address>', 'recipient, digits followed by L')
     .argument('<amount>', 'LSK with at most 8 decimals', beddows)
-    .addHelpText('after', 'It is in a block of all nodes when the command returns.')
+    .addHelpText('after', 'All nodes have a block with the transfer when the command returns.')
     .action(async (address: string, amount: bigint, options: ControlFlags) =>
       (await controlOf(options)).fund(address, amount),
     );
   const json = 'print {"address","publicKey","secondPublicKey"?}';
-  asking(devnet, 'impersonate', 'let transactions of an account pass with any signature (devnet only)', json)
-    .argument('<address>', 'account that has sent something before')
+  asking(devnet, 'impersonate', 'accept any signature for transactions of an account (devnet only)', json)
+    .argument('<address>', 'account that has sent a transaction before')
     .addHelpText(
       'after',
       `
-A transaction with its public key and any 128 hexadecimal digits as the signature is taken then, for as long as the devnet's
-folder lasts. No other node takes a chain with such transactions.`,
+The devnet then accepts a transaction with the account's public key and any 128 hexadecimal digits as the signature, for as long as
+its folder exists. No other node accepts a chain with such transactions.`,
     )
     .action(askOf<string>((control, address) => control.impersonate(address)));
 }
@@ -251,12 +252,12 @@ const SNAPSHOT_JSON = '{"name","height","blockId","digest","time"}';
 
 function addSnapshotCommands(devnet: Command): void {
   const text = `
-Kept are chains, signing records and pools of all nodes, how far the clock is ahead or where it is frozen, and when blocks come.`;
-  asking(devnet, 'snapshot', 'keep the devnet as it is under a name', `print ${SNAPSHOT_JSON}`)
+A snapshot contains chains, signing records and pools of all nodes, the lead of the clock or its frozen time, and the mining mode.`;
+  asking(devnet, 'snapshot', 'save the state of the devnet under a name', `print ${SNAPSHOT_JSON}`)
     .argument('<name>', 'name; an earlier snapshot of that name is replaced')
     .addHelpText('after', text)
     .action(askOf<string>((control, name) => control.snapshot(name)));
-  asking(devnet, 'revert', 'put all nodes back to a snapshot, which stays', `print ${SNAPSHOT_JSON}`)
+  asking(devnet, 'revert', 'restore a snapshot on all nodes; the snapshot stays', `print ${SNAPSHOT_JSON}`)
     .argument('<name>', 'name of the snapshot')
     .addHelpText('after', text)
     .action(askOf<string>((control, name) => control.revert(name)));

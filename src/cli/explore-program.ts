@@ -1,4 +1,4 @@
-/** The commands that look into a chain: blocks, transactions, accounts, delegates and the pool of a running node. */
+/** The commands that read a chain: blocks, transactions, accounts, delegates and the pool of a running node. */
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { command, EXIT_CODES, integerFrom } from './command.ts';
@@ -6,17 +6,17 @@ import type { DecodeFlags, EventsFlags, ListFlags, PoolFlags, QuestionFlags } fr
 
 const NODE = 'http://127.0.0.1:4000';
 const STOPPED = `
-With --data-dir the folder is read, and nothing in it changed: a stopped node answers as when it ran, but of its pool only what it
-takes up again when it starts.`;
+With --data-dir the command reads the folder and changes nothing in it. The answers are those of the running node, except that the
+pool contains only the transactions that the node restores at its start.`;
 
 export function addExploreCommands(program: Command): void {
   question(program, 'block', 'show a block and its transactions')
-    .argument('[height|id|latest]', 'which block', blockName, 'latest')
+    .argument('[height|id|latest]', 'block to show', blockName, 'latest')
     .option('--json', 'print {"block","transactions"} as nodes answer them')
     .addHelpText(
       'after',
       `
-Shows at most 100 transactions. A number that may be a height is taken for one first.
+Shows at most 100 transactions. A number that can be a height is tried as a height first.
 ${STOPPED}
 ${EXIT_CODES}`,
     )
@@ -32,14 +32,14 @@ ${EXIT_CODES}`,
       (await import('./commands/transaction.ts')).showTransaction(id, options),
     );
 
-  question(tx, 'verify', 'say whether a signed transaction would be taken, without sending it')
+  question(tx, 'verify', 'check whether a node would accept a signed transaction, without sending it')
     .argument('<file>', 'transactions, one document, a list or one on each line; - for the standard input')
     .option('--json', 'print {"transactions":[{"id","isValid","faults","missing"}, ...]}')
     .addHelpText(
       'after',
       `
-Checks id, fee, signature, second signature and signatures of members against the accounts that the node has, funds, time and
-whether a block holds it. With faults or missing signatures the exit code is 1.
+Checks id, fee, signature, second signature and signatures of members against the accounts of the node; also funds, time, and whether
+a block already contains it. With faults or missing signatures the exit code is 1.
 ${STOPPED}
 ${EXIT_CODES}`,
     )
@@ -47,10 +47,10 @@ ${EXIT_CODES}`,
       (await import('./commands/tx-verify.ts')).txVerify(file, options),
     );
 
-  command(program, 'decode', 'say what bytes or a document mean, without asking anybody')
+  command(program, 'decode', 'decode a transaction, block header or public key, without a node')
     .argument(
       '<hex|json>',
-      'transaction, block header or public key as digits, or transaction as JSON; - for the standard input',
+      'transaction, block header or public key as hexadecimal digits, or transaction as JSON; - for the standard input',
     )
     .option('--network <name|dir>', 'check the signature for this network, too')
     .option('--json', 'print {"kind", ...}: a transaction with its bytes, a header, or a public key with its address')
@@ -62,7 +62,7 @@ ${EXIT_CODES}`,
   question(program, 'account', 'show an account and its latest transactions')
     .argument(
       '<address|name|public key>',
-      'which account, in either letter case; an address also without its L; a name is that of a delegate',
+      'account to show, in either letter case; an address also without its L; a name is a delegate name',
     )
     .option('--json', 'print {"account","latestTransactions"} as nodes answer them')
     .addHelpText('after', `${STOPPED}\n${EXIT_CODES}`)
@@ -71,15 +71,15 @@ ${EXIT_CODES}`,
     );
 
   question(program, 'delegates', 'list delegates by rank')
-    .option('--limit <count>', 'delegates', integerFrom(1, 101), 101)
-    .option('--offset <count>', 'ranks to pass over', integerFrom(0, 1_000_000), 0)
+    .option('--limit <count>', 'number of delegates', integerFrom(1, 101), 101)
+    .option('--offset <count>', 'number of ranks to skip', integerFrom(0, 1_000_000), 0)
     .option('--json', 'print {"delegates"} as nodes answer them')
     .addHelpText('after', `${STOPPED}\n${EXIT_CODES}`)
     .action(async (options: ListFlags) => (await import('./commands/delegates.ts')).delegates(options));
 
   addEvents(program);
 
-  question(program, 'pool', 'list transactions that wait for a block, and for what')
+  question(program, 'pool', 'list transactions that wait for a block, with the reason')
     .option('--limit <count>', 'transactions of each queue, oldest first', integerFrom(1, 100), 100)
     .option('--json', 'print {"transactions":[{"state", ...}, ...]}')
     .addHelpText('after', `${STOPPED}\n${EXIT_CODES}`)
@@ -87,28 +87,28 @@ ${EXIT_CODES}`,
 }
 
 function addEvents(program: Command): void {
-  question(program, 'events', 'list what happened to the chain, and go on with what happens')
-    .option('--follow', 'go on with what happens; without --since begin with the next event')
+  question(program, 'events', 'list past events of the chain, and follow new ones')
+    .option('--follow', 'follow new events; without --since start with the next event')
     .option(
       '--since <id>',
-      'begin behind this event; 0.0 stands for the oldest that is kept, as without --follow',
+      'start after this event; 0.0 is the oldest that the node keeps, the default without --follow',
       eventId,
     )
     .addOption(
-      new Option('--from-height <height>', 'begin with the block of this height, also where the log has forgotten it')
+      new Option('--from-height <height>', 'start with the block of this height, even if the log no longer contains it')
         .argParser(integerFrom(1, 2_147_483_647))
         .conflicts('since'),
     )
     .option('--types <names>', 'only these events, separated by commas, such as blocks/new,transactions/included')
-    .option('--address <address>', 'of blocks and transactions only those of this account')
-    .option('--delegate <public key>', 'of blocks, transactions and forging only those of this delegate')
-    .option('--final', 'tell of blocks and transactions when they can no longer be reverted, and of no reverts')
+    .option('--address <address>', 'only blocks and transactions of this account')
+    .option('--delegate <public key>', 'only blocks, transactions and forging of this delegate')
+    .option('--final', 'report blocks and transactions when they become final, and no reverts')
     .option('--json', 'print {"id","event","data"}, a line for each')
     .addHelpText(
       'after',
       `
-Events of the chain have ids that mean the same after a restart of the node; its log keeps the last 100,000 blocks that came or
-went. With --follow a node that goes away is asked again until it is back, from the last event on.
+Event ids stay the same over a restart of the node; its log keeps the last 100,000 added or reverted blocks. With --follow the
+command reconnects after a lost connection and continues after the last event.
 ${STOPPED}
 ${EXIT_CODES}`,
     )
@@ -118,13 +118,11 @@ ${EXIT_CODES}`,
 function question(program: Command, name: string, description: string): Command {
   return command(program, name, description)
     .option('--node <url>', 'HTTP interface of a node', NODE)
-    .addOption(
-      new Option('--data-dir <dir>', 'ask the chain of this folder for data in place of a node').conflicts('node'),
-    )
+    .addOption(new Option('--data-dir <dir>', 'read the chain in this data folder instead of a node').conflicts('node'))
     .addOption(
       new Option(
         '--network <name|dir>',
-        'of several chains the one of this network; without --data-dir that of BLOOMERY_HOME, else of ~/.bloomery',
+        'chain of this network in the data folder (default folder: BLOOMERY_HOME, else ~/.bloomery)',
       ).conflicts('node'),
     );
 }

@@ -11,25 +11,25 @@ export function addForgingCommands(program: Command): void {
   const forging = command(
     program,
     'forging',
-    'switch delegates on and off, see their slots, move them to another machine',
+    'enable and disable delegates, show their slots, move them to another machine',
   );
   onlyCommands(forging);
   for (const [name, isOn] of [
     ['enable', true],
     ['disable', false],
   ] as const) {
-    nodeOption(command(forging, name, `switch a configured delegate ${isOn ? 'on' : 'off'}`))
-      .argument('[public key]', 'delegate (default: the only one that is configured)')
+    nodeOption(command(forging, name, `${name} forging for a configured delegate`))
+      .argument('[public key]', 'delegate (default: the only configured one)')
       .option('--password-file <file>', 'file with the password of its encrypted passphrase')
       .addHelpText(
         'after',
-        `${PASSWORD}\nAfter a restart the node forges with none, unless its configuration says forging.force.\n${EXIT_CODES}`,
+        `${PASSWORD}\nAfter a restart all delegates are disabled, unless forging.force is set.\n${EXIT_CODES}`,
       )
       .action(async (publicKey: string | undefined, options: ForgingSwitchFlags) =>
         (await import('./commands/forging.ts')).forgingSwitch(publicKey, isOn, options),
       );
   }
-  nodeOption(command(forging, 'status', 'list the configured delegates and whether each signs'))
+  nodeOption(command(forging, 'status', 'list the configured delegates, and whether each signs'))
     .option('--json', 'print {"delegates":[{"publicKey","forging","waiting"?}, ...]}')
     .addHelpText('after', EXIT_CODES)
     .action(async (options: ForgingStatusFlags) => (await import('./commands/forging.ts')).forgingStatus(options));
@@ -39,20 +39,26 @@ export function addForgingCommands(program: Command): void {
     .action(async (options: ForgingStatusFlags) => (await import('./commands/forging.ts')).forgingSchedule(options));
   placeOptions(command(forging, 'export', 'write the signing record of a stopped node, for another machine'))
     .argument('<file>', 'new file; - for the standard output')
-    .option('--keep', 'make a copy and let this node go on: whoever imports it cannot be sure of it')
+    .option(
+      '--keep',
+      'write a copy, and let this node continue to sign; a node that imports a copy waits before it signs',
+    )
     .addHelpText(
       'after',
       `
-The record says what each delegate signed last, with a checksum. Without it a node cannot know what it must not contradict.
-Exporting ends signing here: the record is in one place at a time.
+The record holds the last signature of each delegate, with a checksum. Without it a node cannot know what it must not contradict.
+After the export this node no longer signs: only one place may hold the record.
 ${EXIT_CODES}`,
     )
     .action(async (file: string, options: ForgingExportFlags) =>
       (await import('./commands/forging-record.ts')).forgingExport(file, options),
     );
-  placeOptions(command(forging, 'import', 'take over a signing record before the node is started'))
+  placeOptions(command(forging, 'import', 'import a signing record before you start the node'))
     .argument('<file>', 'file as bloomery forging export writes it; - for the standard input')
-    .addHelpText('after', `\nNothing that is known here is forgotten: the later of two headers counts.\n${EXIT_CODES}`)
+    .addHelpText(
+      'after',
+      `\nThe import keeps the record of this machine: of two headers the later one counts.\n${EXIT_CODES}`,
+    )
     .action(async (file: string, options: ForgingImportFlags) =>
       (await import('./commands/forging-record.ts')).forgingImport(file, options),
     );

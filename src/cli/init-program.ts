@@ -11,12 +11,15 @@ export function addInitCommand(program: Command): void {
     .option('--config <file>', 'configuration to write (default: config.json5 in the folder for data)')
     .option('--http-port <port>', "port of the HTTP interface (default: the network's)", integerFrom(1, 65_535))
     .option('--ws-port <port>', "port for peers (default: the network's)", integerFrom(1, 65_535))
-    .option('--public', 'let other machines ask the HTTP interface')
-    .option('--new-account', 'make an account that forges on this node; its passphrase goes to a new file of mode 600')
+    .option('--public', 'open the HTTP interface to other machines')
+    .option(
+      '--new-account',
+      'create an account that forges on this node; its passphrase goes to a new file of mode 600',
+    )
     .option('--passphrase-file <file>', 'file with the passphrase of the delegate that forges on this node')
     .option(
       '--password-file <file>',
-      'file with the password that unlocks the delegate (else BLOOMERY_PASSWORD, else it is asked)',
+      'file with the password that unlocks the delegate (else BLOOMERY_PASSWORD, else a prompt)',
     )
     .option('--iterations <count>', 'rounds of PBKDF2 for that password', integerFrom(1, 10_000_000), 1_000_000)
     .option('--unit [file]', 'write a systemd unit (default file: bloomery.service in the folder for data)')
@@ -29,8 +32,8 @@ export function addInitCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-Asks for what no flag says, on a terminal or by the lines of the standard input, an empty one taking the value in brackets. Shows
-what it will write before it does, and replaces no file that is there. The node is not started: the commands for it are printed.
+Asks for each value without a flag, on a terminal or from the lines of the standard input; an empty line takes the value in brackets.
+Shows the files before it writes them, and overwrites none. Prints the commands that start the node, but does not start it.
 ${EXIT_CODES}`,
     )
     .action(async (options: InitFlags) => (await import('./commands/init.ts')).init(options));

@@ -1,4 +1,4 @@
-/** The commands of daily work with a node: what ails it, copies of its chain. */
+/** The commands of daily work with a node: diagnosis, and copies of its chain. */
 
 import type { Command } from 'commander';
 import { command, EXIT_CODES, integerFrom, onlyCommands } from './command.ts';
@@ -20,14 +20,14 @@ export function addOperatorCommands(program: Command): void {
 }
 
 function addDoctor(program: Command): void {
-  command(program, 'doctor', 'say what ails a node, by what that shows, and what helps')
+  command(program, 'doctor', 'diagnose a node: problems, evidence, suggested fixes')
     .option(
       '--node <url>',
-      `its HTTP interface, on the same machine (default: as the configuration of --network says, else ${NODE})`,
+      `its HTTP interface, on the same machine (default: that of the configuration of --network, else ${NODE})`,
     )
     .option(
       '--network <name|dir>',
-      'name of its network, or path of its folder: then configuration and ports are checked too',
+      'name of its network, or path of its folder; adds checks of configuration and ports',
     )
     .option('--data-dir <dir>', 'folder for data that the node is started with')
     .option('--config <file>', 'its JSON5 file with options')
@@ -35,29 +35,29 @@ function addDoctor(program: Command): void {
     .addHelpText(
       'after',
       `
-Looks at the network folder, configuration, disk, chain, record of signatures and ports, and at what the running node says of
-its clock, peers, chain and forging. Changes nothing. docs/troubleshooting.md lists all that it can find. The exit code is 1
-when it finds something.
+Checks the network folder, configuration, disk, chain, record of signatures and ports, and the clock, peers, chain and forging of
+the running node. Changes nothing. docs/troubleshooting.md lists all problems that it can find. The exit code is 1 when it finds
+one.
 ${EXIT_CODES}`,
     )
     .action(async (options: DoctorFlags) => (await import('./commands/doctor.ts')).doctor(options));
 }
 
 function addWhy(program: Command): void {
-  const why = command(program, 'why', 'say what a running node refused, dropped or missed, and why')
+  const why = command(program, 'why', 'show what a running node refused, dropped or missed, with the reasons')
     .option('--node <url>', 'its HTTP interface, on the same machine', NODE)
-    .option('--limit <count>', 'latest diagnostics', integerFrom(1, 500), 50)
+    .option('--limit <count>', 'number of latest diagnostics', integerFrom(1, 500), 50)
     .option('--json', 'print {"diagnostics":[{"number","time","module","code","message","fields"}, ...]}, newest first')
     .addHelpText(
       'after',
       `
-Refused blocks, dropped peers, changes of branch begun and given up, slots of the node's own delegates that passed unused;
-times are UTC. A node keeps the latest 200 of each kind since its start.
+Lists refused blocks, dropped peers, started and abandoned changes of branch, and missed slots of the node's own delegates; times
+are UTC. A node keeps the latest 200 of each kind since its start.
 ${EXIT_CODES}`,
     )
     .action(async (options: WhyFlags) => (await import('./commands/why.ts')).why(options));
 
-  command(why, 'missed', 'say why no block came in a slot')
+  command(why, 'missed', 'explain why a slot has no block')
     .argument(
       '<height|slot>',
       'height of the block after the gap, or number of the slot',
@@ -68,8 +68,8 @@ ${EXIT_CODES}`,
     .addHelpText(
       'after',
       `
-A number above the height of the chain is a slot. The forger of a slot follows from the chain, for rounds that are over for long
-only where it has a block in the round; what the node itself did is known since its start, for the latest 1000 slots.
+A number above the height of the chain is a slot. The chain tells the delegate of a slot; in old rounds only if the delegate has a
+block in that round. The node's own actions are known since its start, for the latest 1000 slots.
 ${EXIT_CODES}`,
     )
     .action(async (place: number, options: WhyMissedFlags) =>
@@ -78,13 +78,13 @@ ${EXIT_CODES}`,
 }
 
 function addCopies(program: Command): void {
-  withPlace(command(program, 'backup', 'copy the chain of a node, which may go on running'))
-    .argument('<dir>', 'folder for the copy; --data-dir of a node that is to run on it')
+  withPlace(command(program, 'backup', 'back up the chain of a node, which may run meanwhile'))
+    .argument('<dir>', 'folder for the copy; start a node with it as --data-dir')
     .option('--json', 'print {"folder","network","height","blockId","digest"}')
     .addHelpText(
       'after',
       `
-The copy is of one moment and whole. What the node's delegates signed is not in it: on another machine take it along with
+The copy is a consistent state of one moment. It does not contain the record of the delegates' signatures: move that record with
 bloomery forging export, so that they sign nothing that contradicts it.
 ${EXIT_CODES}`,
     )
@@ -92,7 +92,7 @@ ${EXIT_CODES}`,
       (await import('./commands/backup.ts')).backup(folder, options),
     );
 
-  const snapshot = command(program, 'snapshot', 'hand a chain with its state to another machine');
+  const snapshot = command(program, 'snapshot', 'copy a chain with its state to another machine');
   onlyCommands(snapshot);
   withPlace(command(snapshot, 'create', 'write the chain and its state to one compressed file'))
     .argument('<file>', 'file to write')
@@ -100,13 +100,13 @@ ${EXIT_CODES}`,
     .addHelpText(
       'after',
       `
-A running node need not be stopped. Needs as much room as the chain beside the file while it is written.
+The node may run meanwhile. Needs temporary space of the size of the chain beside the file.
 ${EXIT_CODES}`,
     )
     .action(async (file: string, options: SnapshotCreateFlags) =>
       (await import('./commands/snapshot.ts')).snapshotCreate(file, options),
     );
-  command(snapshot, 'restore', 'take a snapshot over, once all that it holds was verified')
+  command(snapshot, 'restore', 'verify a snapshot and create a chain from it')
     .argument('<file>', 'file as bloomery snapshot create writes it')
     .requiredOption('--network <name|dir>', 'name of a network, or path of its folder')
     .option('--data-dir <dir>', 'folder for data; the chain is kept in a folder of the network in it')
@@ -117,8 +117,8 @@ ${EXIT_CODES}`,
     .addHelpText(
       'after',
       `
-Every block is verified from the genesis block on, and what follows from the blocks is compared with what the file holds. A
-file that deviates anywhere is refused and nothing of it is kept.
+Verifies every block from the genesis block on, and compares the result with the content of the file. Refuses a file with any
+deviation, and keeps nothing of it.
 ${EXIT_CODES}`,
     )
     .action(async (file: string, options: SnapshotRestoreFlags) =>

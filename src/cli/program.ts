@@ -47,11 +47,11 @@ Without --network the folder must hold one chain, as a node of a known network l
 /** All commands. Parsing throws `CommanderError` instead of ending the process. */
 export function createProgram(): Command {
   const program = quiet(new Command('bloomery'))
-    .description('A peer-to-peer DPoS blockchain node.')
+    .description('Run a DPoS blockchain node, query it, and manage keys, transactions and test networks.')
     .version(packageVersion(), '--version', 'print the version')
     .helpOption('-h, --help', 'describe a command')
     .helpCommand(false)
-    .addHelpText('after', '\nEvery command has --help. Without a command bloomery describes itself, with exit code 0.');
+    .addHelpText('after', '\nEvery command has --help. Without a command bloomery prints this text.');
   onlyCommands(program);
   program.hook('preAction', (_, parsed) => refuseEmptyPlaces(parsed));
 
@@ -64,36 +64,36 @@ export function createProgram(): Command {
     .option('--data-dir <dir>', 'folder for data; the node uses a folder of the network in it')
     .option('--http-port <port>', "port of the HTTP interface (default: the network's)", integerFrom(0, 65_535))
     .option('--ws-port <port>', "port for peers (default: the network's)", integerFrom(0, 65_535))
-    .option('--peer <ip:port>', 'a peer that is always dialled; may be repeated', collect)
-    .option('--no-peers', 'have no peers at all')
+    .option('--peer <ip:port>', 'peer that the node always dials; may be repeated', collect)
+    .option('--no-peers', 'connect to no peers')
     .option('--no-forging', 'never forge')
     .option(
       '--risk-double-forging',
-      'sign by the record in the data folder alone, not knowing what was signed elsewhere (forging.riskDoubleForging)',
+      'sign by the record in the data folder alone, without a check for signatures made elsewhere (forging.riskDoubleForging)',
     )
     .option('--config <file>', 'JSON5 file with options (docs/configuration.md)')
     .addHelpText(
       'after',
       `
-A network's name is sought in the package and in the networks folder of BLOOMERY_HOME, else of ~/.bloomery.
+A network's name is looked up in the package and in the networks folder of BLOOMERY_HOME (default: ~/.bloomery).
 Options come from the network's folder, then --config, then BLOOMERY_* variables, then flags: the last one wins.
-SIGINT or SIGTERM stops the node; a second one ends it at once. A node that cannot do its work any more ends itself with exit
-code 3, or SIGALRM where its event loop stands still (docs/troubleshooting.md).
+SIGINT or SIGTERM stops the node; a second one ends it at once. A node that no longer works ends itself with exit code 3, or with
+SIGALRM when its event loop hangs (docs/troubleshooting.md).
 ${PLACES}
 ${EXIT_CODES}`,
     )
     .action(async (options: StartFlags) => (await import('./commands/start.ts')).start(options));
 
-  command(program, 'status', 'say how a running node does')
+  command(program, 'status', 'show the status of a running node: height, finality, peers, consensus')
     .option('--node <url>', 'its HTTP interface', 'http://127.0.0.1:4000')
     .option('--digest', 'add the digest of all consensus state at its tip (from the same machine only)')
     .option('--json', 'print one JSON object')
     .addHelpText('after', EXIT_CODES)
     .action(async (options: StatusFlags) => (await import('./commands/status.ts')).status(options));
 
-  command(program, 'peers', 'list the peers of a running node with its verdict on each')
+  command(program, 'peers', 'list the peers of a running node, with state and reputation of each')
     .option('--node <url>', 'its HTTP interface, on the same machine', 'http://127.0.0.1:4000')
-    .option('--limit <count>', 'addresses', integerFrom(1, 1000), 100)
+    .option('--limit <count>', 'number of addresses', integerFrom(1, 1000), 100)
     .option(
       '--json',
       'print {"peers":[{"ip","wsPort","verdict","roles","reputation", ...}, ...]}, connected ones first',
@@ -107,13 +107,13 @@ ${EXIT_CODES}`,
     )
     .action(async (options: PeersFlags) => (await import('./commands/peers.ts')).peers(options));
 
-  const config = command(program, 'config', 'see the configuration of a node');
+  const config = command(program, 'config', 'show the configuration of a node');
   onlyCommands(config);
-  command(config, 'show', 'list every option with its value and who says so; secrets are not shown')
+  command(config, 'show', 'list every option with its value and the source of the value, without secrets')
     .requiredOption('--network <name|dir>', 'name of a network, or path of its folder')
     .option('--config <file>', 'JSON5 file with options, as for bloomery start')
     .option('--json', 'print {"options":[{"option","value","origin"}, ...]}')
-    .addHelpText('after', `\nWhat is wrong with the configuration is told as bloomery start tells it.\n${EXIT_CODES}`)
+    .addHelpText('after', `\nA wrong configuration gives the same error as bloomery start.\n${EXIT_CODES}`)
     .action(async (options: ConfigShowFlags) => (await import('./commands/config-show.ts')).configShow(options));
 
   addExploreCommands(program);
@@ -121,9 +121,9 @@ ${EXIT_CODES}`,
   addOperatorCommands(program);
   addSinkCommands(program);
 
-  const genesis = command(program, 'genesis', 'make networks');
+  const genesis = command(program, 'genesis', 'create networks');
   onlyCommands(genesis);
-  command(genesis, 'create', 'write the folder of a new network with known accounts')
+  command(genesis, 'create', 'create a network folder with known accounts')
     .addOption(generationOption())
     .requiredOption('--name <name>', 'name of the network')
     .requiredOption('--out <dir>', 'folder to write; must not exist or be empty')
@@ -131,7 +131,7 @@ ${EXIT_CODES}`,
     .option('--block-time <seconds>', 'length of a slot', integerFrom(2, 3600), 10)
     .option(
       '--seed <text>',
-      'text that all keys are derived from: the same text gives the same files (default: random)',
+      'text from which all keys are derived: the same text gives the same files (default: random)',
     )
     .addHelpText(
       'after',
@@ -145,8 +145,8 @@ ${EXIT_CODES}`,
   addWalletCommands(program);
   addForgingCommands(program);
 
-  command(program, 'completion', 'print a script that completes commands in a shell')
-    .addArgument(new Argument('<shell>', 'shell that reads it').choices(['bash', 'zsh', 'fish']))
+  command(program, 'completion', 'print a completion script for a shell')
+    .addArgument(new Argument('<shell>', 'shell of the script').choices(['bash', 'zsh', 'fish']))
     .addHelpText(
       'after',
       `\nFor the running shell: source <(bloomery completion bash); fish: bloomery completion fish | source\n${EXIT_CODES}`,
@@ -172,23 +172,23 @@ ${EXIT_CODES}`,
 function addNetworkCommands(program: Command): void {
   const network = command(program, 'network', 'add existing networks');
   onlyCommands(network);
-  command(network, 'import', "write the folder of a network from the configuration of the family's application")
+  command(network, 'import', "create a network folder from the configuration of the family's application")
     .requiredOption('--from <dir>', 'folder with config.json and genesis_block.json')
-    .requiredOption('--name <name>', 'name that --network will know it by')
+    .requiredOption('--name <name>', 'name of the network, for --network')
     .option('--out <dir>', 'folder to write (default: where --network finds the name)')
     .option(
       '--protocol-version <version>',
-      'version told to peers (default: of config.json, else 1.1 or 2.0)',
+      'protocol version to send to peers (default: that of config.json, else 1.1 or 2.0)',
       majorMinor,
     )
     .option('--force', 'replace a network folder')
     .addHelpText(
       'after',
       `
-Writes network.json, genesis.json, and exceptions.json and forgers.json if config.json has such. What config.json leaves
-out has the application's default. The generation is that of the genesis block; the two files must belong together, and
-those of mainnet and testnet must be theirs. The folder is NAME in the networks folder of BLOOMERY_HOME, else of
-~/.bloomery.
+Writes network.json and genesis.json, and exceptions.json and forgers.json if config.json has such data. Values that config.json
+leaves out get the application's defaults. The generation is that of the genesis block. Both files must belong to the same
+network, and the names mainnet and testnet require their genesis blocks. The default folder is NAME in the networks folder of
+BLOOMERY_HOME (default: ~/.bloomery).
 ${EXIT_CODES}`,
     )
     .action(async (options: NetworkImportFlags) =>
@@ -199,14 +199,14 @@ ${EXIT_CODES}`,
 /** Commands for the chain on the disk. */
 function addChainCommands(program: Command): void {
   chainCommand(program, 'export', 'write the chain to a file')
-    .argument('[file]', 'file to write, compressed when it ends in .gz; - for the standard output', '-')
+    .argument('[file]', 'file to write, compressed if its name ends in .gz; - for the standard output', '-')
     .option('--from <height>', 'first block (default: the genesis block)', integerFrom(1, HEIGHT_MAX))
     .option('--to <height>', 'last block (default: the tip)', integerFrom(1, HEIGHT_MAX))
     .option('--force', 'replace a file that is there')
     .addHelpText(
       'after',
       `
-A block on each line, as JSON of the members that peers exchange, amounts as text. A running node need not be stopped.
+Writes one block per line, as JSON with the members that peers exchange; amounts are strings. The node may run meanwhile.
 ${WHICH_CHAIN}
 ${PLACES}
 ${EXIT_CODES}`,
@@ -215,16 +215,16 @@ ${EXIT_CODES}`,
       (await import('./commands/export.ts')).exportCommand(file, options),
     );
 
-  command(program, 'import', 'verify the blocks of a file and take them over')
+  command(program, 'import', 'verify the blocks of a file and add them to the chain on the disk')
     .argument('<file>', 'file as bloomery export writes it, plain or .gz; - for the standard input')
     .requiredOption('--network <name|dir>', 'name of a network, or path of its folder')
     .option('--data-dir <dir>', 'folder for data; the chain is kept in a folder of the network in it')
     .addHelpText(
       'after',
       `
-The file may begin with the genesis block, or anywhere up to the block that follows the tip: what the chain has already is
-passed over, so an import that was broken off is gone on with by the same command. It ends at the first block that the
-rules refuse, which it names, with exit code 1; earlier blocks are kept. No node may use the folder meanwhile.
+The file may start with any block from the genesis block to the one after the tip. Blocks that the chain already has are skipped,
+so the same command continues an interrupted import. The import stops at the first block that the rules refuse, names it, and
+exits with code 1; it keeps the earlier blocks. No node may use the folder meanwhile.
 ${PLACES}
 ${EXIT_CODES}`,
     )
@@ -236,35 +236,35 @@ ${EXIT_CODES}`,
     .addHelpText(
       'after',
       `
-Verifies all blocks from the genesis block on and compares what follows from them with what is stored; the first deviation
-is named, with exit code 1. A running node need not be stopped. Needs as much room as the chain in the temporary folder.
+Applies all blocks from the genesis block on, and compares the result with the stored state and indexes. Names the first deviation
+and exits with code 1. The node may run meanwhile. Needs as much space as the chain in the temporary folder.
 ${WHICH_CHAIN}
 ${PLACES}
 ${EXIT_CODES}`,
     )
     .action(async (options: VerifyFlags) => (await import('./commands/verify.ts')).verify(options));
 
-  chainCommand(program, 'upgrade', 'bring the chain store of a stopped node to the layout of this version')
+  chainCommand(program, 'upgrade', 'upgrade the chain store of a stopped node to the layout of this version')
     .option('--json', 'print {"from","to","seconds"}')
     .addHelpText(
       'after',
       `
-A node does the same when it starts; this command does it at a time of your choice and shows how far it is. It may be ended at any
-moment: the store is then as it was. A store of a layout that this version does not read is refused with what helps.
+A node does the same at its start; this command does it at a time of your choice and shows its progress. You may stop it at any
+moment: the store then stays as it was. For a layout that this version cannot read, the error names a remedy.
 ${WHICH_CHAIN}
 ${PLACES}
 ${EXIT_CODES}`,
     )
     .action(async (options: UpgradeFlags) => (await import('./commands/upgrade.ts')).upgrade(options));
 
-  chainCommand(program, 'rollback', 'revert blocks from the tip of a node that does not run')
+  chainCommand(program, 'rollback', 'revert blocks from the tip of a stopped node')
     .requiredOption('--to <height>', 'height of the new tip, not below the finalized one', integerFrom(1, HEIGHT_MAX))
     .option('--yes', 'remove the blocks without asking')
     .addHelpText(
       'after',
       `
-The blocks and transactions that go are counted and asked for first. What the node's delegates signed stays in its journal, so
-that they do not contradict it.
+Shows the number of blocks and transactions to remove, and asks first. The node keeps the journal of its delegates' signatures, so
+that they sign nothing that contradicts a removed block.
 ${WHICH_CHAIN}
 ${PLACES}
 ${EXIT_CODES}`,

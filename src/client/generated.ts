@@ -308,7 +308,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the multisignature group that the account is. */
+  /** Shows the multisignature group of the account. */
   'GET /accounts/{address}/multisignature_groups': {
     parameters: { address: string };
     answer: {
@@ -354,7 +354,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists registered applications. With both filters, those that fit either. */
+  /** Lists registered applications. With both filters, those that match either. */
   'GET /dapps': {
     parameters: {
       transactionId?: string | undefined;
@@ -445,7 +445,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows where the node stands. */
+  /** Shows the status of the node: height, sync, consensus. */
   'GET /node/status': {
     parameters: Record<never, never>;
     answer: {
@@ -454,7 +454,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows what holds for the network and this version of the node. */
+  /** Shows the constants of the network and of this version of the node. */
   'GET /node/constants': {
     parameters: Record<never, never>;
     answer: {
@@ -477,7 +477,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Switches a configured delegate on or off. */
+  /** Enables or disables a configured delegate. */
   'PUT /node/status/forging': {
     parameters: Record<never, never>;
     body: { readonly publicKey: string; readonly password: string; readonly forging: boolean };
@@ -505,7 +505,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Tells what the node saw and did in slots: forged, paused and why, refused, reverted for which branch. */
+  /** Shows the node’s actions in slots: forged, paused with the reason, refused, reverted for which branch. */
   'GET /node/slots': {
     parameters: { from?: number | undefined; limit?: number | undefined };
     answer: {
@@ -514,7 +514,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists each peer address with what the node thinks of it: connected, dropped and why, banned until when. */
+  /** Lists each peer address with its state: connected, dropped with the reason, banned with the end. */
   'GET /node/peers': {
     parameters: {
       verdict?: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known' | undefined;
@@ -527,7 +527,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Tells who of a group has signed a transaction that waits, who has not, and how many must. */
+  /** Lists the members of a multisignature group that have signed a waiting transaction, those that have not, and the required number. */
   'GET /node/transactions/{id}/signers': {
     parameters: { id: string };
     answer: {
@@ -624,7 +624,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Hands in a group member's signature of a pending transaction. */
+  /** Sends a member’s signature for a pending transaction. */
   'POST /signatures': {
     parameters: Record<never, never>;
     body: { readonly transactionId: string; readonly publicKey: string; readonly signature: string };
@@ -634,7 +634,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Registers a second signature: builds, signs and hands in the transaction. */
+  /** Registers a second signature: builds, signs and sends the transaction. */
   'PUT /signatures': {
     parameters: Record<never, never>;
     body: { readonly publicKey?: string; readonly secondSecret: string; readonly secret: string };
@@ -679,7 +679,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Hands in a signed transaction. */
+  /** Sends a signed transaction to the node. */
   'POST /transactions': {
     parameters: Record<never, never>;
     body: {
@@ -708,7 +708,7 @@ export interface Operations2 {
     parameters: Record<never, never>;
     answer: { readonly success: boolean; readonly fee: number };
   };
-  /** Shows who votes for an account. `votes` is the number of voters. */
+  /** Lists the voters of an account. `votes` is the number of voters. */
   'GET /voters': {
     parameters: {
       username?: string | undefined;
@@ -740,7 +740,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows whom an account votes for. */
+  /** Lists the delegates that an account votes for. */
   'GET /votes': {
     parameters: {
       username?: string | undefined;
@@ -771,12 +771,12 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Answers as long as the process does. */
+  /** Answers while the process is alive. */
   'GET /healthz': {
     parameters: Record<never, never>;
     answer: { readonly alive: boolean };
   };
-  /** Says whether the node follows its network, and why when it does not. */
+  /** Shows whether the node follows its network, or the reason why not. */
   'GET /readyz': {
     parameters: Record<never, never>;
     answer: { readonly ready: boolean; readonly height: number; readonly networkHeight: number };
@@ -786,7 +786,7 @@ export interface Operations2 {
     parameters: Record<never, never>;
     answer: string;
   };
-  /** Names the node, its pages, and the paths of the interface. */
+  /** Shows the name of the node, its pages, and the paths of the interface. */
   'GET /': {
     parameters: Record<never, never>;
     answer: {
@@ -807,7 +807,7 @@ export interface Operations2 {
     parameters: Record<never, never>;
     answer: Readonly<Record<string, unknown>>;
   };
-  /** Shows the description to people, without anything from elsewhere; requests can be tried on the page. */
+  /** Shows the description as a page on which requests can be tried; it loads nothing from other sites. */
   'GET /docs': {
     parameters: { plain?: boolean | undefined };
     answer: string;
@@ -1153,7 +1153,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the multisignature group that the account is. */
+  /** Shows the multisignature group of the account. */
   'GET /accounts/{address}/multisignature_groups': {
     parameters: { address: string };
     answer: {
@@ -1199,7 +1199,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists registered applications. With both filters, those that fit either. */
+  /** Lists registered applications. With both filters, those that match either. */
   'GET /dapps': {
     parameters: {
       transactionId?: string | undefined;
@@ -1276,7 +1276,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows what a delegate earned; within a time span, by the fees and rewards of the blocks that it forged in it. */
+  /** Shows the earnings of a delegate; for a time span, the fees and rewards of the blocks that it forged in it. */
   'GET /delegates/{address}/forging_statistics': {
     parameters: { address: string; fromTimestamp?: number | undefined; toTimestamp?: number | undefined };
     answer: {
@@ -1290,7 +1290,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows where the node stands. */
+  /** Shows the status of the node: height, sync, consensus. */
   'GET /node/status': {
     parameters: Record<never, never>;
     answer: {
@@ -1299,7 +1299,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows what holds for the network and this version of the node. */
+  /** Shows the constants of the network and of this version of the node. */
   'GET /node/constants': {
     parameters: Record<never, never>;
     answer: {
@@ -1322,7 +1322,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Switches a configured delegate on or off. */
+  /** Enables or disables a configured delegate. */
   'PUT /node/status/forging': {
     parameters: Record<never, never>;
     body: { readonly publicKey: string; readonly password: string; readonly forging: boolean };
@@ -1350,7 +1350,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Tells what the node saw and did in slots: forged, paused and why, refused, reverted for which branch. */
+  /** Shows the node’s actions in slots: forged, paused with the reason, refused, reverted for which branch. */
   'GET /node/slots': {
     parameters: { from?: number | undefined; limit?: number | undefined };
     answer: {
@@ -1359,7 +1359,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists each peer address with what the node thinks of it: connected, dropped and why, banned until when. */
+  /** Lists each peer address with its state: connected, dropped with the reason, banned with the end. */
   'GET /node/peers': {
     parameters: {
       verdict?: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known' | undefined;
@@ -1372,7 +1372,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Tells who of a group has signed a transaction that waits, who has not, and how many must. */
+  /** Lists the members of a multisignature group that have signed a waiting transaction, those that have not, and the required number. */
   'GET /node/transactions/{id}/signers': {
     parameters: { id: string };
     answer: {
@@ -1469,7 +1469,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Hands in a group member's signature of a pending transaction. */
+  /** Sends a member’s signature for a pending transaction. */
   'POST /signatures': {
     parameters: Record<never, never>;
     body: { readonly transactionId: string; readonly publicKey: string; readonly signature: string };
@@ -1479,7 +1479,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Registers a second signature: builds, signs and hands in the transaction. */
+  /** Registers a second signature: builds, signs and sends the transaction. */
   'PUT /signatures': {
     parameters: Record<never, never>;
     body: { readonly publicKey?: string; readonly secondSecret: string; readonly secret: string };
@@ -1524,7 +1524,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Hands in a signed transaction. */
+  /** Sends a signed transaction to the node. */
   'POST /transactions': {
     parameters: Record<never, never>;
     body: {
@@ -1548,7 +1548,7 @@ export interface Operations3 {
     parameters: Record<never, never>;
     answer: { readonly success: boolean; readonly fee: number };
   };
-  /** Shows who votes for an account. `votes` is the number of voters. */
+  /** Lists the voters of an account. `votes` is the number of voters. */
   'GET /voters': {
     parameters: {
       username?: string | undefined;
@@ -1580,7 +1580,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows whom an account votes for. */
+  /** Lists the delegates that an account votes for. */
   'GET /votes': {
     parameters: {
       username?: string | undefined;
@@ -1611,12 +1611,12 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Answers as long as the process does. */
+  /** Answers while the process is alive. */
   'GET /healthz': {
     parameters: Record<never, never>;
     answer: { readonly alive: boolean };
   };
-  /** Says whether the node follows its network, and why when it does not. */
+  /** Shows whether the node follows its network, or the reason why not. */
   'GET /readyz': {
     parameters: Record<never, never>;
     answer: { readonly ready: boolean; readonly height: number; readonly networkHeight: number };
@@ -1626,7 +1626,7 @@ export interface Operations3 {
     parameters: Record<never, never>;
     answer: string;
   };
-  /** Names the node, its pages, and the paths of the interface. */
+  /** Shows the name of the node, its pages, and the paths of the interface. */
   'GET /': {
     parameters: Record<never, never>;
     answer: {
@@ -1647,7 +1647,7 @@ export interface Operations3 {
     parameters: Record<never, never>;
     answer: Readonly<Record<string, unknown>>;
   };
-  /** Shows the description to people, without anything from elsewhere; requests can be tried on the page. */
+  /** Shows the description as a page on which requests can be tried; it loads nothing from other sites. */
   'GET /docs': {
     parameters: { plain?: boolean | undefined };
     answer: string;

@@ -52,21 +52,21 @@ export type NodeEvent<G extends Generation> = {
 }[keyof Events<G>];
 
 export interface EventOptions<K extends PropertyKey> {
-  /** Names of events; all unless given. */
+  /** Names of events; default all. */
   readonly types?: readonly K[];
-  /** Of blocks and transactions only those of this account. */
+  /** Only blocks and transactions of this account. */
   readonly address?: string;
-  /** Of blocks, transactions and forging only those of this delegate, by public key. */
+  /** Only blocks, transactions and forging of this delegate, by public key. */
   readonly delegate?: string;
-  /** `final` tells of blocks and their transactions when they can no longer be reverted. */
+  /** `final` reports blocks and their transactions when they become final. */
   readonly finality?: 'any' | 'final';
-  /** Begins with the block of this height and tells of all blocks since, then of what happens. */
+  /** Starts with the block of this height: all blocks since, then live events. */
   readonly fromHeight?: number;
-  /** Goes on after this event; `0.0` begins with the oldest that the node keeps. */
+  /** Continues after this event; `0.0` starts with the oldest that the node keeps. */
   readonly lastEventId?: string;
   /** Ends the stream. */
   readonly signal?: AbortSignal;
-  /** Before a lost connection is opened again; default 1000. */
+  /** Time before a lost connection is opened again; default 1000. */
   readonly retryMs?: number;
 }
 
@@ -77,36 +77,36 @@ export interface WaitOptions {
   readonly final?: boolean;
   /** Default 60,000. */
   readonly timeoutMs?: number;
-  /** Between two questions; default 250. */
+  /** Time between two requests; default 250. */
   readonly pollMs?: number;
   readonly signal?: AbortSignal;
 }
 
 export interface ClientOptions<G extends Generation> {
-  /** Whose words the node speaks; default 3. */
+  /** Generation of the node; default 3. */
   readonly generation?: G;
-  /** In the place of the global one. */
+  /** Replaces the global one. */
   readonly fetch?: typeof fetch;
-  /** Time that an answer may take; default 30,000. */
+  /** Time limit for an answer; default 30,000. */
   readonly timeoutMs?: number;
 }
 
 export interface Client<G extends Generation> {
   readonly generation: G;
-  /** @throws ClientError for an answer that is none; so do all here */
+  /** @throws ClientError for a refusal, a timeout or an unreachable node; so do all methods */
   get<P extends PathOf<G, 'GET'>>(
     path: P,
     ...args: Arguments<ParametersOf<G, 'GET', P>>
   ): Promise<AnswerOf<G, 'GET', P>>;
   post<P extends PathOf<G, 'POST'>>(path: P, body: BodyOf<G, 'POST', P>): Promise<AnswerOf<G, 'POST', P>>;
   put<P extends PathOf<G, 'PUT'>>(path: P, body: BodyOf<G, 'PUT', P>): Promise<AnswerOf<G, 'PUT', P>>;
-  /** All items of a list, page by page. What comes or goes meanwhile shifts nothing. @throws TypeError for an `offset` or `after` */
+  /** All items of a list, page by page. New and removed items do not shift the pages. @throws TypeError for an `offset` */
   items<P extends ListPathOf<G>>(
     path: P,
     ...args: Arguments<ListParametersOf<G, P>>
   ): AsyncGenerator<ItemOf<G, P>, void, undefined>;
   /**
-   * Follows what happens: `{ type, id, data }`, where an `id` goes into `lastEventId` to go on behind that event. A connection that
+   * Follows events: `{ type, id, data }`. Pass an `id` as `lastEventId` to continue after that event. A connection that
    * is lost is opened again where it ended.
    */
   events<K extends keyof Events<G>>(
@@ -115,7 +115,7 @@ export interface Client<G extends Generation> {
   /**
    * Resolves with the height of the transaction's block.
    *
-   * @throws ClientError `TIMEOUT` when it is not there in time
+   * @throws ClientError `TIMEOUT` when no block contains it in time
    */
   waitFor(transactionId: string, options?: WaitOptions): Promise<{ readonly height: number; readonly blockId: string }>;
 }

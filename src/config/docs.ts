@@ -14,12 +14,18 @@ const INTRODUCTION = `# Configuration
 
 <!-- Made from src/config/schema.ts. After a change there: UPDATE_DOCS=1 npx ava dist/test/config/docs.test.js -->
 
-An option has a value from the first of these that names it: a flag of \`bloomery start\`, an environment variable, the
-JSON5 file given with \`--config\`, the folder of the network (ports, seeds, known delegates), the default below.
-What all nodes of a network must agree on (block time, rewards, genesis block) is no option: it lives in the network's
+The value of an option comes from the first of these sources that sets it:
+
+1. a flag of \`bloomery start\`
+2. an environment variable
+3. the JSON5 file of \`--config\`
+4. the folder of the network (ports, seeds, known delegates)
+5. the default below
+
+Parameters that all nodes of a network must share (block time, rewards, genesis block) are not options: they are in the network's
 folder, \`networks/<name>\`.
 
-A file has one object for each section:
+A file has one object per section:
 
 \`\`\`json5
 {
@@ -29,11 +35,11 @@ A file has one object for each section:
 }
 \`\`\`
 
-In a variable the entries of a list are joined by commas, and a delegate is \`<publicKey>|<encryptedPassphrase>\`. An unknown
-key or variable and a wrong value are refused with source, key and expectation; the node does not start.
+In a variable, commas separate the entries of a list, and a delegate is \`<publicKey>|<encryptedPassphrase>\`. The node refuses to
+start with an unknown key or variable or a wrong value; the error names the source, the key and the expected value.
 
-Two variables belong to the program, not to a section: \`BLOOMERY_HOME\` is the folder for data and networks of a user
-(default \`~/.bloomery\`), and \`BLOOMERY_SUPERVISED=1\` makes a node stop when the process that started it dies.
+Two variables belong to no section: \`BLOOMERY_HOME\` is the folder for data and networks of a user (default \`~/.bloomery\`), and
+\`BLOOMERY_SUPERVISED=1\` makes a node stop when its parent process dies.
 `;
 
 const TABLE_HEAD = ['| Key | Variable | Value | Default | Meaning |', '| --- | --- | --- | --- | --- |'];

@@ -50,77 +50,79 @@ export const OPTIONS = {
   http: {
     enabled: flag('Whether the node answers HTTP at all.', true),
     processes: integer(
-      'Processes beside the node that answer HTTP over its port; 0 answers inside the node. Experimental: what is lacking is in decision 23.',
+      'Reading processes that answer HTTP on the node’s port; with 0 the node answers itself. Experimental: decision 23 lists the open points.',
       0,
       0,
       64,
     ),
-    port: integer('Port of the HTTP interface; 0 takes any free one.', 4000, 0, 65_535, {
+    port: integer('Port of the HTTP interface; 0 for any free port.', 4000, 0, 65_535, {
       defaultText: "the network's",
     }),
     hostNames: list(
-      'Names besides `localhost` under which forging, diagnostics and passphrases may be asked for, as browsers send them.',
+      'Host names, besides `localhost`, that the node accepts in requests for forging, diagnostics and passphrases.',
       [],
       'host names',
       hostName,
     ),
-    accessPublic: flag('Whether everybody may ask; else only `accessWhitelist`.', false),
-    accessWhitelist: list('Who may ask while access is not public.', ['127.0.0.1'], ADDRESSES, ipOrBlock),
+    accessPublic: flag('Whether every address has access; otherwise only `accessWhitelist`.', false),
+    accessWhitelist: list('Addresses with access while access is not public.', ['127.0.0.1'], ADDRESSES, ipOrBlock),
     host: text('Address the HTTP interface listens on.', '127.0.0.1', IPV4, isIpv4, {
       defaultText: '127.0.0.1; 0.0.0.0 where `accessPublic` or `accessWhitelist` lets other machines ask',
     }),
-    forgingWhitelist: list('Who may see and switch forging.', ['127.0.0.1'], ADDRESSES, ipOrBlock),
-    trustProxy: flag('Whether the asker is the address in X-Forwarded-For: only behind a proxy of your own.', false),
-    corsOrigin: text('Origin that browsers may ask from.', '*', 'an origin or *', (value) => /^\S{1,200}$/.test(value)),
+    forgingWhitelist: list('Addresses that may view and switch forging.', ['127.0.0.1'], ADDRESSES, ipOrBlock),
+    trustProxy: flag('Whether the client is the address in X-Forwarded-For: only behind your own proxy.', false),
+    corsOrigin: text('Origin from which browsers may send requests.', '*', 'an origin or *', (value) =>
+      /^\S{1,200}$/.test(value),
+    ),
     connectionsMax: integer(
-      'Connections open at once; a tenth of them is for this machine and `accessWhitelist`.',
+      'Open connections; a tenth of them is reserved for this machine and `accessWhitelist`.',
       5000,
       100,
       100_000,
     ),
     connectionsPerAddressMax: integer(
-      'Connections of one address, unless it is this machine or in `accessWhitelist`. With IPv6 a /64 counts as one address.',
+      'Connections of one address that is neither this machine nor in `accessWhitelist`. With IPv6 a /64 counts as one address.',
       100,
       1,
       100_000,
     ),
-    rateLimitMax: integer('Requests of one address in a window; 0 for no limit.', 0, 0, 1_000_000_000),
-    rateLimitWindowMs: integer('Length of that window.', 60_000, 1, 86_400_000, { unit: 'ms' }),
+    rateLimitMax: integer('Requests of any one address per window; 0 for no limit.', 0, 0, 1_000_000_000),
+    rateLimitWindowMs: integer('Length of the window of the rate limits.', 60_000, 1, 86_400_000, { unit: 'ms' }),
     rateLimitStrangersMax: integer(
-      'Requests of one address of another machine in a window, while `rateLimitMax` is 0; 0 for no limit.',
+      'Requests of one address of another machine per window; used while `rateLimitMax` is 0; 0 for no limit.',
       1200,
       0,
       1_000_000_000,
     ),
     rateLimitStrangersTotalMax: integer(
-      'Requests of all other machines together in a window; 0 for no limit.',
+      'Requests of all other machines together per window; 0 for no limit.',
       60_000,
       0,
       1_000_000_000,
     ),
     dashboard: flag(
-      'Whether the dashboard is served at `/`, and the interactive reference at `/api/docs`, to those who may ask.',
+      'Whether clients with access get the dashboard at `/` and the interactive reference at `/api/docs`.',
       true,
     ),
-    metrics: flag('Whether metrics are served at `/metrics` for Prometheus, to those who may ask.', true),
+    metrics: flag('Whether clients with access get metrics for Prometheus at `/metrics`.', true),
     readOnly: flag('Whether every method but GET is refused.', false),
     strictDialect: flag(
-      'Whether paths below `/api` speak as a node of the family does: no member and no parameter that it does not have.',
+      'Whether paths below `/api` have only the members and parameters of real nodes of the network’s generation.',
       false,
     ),
     legacySignatures: flag('Whether second signatures may be registered by passphrase (`PUT /api/signatures`).', true),
     legacySignaturesWhitelist: list(
-      'Who may send passphrases for that, whatever `accessPublic` says.',
+      'Addresses that may send passphrases for that, whatever the value of `accessPublic`.',
       ['127.0.0.0/8', '::1'],
       ADDRESSES,
       ipOrBlock,
     ),
-    tlsPort: integer('Port of a second listener that speaks TLS; 0 for none.', 0, 0, 65_535),
-    tlsKeyFile: text('Private key of that listener, a PEM file.', '', 'a path', () => true),
-    tlsCertificateFile: text('Certificate of that listener and those above it, a PEM file.', '', 'a path', () => true),
-    headersTimeoutMs: integer('Time that a client has to send its headers.', 5000, 1, 40_000, { unit: 'ms' }),
+    tlsPort: integer('Port of a second listener with TLS; 0 for none.', 0, 0, 65_535),
+    tlsKeyFile: text('Private key of the TLS listener, a PEM file.', '', 'a path', () => true),
+    tlsCertificateFile: text('Certificate chain of the TLS listener, a PEM file.', '', 'a path', () => true),
+    headersTimeoutMs: integer('Time within which a client must send its headers.', 5000, 1, 40_000, { unit: 'ms' }),
     socketTimeoutMs: integer(
-      'Time within a request in which no byte moves, after which its connection is closed; between requests it is 5 s.',
+      'Time without progress of a request after which its connection is closed; between requests it is 5 s.',
       20_000,
       1,
       120_000,
@@ -128,51 +130,53 @@ export const OPTIONS = {
     ),
   },
   p2p: {
-    enabled: flag('Whether the node has peers; without, it neither listens nor dials.', true),
-    port: integer('Port that peers connect to; 0 takes any free one.', 5000, 0, 65_535, {
+    enabled: flag('Whether the node connects to peers; if false, it neither listens nor dials.', true),
+    port: integer('Port for peers; 0 for any free port.', 5000, 0, 65_535, {
       defaultText: "the network's",
     }),
-    host: text('Address the peer port listens on.', '0.0.0.0', IPV4, isIpv4),
-    fixedPeers: list('Peers that are always dialled.', [], 'IP:PORT', ipv4Port),
-    seedPeers: list('Peers that are asked for others.', [], 'HOST:PORT', hostPort, { defaultText: "the network's" }),
-    whitelistedPeers: list('Peers that are never penalised or forgotten.', [], 'IP:PORT', ipv4Port),
+    host: text('Listen address of the peer port.', '0.0.0.0', IPV4, isIpv4),
+    fixedPeers: list('Peers that the node always dials.', [], 'IP:PORT', ipv4Port),
+    seedPeers: list('Peers that the node asks for further peers.', [], 'HOST:PORT', hostPort, {
+      defaultText: "the network's",
+    }),
+    whitelistedPeers: list('Peers that the node never penalises or forgets.', [], 'IP:PORT', ipv4Port),
     blacklistedIps: list('Addresses that may never connect.', [], 'IPv4 addresses', (entry) =>
       isIpv4(entry) ? entry : undefined,
     ),
-    advertiseAddress: flag('Whether peers may tell others of this node.', true),
+    advertiseAddress: flag('Whether peers may pass on the address of this node.', true),
     outboundMax: integer('Connections that this node opens.', 20, 0, 1000),
     inboundMax: integer('Connections that this node accepts.', 100, 0, 10_000),
   },
   forging: {
-    enabled: flag('Whether this node may forge at all; without, no delegate can be switched on.', true),
-    force: flag('Whether all listed delegates forge from the start, unlocked with `defaultPassword`.', false),
+    enabled: flag('Whether this node may forge; if false, no delegate can be enabled.', true),
+    force: flag('Whether all listed delegates forge after each start, unlocked with `defaultPassword`.', false),
     delegates: delegateList('Delegates that may forge here, with their encrypted passphrases.'),
     defaultPassword: text('Password of the encrypted passphrases, for `force`.', '', 'a text', () => true, {
       secret: true,
     }),
     riskDoubleForging: flag(
-      'Sign by the record of this data folder alone: without waiting where it cannot know what a delegate signed elsewhere, ' +
-        'and without looking whether it forges elsewhere. With two nodes of one delegate that is double forging.',
+      'Sign by the record of this data folder alone, without a wait and without a check whether a delegate signs elsewhere. ' +
+        'Two nodes with this option and the same delegate forge twice.',
       false,
       { defaultText: 'false; true where the network publishes its passphrases, as a devnet does' },
     ),
     watermarkFolder: text(
-      'Folder outside of the data folder that keeps the last header of each delegate too, so that a data folder that was put ' +
-        'back from a backup is noticed; `none` for no such folder. Not used with `riskDoubleForging`.',
+      'Folder outside of the data folder with the last header of each delegate, to detect a data folder that was restored ' +
+        'from a backup; `none` for no such folder. Not used with `riskDoubleForging`.',
       '',
       'a path',
       () => true,
       { defaultText: 'bloomery/signed below $XDG_STATE_HOME, or below ~/.local/state' },
     ),
     consensusMin: integer(
-      "Share of the peers, all of them or those dialled or named, that must be at this node's tip before it forges; 0 asks for none.",
+      "Share of the peers (of all, or of those dialled or named) that must have this node's tip before it forges; 0 for no condition.",
       0,
       0,
       100,
       { unit: '%', defaultText: '51 with generation 2 unless `force` is set, else 0' },
     ),
     waitThresholdS: integer(
-      'Time in a slot to wait for the missing block of the slot before; below the block time.',
+      'Time in a slot to wait for a missing block of the previous slot; below the block time.',
       2,
       0,
       3600,
@@ -185,8 +189,8 @@ export const OPTIONS = {
   pool: {
     transactionsPerQueueMax: integer('Transactions in each queue of the pool.', 1000, 100, 5000),
     broadcastIntervalMs: integer(
-      'Time between two steps of the pool, which look again at what waits there. What comes in is looked at as it comes, and how ' +
-        'often peers are told of it follows from what they accept.',
+      'Time between two steps of the pool, which check waiting transactions again. New transactions are checked on arrival, ' +
+        'and the limits of peers set the rate of announcements.',
       5000,
       100,
       60_000,
@@ -195,15 +199,17 @@ export const OPTIONS = {
   },
   notify: {
     name: text("Name of this node in the events; the machine's host name when empty.", '', 'a text', () => true),
-    webhook: text('URL that events are posted to as JSON.', '', 'an http or https URL', isWebUrl, { secret: true }),
+    webhook: text('URL to which the node posts events as JSON.', '', 'an http or https URL', isWebUrl, {
+      secret: true,
+    }),
     webhookSecretFile: text(
-      'File whose first line signs what is posted, so that the receiver can tell that it is ours.',
+      'File whose first line is the secret that signs posted events, so that the receiver can verify their origin.',
       '',
       'a path',
       () => true,
     ),
     command: list(
-      'Program, with its arguments, that is run for each event, with the event as JSON on its standard input; no shell.',
+      'Program with its arguments, run without a shell for each event, with the event as JSON on its standard input.',
       [],
       'texts',
       (entry) => entry,
@@ -216,16 +222,16 @@ export const OPTIONS = {
     ),
   },
   verifier: {
-    threads: integer('Threads that check signatures in bulk; 0 checks on the main thread.', 2, 0, 64),
+    threads: integer('Threads that verify signatures; with 0 the main thread does.', 2, 0, 64),
     backend: choice(
-      'Implementation of signatures; auto takes the fastest that loads.',
+      'Implementation of signatures; auto selects the fastest that loads.',
       ['auto', 'sodium', 'noble'],
       'auto',
     ),
   },
   memory: {
     ceilingMb: integer(
-      'Memory of its own above which the node ends, to be started again; docs/guides/operate.md says what it is made of.',
+      'Own memory of the node above which it ends, so that a supervisor restarts it; docs/guides/operate.md explains the value.',
       2048,
       1280,
       1_000_000,
@@ -234,7 +240,7 @@ export const OPTIONS = {
   },
   watchdog: {
     blockedMaxS: integer(
-      'Time that the node may stand still, or spend in garbage collection alone, before it ends, to be started again; 0 for any.',
+      'Time that the event loop may hang, or that garbage collection may take, before the node ends, so that a supervisor restarts it; 0 for no limit.',
       30,
       0,
       3600,
@@ -242,12 +248,12 @@ export const OPTIONS = {
     ),
   },
   log: {
-    level: choice('Least important lines to write.', ['trace', 'debug', 'info', 'warn', 'error'], 'info'),
-    format: choice('Lines for people or JSON for machines.', ['human', 'json'], 'human'),
-    modules: list('Other levels for single parts of the node.', [], 'MODULE=LEVEL such as p2p=debug', moduleLevel),
-    file: text('File for the lines; without, they go to the standard error output.', '', 'a path', () => true),
-    fileSizeMax: integer('Size at which the file is put aside as `<file>.1`.', 50, 1, 10_000, { unit: 'MB' }),
-    filesKept: integer('Files put aside that are kept.', 5, 1, 100),
+    level: choice('Lowest level of the lines to write.', ['trace', 'debug', 'info', 'warn', 'error'], 'info'),
+    format: choice('Lines for people, or JSON for programs.', ['human', 'json'], 'human'),
+    modules: list('Other levels for single modules of the node.', [], 'MODULE=LEVEL such as p2p=debug', moduleLevel),
+    file: text('File for the lines; the default is the standard error output.', '', 'a path', () => true),
+    fileSizeMax: integer('Size at which the file is rotated to `<file>.1`.', 50, 1, 10_000, { unit: 'MB' }),
+    filesKept: integer('Number of rotated files to keep.', 5, 1, 100),
   },
 } as const satisfies Record<string, Record<string, Option<unknown>>>;
 

@@ -147,7 +147,7 @@ function answersOf(route: Route): Record<string, ResponseObject> {
     Object.entries(route.answers).map(([status, schema]) => [
       status,
       {
-        description: status === '200' ? 'The answer.' : 'The answer when it does not hold.',
+        description: status === '200' ? 'The answer.' : 'The answer when the condition does not hold.',
         content: { [mediaType]: { schema } },
       },
     ]),
@@ -162,15 +162,15 @@ function distinct(schemas: readonly Schema[]): readonly Schema[] {
 /** Refusals that any route may answer, and those that this one declares. */
 function refusalsOf(route: Route): Record<string, ResponseObject> {
   const refusals: Record<string, ResponseObject> = {
-    400: json('The request does not fit its declaration.', problem.INVALID_OR_UNREADABLE),
-    403: json('The caller is not served.', problem.REFUSED),
-    405: json('The path does not know the method; `Allow` lists those that it does.', problem.SIMPLE),
-    429: json('Too many requests of this client within a window.', problem.SIMPLE),
+    400: json('The request does not match its declaration.', problem.INVALID_OR_UNREADABLE),
+    403: json('The client has no access.', problem.REFUSED),
+    405: json('The path does not support the method; `Allow` lists the supported ones.', problem.SIMPLE),
+    429: json('This client sent too many requests within the window.', problem.SIMPLE),
     500: json('The node failed.', problem.SIMPLE),
   };
   if (route.body !== undefined) {
     refusals['413'] = json('The body is too large.', problem.UNREADABLE);
-    refusals['415'] = json('The body is of an unknown character set or encoding.', problem.UNREADABLE);
+    refusals['415'] = json('The body has an unknown character set or encoding.', problem.UNREADABLE);
   }
   for (const [status, description] of Object.entries(route.errors)) {
     const schema = status === '409' ? problem.REJECTED : status === '403' ? problem.REFUSED : problem.SIMPLE;

@@ -8,7 +8,7 @@ import type { CheckedRequest, Parameter } from './route.ts';
 import type { Schema } from './schema.ts';
 
 /** What 503 means where a question may take long. */
-export const LONG_QUESTIONS = 'The node works on as many questions that no index answers as it may.';
+export const LONG_QUESTIONS = 'Too many queries without an index wait already.';
 
 export function queryParameter(name: string, schema: Schema): Parameter {
   return { name, in: 'query', schema };
@@ -61,7 +61,7 @@ export function pageParameters(limitMax: 100 | 101 | 1000, offsetMax?: number): 
     minimum: 0,
     ...(offsetMax === undefined ? {} : { maximum: offsetMax }),
     default: 0,
-    description: 'Matches to pass over before the page.',
+    description: 'Number of matches to skip before the page.',
   };
   return [queryParameter('limit', limit), queryParameter('offset', offset)];
 }
@@ -80,8 +80,8 @@ const AFTER: Parameter = queryParameter('after', {
   type: 'string',
   format: 'cursor',
   description:
-    'In place of `offset`: begins behind the place that an earlier page with the same `sort` gave as `meta.next`; ' +
-    'empty for the first page. Blocks that come meanwhile shift nothing.',
+    'Replaces `offset`: `meta.next` of the previous page with the same `sort`; ' +
+    'empty for the first page. New blocks do not shift the pages.',
 });
 
 /** `sort` with `:asc` and `:desc` of each field. */

@@ -129,7 +129,7 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
 };
 
 /** In the description of routes that promise to keep what they accept. */
-export const NOT_KEPT = 'The node could not write it to its disk, so it promises nothing: hand it in again.';
+export const NOT_KEPT = 'The node could not write the transaction to its disk, and has not accepted it: send it again.';
 
 /** Failures that say nothing of a member of the transaction. */
 const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'POOL_FULL']);

@@ -20,7 +20,7 @@ export interface DevnetOptions {
 
 export type MiningMode = 'instant' | 'on-demand' | 'interval';
 
-/** An account with its passphrase, which everybody knows: worthless on every other network. */
+/** An account with its public passphrase: worthless on every other network. */
 export interface TestAccount {
   /** `genesis` has nearly everything, `account_1` to `account_10` have 100,000 LSK each, `genesis_1` and on are delegates. */
   readonly name: string;
@@ -64,7 +64,7 @@ export interface Snapshot {
   readonly digest: string;
 }
 
-/** What a transaction does. Amounts are beddows: 100,000,000 of them are 1 LSK. */
+/** Effect of a transaction. Amounts are beddows: 100,000,000 of them are 1 LSK. */
 export type TransactionPayload =
   | { readonly kind: 'transfer'; readonly to: string; readonly amount: bigint; readonly data?: string }
   | { readonly kind: 'delegate'; readonly username: string }
@@ -79,9 +79,9 @@ export interface SentTransaction {
 }
 
 export interface SendOptions {
-  /** That gets the transaction first; default 0. */
+  /** Number of the node that gets the transaction first; default 0. */
   readonly node?: number;
-  /** Takes a text that is neither the name of an account nor a passphrase of BIP-39 for a passphrase. */
+  /** Accepts any text as a passphrase, also one that is neither an account name nor BIP-39. */
   readonly anyPassphrase?: boolean;
 }
 
@@ -95,7 +95,7 @@ export interface TestDevnet {
   account(name: string): TestAccount;
   /** Of the chain's clock. */
   now(): Date;
-  /** Has the owners of the next slots fill them; default 1. All nodes have the blocks then. */
+  /** Forges the next slots, each by its delegate; default 1. All nodes have the blocks then. */
   mine(slots?: number): Promise<Mined>;
   /**
    * Resolves when all nodes have at least this height; parts of a cut network reach it each by itself. It forges nothing.
@@ -113,14 +113,14 @@ export interface TestDevnet {
    */
   warp(to: string | Date): Promise<Date>;
   /**
-   * Keeps chains, pools, signing journals and clock of all nodes under a name: 1 to 64 letters, digits, `-`, `_` and `.`, the
+   * Saves chains, pools, signing journals and clock of all nodes under a name: 1 to 64 letters, digits, `-`, `_` and `.`, the
    * first of them a letter or digit.
    */
   snapshot(name: string): Promise<Snapshot>;
-  /** Puts all nodes back to a snapshot, which stays. Ports stay, too. @throws an error that names the snapshots there are */
+  /** Restores a snapshot on all nodes. The snapshot and the ports stay. @throws an error that names the snapshots there are */
   revert(name: string): Promise<Snapshot>;
   /**
-   * Signs a transaction and hands it to a node. With `mine: 'instant'` a block has it then.
+   * Signs a transaction and sends it to a node. With `mine: 'instant'` a block has it then.
    *
    * @param from an account, its name, or a passphrase of BIP-39
    * @param options number of the node, or more
@@ -134,12 +134,12 @@ export interface TestDevnet {
   ): Promise<SentTransaction>;
   /** Sends beddows of the account `genesis` and mines the block with them. */
   fund(address: string, amount: bigint): Promise<SentTransaction>;
-  /** From now on transactions of that account pass with any signature. It must have sent something before. */
+  /** Makes the nodes accept any signature for that account from now on. The account must have sent a transaction before. */
   impersonate(address: string): Promise<void>;
   /** Cuts the network: nodes of different groups do not reach one another. Nodes in no group form one more. */
   partition(...groups: readonly (readonly number[])[]): Promise<void>;
   /**
-   * What nodes send one another takes longer, one way: milliseconds, or `150ms`, `2s`. A link has the greater delay of its two nodes.
+   * Delays messages between nodes, one way: milliseconds, or `150ms`, `2s`. A link has the greater delay of its two nodes.
    * `mine` and `mine: 'instant'` hand blocks on at once all the same.
    *
    * @param nodes on whose links; all unless given
@@ -154,8 +154,8 @@ export interface TestDevnet {
   /** The clock of a node is that much ahead of the devnet's: milliseconds, or `+3s`; less than 0, or `-3s`, is behind. */
   skew(node: number, by: string | number): Promise<void>;
   /**
-   * Ends partition, delays, losses and skewed clocks, and resolves when all nodes have the same tip. A slot is mined now and then meanwhile, because nodes
-   * hear of a better chain by its blocks.
+   * Ends partition, delays, losses and skewed clocks, and resolves when all nodes have the same tip. It mines some slots meanwhile,
+   * because nodes learn of a better chain from its blocks.
    */
   heal(): Promise<void>;
   close(): Promise<void>;

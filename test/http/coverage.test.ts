@@ -41,12 +41,12 @@ test('docs/http/coverage.md names a test that there is for each path, parameter 
     return `\`test/http/${file}\`: ${title}`;
   };
   const lines = [
-    '# What shows each path, parameter and error',
+    '# Tests of each path, parameter and error',
     '',
-    'Made by `test/http/coverage.test.ts`, which fails when a path, parameter or error is not declared, when it is of no test,',
-    'or when that test is gone. Parameters and errors beyond these are in the pages of the resources.',
+    '`test/http/coverage.test.ts` generates this page. It fails when a path, parameter or error is not declared, has no test, or',
+    'names a test that does not exist. The pages of the resources list further parameters and errors.',
     '',
-    '| Path | What | Generations | Test |',
+    '| Path | Part | Generations | Test |',
     '| --- | --- | --- | --- |',
   ];
   for (const told of PATHS) {

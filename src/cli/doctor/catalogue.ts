@@ -17,27 +17,27 @@ export interface Finding extends Fault {
 export const FAULTS = {
   NETWORK_FOLDER_WRONG: error(
     'The folder of the network cannot be used.',
-    'Correct what the evidence names, or make the folder anew with `bloomery network import` or `genesis create`.',
+    'Correct the file that the evidence names, or create the folder again with `bloomery network import` or `genesis create`.',
   ),
   CONFIG_WRONG: error(
     'The configuration is refused.',
-    'Correct the key that the evidence names; docs/configuration.md has them all.',
+    'Correct the key that the evidence names; docs/configuration.md lists all keys.',
   ),
   FORGING_KEY_WRONG: error(
     'The encrypted passphrase of a delegate cannot be opened.',
-    'Correct forging.delegates or forging.defaultPassword; `bloomery keys encrypt` makes the entry anew.',
+    'Correct forging.delegates or forging.defaultPassword; `bloomery keys encrypt` creates a new entry.',
   ),
   FORGING_OPEN_TO_STRANGERS: warning(
-    'Everybody may try passwords at the switch of the delegates.',
-    'Let http.forgingWhitelist name single addresses.',
+    'Everybody can try passwords to switch forging on or off.',
+    'List single addresses in http.forgingWhitelist.',
   ),
   DATA_FOLDER_UNWRITABLE: error(
-    'The folder for data cannot be written to.',
+    'The node cannot write to the data folder.',
     'Give the folder to the user that runs the node (chown), mount its file system for writing, or choose another with --data-dir.',
   ),
   DISK_NEARLY_FULL: error(
-    'The disk of the chain has little room left.',
-    'Make room or move the folder to a larger disk: without room the node stops writing, and so forging.',
+    'The disk of the chain is nearly full.',
+    'Free space, or move the folder to a larger disk: on a full disk the node cannot write, so it cannot forge.',
   ),
   STORE_DAMAGED: error(
     'The chain on the disk cannot be read.',
@@ -45,39 +45,39 @@ export const FAULTS = {
   ),
   STORE_CHAIN_BROKEN: error(
     'Blocks of the chain on the disk do not follow one another.',
-    'Run `bloomery verify` for the first deviation, then restore a backup or download the chain again.',
+    'Run `bloomery verify` to find the first wrong block, then restore a backup or download the chain again.',
   ),
   STORE_OF_OTHER_LAYOUT: error(
     'The chain was written by a version of the node with another layout.',
-    'Run the version that wrote it, if only for `bloomery export`; move the folder `chain` away, then `bloomery import`.',
+    'Run `bloomery export` with the version that wrote it, move the folder `chain` away, then run `bloomery import`.',
   ),
   STORE_OF_OTHER_NETWORK: error(
-    'The folder for data belongs to another network.',
-    'Start the node with the network that the folder was made for, or choose another --data-dir.',
+    'The data folder belongs to another network.',
+    'Start the node with the network of the folder, or choose another --data-dir.',
   ),
   STORE_OF_OTHER_PARAMS: error(
     'The parameters of the network changed since the chain was written.',
-    'Use the network folder that the chain was written with, or begin in another --data-dir.',
+    'Use the network folder that the chain was written with, or choose another --data-dir.',
   ),
   JOURNAL_DAMAGED: error(
-    'The record of what the delegates signed is damaged, so nothing may be signed.',
+    'The record of the delegates’ signatures is damaged, so the node must not sign.',
     'Move the file away and import the last `bloomery forging export`, or let the node wait until signing is safe.',
   ),
   PORT_TAKEN: error(
-    'Another program has a port of the node.',
+    'Another program uses a port of the node.',
     'Stop that program, or choose other ports (http.port, p2p.port).',
   ),
-  NODE_NOT_RUNNING: warning('No node runs on this folder.', 'Start it with `bloomery start`.'),
+  NODE_NOT_RUNNING: warning('No node runs on this data folder.', 'Start it with `bloomery start`.'),
   NODE_SILENT: error(
-    'A node has the folder, but its HTTP interface does not answer.',
-    'Name its address with --node; if it is right, the node hangs: look at the end of its log, then restart it.',
+    'A node uses the folder, but its HTTP interface does not answer.',
+    'Name its address with --node; if the address is right, the node hangs: read the end of its log, then restart it.',
   ),
   NODE_REFUSES: error(
-    'The node does not let this machine ask.',
+    'The node refuses requests from this machine.',
     'Run the doctor on the node’s machine, or add this address to http.accessWhitelist.',
   ),
   NODE_ANSWERS_ODDLY: error(
-    'What answers is no node, or one of another program.',
+    'The program that answers is not a Bloomery node.',
     'Name the address of the node with --node; `ss -ltnp` shows which program has a port.',
   ),
   NODE_OF_OTHER_NETWORK: error(
@@ -86,83 +86,83 @@ export const FAULTS = {
   ),
   CLOCK_OFF: error(
     'The clock of this machine differs from those of its peers.',
-    'Synchronise it (timedatectl set-ntp true, chrony): with a wrong clock slots are missed and good blocks refused.',
+    'Synchronise it (timedatectl set-ntp true, chrony): with a wrong clock the node misses slots and refuses valid blocks.',
   ),
   CLOCKS_DIFFER: warning(
     'The clock of this machine and that of a peer differ, and one of the two is wrong.',
     'Check both (`timedatectl`, `chronyc tracking`) and synchronise the wrong one.',
   ),
   CLOCK_BEHIND_TIP: error(
-    'The clock of this machine is behind the newest block of the chain, so nothing can be forged or taken over.',
-    'Set it right (timedatectl set-ntp true, chrony); the node goes on by itself.',
+    'The clock of this machine is behind the newest block of the chain, so the node can neither forge nor accept blocks.',
+    'Correct the clock (timedatectl set-ntp true, chrony); the node continues by itself.',
   ),
   CLOCK_SET: warning(
-    'The clock of this machine was set while the node ran.',
-    'Have a service keep it (timedatectl set-ntp true, chrony) that slews it: slots that a clock is set past are lost.',
+    'The clock of this machine was changed while the node ran.',
+    'Use a time service that slews the clock (timedatectl set-ntp true, chrony): the node loses the slots that a clock skips.',
   ),
   NODE_LAGS: error(
     'The node is behind most of its peers and does not catch up.',
     'Look at `bloomery why` for refused blocks and failed downloads; a version or exceptions of the network may be missing.',
   ),
   NETWORK_STANDS_STILL: error(
-    'No block has come for long, and the peers have none either.',
-    'Too few delegates forge, or this part of the network is cut off: see `bloomery peers`, compare heights elsewhere.',
+    'Neither the node nor its peers have received a block for a long time.',
+    'Too few delegates forge, or this part of the network is cut off: check `bloomery peers`, and compare heights with other nodes.',
   ),
   FINALITY_LAGS: warning(
-    'Blocks have not become final for rounds.',
-    'More than a third of the delegates do not take part: wait for them; do not count on blocks that are not final.',
+    'No block has become final for several rounds.',
+    'More than a third of the delegates do not take part: wait for them, and do not rely on blocks that are not final.',
   ),
   NO_PEERS: error(
     'The node has no peer.',
-    'Check p2p.seedPeers and p2p.fixedPeers, and that the firewall lets the peer port out and in; see `bloomery peers`.',
+    'Check p2p.seedPeers and p2p.fixedPeers, and that the firewall opens the peer port in both directions; see `bloomery peers`.',
   ),
   PEERS_OF_OTHER_NETWORK: error(
-    'Peers that were dialled belong to another network.',
+    'Configured peers belong to another network.',
     'Correct the addresses in p2p.fixedPeers and p2p.seedPeers, or the network folder.',
   ),
   CONSENSUS_LOW: warning(
     'Fewer than half of the peers have the tip of this node.',
-    'If it lasts, the network is split: compare the block at a height with other nodes, see `bloomery why`.',
+    'If this lasts, the network is split: compare the block at a height with other nodes, see `bloomery why`.',
   ),
   SYNC_FAILS: error(
-    'Downloads of blocks fail again and again.',
-    'The evidence names the reason; if all peers fail alike, this node is on a branch that nobody shares: restore a snapshot.',
+    'Downloads of blocks fail repeatedly.',
+    'The evidence names the reason. If all peers fail in the same way, no peer shares this node’s branch: restore a snapshot.',
   ),
   BLOCKS_REFUSED: error(
-    'Blocks of the network are refused again and again.',
+    'The node refuses blocks of the network repeatedly.',
     'Compare version and network folder (exceptions.json) with other nodes; run `bloomery verify`.',
   ),
   FORGING_OFF: warning(
-    'Delegates are configured, and none of them forges.',
-    'Switch them on with `bloomery forging enable`, or set forging.force for starts without a hand.',
+    'Delegates are configured, but none of them forges.',
+    'Enable them with `bloomery forging enable`, or set forging.force to forge after each start.',
   ),
   DELEGATE_NOT_ACTIVE: warning(
-    'A delegate that forges here is not among those of this round.',
-    'It needs more votes, or a round to pass since it got them.',
+    'A delegate that forges here is not among the delegates of this round.',
+    'The delegate needs more votes; new votes count from a later round on.',
   ),
   DELEGATE_ELSEWHERE: error(
-    'A delegate of this node signs on another machine, or its record was moved there.',
-    'Leave it on in one place only; move it with `bloomery forging export` and `import`.',
+    'A delegate of this node also signs on another machine, or its record was moved there.',
+    'Enable it in one place only; move it with `bloomery forging export` and `import`.',
   ),
   SLOTS_MISSED: error(
-    'Slots of the delegates of this node pass unused.',
-    'The evidence has the reason; `bloomery why missed SLOT` tells of a single one.',
+    'The delegates of this node miss slots.',
+    'The evidence has the reason; `bloomery why missed SLOT` explains a single slot.',
   ),
   MACHINE_TOO_SLOW: error(
-    'The machine is too busy or slept: slots passed before the node could look.',
-    'Give the node a processor of its own, switch sleep off, and move other work away.',
+    'The machine is too busy or slept: slots passed before the node could act.',
+    'Give the node its own processor, disable sleep, and move other work to another machine.',
   ),
   ALERTS_UNDELIVERED: error(
-    'What the node has to tell does not reach the receiver of notify.webhook or notify.command.',
-    'Look at the receiver, its address and the secret; events wait on the disk, the latest 1000, until it takes them.',
+    'Alerts of the node do not reach the receiver in notify.webhook or notify.command.',
+    'Check the receiver, its address and the secret; the latest 1000 events wait on the disk until it takes them.',
   ),
   FOLDER_TAKEN_OVER: error(
-    'The claim of this node on its data folder is gone, so it writes and signs nothing more.',
-    'Stop this node; start it again when no other has the folder, or with another --data-dir.',
+    'Another node has taken over the data folder, so this node writes and signs nothing more.',
+    'Stop this node; restart it when no other node uses the folder, or with another --data-dir.',
   ),
   WRITES_FAIL: error(
-    'What the node writes does not reach the disk.',
-    'Make room, check the health of the disk (dmesg, smartctl); the node goes on by itself once writing works.',
+    'The node cannot write to the disk.',
+    'Free space, check the health of the disk (dmesg, smartctl); the node continues by itself when writes succeed.',
   ),
 } as const satisfies Readonly<Record<string, Fault>>;
 

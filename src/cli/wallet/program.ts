@@ -20,9 +20,9 @@ A passphrase comes from --passphrase-file (- for the standard input), else BLOOM
 from the command line, which every process of the machine can read.`;
 
 const SENDING = `
-The node says which network and generation it is, and whether the sender has a second passphrase. What is sent is shown and
-asked for first; --yes does without. With --offline no node is asked: the network is --network, the signed JSON is printed,
-and bloomery broadcast sends it.`;
+The command gets the network, the generation and the second public key of the sender from the node. It shows the transaction and
+asks before it sends; --yes skips this. With --offline it needs no node: --network names the network, and the command prints the
+signed JSON for bloomery broadcast.`;
 
 export function addWalletCommands(program: Command): void {
   addKeyCommands(program);
@@ -30,7 +30,7 @@ export function addWalletCommands(program: Command): void {
   transactionCommand(program, 'transfer', 'send LSK to an address')
     .argument('<address>', 'recipient, digits followed by L')
     .argument('<amount>', 'LSK with at most 8 decimals')
-    .option('--data <text>', 'text that goes with it, at most 64 bytes')
+    .option('--data <text>', 'text in the transaction, at most 64 bytes')
     .action(async (address: string, amount: string, options: TransferFlags) =>
       (await import('../commands/transactions.ts')).transfer(address, amount, options),
     );
@@ -43,8 +43,8 @@ export function addWalletCommands(program: Command): void {
       (await import('../commands/transactions.ts')).delegateRegister(name, options),
     );
 
-  transactionCommand(program, 'vote', 'vote for delegates, or stop')
-    .argument('<votes...>', '+NAME or +PUBLICKEY to vote, -NAME or -PUBLICKEY to stop; at most 33')
+  transactionCommand(program, 'vote', 'vote for delegates, or withdraw votes')
+    .argument('<votes...>', '+NAME or +PUBLICKEY to vote, -NAME or -PUBLICKEY to withdraw a vote; at most 33')
     .allowUnknownOption()
     .addHelpText('after', '\nWrite -- before the votes when a name looks like a flag: bloomery vote --yes -- -h')
     .action(async (votes: readonly string[], options: TransactionFlags) =>
@@ -53,7 +53,7 @@ export function addWalletCommands(program: Command): void {
 
   const second = command(program, 'second-signature', 'protect an account with a second passphrase');
   onlyCommands(second);
-  transactionCommand(second, 'register', 'register a second passphrase for the sender, for ever')
+  transactionCommand(second, 'register', 'register a second passphrase for the sender, permanently')
     .option(
       '--new-passphrase-file <file>',
       'file with the new one (else BLOOMERY_NEW_SECOND_PASSPHRASE, else a prompt)',
@@ -65,7 +65,9 @@ export function addWalletCommands(program: Command): void {
   addMultisigCommands(program);
   addMessageCommands(program);
 
-  sendingOptions(nodeOption(command(program, 'broadcast', 'send what was signed with --offline')))
+  sendingOptions(
+    nodeOption(command(program, 'broadcast', 'send transactions or signatures that were signed with --offline')),
+  )
     .argument(
       '[file]',
       'transactions or signatures, one document, a list or one on each line; - for the standard input',
@@ -79,9 +81,9 @@ export function addWalletCommands(program: Command): void {
 }
 
 function addKeyCommands(program: Command): void {
-  const keys = command(program, 'keys', 'make, encrypt and show the keys of an account');
+  const keys = command(program, 'keys', 'create, encrypt and show the keys of an account');
   onlyCommands(keys);
-  command(keys, 'create', 'make a new account with a BIP-39 passphrase')
+  command(keys, 'create', 'create a new account with a BIP-39 passphrase')
     .option('--words <count>', 'words of the passphrase, 12 or 24', wordCount, 12)
     .option('--out <file>', 'write the passphrase to a new file of mode 600 instead of showing it')
     .option('--json', 'print {"passphrase","publicKey","address"}; without the passphrase when it is in a file')
@@ -98,25 +100,25 @@ function addKeyCommands(program: Command): void {
       `\nPrints {"publicKey","encryptedPassphrase"} as configurations of the family have it.\n${SECRETS}\n${EXIT_CODES}`,
     )
     .action(async (options: KeysEncryptFlags) => (await import('../commands/keys.ts')).keysEncrypt(options));
-  passphraseOption(command(keys, 'show', 'print public key and address of a passphrase'))
-    .option('--public-key <hex>', 'of this public key instead')
+  passphraseOption(command(keys, 'show', 'show public key and address of a passphrase'))
+    .option('--public-key <hex>', 'show the address of this public key instead')
     .option('--json', 'print {"publicKey","address"}')
     .addHelpText('after', `${SECRETS}\n${EXIT_CODES}`)
     .action(async (options: KeysShowFlags) => (await import('../commands/keys.ts')).keysShow(options));
 }
 
 function addMessageCommands(program: Command): void {
-  const message = command(program, 'message', 'sign a message with an account, or check who signed one');
+  const message = command(program, 'message', 'sign a message with an account, or verify a signed message');
   onlyCommands(message);
-  passphraseOption(command(message, 'sign', 'sign a message, to show that an account is yours'))
+  passphraseOption(command(message, 'sign', 'sign a message, to prove that an account is yours'))
     .argument('<message>', 'text')
     .option('--json', 'print {"message","publicKey","signature"}')
     .addHelpText('after', `\nWallets of the family sign and check the same way.\n${SECRETS}\n${EXIT_CODES}`)
     .action(async (text: string, options: MessageSignFlags) =>
       (await import('../commands/message.ts')).messageSign(text, options),
     );
-  command(message, 'verify', 'check the signature of a message')
-    .argument('[file]', 'what sign --json printed; - for the standard input', '-')
+  command(message, 'verify', 'verify the signature of a message')
+    .argument('[file]', 'output of sign --json; - for the standard input', '-')
     .option('--json', 'print {"message","publicKey","signature","address"}')
     .addHelpText('after', EXIT_CODES)
     .action(async (file: string, options: MessageVerifyFlags) =>
@@ -125,20 +127,21 @@ function addMessageCommands(program: Command): void {
 }
 
 function addMultisigCommands(program: Command): void {
-  const multisig = command(program, 'multisig', 'accounts whose transactions several people sign');
+  const multisig = command(program, 'multisig', 'create multisignature accounts, and sign their transactions');
   onlyCommands(multisig);
-  transactionCommand(multisig, 'register', 'make the sender a group, for ever')
-    .requiredOption('--min <count>', 'signatures that a transaction will need', integerFrom(1, 15))
-    .requiredOption('--lifetime <hours>', 'time that members have for signing', integerFrom(1, 72))
-    .requiredOption('--member <public key>', 'a member; to be repeated', collect)
+  transactionCommand(multisig, 'register', 'make the sender a multisignature account, permanently')
+    .requiredOption('--min <count>', 'signatures that each transaction needs', integerFrom(1, 15))
+    .requiredOption('--lifetime <hours>', 'time for members to sign', integerFrom(1, 72))
+    .requiredOption('--member <public key>', 'member; repeat for each', collect)
     .action(async (options: MultisigRegisterFlags) =>
       (await import('../commands/transactions.ts')).multisigRegister(options),
     );
-  networkOptions(sendingOptions(spendingOption(command(multisig, 'sign', 'sign a transaction of a group as a member'))))
-    .argument(
-      '<id|file>',
-      'id of a transaction that waits at the node, or a file that holds one; - for the standard input',
-    )
+  networkOptions(
+    sendingOptions(
+      spendingOption(command(multisig, 'sign', 'sign a transaction of a multisignature account as a member')),
+    ),
+  )
+    .argument('<id|file>', 'id of a waiting transaction of the node, or a file with one; - for the standard input')
     .addHelpText('after', `${SECRETS}\n${SENDING}\n${EXIT_CODES}`)
     .action(async (idOrFile: string, options: MultisigSignFlags) =>
       (await import('../commands/multisig-sign.ts')).multisigSign(idOrFile, options),
@@ -150,7 +153,7 @@ function transactionCommand(parent: Command, name: string, description: string):
   return networkOptions(sendingOptions(spendingOption(command(parent, name, description))))
     .option(
       '--from <name>',
-      'account of a devnet, such as account_1, in the place of a passphrase; nothing is asked then',
+      'account of a devnet, such as account_1, instead of a passphrase; the command then asks nothing',
     )
     .option('--second-passphrase-file <file>', 'file with the second passphrase (else BLOOMERY_SECOND_PASSPHRASE)')
     .addHelpText('after', `${SECRETS}\n${SENDING}\n${EXIT_CODES}`);
@@ -164,7 +167,7 @@ function passphraseOption(to: Command): Command {
 function spendingOption(to: Command): Command {
   return passphraseOption(to).option(
     '--any-passphrase',
-    'take a passphrase that is not one of BIP-39, white space included',
+    'accept a passphrase that is not BIP-39, white space included',
   );
 }
 
@@ -174,14 +177,14 @@ function nodeOption(to: Command): Command {
 
 function networkOptions(to: Command): Command {
   return nodeOption(to)
-    .option('--network <name|dir>', 'network that it is for (default: that of the node)')
-    .option('--offline', 'ask no node; print the signed JSON');
+    .option('--network <name|dir>', 'network of the transaction (default: that of the node)')
+    .option('--offline', 'use no node; print the signed JSON');
 }
 
 function sendingOptions(to: Command): Command {
   return to
     .option('--yes', 'send without asking')
-    .option('--wait', 'wait until a block holds it')
+    .option('--wait', 'wait until a block contains it')
     .option('--json', 'print {"id"}, with --wait {"id","height"}');
 }
 

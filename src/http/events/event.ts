@@ -66,26 +66,34 @@ export function eventShapes(
   const confirmed = confirmedShape(dialect);
   return {
     'blocks/new': { summary: 'A block was applied; its transactions follow.', data: blockShape(dialect) },
-    'blocks/delete': { summary: 'A block was reverted; its transactions went before.', data: blockShape(dialect) },
+    'blocks/delete': {
+      summary: 'A block was reverted; the events of its transactions came before.',
+      data: blockShape(dialect),
+    },
     'transactions/new': {
-      summary: 'The pool took a transaction in. Of the moment: without an id, never repeated.',
+      summary: 'The pool accepted a transaction. This event has no id and is never repeated.',
       data: receivedShape(),
     },
-    'transactions/included': { summary: 'A transaction came into the chain.', data: confirmed },
-    'transactions/reverted': { summary: 'A transaction left the chain with its block.', data: confirmed },
+    'transactions/included': { summary: 'A block with the transaction was applied.', data: confirmed },
+    'transactions/reverted': { summary: 'The block of the transaction was reverted.', data: confirmed },
     'finalized/change': {
       summary: 'Blocks up to a height can never be reverted any more.',
       data: objectOf({ height: COUNT }),
     },
-    'rounds/change': { summary: 'Another round began, or came back by a revert.', data: objectOf({ number: COUNT }) },
+    'rounds/change': {
+      summary: 'Another round began, or a revert returned to an earlier one.',
+      data: objectOf({ number: COUNT }),
+    },
     'forging/change': {
-      summary: 'A delegate of this node was switched on or off. Of the moment; for those on the forging whitelist.',
+      summary:
+        'A delegate of this node was enabled or disabled. This event has no id and is only for the forging whitelist.',
       data: objectOf({ publicKey: PUBLIC_KEY, forging: FLAG }),
     },
-    'peers/connected': { summary: 'A connection to a peer stands. Of the moment.', data: peerShape(dialect) },
-    'peers/disconnected': { summary: 'A connection to a peer fell. Of the moment.', data: peerShape(dialect) },
+    'peers/connected': { summary: 'A connection to a peer opened. This event has no id.', data: peerShape(dialect) },
+    'peers/disconnected': { summary: 'A connection to a peer closed. This event has no id.', data: peerShape(dialect) },
     'log/gap': {
-      summary: 'What lies between is no longer kept: ask for blocks from the height on, then go on from here.',
+      summary:
+        'The node no longer has the events in between: read the blocks from the height on, then continue from here.',
       data: objectOf({ after: { type: 'string' }, next: COUNT, height: COUNT, blockId: ID }),
     },
   };

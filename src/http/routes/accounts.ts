@@ -60,11 +60,11 @@ export function accountRoutes(dialect: HttpDialect): readonly Route[] {
       isOfChain: true,
       method: 'GET',
       path: '/accounts/{address}/multisignature_groups',
-      summary: 'Shows the multisignature group that the account is.',
+      summary: 'Shows the multisignature group of the account.',
       parameters: [addressInPath('Address of the group.')],
       unknownParameters: 'ignored',
       answer: { meta: NO_META, data: listOf(GROUP_SHAPE) },
-      errors: { 404: 'The account is no multisignature group.' },
+      errors: { 404: 'The account is not a multisignature group.' },
       handle: (api, request) => {
         const group = api.chain.group(request.text('address') ?? '');
         if (group === undefined) throw notFound('Multisignature account not found');

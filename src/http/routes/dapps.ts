@@ -23,7 +23,7 @@ export function dappsRoute(dialect: HttpDialect): Route {
     isOfChain: true,
     method: 'GET',
     path: '/dapps',
-    summary: 'Lists registered applications. With both filters, those that fit either.',
+    summary: 'Lists registered applications. With both filters, those that match either.',
     parameters: [
       idParameter('transactionId', 'Id of the registration.'),
       queryParameter('name', { type: 'string', minLength: 1, maxLength: 32, description: 'Name, whole.' }),

@@ -21,35 +21,34 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
         maxLength: 300,
         description: `Names of events, separated by commas: ${EVENT_NAMES.join(', ')}. All unless given.`,
       }),
-      addressParameter('address', 2, 'Of blocks and transactions only those of this account.'),
-      publicKeyParameter('delegate', 'Of blocks, transactions and forging only those of this delegate, by public key.'),
+      addressParameter('address', 2, 'Only blocks and transactions of this account.'),
+      publicKeyParameter('delegate', 'Only blocks, transactions and forging of this delegate, by public key.'),
       queryParameter('finality', {
         type: 'string',
         enum: ['any', 'final'],
         default: 'any',
-        description:
-          '`final` tells of blocks and their transactions when they can no longer be reverted, and of no reverts.',
+        description: '`final` reports blocks and their transactions when they become final, and no reverts.',
       }),
       queryParameter('fromHeight', {
         type: 'integer',
         minimum: 1,
         description:
-          'Begins with the block of this height and tells of all blocks since, then of what happens, without a gap between the ' +
-          'two. Passed over where an event is named to go on from, so that a reader may come back with the same address.',
+          'Starts with the block of this height: all blocks since, then live events, without a gap between the two. ' +
+          'Ignored if the request names an event to continue from, so a client may reconnect with the same address.',
       }),
       queryParameter('lastEventId', {
         type: 'string',
         minLength: 1,
         maxLength: 50,
-        description: 'As the header `Last-Event-ID`, for readers that cannot send it.',
+        description: 'Same as the header `Last-Event-ID`, for clients that cannot send it.',
       }),
       queryParameter('follow', {
         type: 'boolean',
-        description: '`false` ends the stream with the last event of the chain that there is. `true` unless given.',
+        description: '`false` ends the stream after the last existing event of the chain. Default `true`.',
       }),
     ],
     unknownParameters: 'refused',
-    errors: { 503: 'There are as many readers as the node serves.' },
+    errors: { 503: 'Too many event streams are open.' },
     events: eventShapes(dialect),
     subscriptionOf: (request, lastEventIdHeader) => {
       const id = request.text('lastEventId') ?? lastEventIdHeader;

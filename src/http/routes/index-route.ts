@@ -18,7 +18,7 @@ export function indexRoute(routes: readonly Route[], hasDashboard: boolean): Env
   return {
     method: 'GET',
     path: '/',
-    summary: 'Names the node, its pages, and the paths of the interface.',
+    summary: 'Shows the name of the node, its pages, and the paths of the interface.',
     parameters: [],
     unknownParameters: 'ignored',
     errors: {},

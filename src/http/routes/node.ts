@@ -41,7 +41,7 @@ function statusRoute(dialect: HttpDialect): Route {
   return {
     method: 'GET',
     path: '/node/status',
-    summary: 'Shows where the node stands.',
+    summary: 'Shows the status of the node: height, sync, consensus.',
     parameters: [],
     unknownParameters: 'ignored',
     answer: { meta: NO_META, data: statusShape(dialect) },
@@ -54,7 +54,7 @@ function constantsRoute(dialect: HttpDialect): Route {
   return {
     method: 'GET',
     path: '/node/constants',
-    summary: 'Shows what holds for the network and this version of the node.',
+    summary: 'Shows the constants of the network and of this version of the node.',
     parameters: [],
     unknownParameters: 'refused',
     answer: { meta: NO_META, data: constantsShape(dialect) },
@@ -75,7 +75,7 @@ function forgingShape(dialect: HttpDialect): Schema {
   return listOf(joinedShape(dialect, FORGING_MEMBERS, added, Object.keys(added)));
 }
 
-const NOT_LISTED = 'The caller is not on the forging whitelist.';
+const NOT_LISTED = 'The client is not in the forging whitelist.';
 
 function forgingRoute(dialect: HttpDialect): Route {
   const forgingFilter: Parameter = queryParameter('forging', {
@@ -127,7 +127,7 @@ function pausedView(paused: ForgingDelegate['paused']) {
 const SWITCH_FORGING_ROUTE: Route = {
   method: 'PUT',
   path: '/node/status/forging',
-  summary: 'Switches a configured delegate on or off.',
+  summary: 'Enables or disables a configured delegate.',
   parameters: [],
   unknownParameters: 'ignored',
   body: {
@@ -145,8 +145,8 @@ const SWITCH_FORGING_ROUTE: Route = {
   answer: { meta: NO_META, data: listOf(objectOf(FORGING_MEMBERS)) },
   errors: {
     403: NOT_LISTED,
-    404: 'No such delegate is configured, or the password does not fit.',
-    422: 'The signing record of the delegate was handed to another node.',
+    404: 'The delegate is not configured, or the password is wrong.',
+    422: 'The signing record of the delegate was moved to another node.',
   },
   access: 'forging',
   handle: async (api, request) => {
@@ -161,15 +161,11 @@ const DIGEST_ROUTE: Route = {
   path: '/node/digest',
   summary: 'Shows a digest of all consensus state: nodes at the same block must have the same.',
   parameters: [
-    int32Parameter(
-      'height',
-      1,
-      'Refuses to answer when the tip has another height: the state of no other block is kept.',
-    ),
+    int32Parameter('height', 1, 'Height that the tip must have: the node keeps the state of no other block.'),
   ],
   unknownParameters: 'refused',
   answer: { meta: NO_META, data: objectOf({ height: COUNT, blockId: ID, digest: HEX }) },
-  errors: { 403: 'The caller is not on this machine.' },
+  errors: { 403: 'The client is not on this machine.' },
   access: 'loopback',
   handle: (api, request) => {
     const wanted = request.number('height');
@@ -205,7 +201,7 @@ const DIAGNOSTICS_ROUTE: Route = {
   ],
   unknownParameters: 'refused',
   answer: { meta: NO_META, data: listOf(DIAGNOSTIC_SHAPE) },
-  errors: { 403: 'The caller is not on this machine.' },
+  errors: { 403: 'The client is not on this machine.' },
   access: 'loopback',
   handle: (api, request) =>
     withLive(api.diagnostics(request.number('limit') ?? 50), (diagnostics) => ({
@@ -219,7 +215,7 @@ const SLOTS_MAX = 101;
 const SLOTS_ROUTE: Route = {
   method: 'GET',
   path: '/node/slots',
-  summary: 'Tells what the node saw and did in slots: forged, paused and why, refused, reverted for which branch.',
+  summary: 'Shows the node’s actions in slots: forged, paused with the reason, refused, reverted for which branch.',
   parameters: [
     queryParameter('from', {
       type: 'integer',
@@ -239,7 +235,7 @@ const SLOTS_ROUTE: Route = {
   ],
   unknownParameters: 'refused',
   answer: { meta: NO_META, data: SLOT_REPORT_SHAPE },
-  errors: { 403: 'The caller is not on this machine.' },
+  errors: { 403: 'The client is not on this machine.' },
   access: 'loopback',
   handle: (api, request) =>
     withLive(api.slotReport(request.number('from') ?? 0, request.number('limit') ?? 1), (report) => ({
@@ -251,14 +247,14 @@ const SLOTS_ROUTE: Route = {
 const PEER_VERDICTS_ROUTE: Route = {
   method: 'GET',
   path: '/node/peers',
-  summary: 'Lists each peer address with what the node thinks of it: connected, dropped and why, banned until when.',
+  summary: 'Lists each peer address with its state: connected, dropped with the reason, banned with the end.',
   parameters: [
     queryParameter('verdict', { type: 'string', enum: VERDICTS, description: 'Only addresses with this verdict.' }),
     ...pageParameters(1000),
   ],
   unknownParameters: 'refused',
   answer: { meta: COUNTED_PAGE_META, data: listOf(PEER_VERDICT_SHAPE) },
-  errors: { 403: 'The caller is not on this machine.' },
+  errors: { 403: 'The client is not on this machine.' },
   access: 'loopback',
   handle: (api, request) => {
     const { offset, limit } = pageMeta(request);

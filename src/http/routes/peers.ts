@@ -22,7 +22,7 @@ export function peerRoutes(dialect: HttpDialect): readonly Route[] {
         int32Parameter('wsPort', 1, 'Port that peers connect to.', 65_535),
         textParameter('os', 'Operating system.'),
         textParameter('version', 'Version of its software.', 'version'),
-        textParameter('protocolVersion', 'Version of the protocol that it speaks.', 'protocolVersion'),
+        textParameter('protocolVersion', 'Protocol version.', 'protocolVersion'),
         stateParameter(dialect),
         int32Parameter('height', 1, 'Height of its chain.'),
         ...(dialect.generation === 2 ? [BROADHASH] : joinedOnly(dialect, [BROADHASH])),

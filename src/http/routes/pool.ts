@@ -74,7 +74,8 @@ export function poolRoutes(dialect: HttpDialect): readonly Route[] {
 const SIGNERS_ROUTE: Route = {
   method: 'GET',
   path: '/node/transactions/{id}/signers',
-  summary: 'Tells who of a group has signed a transaction that waits, who has not, and how many must.',
+  summary:
+    'Lists the members of a multisignature group that have signed a waiting transaction, those that have not, and the required number.',
   parameters: [
     {
       name: 'id',
@@ -93,8 +94,8 @@ const SIGNERS_ROUTE: Route = {
     }),
   },
   errors: {
-    404: 'No transaction of a group waits with this id.',
-    429: 'Too many requests of this client within a window, or as many signatures were checked for it as may be: ask again later.',
+    404: 'No multisignature transaction with this id waits in the pool.',
+    429: 'This client sent too many requests within the window, or reached its limit of signature checks: try again later.',
   },
   handle: (api, request) => {
     const id = request.text('id') ?? '';

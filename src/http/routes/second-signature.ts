@@ -56,13 +56,13 @@ function registrationRoute(dialect: HttpDialect): Route {
     kind: 'plain',
     method: 'PUT',
     path: '/signatures',
-    summary: 'Registers a second signature: builds, signs and hands in the transaction.',
+    summary: 'Registers a second signature: builds, signs and sends the transaction.',
     parameters: [],
     unknownParameters: 'ignored',
     body: { name: 'registration', schema: BODY, judgedByHandler: true },
     contentType: 'application/json',
     answers: { 200: { anyOf: [objectOf({ success: FLAG, transaction: registrationShape(dialect) }), REFUSED] } },
-    errors: { 403: 'The caller is not on the whitelist of those who may send passphrases.' },
+    errors: { 403: 'The client is not in the whitelist for passphrases.' },
     access: 'secrets',
     respond: async (api, request) => {
       const result = await register(api, request.body, request.client);

@@ -9,7 +9,7 @@ export function signatureRoutes(): readonly Route[] {
     {
       method: 'POST',
       path: '/signatures',
-      summary: "Hands in a group member's signature of a pending transaction.",
+      summary: 'Sends a member’s signature for a pending transaction.',
       parameters: [],
       unknownParameters: 'ignored',
       body: {
@@ -25,7 +25,7 @@ export function signatureRoutes(): readonly Route[] {
         },
       },
       answer: { meta: objectOf({ status: FLAG }), data: objectOf({ message: TEXT }) },
-      errors: { 409: 'The signature is refused; `errors` says why.', 503: NOT_KEPT },
+      errors: { 409: 'The signature is refused; `errors` has the reasons.', 503: NOT_KEPT },
       handle: async (api, request) => {
         const result = await api.submitSignature(request.body, request.client);
         if (!result.accepted) throw signatureRefused(result);

@@ -28,7 +28,7 @@ export function specRoutes(routes: readonly Route[], dialect: HttpDialect, page?
   const docs: PlainRoute = {
     ...common,
     path: '/docs',
-    summary: 'Shows the description to people, without anything from elsewhere; requests can be tried on the page.',
+    summary: 'Shows the description as a page on which requests can be tried; it loads nothing from other sites.',
     parameters: [
       {
         name: 'plain',

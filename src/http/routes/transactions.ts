@@ -105,12 +105,12 @@ function submitRoute(dialect: HttpDialect): Route {
   return {
     method: 'POST',
     path: '/transactions',
-    summary: 'Hands in a signed transaction.',
+    summary: 'Sends a signed transaction to the node.',
     parameters: [],
     unknownParameters: 'ignored',
     body: { name: 'transaction', schema: dialect.generation === 2 ? BODY_2 : BODY_3 },
     answer: { meta: objectOf({ status: FLAG }), data: objectOf({ message: TEXT }) },
-    errors: { 409: 'The transaction is refused; `errors` says why.', 503: NOT_KEPT },
+    errors: { 409: 'The transaction is refused; `errors` has the reasons.', 503: NOT_KEPT },
     handle: async (api, request) => {
       const result = await api.submitTransaction(request.body, request.client);
       if (!result.accepted) throw transactionRefused(result, dialect.generation);

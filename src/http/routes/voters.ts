@@ -43,14 +43,14 @@ function noKey(dialect: HttpDialect): '' | null {
 
 const KEY_OR_NULL = orNull({ type: 'string', format: 'publicKey' });
 
-const ERRORS = { 404: 'No account fits.' } as const;
+const ERRORS = { 404: 'No account matches.' } as const;
 
 function votersRoute(dialect: HttpDialect): Route {
   return {
     isOfChain: true,
     method: 'GET',
     path: '/voters',
-    summary: 'Shows who votes for an account. `votes` is the number of voters.',
+    summary: 'Lists the voters of an account. `votes` is the number of voters.',
     parameters: [
       ...IDENTITY,
       ...pageParametersReversed(100),
@@ -91,7 +91,7 @@ function votesRoute(dialect: HttpDialect): Route {
     isOfChain: true,
     method: 'GET',
     path: '/votes',
-    summary: 'Shows whom an account votes for.',
+    summary: 'Lists the delegates that an account votes for.',
     parameters: [
       ...IDENTITY,
       ...pageParametersReversed(101),

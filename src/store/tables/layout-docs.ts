@@ -6,13 +6,18 @@ import { LAYOUT_VERSION, RETIRED_TABLES, SELF_LIST, TABLES, TRANSACTION_ORDERS, 
 
 const HEAD = `# Layout of the chain store
 
-One database of binary keys with small values. The first byte of a key is the number of its table; the parts behind it are
-big-endian, so that keys sort as what they mean. This is layout ${LAYOUT_VERSION}; a change of any key or value is a new one. The
-page is made from \`src/store/tables/layout.ts\`, from which keys are written and read too.
+The store is one database of binary keys with small values. The first byte of a key is the number of its table. The parts after
+it are big-endian, so the order of keys is the order of their values. This is layout ${LAYOUT_VERSION}; any change of a key or value needs a new
+layout number. This page is generated from \`src/store/tables/layout.ts\`, which the code uses to write and read keys.
 
-Tables of the role \`state\` are consensus state: the digest, the checksum and undo records are of them. \`chain\` is blocks as
-they were signed, \`index\` can be made again from the two, \`local\` belongs to a node alone. Counted keys
-are kept some hundred together ([decision 6](decisions/0006-an-index-is-kept-in-leaf-blocks.md)).`;
+| Role of a table | Content |
+| --- | --- |
+| \`state\` | consensus state, covered by the digest, the checksum and undo records |
+| \`chain\` | blocks as they were signed |
+| \`index\` | indexes, which can be rebuilt from \`state\` and \`chain\` |
+| \`local\` | data of this node only |
+
+Some hundred counted keys are stored together ([decision 6](decisions/0006-an-index-is-kept-in-leaf-blocks.md)).`;
 
 /** The page, as Markdown. */
 export function layoutMarkdown(): string {
@@ -22,23 +27,23 @@ export function layoutMarkdown(): string {
     HEAD,
     '## Tables',
     tableOf(
-      ['Number', 'Table', 'Role', 'Key behind the number', 'Value'],
+      ['Number', 'Table', 'Role', 'Key after the number', 'Value'],
       names.map((name) => {
         const { number, role, parts, value, isCounted } = TABLES[name];
         const key = parts.map((part) => `\`${part}\``).join(' ');
         return [String(number), `\`${name}\``, role, key, isCounted ? 'none; counted' : value];
       }),
     ),
-    `Numbers of earlier layouts that are never given out again: ${RETIRED_TABLES.join(', ')}.`,
+    `Numbers of earlier layouts that are not used again: ${RETIRED_TABLES.join(', ')}.`,
     `A list in \`longLists\` is one of \`transactionsByType\`, \`transactionsBySender\` and \`transactionsByRecipient\`, or, with the ` +
-      `number ${SELF_LIST} in place of a table's, what an address sent to itself. Its orders: ${sorts.join(', ')}.`,
+      `number ${SELF_LIST} instead of a table number, the transactions of an address to itself. Its orders: ${sorts.join(', ')}.`,
     '## Parts of keys',
     tableOf(
       ['Part', 'Bytes'],
       (Object.keys(PARTS) as PartName[]).map((name) => [`\`${name}\``, PARTS[name].says]),
     ),
     '## Notes',
-    'A name that ends with a slash stands for all that begin with it.',
+    'A name that ends with a slash is a prefix.',
     tableOf(
       ['Note', 'Value'],
       Object.entries(NOTES).map(([name, value]) => [`\`${name}\``, value]),
