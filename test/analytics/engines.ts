@@ -4,6 +4,7 @@ import { systemClock } from '../../src/node/system.ts';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { embeddedEngine } from '../../src/cli/sink/embedded-engine.ts';
+import { takeSinkLock, thisHolder } from '../../src/cli/sink/sink-lock.ts';
 import { ClickHouseSink } from '../../src/sinks/clickhouse/clickhouse-sink.ts';
 import { openServer } from '../../src/sinks/clickhouse/server.ts';
 import { ParquetSink } from '../../src/sinks/parquet/parquet-sink.ts';
@@ -44,7 +45,7 @@ export function chdbFolder(): string | undefined {
 export function parquetEngine(folder: string, chdb: string): Engine {
   return {
     name: 'parquet',
-    open: () => new ParquetSink(folder),
+    open: () => new ParquetSink(folder, takeSinkLock),
     async ask() {
       const engine = embeddedEngine(chdb);
       engine.run('SET output_format_json_quote_64bit_integers = 1', 'CSV');
@@ -61,7 +62,7 @@ export function parquetEngine(folder: string, chdb: string): Engine {
 export function clickHouseEngine(url: string, database: string): Engine {
   return {
     name: 'clickhouse',
-    open: () => new ClickHouseSink(openServer(url, database, systemClock), systemClock),
+    open: () => new ClickHouseSink(openServer(url, database, systemClock), systemClock, thisHolder()),
     ask: () => {
       const server = openServer(url, database, systemClock);
       // Questions of the guide name no database.

@@ -9,6 +9,8 @@ export interface ClickHouseServer {
   readonly database: string;
   /** Runs a statement that has no answer. */
   run(statement: string): Promise<void>;
+  /** Runs a statement that changes rows, under a name by which it is found while it runs, as inserts are. */
+  change(statement: string): Promise<void>;
   /** Rows of a SELECT; integers of 64 bits are text. */
   rows<T>(select: string): Promise<readonly T[]>;
   /**
@@ -64,6 +66,9 @@ export function openServer(url: string, database: string, clock: Pick<Clock, 'no
     database,
     run: async (statement) => {
       await told(client.command({ query: statement }));
+    },
+    change: async (statement) => {
+      await told(client.command({ query: statement, query_id: nextQueryId() }));
     },
     rows: async <T>(select: string) => {
       const result = await told(client.query({ query: select, format: 'JSONEachRow' }));
