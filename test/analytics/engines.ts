@@ -1,7 +1,7 @@
 /** Engines that answer the questions of the guide, each over a sink that a test has filled. */
 
 import { systemClock } from '../../src/node/system.ts';
-import { createRequire } from 'node:module';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { embeddedEngine } from '../../src/cli/sink/embedded-engine.ts';
 import { takeSinkLock, thisHolder } from '../../src/cli/sink/sink-lock.ts';
@@ -27,18 +27,10 @@ export interface Answers {
   close(): Promise<void>;
 }
 
-/** Where the package chdb is: beside this program, or in the folder that a variable names; undefined where it is not. */
+/** Folder in which the package chdb is installed: this one, or one that a variable names; undefined where it is not. */
 export function chdbFolder(): string | undefined {
-  for (const folder of [process.cwd(), process.env['BLOOMERY_TEST_CHDB']]) {
-    if (folder === undefined) continue;
-    try {
-      createRequire(join(folder, 'package.json')).resolve('chdb');
-      return folder;
-    } catch {
-      // Not there.
-    }
-  }
-  return undefined;
+  const folders = [process.cwd(), process.env['BLOOMERY_TEST_CHDB'] ?? process.cwd()];
+  return folders.find((folder) => existsSync(join(folder, 'node_modules', 'chdb', 'package.json')));
 }
 
 /** @param folder for the files, made by the sink */
