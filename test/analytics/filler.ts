@@ -16,7 +16,6 @@ process.once('message', (task) => {
 });
 
 async function fill({ place, rangeBlocks, target, killAfterMs }: FillerTask): Promise<void> {
-  if (killAfterMs !== undefined) setTimeout(() => process.kill(process.pid, 'SIGKILL'), killAfterMs).unref();
   const source = openStoreSource(place, { depth: 20, pollMs: 10 });
   // Hundreds of kills wait for the lease of the killed each time.
   const holder = { ...thisHolder(), leaseS: 2 };
@@ -24,17 +23,21 @@ async function fill({ place, rangeBlocks, target, killAfterMs }: FillerTask): Pr
     target.kind === 'parquet'
       ? new ParquetSink(target.folder, takeSinkLock)
       : new ClickHouseSink(openServer(target.url, target.database, systemClock), systemClock, holder);
-  await untilFree(() => runSink({ source, sink, rangeBlocks, signal: new AbortController().signal, follows: false }));
+  const { signal } = new AbortController();
+  await untilFree(killAfterMs, () => runSink({ source, sink, rangeBlocks, signal, follows: false }));
   await sink.end();
   await source.close();
 }
 
-/** Again while the lease of a process that was killed counts. */
-async function untilFree(work: () => Promise<void>): Promise<void> {
+/** Again while the lease of a process that was killed counts: the time until the kill runs when it does no more. */
+async function untilFree(killAfterMs: number | undefined, work: () => Promise<void>): Promise<void> {
   for (;;) {
+    const kill = (): void => void process.kill(process.pid, 'SIGKILL');
+    const timer = killAfterMs === undefined ? undefined : setTimeout(kill, killAfterMs).unref();
     try {
       return await work();
     } catch (error) {
+      clearTimeout(timer);
       if (codeOf(error) !== 'SINK_IN_USE') throw error;
       await sleep(100);
     }

@@ -61,9 +61,6 @@ export function openServer(
     password,
     request_timeout: REQUEST_TIMEOUT_MS,
     max_open_connections: 4,
-    // A connection for each request: servers close idle ones after a few seconds, and an insert on one that is just being closed was
-    // seen to wait for ever on a busy machine.
-    keep_alive: { enabled: false },
     log: { level: ClickHouseLogLevel.OFF },
   });
   // Running inserts of a sink that was killed are found by it.
