@@ -8,6 +8,7 @@ import { openServer } from '../../src/sinks/clickhouse/server.ts';
 import { codeOf } from '../../src/primitives/errors.ts';
 import { columnsOf, joinedRows, SINK_TABLE_NAMES, type Rows } from '../../src/sinks/tables.ts';
 import { IDENTITY, pausedContract, sinkContract, type SinkSite } from './contract.ts';
+import { expireLease } from './expire-lease.ts';
 
 const url = process.env['BLOOMERY_TEST_CLICKHOUSE_URL'];
 
@@ -56,14 +57,7 @@ if (url === undefined) {
         const token = randomUUID().replaceAll('-', '');
         return new ClickHouseSink({ ...server, insert }, systemClock, { owner, token });
       },
-      expire: async () => {
-        const server = openServer(url, database, systemClock);
-        await server.run(
-          `INSERT INTO ${database}.sink_lease SELECT token, any(owner), max(turn) + 1, now() FROM ${database}.sink_lease ` +
-            'GROUP BY token HAVING argMax(expires, turn) > now()',
-        );
-        await server.close();
-      },
+      expire: () => expireLease(url, database),
       rows: () => rowsIn(database),
       close: async () => {
         const server = openServer(url, database, systemClock);
