@@ -98,7 +98,7 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
     const doubt = message === undefined || status < 500 ? '; is it a node that lets this machine ask?' : '';
     return new ProtocolError(
       'NODE_ANSWER_UNEXPECTED',
-      { url: base, path, status },
+      { url: base, path, status, ...retryAfterOf(response) },
       `${base}${prefix}/${path} answered: ${said}${doubt}`,
     );
   }
@@ -143,6 +143,12 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
       );
     },
   };
+}
+
+/** When to ask again, where the answer says so in seconds. */
+function retryAfterOf({ headers }: Response): { readonly retryAfterS?: number } {
+  const text = headers.get('retry-after') ?? '';
+  return /^[0-9]{1,6}$/.test(text) ? { retryAfterS: Number(text) } : {};
 }
 
 /** An answer that is no JSON says nothing. */

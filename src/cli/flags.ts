@@ -313,10 +313,12 @@ export interface SinkFlags {
 export interface ClickHouseFlags extends SinkFlags {
   readonly url: string;
   readonly database: string;
+  readonly passwordFile?: string;
 }
 
 export interface QueryFlags {
   readonly from: string;
   readonly format: string;
+  readonly engine?: string;
   readonly json?: true;
 }

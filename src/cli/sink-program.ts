@@ -10,6 +10,9 @@ const HOW = `
 The blocks come from the data folder of a node, which may run meanwhile, or with --node from a node on another machine. The sink
 stores its own position, so you may stop and restart the command at any moment. docs/guides/analytics.md describes the tables.`;
 
+const PASSWORD = `
+The password comes from --password-file, else BLOOMERY_CLICKHOUSE_PASSWORD, else the URL, where all users of the machine can read it.`;
+
 export function addSinkCommands(program: Command): void {
   const sink = command(program, 'sink', 'write the whole chain into tables for SQL, and keep them up to date');
   onlyCommands(sink);
@@ -20,9 +23,10 @@ export function addSinkCommands(program: Command): void {
       (await import('./commands/sink-parquet.ts')).sinkParquet(folder, options),
     );
   source(command(sink, 'clickhouse', 'write the chain into a ClickHouse server'))
-    .requiredOption('--url <url>', 'HTTP interface of the server, with user and password if it requires them')
+    .requiredOption('--url <url>', 'HTTP interface of the server, with the user if it requires one')
     .requiredOption('--database <name>', 'database for the tables; created if missing')
-    .addHelpText('after', `${HOW}\n${EXIT_CODES}`)
+    .option('--password-file <file>', 'file with the password of the user; - for the standard input')
+    .addHelpText('after', `${HOW}\n${PASSWORD}\n${EXIT_CODES}`)
     .action(async (options: ClickHouseFlags) =>
       (await import('./commands/sink-clickhouse.ts')).sinkClickHouse(options),
     );
@@ -30,11 +34,13 @@ export function addSinkCommands(program: Command): void {
     .argument('<sql>', 'one SELECT in the dialect of ClickHouse')
     .requiredOption('--from <dir>', 'folder that bloomery sink parquet writes')
     .addOption(new Option('--format <name>', 'output format, by its ClickHouse name').default('PrettyCompactMonoBlock'))
+    .option('--engine <dir>', 'folder in which npm install chdb was run (else BLOOMERY_CHDB, else beside bloomery)')
     .option('--json', 'print {"meta","data","rows"} on one line')
     .addHelpText(
       'after',
       `
-Needs the package chdb with the ClickHouse engine (550 MB): npm install chdb, in this folder or beside bloomery.
+Needs the package chdb with the ClickHouse engine (550 MB): npm install chdb beside bloomery, or in a folder that --engine or
+BLOOMERY_CHDB names. It is loaded from nowhere else, because it runs with your rights.
 ${EXIT_CODES}`,
     )
     .action(async (sql: string, options: QueryFlags) => (await import('./commands/query.ts')).query(sql, options));

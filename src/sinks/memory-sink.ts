@@ -1,7 +1,9 @@
 /** A sink in memory: the model that the others are held to. */
 
+import type { Clock } from '../ports/clock.ts';
 import type { BlockId } from '../protocol/types.ts';
 import { identityFault } from './identity.ts';
+import { LEASE_S, leaseLost, sinkInUse, type LeaseHolder } from './lease.ts';
 import type { HeightSpan, Sink, SinkBlock, SinkIdentity, SinkPlace } from './sink.ts';
 import { joinedRows, type Rows } from './tables.ts';
 
@@ -10,23 +12,36 @@ export interface MemorySinkContent {
   identity: SinkIdentity | undefined;
   readonly ranges: { readonly span: HeightSpan; readonly lastBlockId: BlockId; readonly rows: Rows }[];
   tail: readonly SinkBlock[];
+  lease: { readonly owner: string; readonly token: string; readonly expiresMs: number } | undefined;
 }
 
+export interface MemorySinkOptions extends LeaseHolder {
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** Runs before each write: what may happen between the call and the moment when it counts. */
+  readonly beforeWrite?: () => Promise<void>;
+}
+
+const NAME = 'the sink in memory';
+
 export function emptyMemorySink(): MemorySinkContent {
-  return { identity: undefined, ranges: [], tail: [] };
+  return { identity: undefined, ranges: [], tail: [], lease: undefined };
 }
 
 export class MemorySink implements Sink {
   readonly #content: MemorySinkContent;
+  readonly #options: MemorySinkOptions | undefined;
 
-  constructor(content: MemorySinkContent = emptyMemorySink()) {
+  /** @param options undefined where no other process is near: no lease is taken then */
+  constructor(content: MemorySinkContent = emptyMemorySink(), options?: MemorySinkOptions) {
     this.#content = content;
+    this.#options = options;
   }
 
   async begin(identity: SinkIdentity): Promise<SinkPlace> {
-    this.#content.identity ??= identity;
-    const fault = identityFault(this.#content.identity, identity);
+    const fault = identityFault(this.#content.identity ?? identity, identity);
     if (fault !== undefined) throw fault;
+    this.#take();
+    this.#content.identity ??= identity;
     const last = this.#content.ranges.at(-1);
     const final = last && { height: last.span.toHeight, blockId: last.lastBlockId };
     this.#dropTailTo(final?.height ?? 0);
@@ -34,30 +49,55 @@ export class MemorySink implements Sink {
   }
 
   putRange(span: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void> {
-    const last = this.#content.ranges.at(-1)?.span.toHeight ?? 0;
-    if (span.fromHeight > last) this.#content.ranges.push({ span, lastBlockId, rows });
-    this.#dropTailTo(span.toHeight);
-    return Promise.resolve();
+    return this.#write(() => {
+      const last = this.#content.ranges.at(-1)?.span.toHeight ?? 0;
+      if (span.fromHeight > last) this.#content.ranges.push({ span, lastBlockId, rows });
+      this.#dropTailTo(span.toHeight);
+    });
   }
 
   putTail(blocks: readonly SinkBlock[]): Promise<void> {
-    const top = this.#content.tail.at(-1)?.height ?? 0;
-    this.#content.tail = [...this.#content.tail, ...blocks.filter(({ height }) => height > top)];
-    return Promise.resolve();
+    return this.#write(() => {
+      const top = this.#content.tail.at(-1)?.height ?? 0;
+      this.#content.tail = [...this.#content.tail, ...blocks.filter(({ height }) => height > top)];
+    });
   }
 
   revertTail(toHeight: number): Promise<void> {
-    this.#content.tail = this.#content.tail.filter(({ height }) => height <= toHeight);
-    return Promise.resolve();
+    return this.#write(() => {
+      this.#content.tail = this.#content.tail.filter(({ height }) => height <= toHeight);
+    });
   }
 
   end(): Promise<void> {
+    if (this.#content.lease?.token === this.#options?.token) this.#content.lease = undefined;
     return Promise.resolve();
   }
 
   /** All that it holds. */
   rows(): Rows {
     return joinedRows([...this.#content.ranges, ...this.#content.tail].map(({ rows }) => rows));
+  }
+
+  #take(): void {
+    const { lease } = this.#content;
+    if (this.#options === undefined) return;
+    const { owner, token, clock, leaseS = LEASE_S } = this.#options;
+    if (lease !== undefined && lease.token !== token && lease.expiresMs > clock.nowMs())
+      throw sinkInUse(NAME, lease.owner, lease.expiresMs);
+    this.#content.lease = { owner, token, expiresMs: clock.nowMs() + leaseS * 1000 };
+  }
+
+  /** The look at the lease and the change are one step: a process that stood still before it changes nothing. */
+  async #write(change: () => void): Promise<void> {
+    await this.#options?.beforeWrite?.();
+    if (this.#options !== undefined) {
+      const { lease } = this.#content;
+      const { token, clock } = this.#options;
+      if (lease?.token !== token || lease.expiresMs <= clock.nowMs()) throw leaseLost(NAME);
+      this.#take();
+    }
+    change();
   }
 
   #dropTailTo(finalHeight: number): void {

@@ -42,12 +42,17 @@ export interface SinkBlock extends BlockPlace {
   readonly rows: Rows;
 }
 
-/** One process writes to a sink at a time. Calls follow one another; each has ended before the next begins. */
+/**
+ * One process writes to a sink at a time: `begin` takes it, `end` gives it back. A process that lost the sink meanwhile, as it
+ * stood still for long, changes nothing any more: its calls throw `SINK_LEASE_LOST`, also one that was under way.
+ * Calls follow one another; each has ended before the next begins.
+ */
 export interface Sink {
   /**
    * Opens the sink, making or migrating its tables, removes what a crash left half done and tells where the sink stands.
    *
-   * @throws ProtocolError `SINK_OF_OTHER_CHAIN` where the sink was made with another identity, `SINK_VERSION` for a newer schema
+   * @throws ProtocolError `SINK_OF_OTHER_CHAIN` where the sink was made with another identity, `SINK_VERSION` for a newer schema,
+   *   `SINK_IN_USE` while another process has it; then nothing was taken
    */
   begin(identity: SinkIdentity): Promise<SinkPlace>;
   /**
@@ -61,7 +66,7 @@ export interface Sink {
   putTail(blocks: readonly SinkBlock[]): Promise<void>;
   /** Removes the blocks of the tail above a height. */
   revertTail(toHeight: number): Promise<void>;
-  /** Closes the sink. */
+  /** Closes the sink and gives it back. */
   end(): Promise<void>;
 }
 

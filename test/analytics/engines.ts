@@ -1,9 +1,10 @@
 /** Engines that answer the questions of the guide, each over a sink that a test has filled. */
 
 import { systemClock } from '../../src/node/system.ts';
-import { createRequire } from 'node:module';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { embeddedEngine } from '../../src/cli/sink/embedded-engine.ts';
+import { takeSinkLock, thisHolder } from '../../src/cli/sink/sink-lock.ts';
 import { ClickHouseSink } from '../../src/sinks/clickhouse/clickhouse-sink.ts';
 import { openServer } from '../../src/sinks/clickhouse/server.ts';
 import { ParquetSink } from '../../src/sinks/parquet/parquet-sink.ts';
@@ -26,25 +27,17 @@ export interface Answers {
   close(): Promise<void>;
 }
 
-/** Where the package chdb is: beside this program, or in the folder that a variable names; undefined where it is not. */
+/** Folder in which the package chdb is installed: this one, or one that a variable names; undefined where it is not. */
 export function chdbFolder(): string | undefined {
-  for (const folder of [process.cwd(), process.env['BLOOMERY_TEST_CHDB']]) {
-    if (folder === undefined) continue;
-    try {
-      createRequire(join(folder, 'package.json')).resolve('chdb');
-      return folder;
-    } catch {
-      // Not there.
-    }
-  }
-  return undefined;
+  const folders = [process.cwd(), process.env['BLOOMERY_TEST_CHDB'] ?? process.cwd()];
+  return folders.find((folder) => existsSync(join(folder, 'node_modules', 'chdb', 'package.json')));
 }
 
 /** @param folder for the files, made by the sink */
 export function parquetEngine(folder: string, chdb: string): Engine {
   return {
     name: 'parquet',
-    open: () => new ParquetSink(folder),
+    open: () => new ParquetSink(folder, takeSinkLock),
     async ask() {
       const engine = embeddedEngine(chdb);
       engine.run('SET output_format_json_quote_64bit_integers = 1', 'CSV');
@@ -61,7 +54,7 @@ export function parquetEngine(folder: string, chdb: string): Engine {
 export function clickHouseEngine(url: string, database: string): Engine {
   return {
     name: 'clickhouse',
-    open: () => new ClickHouseSink(openServer(url, database, systemClock), systemClock),
+    open: () => new ClickHouseSink(openServer(url, database, systemClock), systemClock, thisHolder()),
     ask: () => {
       const server = openServer(url, database, systemClock);
       // Questions of the guide name no database.

@@ -2,6 +2,7 @@
 
 import { systemClock } from '../../src/node/system.ts';
 import { openStoreSource } from '../../src/node/sink-source.ts';
+import { takeSinkLock, thisHolder } from '../../src/cli/sink/sink-lock.ts';
 import { ClickHouseSink } from '../../src/sinks/clickhouse/clickhouse-sink.ts';
 import { openServer } from '../../src/sinks/clickhouse/server.ts';
 import { ParquetSink } from '../../src/sinks/parquet/parquet-sink.ts';
@@ -17,9 +18,10 @@ async function fill({ place, rangeBlocks, target, killAfterMs }: FillerTask): Pr
   const source = openStoreSource(place, { depth: 20, pollMs: 10 });
   const sink =
     target.kind === 'parquet'
-      ? new ParquetSink(target.folder)
-      : new ClickHouseSink(openServer(target.url, target.database, systemClock), systemClock);
-  await runSink({ source, sink, rangeBlocks, signal: new AbortController().signal, follows: false });
+      ? new ParquetSink(target.folder, takeSinkLock)
+      : new ClickHouseSink(openServer(target.url, target.database, systemClock), systemClock, thisHolder());
+  const { signal } = new AbortController();
+  await runSink({ source, sink, rangeBlocks, signal, follows: false });
   await sink.end();
   await source.close();
 }

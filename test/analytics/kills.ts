@@ -6,6 +6,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ChainPlace } from '../../src/node/chain-tool.ts';
+import { expireLease } from '../sinks/expire-lease.ts';
 import { clickHouseEngine, parquetEngine, type Engine } from './engines.ts';
 
 export interface KillsOptions {
@@ -42,7 +43,11 @@ export async function killSink(options: KillsOptions): Promise<{ readonly engine
   for (let run = 0; run < kills; run += 1) {
     const killAfterMs = Math.round((KILL_SPAN_MS * (((run * 7) % kills) + 1)) / kills);
     const ended = await fill({ place, rangeBlocks, target, killAfterMs });
-    if (ended === 'killed') count += 1;
+    if (ended === 'killed') {
+      count += 1;
+      // In place of the half minute after which the lease of the killed counts no more.
+      if (target.kind === 'clickhouse') await expireLease(target.url, target.database);
+    }
     // What is whole gives nothing to kill: it is begun anew.
     else await clear();
   }

@@ -2,11 +2,13 @@
 
 import { systemClock } from '../../src/node/system.ts';
 import test from 'ava';
+import { randomUUID } from 'node:crypto';
 import { ClickHouseSink } from '../../src/sinks/clickhouse/clickhouse-sink.ts';
 import { openServer } from '../../src/sinks/clickhouse/server.ts';
 import { codeOf } from '../../src/primitives/errors.ts';
 import { columnsOf, joinedRows, SINK_TABLE_NAMES, type Rows } from '../../src/sinks/tables.ts';
-import { IDENTITY, sinkContract } from './contract.ts';
+import { IDENTITY, pausedContract, sinkContract, type SinkSite } from './contract.ts';
+import { expireLease } from './expire-lease.ts';
 
 const url = process.env['BLOOMERY_TEST_CLICKHOUSE_URL'];
 
@@ -36,11 +38,26 @@ if (url === undefined) {
     t.is(codeOf(t.throws(() => openServer('http://127.0.0.1:1', "a'b", systemClock))), 'USAGE');
   });
 } else {
-  sinkContract(test.serial, 'clickhouse', () => {
+  const openSink = (database: string): ClickHouseSink =>
+    new ClickHouseSink(openServer(url, database, systemClock), systemClock, {
+      owner: 'process 1',
+      token: randomUUID().replaceAll('-', ''),
+    });
+
+  const openSite = (): SinkSite => {
     databases += 1;
     const database = `bloomery_test_${process.pid}_${databases}`;
     return {
-      open: () => new ClickHouseSink(openServer(url, database, systemClock), systemClock),
+      open: (owner, pause) => {
+        const server = openServer(url, database, systemClock);
+        const insert: typeof server.insert = async (...insertion) => {
+          await pause?.();
+          await server.insert(...insertion);
+        };
+        const token = randomUUID().replaceAll('-', '');
+        return new ClickHouseSink({ ...server, insert }, systemClock, { owner, token });
+      },
+      expire: () => expireLease(url, database),
       rows: () => rowsIn(database),
       close: async () => {
         const server = openServer(url, database, systemClock);
@@ -48,7 +65,10 @@ if (url === undefined) {
         await server.close();
       },
     };
-  });
+  };
+
+  sinkContract(test.serial, 'clickhouse', openSite);
+  pausedContract(test.serial, 'clickhouse', openSite);
 
   test.serial('rows of a range whose marker was never written go when the sink is opened again', async (t) => {
     const database = `bloomery_test_${process.pid}_crash`;
@@ -57,12 +77,12 @@ if (url === undefined) {
       await server.run(`DROP DATABASE IF EXISTS ${database}`);
       await server.close();
     });
-    const sink = new ClickHouseSink(openServer(url, database, systemClock), systemClock);
+    const sink = openSink(database);
     await sink.begin(IDENTITY);
     await sink.end();
     await server.insert('votes_final', ['height', 'position', 'voter'], ['3\t0\tsome\\tbody\n', '4\t0\tL\n']);
     t.deepEqual(await server.rows(`SELECT count() AS count FROM ${database}.votes`), [{ count: '0' }]);
-    const again = new ClickHouseSink(openServer(url, database, systemClock), systemClock);
+    const again = openSink(database);
     t.deepEqual(await again.begin(IDENTITY), { final: undefined, tail: [] });
     t.deepEqual(await server.rows(`SELECT count() AS count FROM ${database}.votes_final`), [{ count: '0' }]);
     await again.end();

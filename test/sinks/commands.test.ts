@@ -1,9 +1,12 @@
 /** `bloomery sink parquet` and `bloomery query` as a person runs them. */
 
 import test from 'ava';
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { takeSinkLock } from '../../src/cli/sink/sink-lock.ts';
 import { chdbFolder } from '../analytics/engines.ts';
 import { madeChain, placeIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
 import { isProblemLine, runCli } from '../support/cli.ts';
@@ -59,17 +62,103 @@ if (chdb === undefined) {
     const written = await runCli(['sink', 'parquet', sink, ...data, '--once', '--range-blocks', '10']);
     t.is(written.code, 0, written.stderr);
     const sql = 'SELECT max(height) AS height, count() AS blocks, groupBitXor(id) AS ids FROM blocks';
-    // The package is sought in the working folder too.
-    const { code, stdout, stderr } = await runCli(['query', sql, '--from', sink, '--json'], { cwd: chdb });
+    const ask = ['--from', sink, '--engine', chdb];
+    const { code, stdout, stderr } = await runCli(['query', sql, ...ask, '--json']);
     t.is(code, 0, stderr);
     const [row] = (JSON.parse(stdout) as { data: readonly Record<string, unknown>[] }).data;
     t.deepEqual([row?.['height'], row?.['blocks']], [HEIGHT, `${HEIGHT}`]);
     t.is(typeof row?.['ids'], 'string');
-    const refused = await runCli(['query', 'SELECT nothing', '--from', sink], { cwd: chdb });
+    const refused = await runCli(['query', 'SELECT nothing', ...ask]);
     t.is(refused.code, 1);
     t.true(isProblemLine(refused.stderr), refused.stderr);
   });
 }
+
+test('bloomery query runs no package of the working folder or of one above, but that of a folder it is told', async (t) => {
+  const sink = join(folder, 'planted-sink');
+  t.is((await runCli(['sink', 'parquet', sink, ...data, '--once'])).code, 0);
+  const project = join(folder, 'project');
+  const below = join(project, 'below');
+  mkdirSync(below, { recursive: true });
+  mkdirSync(join(project, 'node_modules', 'chdb'), { recursive: true });
+  const proof = join(folder, 'planted-ran');
+  writeFileSync(
+    join(project, 'node_modules', 'chdb', 'index.js'),
+    `require('node:fs').writeFileSync(${JSON.stringify(proof)}, '');
+     exports.Session = class { query() { return 'planted'; } cleanup() {} };`,
+  );
+  for (const cwd of [project, below]) {
+    await runCli(['query', 'SELECT 1', '--from', sink], { cwd });
+    t.false(existsSync(proof), cwd);
+  }
+  // A folder that is told is that folder alone, and none above it.
+  const above = await runCli(['query', 'SELECT 1', '--from', sink, '--engine', below]);
+  t.is(above.code, 1);
+  t.true(isProblemLine(above.stderr), above.stderr);
+  t.false(existsSync(proof));
+  const query = ['query', 'SELECT 1', '--from', sink];
+  for (const [rest, env] of [
+    [['--engine', project], {}],
+    [[], { BLOOMERY_CHDB: project }],
+  ] as const) {
+    const { code, stdout, stderr } = await runCli([...query, ...rest], { env });
+    t.is(code, 0, stderr);
+    t.is(stdout, 'planted\n');
+    t.true(existsSync(proof));
+    rmSync(proof);
+  }
+});
+
+test('a folder of files that a process writes to is refused to another, with one line that names it', async (t) => {
+  const sink = join(folder, 'shared');
+  t.is((await runCli(['sink', 'parquet', sink, ...data, '--once'])).code, 0);
+  const lock = takeSinkLock(sink, 'sink.lock');
+  const refused = await runCli(['sink', 'parquet', sink, ...data, '--once']);
+  t.is(refused.code, 1);
+  t.true(isProblemLine(refused.stderr), refused.stderr);
+  t.regex(refused.stderr, new RegExp(`in use by process ${process.pid}`));
+  lock.release();
+  t.is((await runCli(['sink', 'parquet', sink, ...data, '--once'])).code, 0);
+});
+
+test('a password for a server comes from a file or the environment, is warned about in the URL, and never told', async (t) => {
+  const seen: string[] = [];
+  // Repeats what it is sent, as a proxy in front of a server may.
+  const server = createServer((request, response) => {
+    const given = Buffer.from((request.headers.authorization ?? '').replace(/^Basic /, ''), 'base64').toString();
+    seen.push(given);
+    response.writeHead(403).end(`Code: 516. DB::Exception: ${given} is refused, request ${request.url ?? ''}`);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  const at = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const file = join(folder, 'password');
+  writeFileSync(file, 'from-file\n');
+  const run = (url: string, rest: readonly string[], env: Record<string, string> = {}) =>
+    runCli(['sink', 'clickhouse', '--url', url, '--database', 'chain', '--once', ...data, ...rest], { env });
+  const tried = [
+    { password: 'in-url', ran: await run(`http://me:in-url@${at}`, []) },
+    { password: 'in query', ran: await run(`http://me@${at}/?password=in%20query`, []) },
+    { password: 'from-file', ran: await run(`http://me@${at}`, ['--password-file', file]) },
+    { password: 'from-env', ran: await run(`http://me@${at}`, [], { BLOOMERY_CLICKHOUSE_PASSWORD: 'from-env' }) },
+    { password: 'from-file', ran: await run(`http://me:in-url@${at}`, ['--password-file', file]) },
+  ];
+  t.deepEqual(
+    tried.map(({ password }) => `me:${password}`),
+    seen,
+  );
+  for (const [index, { password, ran }] of tried.entries()) {
+    t.is(ran.code, 1, ran.stderr);
+    for (const secret of [password, 'in-url', 'in%20query']) t.notRegex(ran.stdout + ran.stderr, new RegExp(secret));
+    const warnings = ran.stderr.split('\n').filter((line) => line.includes('warning'));
+    t.is(warnings.length, [0, 1, 4].includes(index) ? 1 : 0, ran.stderr);
+  }
+  for (const url of ['http://me:hidden%zz@127.0.0.1:1', 'http://me:hidden@127.0.0.1:99999', 'ftp://me:hidden@host']) {
+    const { code, stderr } = await run(url, []);
+    t.is(code, 2, stderr);
+    t.notRegex(stderr, /hidden/);
+  }
+});
 
 test('bloomery query refuses a folder that is no sink', async (t) => {
   const other = join(folder, 'other');

@@ -10,8 +10,15 @@ import { fullChain, type FullChain } from './full-chain.ts';
 
 /** One place where a kind of sink keeps what it holds. */
 export interface SinkSite {
-  /** A sink over it, as a new process would make it. */
-  open(): Sink;
+  /**
+   * A sink over it, as a new process would make it.
+   *
+   * @param owner the process in words, where the sink is told
+   * @param pause runs before each write, when the sink has looked whether it still may; where that can be had
+   */
+  open(owner: string, pause?: () => Promise<void>): Sink;
+  /** Ends the lease of the process that has the sink, as when it stood still for long or was killed a while ago. */
+  expire(): Promise<void>;
   /** All rows, as a reader sees them. */
   rows(): Promise<Rows>;
   close(): Promise<void>;
@@ -62,16 +69,32 @@ type Tester = (title: string, work: (t: ExecutionContext) => Promise<void>) => v
 
 /** @param open makes an empty place */
 export function sinkContract(test: Tester, name: string, open: () => Promise<SinkSite> | SinkSite): void {
-  const using = (title: string, work: (t: ExecutionContext, site: SinkSite) => Promise<void>): void =>
+  const using: Using = (title, work) =>
     test(`${name}: ${title}`, async (t) => {
       const site = await open();
+      const opened: Sink[] = [];
+      const openSink: OpenSink = (owner = 'process 1', pause) => {
+        const sink = site.open(owner, pause);
+        opened.push(sink);
+        return sink;
+      };
       try {
-        await work(t, site);
+        await work(t, { ...site, open: openSink });
       } finally {
+        for (const sink of opened) await sink.end();
         await site.close();
       }
     });
+  contentContract(using);
+  leaseContract(using);
+}
 
+type OpenSink = (owner?: string, pause?: () => Promise<void>) => Sink;
+type OpenSite = Omit<SinkSite, 'open'> & { readonly open: OpenSink };
+type Using = (title: string, work: (t: ExecutionContext, site: OpenSite) => Promise<void>) => void;
+
+/** What a sink holds. */
+function contentContract(using: Using): void {
   using('a new sink is empty, and tells where it stands when it is opened again', async (t, site) => {
     const sink = site.open();
     t.deepEqual(await sink.begin(IDENTITY), { final: undefined, tail: [] });
@@ -166,4 +189,111 @@ export function sinkContract(test: Tester, name: string, open: () => Promise<Sin
     }
     t.deepEqual(sorted(await site.rows()), rowsTo(10));
   });
+}
+
+/** One process writes at a time. */
+function leaseContract(using: Using): void {
+  using('a second process is refused and told who has the sink; the first goes on', async (t, site) => {
+    const first = site.open('process 4711 on host-a');
+    await first.begin(IDENTITY);
+    await putRange(first, 1);
+    const error = await t.throwsAsync(site.open('process 4712 on host-a').begin(IDENTITY));
+    t.is(codeOf(error), 'SINK_IN_USE');
+    t.regex(error?.message ?? '', /^[^\n]* is in use by process [0-9]+/);
+    await putRange(first, 2);
+    await first.putTail(blocks.slice(20, 25));
+    t.deepEqual(sorted(await site.rows()), rowsTo(25));
+    await first.end();
+    t.deepEqual(await site.open('process 4712 on host-a').begin(IDENTITY), placeAt(20, 25));
+  });
+
+  using(
+    'a process whose lease ended changes nothing any more, whether another has the sink or not',
+    async (t, site) => {
+      const first = site.open('process 1');
+      await first.begin(IDENTITY);
+      await putRange(first, 1);
+      await first.putTail(blocks.slice(10, 14));
+      await site.expire();
+      const lost = async (work: Promise<void>): Promise<void> => {
+        t.is(codeOf(await t.throwsAsync(work)), 'SINK_LEASE_LOST');
+        t.deepEqual(sorted(await site.rows()), rowsTo(14));
+      };
+      await lost(putRange(first, 2));
+      const second = site.open('process 2');
+      t.deepEqual(await second.begin(IDENTITY), placeAt(10, 14));
+      await lost(first.revertTail(11));
+      await lost(first.putTail(blocks.slice(14, 16)));
+      await lost(putRange(first, 2));
+      // To end it gives nothing back that is of the other.
+      await first.end();
+      t.is(codeOf(await t.throwsAsync(site.open('process 3').begin(IDENTITY))), 'SINK_IN_USE');
+      await putRange(second, 2);
+      t.deepEqual(sorted(await site.rows()), rowsTo(20));
+    },
+  );
+}
+
+/**
+ * For sinks whose lease can end while their process stands still. The second process writes what the first one was about to write,
+ * and then the first one goes on.
+ */
+export function pausedContract(test: Tester, name: string, open: () => Promise<SinkSite> | SinkSite): void {
+  const writes: Readonly<Record<string, (sink: Sink) => Promise<void>>> = {
+    'a range': (sink) => putRange(sink, 3),
+    'blocks of the tail': (sink) => sink.putTail(blocks.slice(24, 30)),
+    'a revert': (sink) => sink.revertTail(22),
+  };
+  for (const [what, write] of Object.entries(writes)) {
+    test(`${name}: ${what} written by a process that stood still meanwhile changes nothing`, async (t) => {
+      let paused = 0;
+      while (await tryPause(t, await open(), write, paused + 1)) paused += 1;
+      t.true(paused > 0);
+    });
+  }
+}
+
+/**
+ * @param at number of the write of the call before which the process stands still
+ * @returns false when the call has fewer writes
+ */
+async function tryPause(
+  t: ExecutionContext,
+  site: SinkSite,
+  write: (sink: Sink) => Promise<void>,
+  at: number,
+): Promise<boolean> {
+  let left = Infinity;
+  const second = site.open('process 2');
+  const first = site.open('process 1', async () => {
+    left -= 1;
+    if (left !== 0) return;
+    await site.expire();
+    await second.begin(IDENTITY);
+    await putRange(second, 3);
+    await second.putTail(otherBlocks.slice(30, 34));
+  });
+  try {
+    await first.begin(IDENTITY);
+    await putRange(first, 1);
+    await putRange(first, 2);
+    await first.putTail(blocks.slice(20, 24));
+    left = at;
+    const error: unknown = await write(first).catch((thrown: unknown) => thrown);
+    if (left > 0) return false;
+    t.is(codeOf(error), 'SINK_LEASE_LOST', `write ${at}`);
+    t.deepEqual(sorted(await site.rows()), rowsTo(34, otherBlocks), `write ${at}`);
+    await second.revertTail(31);
+    t.deepEqual(sorted(await site.rows()), rowsTo(31, otherBlocks));
+    await second.end();
+    const third = site.open('process 3');
+    t.deepEqual(await third.begin(IDENTITY), placeAt(30, 31, otherBlocks));
+    t.deepEqual(sorted(await site.rows()), rowsTo(31, otherBlocks));
+    await third.end();
+    return true;
+  } finally {
+    await first.end();
+    await second.end();
+    await site.close();
+  }
 }

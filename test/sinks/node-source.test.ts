@@ -1,4 +1,6 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { openNodeSource } from '../../src/cli/sink/node-source.ts';
 import type { Network } from '../../src/config/network.ts';
 import { codeOf } from '../../src/primitives/errors.ts';
@@ -13,6 +15,7 @@ import { fullChain, type FullChain } from './full-chain.ts';
 import { serveChain } from './served-chain.ts';
 
 const FORK = 54;
+const running = new AbortController().signal;
 
 function networkOf({ params, genesisJson }: TestNetwork): Network {
   return { name: 'made', params, genesisJson } as unknown as Network;
@@ -29,7 +32,7 @@ for (const generation of [2, 3] as const) {
 
   test(`generation ${generation}: a node tells a sink of all its blocks, and the sink goes on at its place`, async (t) => {
     const { url, append } = await serveChain(t, chain.maker.rules, chain.blocks.slice(0, 44));
-    const source = await openNodeSource(url, networkOf(chain.network), { depth: 10 });
+    const source = await openNodeSource(url, networkOf(chain.network), { depth: 10, signal: running, pauseMs: 5 });
     const content = emptyMemorySink();
     const run = { source, rangeBlocks: 10, signal: new AbortController().signal, follows: false };
     await runSink({ ...run, sink: new MemorySink(content) });
@@ -43,7 +46,11 @@ for (const generation of [2, 3] as const) {
 
   test(`generation ${generation}: a sink follows a node through reorganisations, one of them while cut off`, async (t) => {
     const served = await serveChain(t, chain.maker.rules, chain.blocks.slice(0, 50));
-    const source = await openNodeSource(served.url, networkOf(chain.network), { depth: 10 });
+    const source = await openNodeSource(served.url, networkOf(chain.network), {
+      depth: 10,
+      signal: running,
+      pauseMs: 5,
+    });
     const content = emptyMemorySink();
     const abort = new AbortController();
     let wake: () => void = () => undefined;
@@ -79,6 +86,162 @@ for (const generation of [2, 3] as const) {
 test('a node of another network is refused', async (t) => {
   const [two, three] = [fullChain(2, 5), fullChain(3, 5)];
   const { url } = await serveChain(t, three.maker.rules, three.blocks);
-  const error = await t.throwsAsync(openNodeSource(url, networkOf(two.network), { depth: 10 }));
+  const error = await t.throwsAsync(
+    openNodeSource(url, networkOf(two.network), { depth: 10, signal: running, pauseMs: 5 }),
+  );
   t.is(codeOf(error), 'SINK_OF_OTHER_CHAIN');
+});
+
+type Answering = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** Answers what `answers` takes up itself, and hands on the rest to the node. */
+async function inFrontOf(t: ExecutionContext, nodeUrl: string, answers: Answering): Promise<string> {
+  const server = createServer((request, response) => {
+    if (answers(request, response)) return;
+    void fetch(`${nodeUrl}${request.url ?? ''}`).then(
+      async ({ status, headers, body }) => {
+        response.writeHead(status, { 'content-type': headers.get('content-type') ?? '' });
+        if (body === null) return response.end();
+        for await (const bytes of body as AsyncIterable<Uint8Array>) response.write(bytes);
+        return response.end();
+      },
+      () => response.destroy(),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const isStream = (request: IncomingMessage): boolean => request.url?.includes('events') === true;
+
+function told(response: ServerResponse, ...events: readonly (readonly [string, unknown])[]): true {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (const [event, data] of events) {
+    response.write(`id: 1.1\nevent: ${event}\ndata: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
+  }
+  return true;
+}
+
+const short = fullChain(3, 12);
+const header = { height: 2, id: '17', numberOfTransactions: 1, totalAmount: '0', totalFee: '0', reward: '0' };
+
+const REFUSALS: Readonly<Record<string, readonly [Answering, string, RegExp]>> = {
+  'an answer 400': [
+    (request, response) => isStream(request) && !!response.writeHead(400).end('{"message":"no such height"}'),
+    'NODE_ANSWER_UNEXPECTED',
+    /no such height/,
+  ],
+  'what is no JSON': [
+    (request, response) => isStream(request) && told(response, ['blocks/new', '{"height":']),
+    'NODE_ANSWER_MALFORMED',
+    /carries no JSON/,
+  ],
+  'a block without amounts': [
+    (request, response) => isStream(request) && told(response, ['blocks/new', { height: 2, id: '17' }]),
+    'NODE_ANSWER_MALFORMED',
+    /does not decode/,
+  ],
+  'a transaction that does not decode': [
+    (request, response) =>
+      isStream(request) &&
+      told(response, ['blocks/new', header], ['transactions/included', { blockId: '17', type: 99, asset: {} }]),
+    'NODE_ANSWER_MALFORMED',
+    /block 2 that does not decode/,
+  ],
+};
+
+for (const [what, [answers, code, message]] of Object.entries(REFUSALS)) {
+  for (const phase of ['backfill', 'live'] as const) {
+    test(`a node that tells a sink ${what} ends it with one line that says so (${phase})`, async (t) => {
+      const { url } = await serveChain(t, short.maker.rules, short.blocks);
+      const front = await inFrontOf(t, url, answers);
+      const source = await openNodeSource(front, networkOf(short.network), { depth: 10, signal: running, pauseMs: 5 });
+      const telling = phase === 'backfill' ? source.blocks(1, 5) : source.changes(1, running);
+      const error = await t.throwsAsync(
+        (async () => {
+          for await (const _ of telling);
+        })(),
+      );
+      t.is(codeOf(error), code);
+      t.regex(error?.message ?? '', message);
+      t.notRegex(error?.message ?? '', /\n/);
+    });
+  }
+}
+
+test('a sink asks a node again that is busy or cuts its connection, not before Retry-After, and says so once', async (t) => {
+  const { url } = await serveChain(t, short.maker.rules, short.blocks);
+  const askedMs: number[] = [];
+  const refusals: readonly Answering[] = [
+    (_, response) => !!response.writeHead(503, { 'retry-after': '1' }).end('{"message":"busy"}'),
+    (_, response) => !!response.writeHead(429).end('{"message":"too many"}'),
+    (_, response) => !!response.destroy(),
+    (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('id: 1.1\n');
+      setTimeout(() => response.destroy(), 20);
+      return true;
+    },
+  ];
+  const front = await inFrontOf(t, url, (request, response) => {
+    if (!isStream(request)) return false;
+    const refusal = refusals[askedMs.length];
+    askedMs.push(performance.now());
+    return refusal?.(request, response) ?? false;
+  });
+  const lines: string[] = [];
+  const say = (line: string): void => void lines.push(line);
+  const options = { depth: 10, signal: running, pauseMs: 5, say };
+  const source = await openNodeSource(front, networkOf(short.network), options);
+  const heights: number[] = [];
+  for await (const { height } of source.blocks(1, 12)) heights.push(height);
+  t.deepEqual(
+    heights,
+    short.blocks.map(({ height }) => height),
+  );
+  t.is(askedMs.length, refusals.length + 1);
+  t.true((askedMs[1] ?? 0) - (askedMs[0] ?? 0) >= 990, 'it waits for as long as the node says');
+  t.is(lines.length, 2, lines.join('; '));
+  t.regex(lines[0] ?? '', /busy; it is asked again until it answers$/);
+  t.regex(lines[1] ?? '', /is back$/);
+});
+
+test('a sink that waits for a node ends when it is stopped', async (t) => {
+  const { url } = await serveChain(t, short.maker.rules, short.blocks);
+  const abort = new AbortController();
+  const front = await inFrontOf(t, url, (request, response) => {
+    if (!isStream(request)) return false;
+    abort.abort();
+    return !!response.writeHead(503, { 'retry-after': '300' }).end();
+  });
+  const source = await openNodeSource(front, networkOf(short.network), { depth: 10, signal: abort.signal });
+  const ended = (async () => {
+    for await (const _ of source.blocks(1, 5));
+  })();
+  t.is(await ended.catch((error: unknown) => error), abort.signal.reason);
+});
+
+test('a sink that finds another network behind the address of its node ends', async (t) => {
+  const { url } = await serveChain(t, short.maker.rules, short.blocks);
+  let isOther = false;
+  const front = await inFrontOf(t, url, (request, response) => {
+    if (isStream(request)) {
+      isOther = true;
+      return !!response.destroy();
+    }
+    if (!isOther || request.url?.includes('height=1') !== true) return false;
+    response.writeHead(200, { 'content-type': 'application/json' });
+    return !!response.end(JSON.stringify({ data: [{ height: 1, id: '99', timestamp: 0 }] }));
+  });
+  const source = await openNodeSource(front, networkOf(short.network), { depth: 10, signal: running, pauseMs: 5 });
+  const error = await t.throwsAsync(
+    (async () => {
+      for await (const _ of source.blocks(1, 5));
+    })(),
+  );
+  t.is(codeOf(error), 'SINK_OF_OTHER_CHAIN', error?.message);
 });

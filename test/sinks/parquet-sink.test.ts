@@ -1,11 +1,14 @@
 import test from 'ava';
 import { parquetReadObjects } from 'hyparquet';
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { codeOf } from '../../src/primitives/errors.ts';
-import { ParquetSink } from '../../src/sinks/parquet/parquet-sink.ts';
+import { ParquetSink, type TakeFolderLock } from '../../src/sinks/parquet/parquet-sink.ts';
 import { joinedRows, SINK_TABLE_NAMES, columnsOf, type Rows } from '../../src/sinks/tables.ts';
+import { sinkInUse } from '../../src/sinks/lease.ts';
+import type { SinkPlace } from '../../src/sinks/sink.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import { IDENTITY, sinkContract } from './contract.ts';
 
@@ -36,10 +39,40 @@ async function rowsIn(folder: string): Promise<Rows> {
   return joinedRows(parts);
 }
 
+/** As the lock of the command, but for owners that share this process; the command's own is tried in commands.test. */
+function lockOf(owner: string): TakeFolderLock {
+  return (folder, name) => {
+    const file = join(folder, `${name}.${randomUUID()}`);
+    const [held] = readdirSync(folder).filter((each) => each.startsWith(`${name}.`));
+    if (held !== undefined) throw sinkInUse(folder, readFileSync(join(folder, held), 'utf8'), undefined);
+    writeFileSync(file, owner);
+    return { isHeld: () => existsSync(file), release: () => rmSync(file, { force: true }) };
+  };
+}
+
+function openSink(folder: string): ParquetSink {
+  return new ParquetSink(folder, lockOf('process 1'));
+}
+
+/** Opens a sink, and closes it. */
+async function placeOf(folder: string): Promise<SinkPlace> {
+  const sink = openSink(folder);
+  try {
+    return await sink.begin(IDENTITY);
+  } finally {
+    await sink.end();
+  }
+}
+
 sinkContract(test, 'parquet', () => {
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-parquet-'));
   return {
-    open: () => new ParquetSink(join(folder, 'sink')),
+    open: (owner) => new ParquetSink(join(folder, 'sink'), lockOf(owner)),
+    expire: () => {
+      for (const name of readdirSync(join(folder, 'sink')))
+        if (name.startsWith('sink.lock')) rmSync(join(folder, 'sink', name));
+      return Promise.resolve();
+    },
     rows: () => rowsIn(join(folder, 'sink')),
     close: () => Promise.resolve(rmSync(folder, { recursive: true })),
   };
@@ -47,35 +80,49 @@ sinkContract(test, 'parquet', () => {
 
 test('what a crash left half written or half removed goes when the sink is opened', async (t) => {
   const folder = temporaryFolder(t);
-  await new ParquetSink(folder).begin(IDENTITY);
+  await placeOf(folder);
   for (const name of ['ranges/draft-0000000001-0000000010-17', 'tail/draft-gone-0000000011-18']) {
     mkdirSync(join(folder, name));
     writeFileSync(join(folder, name, 'blocks.parquet'), 'half');
   }
-  t.deepEqual(await new ParquetSink(folder).begin(IDENTITY), { final: undefined, tail: [] });
+  t.deepEqual(await placeOf(folder), { final: undefined, tail: [] });
   t.deepEqual(readdirSync(join(folder, 'ranges')), []);
   t.deepEqual(readdirSync(join(folder, 'tail')), []);
 });
 
 test('a tail with a gap keeps what is below the gap, ranges with a gap are refused', async (t) => {
   const folder = temporaryFolder(t);
-  await new ParquetSink(folder).begin(IDENTITY);
+  await placeOf(folder);
   for (const name of ['0000000001-5', '0000000002-6', '0000000004-8']) mkdirSync(join(folder, 'tail', name));
-  const { tail } = await new ParquetSink(folder).begin(IDENTITY);
+  const { tail } = await placeOf(folder);
   t.deepEqual(tail, [
     { height: 1, blockId: '5' },
     { height: 2, blockId: '6' },
   ]);
   mkdirSync(join(folder, 'ranges', '0000000011-0000000020-9'));
-  t.is(codeOf(await t.throwsAsync(new ParquetSink(folder).begin(IDENTITY))), 'SINK_DAMAGED');
+  t.is(codeOf(await t.throwsAsync(placeOf(folder))), 'SINK_DAMAGED');
 });
 
 test('a folder with other files is left alone, and one of another version refused', async (t) => {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, 'letter.txt'), 'dear');
-  t.is(codeOf(await t.throwsAsync(new ParquetSink(folder).begin(IDENTITY))), 'SINK_MISSING');
+  t.is(codeOf(await t.throwsAsync(placeOf(folder))), 'SINK_MISSING');
   t.deepEqual(readdirSync(folder), ['letter.txt']);
   const other = temporaryFolder(t);
   writeFileSync(join(other, 'sink.json'), JSON.stringify({ version: 999, identity: IDENTITY }));
-  t.is(codeOf(await t.throwsAsync(new ParquetSink(other).begin(IDENTITY))), 'SINK_VERSION');
+  t.is(codeOf(await t.throwsAsync(placeOf(other))), 'SINK_VERSION');
+});
+
+test('a part that was being written when the lock was lost gets no name', async (t) => {
+  const folder = temporaryFolder(t);
+  let looks = 0;
+  const sink = new ParquetSink(folder, () => ({ isHeld: () => (looks += 1) < 2, release: () => undefined }));
+  await sink.begin(IDENTITY);
+  const error = await t.throwsAsync(sink.putRange({ fromHeight: 1, toHeight: 10 }, '17', joinedRows([])));
+  t.is(codeOf(error), 'SINK_LEASE_LOST');
+  t.is(looks, 2);
+  t.deepEqual(
+    readdirSync(join(folder, 'ranges')).filter((name) => !name.startsWith('draft-')),
+    [],
+  );
 });

@@ -8,11 +8,13 @@ import type { QueryFlags } from '../flags.ts';
 import { printJson, printText } from '../output.ts';
 import { embeddedEngine } from '../sink/embedded-engine.ts';
 
+const ENGINE_VARIABLE = 'BLOOMERY_CHDB';
+
 /** @throws ProtocolError as `embeddedEngine` and `readManifest`; `QUERY_REFUSED` with what the engine says */
-export async function query(sql: string, { from, format, json }: QueryFlags): Promise<void> {
+export async function query(sql: string, { from, format, engine: engineFolder, json }: QueryFlags): Promise<void> {
   const folder = resolve(from);
   await readManifest(folder);
-  const engine = embeddedEngine();
+  const engine = embeddedEngine(engineFolder ?? process.env[ENGINE_VARIABLE]);
   try {
     // Numbers of 64 bits are text in JSON: most readers of JSON would round them.
     engine.run('SET output_format_json_quote_64bit_integers = 1', 'CSV');

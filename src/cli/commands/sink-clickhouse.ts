@@ -1,13 +1,32 @@
 /** `bloomery sink clickhouse`: the chain in a ClickHouse server. */
 
 import { systemClock } from '../../node/system.ts';
-import { openServer } from '../../sinks/clickhouse/server.ts';
+import { hasPassword, openServer } from '../../sinks/clickhouse/server.ts';
 import { ClickHouseSink } from '../../sinks/clickhouse/clickhouse-sink.ts';
 import type { ClickHouseFlags } from '../flags.ts';
+import { note } from '../output.ts';
+import { readSecret } from '../wallet/secrets.ts';
 import { fillSink } from '../sink/fill-sink.ts';
+import { thisHolder } from '../sink/sink-lock.ts';
 
 /** @throws ProtocolError as `fillSink` and `ClickHouseSink` */
 export async function sinkClickHouse(flags: ClickHouseFlags): Promise<void> {
   const { url, database } = flags;
-  await fillSink(new ClickHouseSink(openServer(url, database, systemClock), systemClock), flags);
+  const password = await passwordOf(flags);
+  await fillSink(
+    new ClickHouseSink(openServer(url, database, systemClock, password), systemClock, thisHolder()),
+    flags,
+  );
+}
+
+const PASSWORD_VARIABLE = 'BLOOMERY_CLICKHOUSE_PASSWORD';
+
+/** Undefined where neither a file nor the environment tells one: the URL may. */
+async function passwordOf({ url, passwordFile: file }: ClickHouseFlags): Promise<string | undefined> {
+  if (hasPassword(url)) {
+    const where = `--password-file FILE or ${PASSWORD_VARIABLE}`;
+    note(`warning: every user of this machine can read the password in --url; tell it with ${where}`);
+  }
+  if (file === undefined && process.env[PASSWORD_VARIABLE] === undefined) return undefined;
+  return readSecret({ name: 'password', file, flag: '--password-file', variable: PASSWORD_VARIABLE });
 }

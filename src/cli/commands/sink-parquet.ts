@@ -4,8 +4,9 @@ import { resolve } from 'node:path';
 import { ParquetSink } from '../../sinks/parquet/parquet-sink.ts';
 import type { SinkFlags } from '../flags.ts';
 import { fillSink } from '../sink/fill-sink.ts';
+import { takeSinkLock } from '../sink/sink-lock.ts';
 
 /** @throws ProtocolError as `fillSink` and `ParquetSink` */
 export async function sinkParquet(folder: string, flags: SinkFlags): Promise<void> {
-  await fillSink(new ParquetSink(resolve(folder)), flags);
+  await fillSink(new ParquetSink(resolve(folder), takeSinkLock), flags);
 }

@@ -1,6 +1,6 @@
 /** Blocks from the events of a node: one event for the block, then one for each of its transactions. */
 
-import { ProtocolError } from '../../primitives/errors.ts';
+import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { Block, BlockHeader, Transaction } from '../../protocol/types.ts';
 import type { NodeEventJson } from '../event-stream.ts';
@@ -39,7 +39,17 @@ export class BlockReader {
    * @returns the block whose last event this is
    * @throws ProtocolError `NODE_ANSWER_MALFORMED` for what no node tells
    */
-  read({ event, data }: NodeEventJson): Block | undefined {
+  read(event: NodeEventJson): Block | undefined {
+    try {
+      return this.#read(event);
+    } catch (error) {
+      if (error instanceof ProtocolError && error.code === 'NODE_ANSWER_MALFORMED') throw error;
+      const height = this.#header === undefined ? 'a block' : `block ${this.#header.height}`;
+      throw malformed(`${height} that does not decode (${messageOf(error)})`, error);
+    }
+  }
+
+  #read({ event, data }: NodeEventJson): Block | undefined {
     if (event === 'blocks/new') {
       this.#header = headerOf(data as BlockJson);
       this.#transactions = [];
@@ -98,6 +108,6 @@ function headerOf(json: BlockJson): BlockHeader {
   };
 }
 
-function malformed(what: string): ProtocolError {
-  return new ProtocolError('NODE_ANSWER_MALFORMED', {}, `the node told what no node does: ${what}`);
+export function malformed(what: string, cause?: unknown): ProtocolError {
+  return new ProtocolError('NODE_ANSWER_MALFORMED', {}, `the node told what no node does: ${what}`, { cause });
 }

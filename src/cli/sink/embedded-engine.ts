@@ -1,8 +1,8 @@
 /** ClickHouse's engine within this process, from the optional package chdb. */
 
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import { ProtocolError } from '../../primitives/errors.ts';
+import { join, resolve } from 'node:path';
+import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 
 export interface EmbeddedEngine {
   /** Runs one statement. @returns its answer in a format of ClickHouse */
@@ -19,10 +19,13 @@ interface Session {
 const PACKAGE = 'chdb';
 
 /**
- * @param folder where the package is sought when it is not beside this program
- * @throws ProtocolError `ENGINE_MISSING` when it is in neither place
+ * Takes the package from the one place alone: what lies in or above the working folder is anybody's, and would run with the
+ * rights of this user.
+ *
+ * @param folder in which the package was installed; undefined for beside this program
+ * @throws ProtocolError `ENGINE_MISSING` when it is not there or cannot be loaded
  */
-export function embeddedEngine(folder = process.cwd()): EmbeddedEngine {
+export function embeddedEngine(folder: string | undefined): EmbeddedEngine {
   const session = new (loadPackage(folder).Session)();
   return {
     run: (sql, format) => session.query(sql, format),
@@ -30,19 +33,25 @@ export function embeddedEngine(folder = process.cwd()): EmbeddedEngine {
   };
 }
 
-function loadPackage(folder: string): { readonly Session: new () => Session } {
-  let failure: unknown;
-  for (const place of [import.meta.url, join(folder, 'package.json')]) {
-    try {
-      return createRequire(place)(PACKAGE) as { readonly Session: new () => Session };
-    } catch (error) {
-      failure = error;
-    }
+function loadPackage(folder: string | undefined): { readonly Session: new () => Session } {
+  // By its path: by its name it would be sought in all folders above, too.
+  const at = folder === undefined ? PACKAGE : join(resolve(folder), 'node_modules', PACKAGE);
+  try {
+    return createRequire(import.meta.url)(at) as { readonly Session: new () => Session };
+  } catch (error) {
+    throw missing(folder, error);
   }
-  throw new ProtocolError(
+}
+
+function missing(folder: string | undefined, error: unknown): ProtocolError {
+  const isAbsent = (error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND';
+  const where = folder === undefined ? 'beside this program' : `in ${folder}`;
+  const how = isAbsent ? 'is not installed' : `cannot be loaded (${messageOf(error).split('\n')[0] ?? ''})`;
+  return new ProtocolError(
     'ENGINE_MISSING',
-    {},
-    'the package chdb, which answers SQL over Parquet files, is not installed: npm install chdb (550 MB), then ask again',
-    { cause: failure },
+    { folder },
+    `the package chdb, which answers SQL over Parquet files, ${how} ${where}: npm install chdb (550 MB) in a folder, and name ` +
+      'that folder with --engine or BLOOMERY_CHDB',
+    { cause: error },
   );
 }

@@ -18,8 +18,8 @@ const LINE_MS = 5_000;
 
 /** @throws ProtocolError as `runSink` */
 export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
-  const source = await sourceOf(flags);
   const abort = new AbortController();
+  const source = await sourceOf(flags, abort.signal);
   const stop = stopRequest(() => undefined);
   void stop.then(() => abort.abort());
   const teller = progressTeller(flags.json === true);
@@ -28,6 +28,9 @@ export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
     const onProgress = teller.tell;
     await runSink({ source, sink, rangeBlocks, signal: abort.signal, follows: once !== true, onProgress });
     teller.end();
+  } catch (error) {
+    // What waited for a node ends so when the command is stopped.
+    if (!abort.signal.aborted || error !== abort.signal.reason) throw error;
   } finally {
     await sink.end();
     await source.close();
@@ -35,14 +38,14 @@ export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
   if (abort.signal.aborted) process.exitCode = (await stop).exitCode;
 }
 
-async function sourceOf(flags: SinkFlags): Promise<ChainSource> {
+async function sourceOf(flags: SinkFlags, signal: AbortSignal): Promise<ChainSource> {
   const { node, network, dataDir, depth } = flags;
   if (node === undefined) {
     const given = { ...(network === undefined ? {} : { network }), ...(dataDir === undefined ? {} : { dataDir }) };
     return openStoreSource(placeOfData(given), { depth, pollMs: POLL_MS });
   }
   if (network === undefined) throw usageError('--node needs --network: blocks are read by the rules of a network');
-  return openNodeSource(node, placeOfNetwork({ network }).network, { depth });
+  return openNodeSource(node, placeOfNetwork({ network }).network, { depth, signal });
 }
 
 /** A line for each step as JSON, else one now and then. */

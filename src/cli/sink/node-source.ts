@@ -3,7 +3,6 @@
  * block on: the node tells of the blocks as they stand then, and what they say otherwise than before was reverted meanwhile.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Network } from '../../config/network.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { createRules } from '../../protocol/generations.ts';
@@ -14,11 +13,12 @@ import { FULL_STATUS } from '../answer-shapes.ts';
 import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import { eventsIn, type NodeEventJson } from '../event-stream.ts';
 import { note } from '../output.ts';
-import { BlockReader } from './block-reader.ts';
+import { BlockReader, malformed } from './block-reader.ts';
+import { bodyOf, connectionLost, NodeRetry } from './node-retry.ts';
 import { ToldChain } from './told-chain.ts';
 
-/** Pause before a node that went away is asked again. */
-const AGAIN_MS = 1000;
+/** Before a node that went away is asked again for the first time. */
+const PAUSE_MS = 1000;
 const BLOCKS = 'blocks/new,transactions/included';
 const CHANGES = `${BLOCKS},blocks/delete,finalized/change`;
 
@@ -27,65 +27,90 @@ interface NodeStatus {
   readonly chainMaxHeightFinalized: number;
 }
 
+export interface NodeSourceOptions {
+  /** Blocks below the tip that count as final where a generation has no finality. */
+  readonly depth: number;
+  /** Ends what waits for a node that went away, which throws its reason then. */
+  readonly signal: AbortSignal;
+  /** First pause before a node that went away is asked again, in milliseconds. */
+  readonly pauseMs?: number;
+  /** Takes a line for people. */
+  readonly say?: (line: string) => void;
+}
+
 /** @throws ProtocolError `SINK_OF_OTHER_CHAIN` for a node of another network, and as asking it does */
 export async function openNodeSource(
   url: string,
   network: Network,
-  { depth }: { readonly depth: number },
+  { depth, signal: whole, pauseMs = PAUSE_MS, say = note }: NodeSourceOptions,
 ): Promise<ChainSource> {
   const node = nodeAsker(url, { isOwnKind: true });
   const rules = createRules(network.params);
   await refuseOtherNetwork(node, network);
   const genesis = rules.codec.genesisFromJson(network.genesisJson);
-  const status = (): Promise<NodeStatus> => node.ask('node/status', FULL_STATUS);
+  const retry = new NodeRetry({ base: node.base, signal: whole, pauseMs, say });
+  const status = (): Promise<NodeStatus> => retry.until(() => node.ask('node/status', FULL_STATUS));
   const finalOf = ({ height, chainMaxHeightFinalized }: NodeStatus): number =>
     rules.params.generation === 2 ? Math.max(0, height - depth) : chainMaxHeightFinalized;
+  async function* events(path: string): AsyncIterable<NodeEventJson> {
+    for await (const event of eventsIn(bodyOf(node.base, node.stream(`events?types=${path}`)))) {
+      retry.succeeded();
+      yield event;
+    }
+  }
 
   return {
     rules,
     networkName: network.name,
     finalHeight: async () => finalOf(await status()),
     async *blocks(fromHeight, toHeight) {
-      if (fromHeight > toHeight) return;
-      const reader = new BlockReader(rules.codec, genesis);
-      const body = await node.stream(`events?types=${BLOCKS}&fromHeight=${fromHeight}`);
       let next = fromHeight;
-      for await (const event of eventsIn(body)) {
-        const block = reader.read(event);
-        if (block === undefined) continue;
-        if (block.height !== next) throw cutShort(node.base, next);
-        yield block;
-        next += 1;
-        if (next > toHeight) return;
+      while (next <= toHeight) {
+        try {
+          if (retry.isFailing) await refuseOtherNetwork(node, network);
+          const reader = new BlockReader(rules.codec, genesis);
+          let isFirst = true;
+          for await (const event of events(`${BLOCKS}&fromHeight=${next}`)) {
+            const block = reader.read(event);
+            if (block === undefined) continue;
+            if (block.height !== next) {
+              // The chain of the node went another way meanwhile: it tells anew, but begins where it is asked to.
+              throw isFirst ? malformed(`block ${block.height} instead of block ${next}`) : connectionLost(node.base);
+            }
+            isFirst = false;
+            yield block;
+            next += 1;
+            if (next > toHeight) return;
+          }
+          throw connectionLost(node.base);
+        } catch (error) {
+          await retry.wait(error);
+        }
       }
-      throw cutShort(node.base, next);
     },
     async *changes(fromHeight, signal) {
       const told = new ToldChain(fromHeight, rules.params.generation === 2 ? depth : undefined);
       let caughtUpAt: number | undefined = (await status()).height;
-      let isKnown = false;
       while (!signal.aborted) {
         try {
-          const body = await node.stream(`events?types=${CHANGES}&fromHeight=${told.firstOpen()}`);
-          if (isKnown) note(`${node.base} is back`);
-          isKnown = true;
-          if (caughtUpAt !== undefined && told.height() >= caughtUpAt) {
+          if (retry.isFailing) await refuseOtherNetwork(node, network);
+          if (told.height() >= (caughtUpAt ?? Infinity)) {
             caughtUpAt = undefined;
             yield { kind: 'caughtUp' };
           }
-          const changes = changesIn(abortable(eventsIn(body), signal), new BlockReader(rules.codec, genesis), told);
+          const stream = events(`${CHANGES}&fromHeight=${told.firstOpen()}`);
+          const changes = changesIn(abortable(stream, signal), new BlockReader(rules.codec, genesis), told);
           for await (const change of changes) {
             yield change;
             if (caughtUpAt === undefined || told.height() < caughtUpAt) continue;
             caughtUpAt = undefined;
             yield { kind: 'caughtUp' };
           }
-          if (!signal.aborted) note(`${node.base} ended the stream; it is asked until it is back`);
+          if (!signal.aborted) throw connectionLost(node.base);
         } catch (error) {
-          const isLost = !(error instanceof ProtocolError) || (isKnown && error.code === 'NODE_UNREACHABLE');
-          if (!isLost) throw error;
+          if (signal.aborted) return;
+          await retry.wait(error);
         }
-        await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined);
       }
     },
     close: () => Promise.resolve(),
@@ -100,9 +125,14 @@ async function* changesIn(
   for await (const event of events) {
     // Records that the log has forgotten are told anew from the blocks themselves.
     if (event.event === 'log/gap') return;
-    if (event.event === 'blocks/delete') yield* told.reverted(event.data as { id: string; height: number });
-    else if (event.event === 'finalized/change') yield* told.finalized((event.data as { height: number }).height);
-    else {
+    const { id, height } = (event.data ?? {}) as { readonly id?: unknown; readonly height?: unknown };
+    if (event.event === 'blocks/delete') {
+      if (typeof id !== 'string' || typeof height !== 'number') throw malformed('no block is named that went');
+      yield* told.reverted({ id, height });
+    } else if (event.event === 'finalized/change') {
+      if (typeof height !== 'number') throw malformed('no height is named that is final');
+      yield* told.finalized(height);
+    } else {
       const block = reader.read(event);
       if (block !== undefined) yield* told.applied(block);
     }
@@ -139,14 +169,6 @@ async function refuseOtherNetwork(node: NodeAsker, { name, params }: Network): P
     'SINK_OF_OTHER_CHAIN',
     { node: node.base, genesisBlockId: genesis?.id },
     `${node.base} is no node of ${name}: its genesis block is ${genesis?.id ?? 'unknown'}, not ${params.genesisBlockId}`,
-  );
-}
-
-function cutShort(base: string, height: number): ProtocolError {
-  return new ProtocolError(
-    'NODE_UNREACHABLE',
-    { url: base, height },
-    `${base} ended its answer before block ${height}`,
   );
 }
 

@@ -4,12 +4,22 @@
  */
 
 import type { Clock } from '../../ports/clock.ts';
-import { ProtocolError } from '../../primitives/errors.ts';
+import { codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { BlockId } from '../../protocol/types.ts';
 import { identityFault } from '../identity.ts';
+import type { LeaseHolder } from '../lease.ts';
 import type { BlockPlace, HeightSpan, Sink, SinkBlock, SinkIdentity, SinkPlace } from '../sink.ts';
 import { columnsOf, SINK_TABLE_NAMES, valueIn, type Rows, type SinkTable } from '../tables.ts';
-import { FINAL_SUFFIX, migrations, TAIL_SUFFIX } from './schema.ts';
+import { ClickHouseLease } from './lease.ts';
+import {
+  FENCED_SUFFIX,
+  FINAL_SUFFIX,
+  heldTokens,
+  LEASE_COLUMN,
+  leaseTable,
+  migrations,
+  TAIL_SUFFIX,
+} from './schema.ts';
 import type { ClickHouseServer } from './server.ts';
 
 /** Between two looks whether the server has done what it does on its own. */
@@ -31,20 +41,33 @@ interface PlaceRow {
 export class ClickHouseSink implements Sink {
   readonly #server: ClickHouseServer;
   readonly #clock: Clock;
+  readonly #lease: ClickHouseLease;
   #rangeBlocks = 0;
   #finalHeight = 0;
   #tail: readonly BlockPlace[] = [];
 
-  constructor(server: ClickHouseServer, clock: Clock) {
+  constructor(server: ClickHouseServer, clock: Clock, holder: LeaseHolder) {
     this.#server = server;
     this.#clock = clock;
+    this.#lease = new ClickHouseLease(server, clock, holder);
   }
 
   async begin(identity: SinkIdentity): Promise<SinkPlace> {
+    await this.#makeFirstTables();
+    await this.#refuseOtherChain(identity);
+    await this.#lease.take();
+    try {
+      return await this.#open(identity);
+    } catch (error) {
+      await this.#lease.release();
+      throw error;
+    }
+  }
+
+  async #open(identity: SinkIdentity): Promise<SinkPlace> {
     const { database } = this.#server;
     this.#rangeBlocks = identity.rangeBlocks;
-    await this.#claim(identity);
-    await this.#endInserts();
+    await this.#migrate(identity);
     const [final] = await this.#server.rows<PlaceRow>(
       `SELECT to_height AS height, toString(last_block_id) AS id FROM ${database}.sink_ranges ORDER BY to_height DESC LIMIT 1`,
     );
@@ -67,14 +90,15 @@ export class ClickHouseSink implements Sink {
   }
 
   async putRange({ fromHeight, toHeight }: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void> {
+    await this.#lease.keep();
     if (toHeight > this.#finalHeight) {
       for (const table of SINK_TABLE_NAMES) {
         if (rows[table].length === 0) continue;
-        await this.#server.insert(`${table}${FINAL_SUFFIX}`, namesOf(table), linesOf(table, rows[table]));
+        await this.#insert(`${table}${FINAL_SUFFIX}`, namesOf(table), linesOf(table, rows[table]));
       }
       const written = Math.floor(this.#clock.nowMs() / 1000);
       const marker = `${fromHeight}\t${toHeight}\t${lastBlockId}\t${written}\n`;
-      await this.#server.insert('sink_ranges', ['from_height', 'to_height', 'last_block_id', 'written'], [marker]);
+      await this.#insert('sink_ranges', ['from_height', 'to_height', 'last_block_id', 'written'], [marker]);
       this.#finalHeight = toHeight;
     }
     this.#tail = this.#tail.filter(({ height }) => height > this.#finalHeight);
@@ -82,6 +106,7 @@ export class ClickHouseSink implements Sink {
   }
 
   async putTail(blocks: readonly SinkBlock[]): Promise<void> {
+    await this.#lease.keep();
     const top = this.#tail.at(-1)?.height ?? this.#finalHeight;
     const added = blocks.filter(({ height }) => height > top);
     if (added.length === 0) return;
@@ -96,55 +121,78 @@ export class ClickHouseSink implements Sink {
   }
 
   async revertTail(toHeight: number): Promise<void> {
+    await this.#lease.keep();
     const reverted = this.#tail.filter(({ height }) => height > toHeight);
     if (reverted.length > 0) await this.#mark(reverted, -1);
     this.#tail = this.#tail.filter(({ height }) => height <= toHeight);
   }
 
-  end(): Promise<void> {
-    return this.#server.close();
+  async end(): Promise<void> {
+    // A server that is gone cannot be told: the lease ends by itself.
+    await this.#lease.release().catch(() => undefined);
+    await this.#server.close();
+  }
+
+  /** Inserts what the server takes from the holder of the lease alone. */
+  async #insert(table: string, columns: readonly string[], lines: Iterable<string>): Promise<void> {
+    try {
+      await this.#server.insert(
+        `${table}${FENCED_SUFFIX}`,
+        [LEASE_COLUMN, ...columns],
+        prefixed(this.#lease.token, lines),
+      );
+    } catch (error) {
+      if (codeOf(error) === 'CLICKHOUSE_REFUSED' && messageOf(error).includes(FENCE_REFUSAL))
+        throw this.#lease.lost(error);
+      throw error;
+    }
   }
 
   async #mark(blocks: readonly BlockPlace[], sign: 1 | -1): Promise<void> {
     const lines = blocks.map(({ height, blockId }) => `${height}\t${blockId}\t${sign}\n`);
-    await this.#server.insert('sink_tail', ['height', 'block_id', 'sign'], lines);
+    await this.#insert('sink_tail', ['height', 'block_id', 'sign'], lines);
   }
 
-  /** Makes the tables where there are none, and refuses those of another chain. */
-  async #claim(identity: SinkIdentity): Promise<void> {
+  /** Tables that are there before the lease is taken. */
+  async #makeFirstTables(): Promise<void> {
     const { database } = this.#server;
     await this.#server.run(`CREATE DATABASE IF NOT EXISTS ${database}`);
     await this.#server.run(
       `CREATE TABLE IF NOT EXISTS ${database}.sink (version UInt32, network String, generation UInt8, ` +
         'genesis_block_id UInt64, range_blocks UInt32) ENGINE = MergeTree ORDER BY version',
     );
+    await this.#server.run(leaseTable(database));
+  }
+
+  /** @returns version of the tables, 0 for none */
+  async #refuseOtherChain(identity: SinkIdentity): Promise<number> {
+    const { database } = this.#server;
     const [made] = await this.#server.rows<ManifestRow>(
       'SELECT version, network, generation, toString(genesis_block_id) AS genesis_block_id, range_blocks ' +
         `FROM ${database}.sink ORDER BY version DESC LIMIT 1`,
     );
     const fault = made === undefined ? undefined : identityFault(identityOf(made), identity);
     if (fault !== undefined) throw fault;
-    const steps = migrations(database, identity.rangeBlocks);
-    if ((made?.version ?? 0) > steps.length) throw tooNew(database, made?.version ?? 0, steps.length);
-    for (const [index, statements] of steps.entries()) {
+    const known = migrations(database, identity.rangeBlocks).length;
+    if ((made?.version ?? 0) > known) throw tooNew(database, made?.version ?? 0, known);
+    return made?.version ?? 0;
+  }
+
+  async #migrate(identity: SinkIdentity): Promise<void> {
+    const { database } = this.#server;
+    const made = await this.#refuseOtherChain(identity);
+    for (const [index, statements] of migrations(database, identity.rangeBlocks).entries()) {
       const version = index + 1;
-      if (version <= (made?.version ?? 0)) continue;
-      for (const statement of statements) await this.#server.run(statement);
+      if (version <= made) continue;
+      for (const statement of statements) {
+        await this.#lease.keep();
+        await this.#server.run(statement);
+      }
       const { network, generation, genesisBlockId, rangeBlocks } = identity;
       const line = `${version}\t${escaped(network)}\t${generation}\t${genesisBlockId}\t${rangeBlocks}\n`;
       const columns = ['version', 'network', 'generation', 'genesis_block_id', 'range_blocks'];
       await this.#server.insert('sink', columns, [line]);
     }
-  }
-
-  /** An insert of a sink that was killed may still be under way: what it brings late would be there twice. */
-  async #endInserts(): Promise<void> {
-    const own = `query_id LIKE 'bloomery-${this.#server.database}-%'`;
-    const running = async (): Promise<boolean> =>
-      (await this.#server.rows(`SELECT query_id FROM system.processes WHERE ${own}`)).length > 0;
-    if (!(await running())) return;
-    await this.#server.run(`KILL QUERY WHERE ${own} ASYNC`);
-    while (await running()) await this.#pause();
   }
 
   /** Removes rows of a range whose marker was never written. */
@@ -155,9 +203,14 @@ export class ClickHouseSink implements Sink {
       const above = `height > ${this.#finalHeight}`;
       const [found] = await this.#server.rows(`SELECT height FROM ${database}.${name} WHERE ${above} LIMIT 1`);
       if (found === undefined) continue;
-      await this.#server.run(`ALTER TABLE ${database}.${name} DELETE WHERE ${above}`);
+      // One that comes late finds another holder, and removes nothing of what that one wrote.
+      const isHeld = `'${this.#lease.token}' IN (${heldTokens(database)})`;
+      await this.#server.change(`ALTER TABLE ${database}.${name} DELETE WHERE ${above} AND ${isHeld}`);
       const open = `SELECT mutation_id FROM system.mutations WHERE database = '${database}' AND table = '${name}' AND NOT is_done`;
-      while ((await this.#server.rows(open)).length > 0) await this.#pause();
+      while ((await this.#server.rows(open)).length > 0) {
+        await this.#pause();
+        await this.#lease.keep();
+      }
     }
   }
 
@@ -173,6 +226,13 @@ export class ClickHouseSink implements Sink {
     for (const { table, partition } of old)
       await this.#server.run(`ALTER TABLE ${database}.${table} DROP PARTITION ${partition}`);
   }
+}
+
+/** What the server says when rows come without the lease. */
+const FENCE_REFUSAL = 'throwIf';
+
+function* prefixed(token: string, lines: Iterable<string>): Iterable<string> {
+  for (const line of lines) yield `${token}\t${line}`;
 }
 
 function identityOf(row: ManifestRow): SinkIdentity {

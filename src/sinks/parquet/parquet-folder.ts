@@ -37,8 +37,13 @@ export async function partsIn(folder: string): Promise<readonly Part[]> {
   return names.flatMap((name) => partOf(name)).sort((a, b) => a.fromHeight - b.fromHeight);
 }
 
-/** Writes the files of a part and gives it its name; nothing when it is there already. */
-export async function writePart(folder: string, name: string, rows: Rows): Promise<void> {
+/**
+ * Writes the files of a part and gives it its name; nothing when it is there already.
+ *
+ * @param mayWrite throws when the folder is no more this process's to write to
+ */
+export async function writePart(folder: string, name: string, rows: Rows, mayWrite: () => void): Promise<void> {
+  mayWrite();
   if ((await readdir(folder)).includes(name)) return;
   const draft = join(folder, `${DRAFT}${name}`);
   await rm(draft, { recursive: true, force: true });
@@ -46,6 +51,7 @@ export async function writePart(folder: string, name: string, rows: Rows): Promi
   for (const table of SINK_TABLE_NAMES)
     if (rows[table].length > 0) await writeDurably(join(draft, `${table}.parquet`), parquetFile(table, rows[table]));
   await syncFolder(draft);
+  mayWrite();
   await rename(draft, join(folder, name));
   await syncFolder(folder);
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { BlockId } from '../../protocol/types.ts';
 import { identityFault } from '../identity.ts';
+import { leaseLost } from '../lease.ts';
 import type { HeightSpan, Sink, SinkBlock, SinkIdentity, SinkPlace } from '../sink.ts';
 import { SCHEMA_VERSION, type Rows } from '../tables.ts';
 import {
@@ -22,25 +23,55 @@ import {
 } from './parquet-folder.ts';
 
 const IDENTITY_FILE = 'sink.json';
+/** Files of this name and more are the lock of the process that writes. */
+const LOCK_NAME = 'sink.lock';
 
 export interface SinkManifest {
   readonly version: number;
   readonly identity: SinkIdentity;
 }
 
+/** The lock of a folder, as far as a sink needs it. */
+export interface FolderLock {
+  isHeld(): boolean;
+  release(): void;
+}
+
+/**
+ * Takes a lock in a folder. The lock of a process that was killed counts no more.
+ *
+ * @throws ProtocolError `SINK_IN_USE` while another process has it
+ */
+export type TakeFolderLock = (folder: string, name: string) => FolderLock;
+
 export class ParquetSink implements Sink {
+  readonly #takeLock: TakeFolderLock;
+  #lock: FolderLock | undefined;
   readonly #folder: string;
   readonly #ranges: string;
   readonly #tail: string;
 
   /** @param folder is made where there is none; the one above it must be there */
-  constructor(folder: string) {
+  constructor(folder: string, takeLock: TakeFolderLock) {
     this.#folder = folder;
+    this.#takeLock = takeLock;
     this.#ranges = join(folder, RANGES);
     this.#tail = join(folder, TAIL);
   }
 
   async begin(identity: SinkIdentity): Promise<SinkPlace> {
+    await mkdir(this.#folder, { recursive: true });
+    await refuseOtherFolder(this.#folder);
+    this.#lock = this.#takeLock(this.#folder, LOCK_NAME);
+    try {
+      return await this.#open(identity);
+    } catch (error) {
+      await this.end();
+      throw error;
+    }
+  }
+
+  async #open(identity: SinkIdentity): Promise<SinkPlace> {
     await this.#claim(identity);
     for (const folder of [this.#ranges, this.#tail]) {
       await mkdir(folder, { recursive: true });
@@ -63,12 +94,17 @@ export class ParquetSink implements Sink {
   }
 
   async putRange({ fromHeight, toHeight }: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void> {
-    await writePart(this.#ranges, rangeName(fromHeight, { height: toHeight, blockId: lastBlockId }), rows);
+    await writePart(
+      this.#ranges,
+      rangeName(fromHeight, { height: toHeight, blockId: lastBlockId }),
+      rows,
+      this.#mayWrite,
+    );
     await this.#removeTail(({ height }) => height <= toHeight);
   }
 
   async putTail(blocks: readonly SinkBlock[]): Promise<void> {
-    for (const block of blocks) await writePart(this.#tail, blockName(block), block.rows);
+    for (const block of blocks) await writePart(this.#tail, blockName(block), block.rows, this.#mayWrite);
   }
 
   revertTail(toHeight: number): Promise<void> {
@@ -76,20 +112,26 @@ export class ParquetSink implements Sink {
   }
 
   end(): Promise<void> {
+    this.#lock?.release();
+    this.#lock = undefined;
     return Promise.resolve();
   }
 
+  readonly #mayWrite = (): void => {
+    if (this.#lock?.isHeld() !== true) throw leaseLost(this.#folder);
+  };
+
   /** From the top, so that a crash leaves no gap. */
   async #removeTail(isToGo: (part: Part) => boolean): Promise<void> {
-    for (const part of [...(await partsIn(this.#tail))].reverse())
-      if (isToGo(part)) await removePart(this.#tail, part.name);
+    for (const part of [...(await partsIn(this.#tail))].reverse()) {
+      if (!isToGo(part)) continue;
+      this.#mayWrite();
+      await removePart(this.#tail, part.name);
+    }
   }
 
   async #claim(identity: SinkIdentity): Promise<void> {
-    await mkdir(this.#folder, { recursive: true });
     if (!existsSync(join(this.#folder, IDENTITY_FILE))) {
-      const others = (await readdir(this.#folder)).filter((name) => !name.startsWith('draft-'));
-      if (others.length > 0) throw notASink(this.#folder, `it holds other files, such as ${others[0] ?? ''}`);
       const manifest: SinkManifest = { version: SCHEMA_VERSION, identity };
       await writeWhole(this.#folder, IDENTITY_FILE, `${JSON.stringify(manifest, null, 2)}\n`);
       return;
@@ -118,6 +160,15 @@ export async function readManifest(folder: string): Promise<SinkManifest> {
     { folder, version: manifest.version },
     `the files in ${folder} have version ${manifest.version} of the tables, this program writes ${SCHEMA_VERSION}: name a new folder`,
   );
+}
+
+/** A folder with files of others is left alone. */
+async function refuseOtherFolder(folder: string): Promise<void> {
+  if (existsSync(join(folder, IDENTITY_FILE))) return;
+  const isOurs = (name: string): boolean => name.startsWith('draft-') || name.startsWith(LOCK_NAME);
+  const other = (await readdir(folder)).find((name) => !isOurs(name));
+  if (other !== undefined && !existsSync(join(folder, IDENTITY_FILE)))
+    throw notASink(folder, `it holds other files, such as ${other}`);
 }
 
 /** @returns the height above which the parts do not follow one another; undefined when all do */

@@ -1,0 +1,98 @@
+/**
+ * What is tried again with a node, and when: a connection that was lost or that never came, and an answer 429 or 503. Everything
+ * else is a refusal or a defect, which the next attempt would meet again.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf, ProtocolError } from '../../primitives/errors.ts';
+
+/** Longest pause between two attempts: a node that comes back is noticed within it. */
+const PAUSE_MS_MAX = 30_000;
+/** A node that names a longer time is asked before it. */
+const RETRY_AFTER_MS_MAX = 300_000;
+const BUSY: ReadonlySet<unknown> = new Set([429, 503]);
+
+export interface NodeRetryOptions {
+  readonly base: string;
+  /** Ends a pause; the attempt that waited then throws its reason. */
+  readonly signal: AbortSignal;
+  /** First pause, in milliseconds; doubled after each failure. */
+  readonly pauseMs: number;
+  /** Takes a line for people. */
+  readonly say: (line: string) => void;
+}
+
+export class NodeRetry {
+  readonly #options: NodeRetryOptions;
+  #failures = 0;
+
+  constructor(options: NodeRetryOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the last attempt failed. */
+  get isFailing(): boolean {
+    return this.#failures > 0;
+  }
+
+  /** The node answered with something of use. */
+  succeeded(): void {
+    if (this.#failures > 0) this.#options.say(`${this.#options.base} is back`);
+    this.#failures = 0;
+  }
+
+  /**
+   * Waits before the next attempt, and says so the first time.
+   *
+   * @throws `error` itself where a further attempt is of no use; the reason of the signal
+   */
+  async wait(error: unknown): Promise<void> {
+    const { signal, pauseMs, say } = this.#options;
+    signal.throwIfAborted();
+    if (!isTransient(error)) throw error;
+    if (this.#failures === 0) say(`${messageOf(error)}; it is asked again until it answers`);
+    const waitMs = retryAfterMs(error) ?? Math.min(PAUSE_MS_MAX, pauseMs * 2 ** Math.min(this.#failures, 16));
+    this.#failures += 1;
+    await sleep(waitMs, undefined, { signal }).catch(() => undefined);
+    signal.throwIfAborted();
+  }
+
+  /** Attempts until one succeeds. @throws as `wait` */
+  async until<T>(attempt: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        const result = await attempt();
+        this.succeeded();
+        return result;
+      } catch (error) {
+        await this.wait(error);
+      }
+    }
+  }
+}
+
+/** A connection that ended while its answer was read. */
+export function connectionLost(base: string, cause?: unknown): ProtocolError {
+  const why = cause === undefined ? 'the node ended the answer' : messageOf(cause);
+  return new ProtocolError('NODE_UNREACHABLE', { url: base }, `the connection to ${base} was lost (${why})`, { cause });
+}
+
+/** The body of an answer, whose failures are those of the connection and of nothing else. */
+export async function* bodyOf(base: string, open: Promise<AsyncIterable<Uint8Array>>): AsyncIterable<Uint8Array> {
+  try {
+    yield* await open;
+  } catch (error) {
+    throw error instanceof ProtocolError ? error : connectionLost(base, error);
+  }
+}
+
+function isTransient(error: unknown): boolean {
+  if (!(error instanceof ProtocolError)) return false;
+  if (error.code === 'NODE_UNREACHABLE') return true;
+  return error.code === 'NODE_ANSWER_UNEXPECTED' && BUSY.has(error.data['status']);
+}
+
+function retryAfterMs(error: unknown): number | undefined {
+  const seconds = error instanceof ProtocolError ? error.data['retryAfterS'] : undefined;
+  return typeof seconds === 'number' ? Math.min(RETRY_AFTER_MS_MAX, seconds * 1000) : undefined;
+}
