@@ -1,5 +1,6 @@
 /** Questions to a node's HTTP interface, and what a wrong address, no answer or a refusal amounts to. */
 
+import { isPortBlocked } from '../primitives/blocked-ports.ts';
 import { ProtocolError, messageOf } from '../primitives/errors.ts';
 import { shapeOf, type Shape } from './answer-shapes.ts';
 
@@ -58,6 +59,8 @@ export interface AskerOptions {
   readonly isOwnKind?: boolean;
 }
 
+const BLOCKED = 'fetch and browsers refuse to ask this port: give the node another http.port';
+
 /**
  * @param url base address, with or without `http://` and `/api`; port 4000 unless it says another or has a scheme
  * @throws ProtocolError `USAGE` when it is no http(s) address
@@ -66,6 +69,7 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   const { timeoutMs = TIMEOUT_MS, isOwnKind = false } = options;
   const prefix = isOwnKind ? '' : '/api';
   const base = baseOf(url);
+  const isBlocked = isPortBlocked(Number(new URL(base).port));
 
   async function exchange(
     path: string,
@@ -86,7 +90,7 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
     return new ProtocolError(
       'NODE_UNREACHABLE',
       { url: base },
-      `no node answers at ${base} (${reasonOf(error)}): start one or name another with --node`,
+      `no node answers at ${base} (${isBlocked ? BLOCKED : reasonOf(error)}): start one or name another with --node`,
       { cause: error },
     );
   }

@@ -3,6 +3,7 @@
 import type { Server as HttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
+import { isPortBlocked } from '../primitives/blocked-ports.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import { NOT_LISTED } from './access.ts';
 import type { Admission } from './admission/admission.ts';
@@ -174,7 +175,12 @@ function listen(server: Server, port: number, { address, observer }: HttpOptions
       server.on('error', (error) =>
         observer.log('error', 'HTTP_SERVER_ERROR', 'The HTTP listener failed', { error: messageOf(error) }),
       );
-      resolve({ port: (server.address() as AddressInfo).port });
+      const { port: own } = server.address() as AddressInfo;
+      if (isPortBlocked(own)) {
+        const text = 'browsers and most HTTP clients refuse to ask this port: choose another http.port';
+        observer.log('warn', 'HTTP_PORT_BLOCKED', text, { port: own });
+      }
+      resolve({ port: own });
     });
   });
 }

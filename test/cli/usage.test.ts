@@ -86,6 +86,7 @@ const wrongUses: readonly (readonly [args: readonly string[], message: RegExp])[
   [['devnet', '--generation', '4'], /--generation .*must be an integer from 2 to 3/],
   [['devnet', '--http-port', '4000', '--ws-port', '4003'], /HTTP ports from 4000 and peer ports from 4003 overlap/],
   [['devnet', '--http-port', '65533'], /pass port 65535/],
+  [['devnet', '--http-port', '10078'], /HTTP port 10080 of node 2 is one that browsers and fetch refuse/],
   [['devnet', 'accounts', '--frob'], /unknown option '--frob': see `bloomery devnet accounts --help`/],
   [['devnet', 'accounts', '--generation', '1'], /--generation .*must be an integer from 2 to 3/],
   [['genesis', 'create', '--name', 'a'], /required option '--out <dir>' not specified/],
@@ -125,4 +126,6 @@ test.serial('the status of a node that is not there fails with exit code 1', asy
   t.is(code, 1);
   t.true(isProblemLine(stderr), stderr);
   t.regex(stderr, /no node answers at http:\/\/127\.0\.0\.1:9 .*--node/);
+  // Whether or not there is one: the port is blocked.
+  t.regex(stderr, /fetch and browsers refuse to ask this port/);
 });

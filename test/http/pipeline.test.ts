@@ -425,6 +425,27 @@ test('a taken port is named', async (t) => {
   await t.notThrowsAsync(() => server.close());
 });
 
+test('a port that browsers refuse to ask is told of', async (t) => {
+  const told: [string, LogFields | undefined][] = [];
+  const observer: Observer = {
+    ...SILENT,
+    log: (level, code, _text, fields) => told.push([`${level} ${code}`, fields]),
+  };
+  // Of those that are blocked and need no rights, the one that is free.
+  for (const port of [6665, 6666, 6667, 6668]) {
+    const server = createHttpServer(fakeNode(3).api, { port, address: '127.0.0.1', observer });
+    const isOpen = await server.start().then(
+      () => true,
+      () => false,
+    );
+    await server.close();
+    if (!isOpen) continue;
+    t.deepEqual(told, [['warn HTTP_PORT_BLOCKED', { port }]]);
+    return;
+  }
+  t.fail('all of the ports are taken');
+});
+
 test('an address of another machine is refused with its reason', async (t) => {
   const server = createHttpServer(fakeNode(3).api, { port: 0, address: '192.0.2.1' });
   t.like(await t.throwsAsync(() => server.start()), { code: 'LISTEN_FAILED' });

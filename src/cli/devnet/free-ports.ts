@@ -4,7 +4,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import { checkPortsFree } from '../ports.ts';
 import { DEVNET_HOST } from './plan.ts';
 
-/** Above the ports of well-known servers, below those that most systems give to connections (Linux from 32,768). */
+/** Above the ports of well-known servers and those that `fetch` refuses to ask, below those that most systems give to connections (Linux from 32,768). */
 const FIRST = 17_000;
 const LAST = 31_000;
 const TRIES = 50;

@@ -1,6 +1,7 @@
 /** What a devnet will be, decided before anything starts: ports, folders, who forges with which delegates. */
 
 import { join } from 'node:path';
+import { isPortBlocked } from '../../primitives/blocked-ports.ts';
 import type { ForgerEntry, Forgers, Network } from '../../config/network.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import { usageError } from '../problems.ts';
@@ -42,7 +43,7 @@ const CONSENSUS_MIN = 51;
 export const STARTUP_MS = 180_000;
 const BLOCK_TIMES_PER_BLOCK = 3;
 
-/** @throws ProtocolError `USAGE` for ports that overlap or lie beyond the last one, or a network without known delegates */
+/** @throws ProtocolError `USAGE` for ports that overlap, lie beyond the last one or cannot be asked, or a network without known delegates */
 export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
   const { nodes, httpPort, wsPort, directory, network, logFormat, standInFor } = request;
   const forgers = standInFor === undefined ? publishedForgers(network) : undefined;
@@ -52,6 +53,7 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
   if (Math.abs(httpPort - wsPort) < nodes) {
     throw usageError(`HTTP ports from ${httpPort} and peer ports from ${wsPort} overlap: choose ports further apart`);
   }
+  for (let index = 0; index < nodes; index += 1) refuseBlocked(httpPort + index, index);
   const wsPorts = Array.from({ length: nodes }, (_, index) => wsPort + index);
   return wsPorts.map((ownWsPort, index) => {
     const folder = join(directory, `node-${index}`);
@@ -110,12 +112,21 @@ function publishedForgers(network: Network): Forgers {
   );
 }
 
+/** The devnet asks its nodes by `fetch`, as their users do. */
+function refuseBlocked(httpPort: number, index: number): void {
+  if (!isPortBlocked(httpPort)) return;
+  throw usageError(
+    `HTTP port ${httpPort} of node ${index} is one that browsers and fetch refuse: choose other HTTP ports`,
+  );
+}
+
 /** A node that joins the others later: it follows them and forges nothing, as all delegates are dealt out. */
 export function planFollower(
   nodes: readonly PlannedNode[],
   { httpPort, wsPort, directory, network, logFormat }: Omit<DevnetRequest, 'nodes'>,
 ): PlannedNode {
   const index = nodes.length;
+  refuseBlocked(httpPort + index, index);
   const folder = join(directory, `node-${index}`);
   return {
     index,
