@@ -136,6 +136,9 @@ test('a short run compares what it is asked to and says so, with its progress on
   const { status, stdout, stderr } = run('--generation', '3', '--only', 'headers', '--cases', '30', '--seed', '1');
   t.is(status, 0, stdout);
   t.regex(stdout, /^generation 3, headers: 30 cases/m);
-  t.regex(stdout, /^ {2}known: .*, row "a block is refused if its `id` is missing .*" of docs\/protocol\/rule-differences\.md$/m);
+  t.regex(
+    stdout,
+    /^ {2}known: .*, row "a block is refused if its `id` is missing .*" of docs\/protocol\/rule-differences\.md$/m,
+  );
   t.is(stderr, 'generation 3, headers: 30 cases\n');
 });
