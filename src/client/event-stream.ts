@@ -9,7 +9,7 @@ export interface RawEvent {
 /** Many times the largest event, a block with its transactions. */
 const EVENT_CHARACTERS_MAX = 16 * 1024 * 1024;
 
-/** @throws Error for an event that does not end */
+/** @throws Error for an event that is longer than any event of a node */
 export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<RawEvent, void, undefined> {
   const reader = body.getReader();
   const decoder = new TextDecoder();

@@ -1,4 +1,4 @@
-/** Diagnostics of the node as the dashboard lists them: what is decided again and again takes one line. */
+/** Diagnostics of the node as the dashboard lists them. Equal ones in a row take one line. */
 
 import type { Diagnostic } from './answers.ts';
 

@@ -13,9 +13,9 @@ import type { BlockImporter } from './block-importer.ts';
 import { BlockSender } from './block-sender.ts';
 import type { Chain } from './chain.ts';
 
-/** Blocks remembered, so that the same one from many peers costs once. */
+/** Maximum of remembered blocks. A remembered block that arrives from many peers is checked once. */
 const SEEN_BLOCKS_MAX = 1000;
-/** Refusals that depend on our clock: it may run slow, and the block be good in a moment. */
+/** Refusals that depend on our clock: if it runs slow, the block is valid a moment later. */
 const PASSING_REFUSALS: ReadonlySet<BlockRejectionCode> = new Set([
   'BLOCK_TIMESTAMP_INVALID',
   'BLOCK_TRANSACTION_INVALID',
@@ -27,7 +27,7 @@ export interface BlockGossipDependencies {
   readonly transport: Pick<Transport, 'send'>;
   readonly clock: Clock;
   readonly generation: Generation;
-  /** Peers for a message that not everybody gets: a random choice over both directions. */
+  /** Peers that get a block: a random choice from inbound and outbound connections. */
   readonly gossipTargets: () => readonly PeerId[];
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
   /** A peer sent a block of the chain, or one that is refused only because its slot has not come. */
@@ -41,8 +41,8 @@ export class BlockGossip {
   /** Ids of blocks that were applied. */
   readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
   /**
-   * Digests of whole documents that were refused or passed over. An id does not cover all of a block, so the good block must
-   * not be dropped for a spoilt copy with its id.
+   * Digests of whole documents that were refused or ignored. An id does not cover all of a block, so a spoilt copy may have the
+   * id of the good block, which must not be dropped for it.
    */
   readonly #refusedDocuments = new LruMap<string, true>(SEEN_BLOCKS_MAX);
 
@@ -86,7 +86,7 @@ export class BlockGossip {
         noteBlockTime(peerId, block, receivedMs);
         return;
       case 'ignored':
-        // Older blocks do not sign their height: another copy of this one may tell the right one.
+        // The signature of older blocks does not cover their height: another copy of this block may have the right height.
         this.#refusedDocuments.set(digest, true);
         return;
       case 'refused':

@@ -1,13 +1,13 @@
 /**
  * The life of a block that a peer sent, from top to bottom:
  *
- * 1. screen: header, payload, owner of the slot and time, which cost next to nothing;
+ * 1. screen: fork choice, then header, payload, slot owner and time, which cost one signature check;
  * 2. verify signatures: on other threads, beside all other work;
- * 3. decide: fork choice, asked before the screening and again before the commit, as the tip may have moved;
+ * 3. decide: fork choice again, as the tip may have moved, then the validation of the block;
  * 4. commit and tell: `Chain.commit`.
  *
- * Steps 1, 3 and 4 have the chain to themselves. Step 2 has not, so a flood of false blocks neither costs much nor keeps a block
- * of our own waiting.
+ * During steps 1, 3 and 4, nothing else changes the chain. During step 2, it may change. So a flood of false blocks costs
+ * little, and a block of our own does not wait for it.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -22,7 +22,7 @@ import { SerialQueue } from './serial-queue.ts';
 /** The result of an import. */
 export type ImportOutcome =
   | { readonly kind: 'applied' }
-  /** The block is in order by itself and the tip of a chain to be preferred: its sender is one to synchronise with. */
+  /** The block is the valid tip of a better chain: the node should synchronise with its sender. */
   | { readonly kind: 'betterChain' }
   | { readonly kind: 'ignored'; readonly status: ForkStatus }
   | { readonly kind: 'refused'; readonly rejection: BlockRejected };
@@ -47,7 +47,7 @@ export class BlockImporter {
     this.#chain = dependencies.chain;
   }
 
-  /** Decides what a block that a peer sent is to the tip, and applies it when it is next or wins a tie. */
+  /** Compares a block from a peer with the tip, and applies it if it is the next block or wins a tie. */
   import(block: Block): Promise<ImportOutcome> {
     const receivedAtS = this.#chain.nowS();
     return this.#arrivals.run(() => this.#import(block, receivedAtS));
@@ -72,8 +72,8 @@ export class BlockImporter {
   }
 
   /**
-   * Anybody can fill blocks with transactions that are a lot of work to check, so the transactions of a block that is wrong in
-   * itself or not by the owner of its slot are not looked at.
+   * Refuses a block with a wrong header or payload, or not by its slot owner, before its transactions are checked. Anybody can
+   * fill a block with transactions that are a lot of work to check.
    *
    * @throws BlockRejected
    */
@@ -88,9 +88,9 @@ export class BlockImporter {
   }
 
   /**
-   * Fork choice, and what follows from it for a block that does not fit.
+   * Asks fork choice, and returns the outcome of a block that does not fit.
    *
-   * @throws BlockRejected for the claim of a better chain, or of double forging, that is not well signed
+   * @throws BlockRejected for the tip of a better chain, or a doubly forged block, with a wrong header, signature or payload
    */
   #decide(block: Block, receivedAtS: number): Decision {
     const { rules, verify, state, tip, finalizedHeight } = this.#chain;
@@ -101,14 +101,14 @@ export class BlockImporter {
       case 'tieBreak':
         return tip.header.height <= finalizedHeight ? { kind: 'ignored', status } : { kind: 'fits', status };
       case 'betterChain':
-        // Not every key may call us away from our work: chains that part not long ago share their delegates. Signatures of
-        // transactions would not show more: the owner of a delegate can sign a block without any.
+        // Only a delegate may make this node synchronise: chains that parted a short time ago share their delegates. Signatures
+        // of transactions would prove no more: a delegate can also sign a block without transactions.
         if (state.delegate(block.generatorPublicKey) === undefined) return { kind: 'ignored', status };
         rules.screenBlock(block, verify);
         this.#refuseFuture(block);
         return { kind: 'betterChain' };
       case 'doubleForging':
-        // Anybody can name the delegate of the tip; only the delegate can have signed.
+        // Anybody can put the tip's delegate into a header; only that delegate can sign it.
         rules.screenBlock(block, verify);
         this.#dependencies.observer.log('warn', 'BLOCK_DOUBLE_FORGING', 'a delegate forged twice in one place', {
           height: block.height,
@@ -124,7 +124,7 @@ export class BlockImporter {
   }
 
   /**
-   * Validates the block, whose signatures have been verified by now, and puts it on the tip or in its place.
+   * Validates the block, whose signatures have been verified by now, and appends it to the tip or replaces the tip by it.
    *
    * @throws BranchRejected
    */

@@ -1,6 +1,6 @@
 /**
- * The head of the chain: its tip, what is final, and the serial queue in which every change runs, one at a time. `commit` is
- * the one way in which a block enters or leaves, whether a peer sent it (`block-importer.ts`), it was forged here or downloaded.
+ * The head of the chain: its tip, its finalized height, and the serial queue in which every change runs, one at a time. Blocks
+ * enter and leave only through `commit`: those that a peer sent (`block-importer.ts`), forged ones and downloaded ones.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -18,8 +18,8 @@ import { DiskWatch } from './disk-watch.ts';
 import { SerialQueue } from './serial-queue.ts';
 
 /**
- * Blocks of a download committed together: as many as peers send at once. The wait for the disk is shared by them all, and a
- * commit keeps other work waiting for well below a tenth of a second.
+ * Number of downloaded blocks in one commit: as many as peers send in one answer. The blocks share one wait for the disk. Other
+ * work waits for a commit for well below a tenth of a second.
  */
 const BLOCKS_PER_TRANSACTION = 34;
 
@@ -28,12 +28,12 @@ export interface ChainDependencies {
   readonly rules: Rules;
   readonly verifier: Verifier;
   readonly clock: Clock;
-  /** Measures the pauses between two trials of a disk, where slots go by another clock; `clock` unless given. */
+  /** Measures the pauses between two trials of a disk; `clock` by default. A devnet gives slots another clock. */
   readonly diskClock?: Pick<Clock, 'nowMs'>;
   readonly observer: Observer;
 }
 
-/** A batch and how its blocks came here. */
+/** A batch, and the origin of its blocks. */
 export interface Commit extends BlockBatch {
   readonly origin: BlockOrigin;
   /** Chain time in whole seconds at which the new tip was received; undefined when it was forged or synced. */
@@ -84,7 +84,7 @@ export class Chain {
     return this.#finalizedHeight;
   }
 
-  /** Lowest height that a rival branch may part at: what is final stays, and so does what can no longer be reverted. */
+  /** Lowest height at which a rival branch may part: no block up to it can be reverted. */
   get floorHeight(): number {
     const undoFloor = this.#store.undoFloor();
     const kept = undoFloor === undefined ? this.tip.header.height : undoFloor - 1;
@@ -115,10 +115,10 @@ export class Chain {
   }
 
   /**
-   * Reverts and appends blocks as one unit, moves the tip and tells of it. To be called inside `runExclusive`, with blocks
-   * that were validated.
+   * Reverts and appends blocks as one unit, moves the tip and tells the listeners. To be called inside `runExclusive`, with
+   * validated blocks.
    *
-   * @throws BranchRejected for the first block that the rules refuse; nothing has changed then, and nobody is told
+   * @throws BranchRejected for the first block that the rules refuse; then nothing has changed, and no listener is told
    */
   commit({ origin, receivedAtS, ...batch }: Commit): void {
     const context = { nowS: this.nowS(), verify: this.verify };
@@ -132,9 +132,9 @@ export class Chain {
   }
 
   /**
-   * Applies a block of our own. `build` runs when no other change is under way and sees the tip it builds on.
+   * Applies a block that this node forges. `build` gets the tip to build on, and runs while no other change is under way.
    *
-   * @returns the block, or undefined when `build` decided against one
+   * @returns the block, or undefined when `build` returned none
    * @throws BlockRejected when the rules refuse it
    */
   forge(build: (tip: TipView) => Block | undefined): Promise<Block | undefined> {
@@ -152,12 +152,12 @@ export class Chain {
   }
 
   /**
-   * Appends downloaded blocks, some at a time. Blocks that came another way meanwhile are passed over, and those before a
-   * refused one are kept.
+   * Appends downloaded blocks, some at a time. Blocks that arrived in another way meanwhile are left out. Blocks before a
+   * refused one stay in the chain.
    *
-   * @param perCommit blocks committed together
-   * @throws BranchRejected for the first block that is refused
-   * @throws ProtocolError `TIP_MOVED` when the tip is another one than the blocks were downloaded for
+   * @param perCommit number of blocks in one commit
+   * @throws BranchRejected for the first refused block
+   * @throws ProtocolError `TIP_MOVED` when the blocks do not follow the tip any more
    */
   append(downloaded: readonly Block[], perCommit = BLOCKS_PER_TRANSACTION): Promise<void> {
     return this.runExclusive(async () => {
@@ -189,12 +189,12 @@ export class Chain {
   }
 
   /**
-   * Replaces everything above `commonHeight` by a branch that fork choice prefers, as one unit. When a block of the branch is
-   * refused and those before it are to be preferred already, it ends with them: a clock that runs slow refuses the newest
-   * blocks of every branch.
+   * Replaces all blocks above `commonHeight` by a branch that fork choice prefers, as one unit. If a block of the branch is
+   * refused, and fork choice prefers the blocks before it to the old tip, the chain ends with these blocks: a node whose clock
+   * runs slow refuses the newest blocks of every branch.
    *
-   * @throws BranchRejected for the refused block; the old tip stands then, or the branch up to that block
-   * @throws ProtocolError `SWITCH_NOT_BETTER`, `SWITCH_BELOW_FINALITY` or `TIP_MOVED`; the old tip stands then
+   * @throws BranchRejected for the refused block; then the chain is the old one, or the branch up to that block
+   * @throws ProtocolError `SWITCH_NOT_BETTER`, `SWITCH_BELOW_FINALITY` or `TIP_MOVED`; then the chain is the old one
    */
   switchTo(commonHeight: number, branch: readonly Block[]): Promise<void> {
     return this.runExclusive(() => {

@@ -1,6 +1,6 @@
 /**
- * The unit in which the chain changes: one transaction of the store, which reverts blocks, appends blocks, or first the one and
- * then the other. After it either the whole batch is on disk or, when a rule refused a block, nothing of it.
+ * The unit in which the chain changes: one transaction of the store, which first reverts blocks, then appends blocks; either
+ * part may be empty. After it, the whole batch is on disk; if the rules refused a block, nothing of the batch is.
  */
 
 import type { ChainStore, ChainWriter } from '../ports/store.ts';
@@ -9,26 +9,26 @@ import type { Block } from '../protocol/types.ts';
 import { BlockRejected } from '../protocol/verdict.ts';
 
 /**
- * Blocks that can be reverted on a network without finality: ten rounds. Deeper forks are beyond what such a network can heal,
- * and the undo records cost disk.
+ * Number of blocks that can be reverted on a network without finality: ten rounds. Such a network cannot heal deeper forks, and
+ * undo records take space on the disk.
  */
 const UNDO_BLOCKS_WITHOUT_FINALITY = 1010;
 
 /**
- * Note with the highest height that was final before a block was reverted. The state forgets it then, as equal chains have equal
- * states, but what was final once must stay so: 4 bytes, little endian.
+ * Name of the note with the highest height that was final before blocks were reverted: 4 bytes, little-endian. The state loses
+ * this height with the reverted blocks, because equal chains have equal states. But a final block must stay final.
  */
 const FINALIZED_NOTE = 'chain/finalized';
 
-/** Blocks that come and go together. */
+/** Blocks that are reverted and appended together. */
 export interface BlockBatch {
-  /** All blocks above this height are reverted first; none are unless given. */
+  /** All blocks above this height are reverted first; no block is reverted if it is absent. */
   readonly revertAbove?: number;
   /** Appended after that, oldest first. */
   readonly blocks: readonly Block[];
 }
 
-/** A refusal and the block that it is about. */
+/** The rejection of a block of a batch, with the block. */
 export class BranchRejected extends Error {
   readonly block: Block;
   readonly rejection: BlockRejected;
@@ -41,7 +41,7 @@ export class BranchRejected extends Error {
   }
 }
 
-/** Height that is never reverted: what the chain says now, or said before blocks were reverted. */
+/** The height up to which no block is reverted: that of the state, or a higher one from before blocks were reverted. */
 export function finalizedHeightOf(store: ChainStore, rules: Rules): number {
   const note = store.note(FINALIZED_NOTE);
   const kept = note === undefined ? 0 : Buffer.from(note).readUInt32LE();
@@ -52,7 +52,7 @@ export function finalizedHeightOf(store: ChainStore, rules: Rules): number {
  * Reverts and appends a batch in one transaction of the store.
  *
  * @returns the reverted blocks, highest first
- * @throws BranchRejected for the first block that the rules refuse; the chain is as before then
+ * @throws BranchRejected for the first block that the rules refuse; then the chain is unchanged
  */
 export function commitBlocks(
   store: ChainStore,
@@ -91,7 +91,7 @@ function appendAll(writer: ChainWriter, rules: Rules, blocks: readonly Block[], 
   writer.forgetUndo(undoFloorAfter(writer, rules));
 }
 
-/** Final blocks are never reverted, so their undo records are of no use any more. */
+/** Highest height whose undo record is not needed any more: final blocks are never reverted. */
 function undoFloorAfter(writer: ChainWriter, rules: Rules): number {
   const finalized = rules.finalizedHeight(writer);
   return finalized > 0 ? finalized : (writer.tip()?.height ?? 0) - UNDO_BLOCKS_WITHOUT_FINALITY;

@@ -92,7 +92,7 @@ export class Diagnostics {
   }
 }
 
-/** Values that need no more than a line. */
+/** The fields as numbers, booleans and short texts, which fit on a line. */
 export function plainFields(fields: LogFields): Diagnostic['fields'] {
   const entries = Object.entries(fields).flatMap(([name, value]): [string, string | number | boolean][] => {
     if (typeof value === 'number' || typeof value === 'boolean') return [[name, value]];

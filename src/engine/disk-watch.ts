@@ -48,7 +48,7 @@ export class DiskWatch {
     this.#dependencies = dependencies;
   }
 
-  /** Runs a change of the store, and takes note when it cannot be written. */
+  /** Runs a change of the store, and notes a failure to write it. */
   watch<T>(change: () => T): T {
     try {
       const result = change();
@@ -64,7 +64,7 @@ export class DiskWatch {
     }
   }
 
-  /** Why nothing can be kept at present; undefined when the disk works as far as is known. */
+  /** The reason why the store cannot be written to; undefined while no failure of the disk is known. */
   checkWritable(): Obstacle | undefined {
     if (this.#failure !== undefined && this.#dependencies.clock.nowMs() - this.#failure.seenMs >= TRIAL_INTERVAL_MS)
       this.#try();

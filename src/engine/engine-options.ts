@@ -24,7 +24,7 @@ export interface EngineOptions {
   readonly transactionsPerQueueMax: number;
   /** Whether delegates sign by the journal alone, whatever they may have signed elsewhere. */
   readonly riskDoubleForging: boolean;
-  /** Whether peers may tell others of this node: they may unless this is false. */
+  /** False asks peers not to tell others the address of this node. */
   readonly advertiseAddress?: boolean;
   readonly peers: PeerManagerOptions;
   /** Public keys of delegates whose slots are told of, whether they are switched on here or not. */

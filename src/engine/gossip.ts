@@ -14,15 +14,15 @@ import type { Payer } from './pool/verification-budget.ts';
 import { TransactionFetcher } from './transaction-fetcher.ts';
 
 /**
- * For so long no signatures of members are read of a peer that sent a false one. With all connections taken by such peers, that
- * leaves two checks in a second.
+ * After a false signature of a member, no such signatures are read from its sender for this time. If such peers take all
+ * connections, they cause two checks per second.
  */
 const FALSE_SIGNATURE_PAUSE_MS = 60_000;
-/** Peers remembered for it: far more than can be connected in that time. */
+/** Maximum of senders of false signatures that are remembered: far more than can be connected in that time. */
 const FALSE_SIGNERS_MAX = 5000;
-/** Of a decimal id of 64 bits. */
+/** Characters of a decimal id of 64 bits. */
 const ID_CHARACTERS_MAX = 20;
-/** For so long what a peer brought is verified without a pause. */
+/** Longest time for which the transactions of a peer are verified without a pause. */
 const SLICE_MS = 5;
 /** Messages of one peer that may wait to be handled; more are dropped. */
 const PENDING_PER_PEER_MAX = 8;
@@ -31,7 +31,7 @@ export interface GossipDependencies extends BlockGossipDependencies {
   readonly pool: TransactionPool;
   readonly transport: Pick<Transport, 'request' | 'send' | 'connections'>;
   readonly observer: Observer;
-  /** Peers that one message goes to when not everybody gets it. */
+  /** Number of peers that get one message, where not all peers get it. */
   readonly gossipPeersMax: number;
   readonly transactionGossip: GenerationProfile['transactionGossip'];
   /** The budget that pays for the signatures that a peer brings. */
@@ -49,7 +49,7 @@ export class Gossip {
   readonly #fetcher: TransactionFetcher;
   readonly #blocks: BlockGossip;
   readonly #pendingByPeer = new Map<PeerId, number>();
-  /** Until when signatures of these peers are not read, Unix time in milliseconds. */
+  /** End of the time in which a peer's signatures are not read: Unix time in milliseconds. */
   readonly #unreadUntilMs = new LruMap<PeerId, number>(FALSE_SIGNERS_MAX);
   #stopped = true;
 
@@ -116,12 +116,12 @@ export class Gossip {
     this.#transactions.add(id);
   }
 
-  /** A transaction that is here was handed in again: its client may have heard nothing of it since. */
+  /** A client submitted a transaction again that the node already has: the client may have heard nothing of it since. */
   announceAgain(id: TransactionId): void {
     this.#transactions.addAgain(id);
   }
 
-  /** A peer asked for transactions and was given these. */
+  /** These transactions were sent to a peer that asked for them. */
   gave(peerId: PeerId, transactions: unknown): void {
     if (Array.isArray(transactions)) this.#transactions.given(peerId, idsOf(transactions));
   }
@@ -154,12 +154,12 @@ export class Gossip {
     }
   }
 
-  /** Asks a peer for what its pool holds; for the first connection after a start. */
+  /** Asks a peer for the transactions of its pool; for the first connection after a start. */
   fetchPool(peerId: PeerId): Promise<void> {
     return this.#fetcher.pool(peerId);
   }
 
-  /** How fast one peer is sent announcements of a kind. */
+  /** The rate at which announcements of a kind are sent to one peer. */
   #pace(kind: RateKind): Sending {
     return rateOf(this.#dependencies.generation, kind).own;
   }
@@ -177,15 +177,16 @@ export class Gossip {
 
   #heardOf(peerId: PeerId, ids: readonly TransactionId[]): void {
     const { synchronizer, payerOf } = this.#dependencies;
-    // A transaction that would not be looked at is not asked for: others announce it too.
+    // Without budget for its peer, the transaction would not be verified, so it is not asked for: other peers announce it too.
     if (!synchronizer.syncing && payerOf(peerId).mayAsk()) this.#fetcher.announced(peerId, ids);
   }
 
   /**
-   * Transactions of a peer are verified as they come, in slices, so that other messages do not wait for all of them.
+   * Verifies transactions of a peer in slices, so that other messages do not wait for all of them.
    *
-   * @returns ids of those that were looked at, by the peer's word. A peer whose budget is used up, or that has one at fault among
-   *   them, says nothing about the rest. A full pool counts: no other peer would get it in.
+   * @returns ids, by the peer's word, of the transactions that the pool looked at. When the peer's budget is used up, or one of
+   *   its transactions is at fault, the ids of the rest are left out. Transactions that a full pool refused are not left out:
+   *   the pool would refuse them from other peers too.
    */
   async #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): Promise<readonly TransactionId[]> {
     const { clock, pool, penalise, payerOf, cutWasteful } = this.#dependencies;
@@ -211,9 +212,9 @@ export class Gossip {
   }
 
   /**
-   * Peers pass on what they have verified, and only then. A false signature is a check that was for nothing, and all that
-   * its sender has to do is to make up another; so that one is the last that is looked at for a while. It costs no points: an
-   * honest peer may have had another transaction of the same id (`peers/penalties.ts`).
+   * Honest peers verify a signature before they pass it on. A false signature costs this node a check and its sender nothing.
+   * So after a false one, no signatures of the peer are read for a while. The peer loses no points: an honest peer may have
+   * another transaction with the same id (`peers/penalties.ts`).
    */
   #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
     const { pool, clock, observer, payerOf } = this.#dependencies;
@@ -230,7 +231,7 @@ export class Gossip {
     }
   }
 
-  /** Lets a peer occupy only so much of us at a time. */
+  /** Bounds the number of messages of one peer that are handled at a time. */
   #bounded(peerId: PeerId, work: () => Promise<unknown>): void {
     const pending = this.#pendingByPeer.get(peerId) ?? 0;
     if (pending >= PENDING_PER_PEER_MAX) {
@@ -251,7 +252,7 @@ export class Gossip {
 
   #noteFailure(peerId: PeerId, error: unknown): void {
     const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
-    // An unanswered question is the peer's affair, and the chain has told of a store that cannot be written to.
+    // A peer that does not answer is no fault of ours, and the chain has already logged that the store cannot be written to.
     const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && !TOLD_BY_CHAIN.has(code));
     this.#dependencies.observer.log(isOurs ? 'error' : 'debug', code, 'could not handle a message', {
       peer: peerId,
@@ -260,7 +261,7 @@ export class Gossip {
   }
 }
 
-/** Ids that a peer's transactions go by, by its own word. */
+/** Ids of a peer's transactions, by its own word. */
 function idsOf(transactions: readonly unknown[]): readonly TransactionId[] {
   return transactions.flatMap((json) => {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'id') : undefined;

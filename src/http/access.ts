@@ -48,7 +48,7 @@ export function createAccessRule(options: HttpOptions): (request: IncomingMessag
   };
 }
 
-/** What an address is told that may not ask. */
+/** The answer to an address without access. */
 export const NOT_LISTED = refused('API access denied', 'API access blocked.');
 const DISABLED = refused('API access disabled', 'API is not enabled in this node.');
 const READ_ONLY = refused('API write access denied', 'API write access blocked.');

@@ -16,7 +16,7 @@ import type { PublicKey, Signature, SignatureOracle, Transaction } from '../prot
 const REMEMBERED_MAX = 1_000;
 /** Checks in a turn of the event loop: 2 ms with the native back end, 40 ms with the portable one. */
 const CHECKS_PER_TURN = 8;
-/** A check costs this besides: the bytes that were signed are made and hashed anew. It is charged also where memory answers. */
+/** Time of a check besides the signature: to make and hash the signed bytes. It is charged even if the cache has the result. */
 const HANDLING_MS = 0.05;
 
 export interface GroupSignersParts {

@@ -98,7 +98,7 @@ export class Link {
     void this.#awaitLibraryClose();
   }
 
-  /** Why the connection ended; undefined while it lives. */
+  /** The reason for the end of the connection; undefined while it is open. */
   get ended(): CloseReason | undefined {
     return this.#ended;
   }

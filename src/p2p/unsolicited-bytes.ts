@@ -45,9 +45,10 @@ export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_00
  * 100 blocks and 91 messages each of transactions and signatures (`ports/rates.ts`). If all of them were as large as small frames
  * are, they would have 72 MB; this is half as much again. At the pace of `ARRIVING_OF_PEER` a flood has it after half a minute.
  *
- * Lines that flood together have each other wait, and bring less in a minute. So while all peers together send more than is
- * taken off the wire, the window of a line that is beyond its budget does not begin anew: forty lines are closed within five
- * minutes. From eighty on (`ARRIVING_OF_CROWD` by the rate of `SMALL_OF_PEER`) each brings no more than its budget, and waits.
+ * Lines that flood at the same time slow each other down, so each of them brings less in a minute. Therefore the window of a
+ * line beyond its budget goes on while all peers together send more than this node takes off the wire. Forty such lines are
+ * closed within five minutes. From eighty on (`ARRIVING_OF_CROWD` by the rate of `SMALL_OF_PEER`), each brings no more than its
+ * budget, and waits.
  */
 export const FLOOD_BYTES_MAX = 108_000_000;
 export const FLOOD_WINDOW_MS = 60_000;

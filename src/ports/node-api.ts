@@ -54,7 +54,7 @@ export interface NodeStatus {
 export interface ReadersStatus {
   /** Of `http.processes`. */
   readonly wanted: number;
-  /** How often one was begun in the place of another since the node started. */
+  /** Number of readers that were started in place of others, since the node started. */
   readonly restarts: number;
   readonly each: readonly ReaderStatus[];
 }

@@ -106,7 +106,7 @@ const RATIONED: Sending = { burst: 1, everyMs: 5_000 };
 const UNRATIONED: Sending = { burst: 1, everyMs: 1_000 };
 /** After 20 to 60 s, over and over. */
 const PROBES: Sending = { burst: 1, everyMs: 20_000 };
-/** What this node says of its tip: the newest word stands for those that came too fast. */
+/** Announcements of this node's own tip. When tips change too fast, only the newest is announced. */
 const OWN_INFO: Sending = { burst: 3, everyMs: 1_000 };
 
 type Words = readonly [name2: string | undefined, name3: string | undefined];

@@ -215,7 +215,7 @@ function signOf(runs: readonly Limbs[]): number {
  * The magnitude of a sum in limbs from 0 to `LIMB` - 1, lowest first.
  *
  * @param runs as `carry` leaves them
- * @returns undefined for one with a fraction, and for one that has too many
+ * @returns undefined for a sum with a fraction, and for a sum of too many limbs
  */
 function wholeLimbs(runs: readonly Limbs[], sign: number): readonly number[] | undefined {
   const whole = new Array<number>(WHOLE_LIMBS_MAX).fill(0);

@@ -74,7 +74,7 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
     return this.#headers.get(height);
   }
 
-  /** A node has refused blocks with transactions of before already: no ids are kept for it. */
+  /** Always false, as no ids are kept: a node has already refused blocks that repeat a transaction. */
   hasTransaction(): boolean {
     return false;
   }

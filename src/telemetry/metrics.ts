@@ -87,9 +87,9 @@ export class MetricsRegistry {
   }
 
   /**
-   * Has metrics set that nobody sets as things happen, each time before they are read.
+   * Calls `set` each time before the metrics are read. It is for metrics that are measured, not counted as events happen.
    *
-   * @returns ends that: what `set` holds on to lives as long
+   * @returns a function that ends the calls; until then everything that `set` refers to stays in memory
    */
   beforeReading(set: () => void): () => void {
     this.#beforeReading.add(set);

@@ -9,7 +9,7 @@ import { deedOf, lsk, rowLines, timeText, typeName } from '../explore/words.ts';
 import type { QuestionFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 
-/** @throws ProtocolError `TRANSACTION_UNKNOWN`, and what asking throws */
+/** @throws ProtocolError `TRANSACTION_UNKNOWN`, or any error of the query */
 export async function showTransaction(id: string, flags: QuestionFlags): Promise<void> {
   await askSource(flags, (source) => show(source, id, flags));
 }

@@ -1,4 +1,4 @@
-/** A devnet that can be asked: its processes, its clock and its control port, from start to end. */
+/** A running devnet that takes commands: its processes, its clock and its control port, from start to end. */
 
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';

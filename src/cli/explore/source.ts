@@ -1,4 +1,4 @@
-/** Where commands that look into a chain have their answers from: a running node, or the folder of one that is stopped. */
+/** The source of answers for commands that query a chain: a running node, or the folder of a stopped one. */
 
 import { createAnswers } from '../../http/answers.ts';
 import { chainDirectory } from '../../node/chain-tool.ts';

@@ -52,7 +52,7 @@ export class Interview {
     });
   }
 
-  /** @throws ProtocolError `CANCELLED` when nobody answers, or nothing that will do */
+  /** @throws ProtocolError `CANCELLED` without an answer, or after too many unacceptable answers */
   async ask<Value>({ text, preset, isSecret = false, read }: Question<Value>): Promise<Value> {
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       this.#output.write(`${text}${preset === undefined ? '' : ` [${preset}]`}: `);

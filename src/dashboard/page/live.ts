@@ -235,7 +235,7 @@ export class Live {
     on('log/gap', () => void this.#load());
   }
 
-  /** Blocks that came while no stream was open. */
+  /** Asks for the blocks that came while no stream was open. */
   async #fillGap(): Promise<void> {
     if (this.#isFilling) return;
     this.#isFilling = true;

@@ -23,7 +23,7 @@ export function isLoopback(ip: string): boolean {
   return ip.startsWith('127.');
 }
 
-/** What shares a budget with a peer: all at its address; on the own machine each peer is one of its own. */
+/** The name under which peers share a budget: their address. On this machine, each peer has a budget of its own. */
 export function sourceOf(peerId: PeerId): string {
   const ip = ipOf(peerId);
   return isLoopback(ip) ? peerId : ip;

@@ -399,7 +399,7 @@ export class ClientConnection implements Place, Holder {
     this.#phaseStartMs = this.#host.clock.nowMs();
   }
 
-  /** What this connection makes the node hold: bytes that came, a body that is read, an answer that is not read. */
+  /** Counts the bytes that the node holds for this connection: input, a request body, an answer that is not read yet. */
   #account(): void {
     if (this.isTrusted) return;
     const { readableLength, writableLength } = this.#socket;

@@ -288,7 +288,7 @@ export function createReaderPool({
   };
 }
 
-/** The lowest that no reader has: as many as there may be at once. */
+/** The lowest number that no reader has. So numbers stay small, however many readers were replaced. */
 function freeNumber(readers: readonly Reader[]): number {
   const taken = new Set(readers.map(({ number }) => number));
   for (let number = 1; ; number += 1) if (!taken.has(number)) return number;

@@ -1,7 +1,7 @@
 /**
- * The undo records of a store. Those of a running transaction stay in memory until it ends: most of a long one are forgotten
- * before that. On the disk each stands with a checksum of its key and its content behind it, which is compared before a block
- * is reverted: a wrong balance or vote would become state, and the checksum of the state would count it as written.
+ * The undo records of a store. The records of a running transaction stay in memory until it ends: a long transaction forgets
+ * most of them before that. On the disk, a checksum of key and content follows each record. It is compared before a block is
+ * reverted. Otherwise a wrong balance or vote would become state, and the checksum of the state would include it.
  */
 
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
@@ -27,7 +27,7 @@ export class UndoRecords {
     this.#unsaved.set(height, overwritten);
   }
 
-  /** @returns undefined for a record that is not kept, and 'damaged' for one that is not what was written */
+  /** @returns undefined for a record that is not kept, and 'damaged' for a record with a wrong checksum */
   read(height: number): readonly Overwritten[] | undefined | 'damaged' {
     const unsaved = this.#unsaved.get(height);
     if (unsaved !== undefined) return decodeUndo(encodeUndo(unsaved));

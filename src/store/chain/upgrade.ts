@@ -42,8 +42,8 @@ export function isOlder(keyValue: KeyValueReader): boolean {
 export type OnUpgradeStep = (step: string, fraction: number) => void;
 
 /**
- * What a flipped bit has called an earlier one is found to have all that this one has,
- * and stays as it is. Some seconds for twenty million transactions.
+ * Brings a store up to this layout, which takes some seconds for twenty million transactions. If only a flipped bit made the
+ * store look older, the steps find everything in place and change nothing.
  *
  * @param keyValue a store that `isOlder`
  */

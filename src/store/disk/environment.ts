@@ -100,7 +100,7 @@ export function openForWriting(
 type Access = (path: string, mode: number) => void;
 
 /**
- * Opened for readers, also while another process holds the folder.
+ * Opens the environment for reading, also while another process holds the folder.
  *
  * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE`, `STORE_NOT_ALLOWED` or `STORE_IN_USE_ELSEWHERE`
  */

@@ -12,14 +12,14 @@ const LOW_AT = 5;
 export class IdBloomFilter {
   readonly #marks = new Uint32Array(WORDS);
 
-  /** @param key that the id has in its table, here and below */
+  /** @param key the key of the id in its table, as for `mayHold` */
   add(key: Buffer): void {
     const low = key.readUInt32BE(LOW_AT);
     const word = wordOf(low);
     this.#marks[word] = (this.#marks[word] ?? 0) | (1 << low);
   }
 
-  /** False for no id that was added, and for most others. */
+  /** True for each id that was added; false for most other ids. */
   mayHold(key: Buffer): boolean {
     const low = key.readUInt32BE(LOW_AT);
     return ((this.#marks[wordOf(low)] ?? 0) & (1 << low)) !== 0;

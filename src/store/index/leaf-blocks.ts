@@ -10,7 +10,7 @@ import { OrderStatisticTree, type CachedBlocks, type LeafPlace, type BlockSizes 
 export const LEAF_BYTES_MAX = 8000;
 /** Likewise an inner block. */
 export const INNER_BYTES_MAX = 8000;
-/** Where leaf blocks and the blocks above them are cut. Tests take little, for trees of many levels. */
+/** The sizes at which leaf blocks and inner blocks are cut. Tests use small sizes, which give trees of many levels. */
 export const BLOCK_SIZES: BlockSizes = {
   leafBytesMax: LEAF_BYTES_MAX,
   // With its key such a value fills a page of the disk.

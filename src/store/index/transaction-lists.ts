@@ -1,11 +1,11 @@
 /**
  * The indexes of transactions: their ids, all by amount, fee and timestamp, and the lists of each type and address in the order
- * of the chain. Entries that come are kept as a pending batch and written later, sorted, each list as one: a key alone costs
- * several times as much. What goes, goes at once.
+ * of the chain. New entries wait in a pending batch and are written later, sorted, each list at once: a key written alone
+ * costs several times as much. Entries are removed at once.
  *
- * Lists that have grown long are kept sorted in each order that readers ask for. Short ones are not: sorting some hundred
- * transactions when asked costs less than four more entries for each that comes. An address counts with all that it sent and
- * received, so that both of its lists are long or neither is.
+ * Long lists are kept sorted in each order that readers ask for. Short lists are not: to sort some hundred transactions when
+ * asked costs less than four more entries for each new transaction. The transactions that an address sent and received count
+ * together, so either both of its lists are long or neither is.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

@@ -124,7 +124,7 @@ export class BlockQueries {
     };
   }
 
-  /** Reckoned from the rounds that the delegate forged in: each is paid with its last block. */
+  /** Adds up the pay of the rounds in which the delegate forged. The last block of a round pays it. */
   async roundStatistics(
     publicKey: PublicKey,
     fromTimestampS: number,

@@ -1,6 +1,6 @@
 /**
- * What each filter of a question about transactions asks for: one row for each, which the compiler demands. A row says what fits,
- * and where those are found: in a list of an address or a type, between bounds of an order, or among few others.
+ * The filters of a query for transactions, one row for each; the compiler demands the rows. A row has the predicate of its
+ * filter, and the place of the transactions that fit: a list of an address or a type, a range of an order, or a few candidates.
  */
 
 import { addressOf } from '../../crypto/keys.ts';

@@ -23,7 +23,7 @@ export function encodeAccount(account: Account): Buffer {
   return record.bytes();
 }
 
-/** What `encodeAccount` gives, as part of a longer record. */
+/** Writes the bytes of `encodeAccount` into a longer record. */
 export function writeAccount(record: RecordWriter, account: Account): void {
   record.byte(
     (account.publicKey === undefined ? 0 : HAS_PUBLIC_KEY) |
@@ -92,7 +92,7 @@ export function encodeDelegate(delegate: Delegate): Buffer {
   return record.bytes();
 }
 
-/** What `encodeDelegate` gives, as part of a longer record. */
+/** Writes the bytes of `encodeDelegate` into a longer record. */
 export function writeDelegate(record: RecordWriter, delegate: Delegate): void {
   record.amount(delegate.voteWeight);
   record.amount(delegate.pendingVoteWeight);
@@ -129,7 +129,7 @@ export function decodeKeys(bytes: Buffer): readonly PublicKey[] {
 let spare: Buffer | undefined;
 const SPARE_BYTES_MAX = 65_536;
 
-/** Grows while it is written; `bytes` ends it. */
+/** Writes a record into a buffer that grows; `bytes` returns the record and ends the writing. */
 export class RecordWriter {
   #bytes = spare ?? Buffer.allocUnsafeSlow(1024);
   #length = 0;
