@@ -1,8 +1,8 @@
 /**
- * What peers are told unsolicited, and when: each peer at its own pace, several things at a time, what it does not have yet. News
- * goes out within a moment to a few peers that were told nothing lately, and to the others one after another. So turns come at
- * different times: whenever news comes some peers may be told at once, and they pass it on. What no connected peer shows to
- * have is told again after a while.
+ * Announcements to peers: to each peer at its own rate, several items in one message, and no item that the peer has. A new item
+ * goes at once to a few peers that got nothing lately, and to the others one after another. So the peers are due at different
+ * times: whenever an item is new, some peers may get it at once, and they pass it on. An item that no connected peer shows to
+ * have is announced again after a while.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -14,32 +14,32 @@ import { type Announced, AnnouncementLog } from './announcement-log.ts';
 
 /** Items of one message, as the wire allows. */
 export const ITEMS_PER_MESSAGE_MAX = 25;
-/** Things that are kept to be told: as many as a full pool can cause. */
+/** Items that are kept for announcement: as many as a full pool can cause. */
 export const ITEMS_MAX = 5_000;
-/** What a connected peer is known to have: what is forgotten is told once more than needed. */
+/** Items that one connected peer is known to have. An item beyond them may be announced to it once too often. */
 export const KNOWN_PER_PEER_MAX = 500;
 /** Peers whose rate is remembered, as they go on counting when a connection ends: more than can be connected. */
 export const PEERS_MAX = 20_000;
-/** News waits for so long for more of it. */
+/** Time that a new item waits for others, to share a message with them. */
 const GATHER_MS = 200;
 /** Peers that are told in one moment: with as many each, news is with hundreds of nodes after five of them. */
 const AT_ONCE_MAX = 3;
-/** What nobody shows to have is told again after so long, then after twice as long, and so on up to the maximum. */
+/** Time after which an item that no peer shows to have is announced again. It doubles each time, up to the maximum. */
 const AGAIN_MS = 30_000;
 const AGAIN_MS_MAX = 600_000;
-/** Least time between two looks at what is to be told again, whoever asks for one. */
+/** Least time between two searches for items to announce again. */
 const AGAIN_LOOK_MS = 10_000;
 
 export interface AnnouncementOptions<T> {
   readonly clock: Clock;
   /** Connected peers that may be told now. */
   readonly targets: () => readonly PeerId[];
-  /** Peers that one thing is told to. */
+  /** Number of peers that one item is announced to. */
   readonly peersPerItemMax: number;
-  /** What one peer is told at most. */
+  /** Highest rate of messages to one peer. */
   readonly rate: Sending;
   readonly keyOf: (item: T) => string;
-  /** False for what is no news any more. */
+  /** False for an item that need not be announced any more. */
   readonly isCurrent: (item: T) => boolean;
   readonly send: (peerId: PeerId, items: readonly T[]) => void;
 }
@@ -48,18 +48,19 @@ const LOGS = [0, 1, 2] as const;
 
 interface Told {
   readonly bucket: TokenBucket;
-  /** What it shows to have. */
+  /** Keys of items that the peer shows to have. */
   readonly known: LruMap<string, true>;
   /** Unix time in milliseconds; 0 for never. */
   lastMs: number;
-  /** Numbers in the logs from which on it was told nothing. */
+  /** Position in each log from which on the peer was told nothing. */
   readonly next: [firstHand: number, relayed: number, again: number];
 }
 
 export class Announcements<T> {
   readonly #options: AnnouncementOptions<T>;
   /**
-   * What came in here first; what others have told of: they do so themselves, so it comes second; and what is told once more.
+   * In this order: items that came in here first; items that peers announced, which they also pass on themselves; items that
+   * are announced again.
    */
   readonly #logs = LOGS.map(() => new AnnouncementLog<T>(ITEMS_MAX));
   /** Everything that the logs tell. */
@@ -71,7 +72,7 @@ export class Announcements<T> {
   #timer: Timer | undefined;
   #timerDueMs = Infinity;
   #againTimer: Timer | undefined;
-  /** Up to which moment turns are used up; Unix time in milliseconds. */
+  /** End of the time for which all turns are used up; Unix time in milliseconds. */
   #turnsMs = 0;
   #stopped = true;
 

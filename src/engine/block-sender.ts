@@ -1,4 +1,4 @@
-/** Blocks on their way to peers, to each no faster than peers put up with. */
+/** Sends blocks to peers, to each at no higher rate than peers accept. */
 
 import { LruMap } from '../primitives/bounded.ts';
 import { TokenBucket } from '../primitives/token-bucket.ts';
@@ -21,7 +21,7 @@ export class BlockSender {
     this.#rate = rate;
   }
 
-  /** Sends the JSON of a block. Only ties can make blocks so many that some are left out; peers have them from others, or ask. */
+  /** Sends the JSON of a block, unless a peer's rate is used up. Only ties use it up; others then send it the block. */
   send(block: unknown, peerIds: readonly PeerId[]): void {
     const nowMs = this.#clock.nowMs();
     for (const peerId of peerIds) {

@@ -1,19 +1,19 @@
 /**
- * What the node decided and why, kept for a while to be asked about: refused blocks, dropped peers, changes of branch, slots of
- * its own that passed unused, accepted transactions that were dropped. The modules say all of it in their logs, so it is picked
- * out there and said nowhere twice.
+ * The latest decisions of the node with their reasons, for queries: refused blocks, dropped peers, changes of branch, missed
+ * slots of its own delegates, accepted transactions that were dropped. The modules log all of these, and the diagnostics are
+ * taken from the log, so no module reports anything twice.
  */
 
 import type { Clock } from '../ports/clock.ts';
 import type { Diagnostic } from '../ports/node-api.ts';
 import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
 
-/** Entries of one module: a peer that has itself refused a thousand times must not push out why we missed a slot. */
+/** Maximum of entries of one module: a thousand refusals of one peer must not push out the reason for a missed slot. */
 export const ENTRIES_PER_MODULE_MAX = 200;
 /** Longest text of a field: reasons may repeat what a peer sent. */
 const TEXT_CHARACTERS_MAX = 300;
 
-/** Modules that decide or fail at what the operator has to hear of, and which of their lines say so. */
+/** The modules with diagnostics, and the log lines of each that count as diagnostics. */
 const RELEVANT: Readonly<Record<string, (level: LogLevel, code: string) => boolean>> = {
   chain: (level, code) => level !== 'debug' && code !== 'BLOCK_APPLIED',
   sync: (level, code) => level !== 'debug' && code !== 'SYNC_PROGRESS',
@@ -35,12 +35,12 @@ export class Diagnostics {
     this.#clock = clock;
   }
 
-  /** The same observer, listened in on. */
+  /** Returns an observer that passes everything on and also keeps the diagnostics. */
   listenIn(observer: Observer): Observer {
     return this.#listenIn(observer, undefined);
   }
 
-  /** Tells of each as it is kept. Listeners must not throw, nor tell anything themselves. */
+  /** Calls the listener with each new diagnostic. Listeners must neither throw nor log. */
   listen(listener: (diagnostic: Diagnostic) => void): void {
     this.#listeners.push(listener);
   }

@@ -1,13 +1,13 @@
-/** How the nodes of a generation deal with one another, as data: what the rules of its chain do not say. */
+/** The behaviour between nodes of a generation that is no rule of its chain, as data. */
 
 export interface GenerationProfile {
-  /** Announces a transaction by its id, so that peers ask for it, or sends all of it. */
+  /** The form in which a transaction is announced: its id, so that peers ask for it, or the whole transaction. */
   readonly transactionGossip: 'ids' | 'whole';
   /** Whether a peer can be asked for its tip. */
   readonly isTipAsked: boolean;
   /**
-   * Whether a peer at our height may have the chain to be preferred. Where it may, peers that go by another broadhash are
-   * looked at as well, or two parts of a network with chains of one length would never meet.
+   * Whether a peer at our height may have a better chain. If so, peers with another broadhash are candidates for a sync, too.
+   * Otherwise two parts of a network whose chains have equal length would never meet.
    */
   readonly rivalsAtOurHeight: boolean;
   /** Blocks of one answer. */

@@ -1,4 +1,4 @@
-/** What peers may ask of us: blocks, a common block, transactions and members' signatures. */
+/** Answers the questions of peers: for blocks, a common block, transactions and members' signatures. */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
 import { ProtocolError } from '../primitives/errors.ts';
@@ -20,7 +20,7 @@ export interface ServeDependencies {
 export interface ServeLimits {
   /** Blocks of one answer. */
   readonly blocksMax: number;
-  /** Bytes of the blocks of one answer as JSON; a single block is given whatever its size. */
+  /** Bytes of the blocks of one answer as JSON; a single block is sent whatever its size. */
   readonly blocksBytesMax: number;
   /** Pool transactions, and pending transactions' signatures, of one answer. */
   readonly sharedMax: number;

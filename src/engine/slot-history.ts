@@ -1,7 +1,8 @@
 /**
- * What happened in single slots, as far as this node saw it: forged here, paused and why, refused, reverted for which branch.
- * The modules say it in their logs with the number of the slot, so it is picked out there. Whoever asks why a slot has no block
- * is answered with these facts, and not with what happened at about that time.
+ * The events of single slots, as far as this node saw them: a forged block, a pause with its reason, a refused block, a
+ * reverted block with the better branch. The modules log these events with the number of the slot, and the history takes them
+ * from the log. So the answer to the question why a slot has no block rests on facts of that slot, not on events at about that
+ * time.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -9,14 +10,14 @@ import type { SlotFact, SlotRange, SlotReport } from '../ports/node-api.ts';
 import type { LogFields, Observer } from '../ports/observer.ts';
 import { plainFields } from './diagnostics.ts';
 
-/** Slots that something is known of: nearly ten rounds, so that a fault of the night is still there in the morning. */
+/** Maximum of slots in the history: nearly ten rounds, so that an operator can look into a fault of the night. */
 const SLOTS_MAX = 1000;
 /** Facts of one slot: a stranger may send many false blocks for it. */
 const FACTS_MAX = 8;
 const SWITCHES_MAX = 500;
 const BRANCHES_MAX = 200;
 const OLD_ORDERS_MAX = 200;
-/** Ranges of slots without a gap: as many as a node gives up and comes back in a bad night. */
+/** Maximum of ranges of slots without a gap: one for each standstill of the process in a bad night. */
 const LOOKS_MAX = 500;
 /** Modules whose lines with a slot are facts of that slot. */
 const MODULES: ReadonlySet<string> = new Set(['chain', 'forge']);
@@ -24,7 +25,7 @@ export const SWITCHED = 'FORGING_SWITCHED';
 const BRANCH_LEFT = 'BRANCH_LEFT';
 const ORDER_OLD = 'ORDER_OLD';
 
-/** What the records alone tell. */
+/** The report of the records alone. */
 export type SlotFacts = Omit<SlotReport, 'slots'> & {
   readonly slots: readonly { readonly slot: number; readonly facts: readonly SlotFact[] }[];
 };
@@ -45,7 +46,7 @@ export class SlotHistory {
     this.#sinceMs = clock.nowMs();
   }
 
-  /** The same observer, listened in on. */
+  /** Returns an observer that passes everything on and also keeps the facts of slots. */
   listenIn(observer: Observer, module?: string): Observer {
     return {
       module: (name) => this.listenIn(observer.module(name), name),

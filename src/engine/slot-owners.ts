@@ -1,6 +1,7 @@
 /**
- * Whose slots are, as far as the chain here tells. Of a slot before the tip it is certain, because its owner follows from the
- * height that its block would have had. After the tip it is so only as long as no other round can have begun elsewhere.
+ * The owners of slots, by the chain of this node. The owner of a slot before the tip is certain, because it follows from the
+ * height that a block of the slot would have had. The owner of a slot after the tip is certain only as long as no other node
+ * can have begun another round.
  */
 
 import type { ChainReader } from '../ports/store.ts';
@@ -12,7 +13,7 @@ import type { BlockHeader, PublicKey } from '../protocol/types.ts';
 
 export interface SlotOwner {
   readonly delegate: PublicKey;
-  /** Whose order tells it. */
+  /** Height of the block whose forging order names the owner. */
   readonly height: number;
   /** False where others may have begun a round since, with an order that is not known here. */
   readonly isCertain: boolean;
@@ -24,7 +25,7 @@ export function isOrderCertain(tip: BlockHeader, slot: number, params: ChainPara
   return roundOf(tip.height + 1, params) === roundOf(tip.height + 1 + slotsSince, params);
 }
 
-/** Answers for one moment: the chain must not change between two questions. */
+/** Slot owners at one moment: the chain must not change while an instance is in use. */
 export class SlotOwners {
   readonly #rules: Pick<Rules, 'forgers' | 'params'>;
   readonly #state: ChainReader;
@@ -36,7 +37,7 @@ export class SlotOwners {
     this.#state = state;
   }
 
-  /** Undefined for a slot that nobody owns, and for one whose round is over for so long that its order is not kept. */
+  /** Undefined for a slot without an owner, and for a slot of an old round whose order is not kept any more. */
   of(slot: number): SlotOwner | undefined {
     const { params } = this.#rules;
     const tip = this.#state.tip();

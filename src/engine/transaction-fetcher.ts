@@ -1,7 +1,8 @@
 /**
- * Asks peers for the transactions that they announced: no peer more often than the rates of the network allow, and of several
- * that announce one transaction one at first. What was refused here is not asked of everybody that announces it: honest pools keep
- * transactions that this one does not take, and anybody can give false content for an id.
+ * Asks peers for the transactions that they announced. No peer is asked more often than the rates of the network allow. If
+ * several peers announce a transaction, only one of them is asked at first. A transaction that was refused here is not asked of
+ * all peers that announce it: honest pools keep transactions that this one does not take, and anybody can send false content
+ * for an id.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -13,33 +14,33 @@ import type { PeerId, Transport } from '../ports/transport.ts';
 import type { TransactionId } from '../protocol/types.ts';
 import { ITEMS_PER_MESSAGE_MAX } from './announcements.ts';
 
-/** Ids that one peer announced and that were not asked for yet; more are dropped, others announce them too. */
+/** Ids that one peer announced and that were not asked for yet. More are dropped: other peers announce them too. */
 const WANTED_PER_PEER_MAX = 500;
-/** Peers whose rate is remembered, as they go on counting when a connection ends: more than can be connected. */
+/** Peers whose rate is remembered: more than can be connected, as a rate holds beyond the end of a connection. */
 const PEERS_MAX = 20_000;
-/** Ids that somebody was asked for. */
+/** Ids that any peer was asked for. */
 const ASKED_MAX = 10_000;
-/** For so long the first peer that is asked for a transaction is the only one; a peer that never answers must not hide it. */
+/** Time in which only the first peer is asked for a transaction. It is bounded, as that peer may never answer. */
 const FIRST_ASKED_ALONE_MS = 2_000;
-/** After so long a transaction that never came is as one that was never asked for. */
+/** Time after which a transaction that never came counts as one that was not asked for. */
 const ASKED_FORGOTTEN_MS = 60_000;
 /**
- * So many peers give a transaction that is refused here before nobody is asked for it for a while. One would let a single peer
- * hide a good transaction behind a spoilt copy of the same id; the next that are asked are others.
+ * Number of peers that must send a refused transaction before no peer is asked for it for a while. With one, a single peer
+ * could hide a good transaction behind a spoilt copy with its id. Each time, another peer is asked.
  */
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
 /**
- * Of the questions to a peer one in so many is for what was refused before, where there is something else to ask for: in a busy
- * network there always is, and a good transaction of which somebody gave a spoilt copy must not wait for ever.
+ * One in this number of questions to a peer is for refused transactions, while there are others to ask for. In a busy network
+ * there always are others, and a good transaction must not wait for ever because a peer sent a spoilt copy of it.
  */
 export const AGAIN_EVERY = 4;
-/** After so long nothing is known of a refusal: it may have been for want of room, and any peer may be asked. */
+/** Time after which a refusal is forgotten, and any peer may be asked: the pool may have been full. */
 const REFUSED_FORGOTTEN_MS = 600_000;
-/** Transactions of which that is remembered, and givers of each. */
+/** Maximum of refused transactions that are remembered, and of peers that sent each. */
 const REFUSED_MAX = 10_000;
 const GIVERS_MAX = 12;
-/** What all that is remembered takes: 100 bytes for an id that was asked for, 500 for one that was refused. */
+/** Bytes of all that is remembered: 100 for an id that was asked for, 500 for a refused one. */
 export const REMEMBERED_BYTES_MAX = ASKED_MAX * 100 + REFUSED_MAX * 500;
 
 export interface FetcherOptions {
@@ -51,10 +52,10 @@ export interface FetcherOptions {
   /**
    * Takes an answer.
    *
-   * @returns ids, by its own word, of those of its transactions that were looked at; of the others nothing is known
+   * @returns ids, by the peer's word, of the transactions that the pool looked at
    */
   readonly take: (peerId: PeerId, transactions: readonly unknown[]) => Promise<readonly TransactionId[]>;
-  /** Told what became of a question that failed. */
+  /** Called when a question failed. */
   readonly failed: (peerId: PeerId, error: unknown) => void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * From checked parameters to filters of the store. A valid value that nothing stored can have (an empty key, an id or a
- * height beyond its integer type) makes the question unanswerable; its answer is the empty page, without asking.
+ * Converts checked parameters to filters of the store. No stored item can have some valid values: an empty key, an id or a
+ * height beyond its integer type. With such a value the query is `unanswerable`: the answer is the empty page, without a query.
  */
 
 import type { Page, PageRequest } from '../ports/queries.ts';
@@ -12,7 +12,7 @@ const HEIGHT_MAX = 0xffff_ffff;
 const TIMESTAMP_MAX_S = 0x7fff_ffff;
 const TYPE_MAX = 0xff;
 
-/** Reads filters and remembers whether one of them can match nothing. */
+/** Reads filters, and notes when one of them can match no item. */
 export class Filters {
   readonly #request: CheckedRequest;
   #unanswerable = false;

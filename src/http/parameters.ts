@@ -1,4 +1,4 @@
-/** Parameters that several routes declare, and what their values mean to a query. */
+/** Parameters that several routes declare, and their conversion to members of a query. */
 
 import type { Direction, Page, PageRequest, Sort } from '../ports/queries.ts';
 import { cursorIn, cursorText } from './cursor.ts';

@@ -1,4 +1,4 @@
-/** What both generations send alike: the frame of calls and answers, transactions and signatures in them. */
+/** The shapes that both generations share: the frame of calls and answers, transactions and signatures in them. */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
 import type { PeerAnswers } from '../ports/transport.ts';
@@ -65,7 +65,7 @@ export function readPendingSignatures(result: Fields): AnswerVerdict<PeerAnswers
   return answered(read);
 }
 
-/** A common block in an answer: its id and height, whatever else is said of it. */
+/** Reads id and height of a common block in an answer; other members are ignored. */
 export function readCommonBlock(common: Fields): AnswerVerdict<PeerAnswers['highestCommonBlock']> {
   const id = own(common, 'id');
   const height = own(common, 'height');
@@ -75,21 +75,21 @@ export function readCommonBlock(common: Fields): AnswerVerdict<PeerAnswers['high
   return answered({ id, height });
 }
 
-/** What an answer packet holds; undefined for a packet that is none. */
+/** The content of an answer packet; undefined for any other packet. */
 export function resultOf(answer: unknown): unknown {
   return isRecord(answer) ? own(answer, 'data') : undefined;
 }
 
 type Refused = Extract<IncomingCall, { kind: 'refused' }>;
 
-/** A call taken apart: the procedure without its prefix, and what it is given. */
+/** The parts of a call: the procedure without its prefix, and its argument. */
 export interface Asked {
   readonly kind: 'asked';
   readonly name: string;
   readonly argument: unknown;
-  /** Members of the argument; none if it is no object. */
+  /** Members of the argument; empty if it is no object. */
   readonly fields: Fields;
-  /** The refusal of a procedure that nobody knows. */
+  /** The refusal to send if the procedure is unknown. */
   readonly unknown: Refused;
 }
 

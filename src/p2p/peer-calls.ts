@@ -1,4 +1,4 @@
-/** What a peer asks of us on one connection: so much at a time, each question answered once, in the words of its generation. */
+/** Answers the calls of a peer on one connection: a bounded number at a time, each once, in the dialect of the generation. */
 
 import { ProtocolError } from '../primitives/errors.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -8,14 +8,14 @@ import type { Answer } from './link.ts';
 
 /** Questions of one peer that may wait for our answers. */
 export const ANSWERS_PER_PEER_MAX = 32;
-/** Without a question for so long, the count of them begins anew. */
+/** After this time without a question, the counts begin anew. */
 const QUESTIONS_REMEMBERED_MS = 20_000;
 
 export interface CallContext {
   readonly dialect: WireDialect;
   readonly handlers: Pick<TransportHandlers, 'answer'>;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** What the node says of itself, packed by the dialect. */
+  /** The info of this node, packed by the dialect. */
   ownInfo(): object;
 }
 
@@ -24,7 +24,7 @@ export interface AskingPeer {
   readonly peerId: PeerId;
   readonly direction: 'inbound' | 'outbound';
   withinBudget(name: string): boolean;
-  /** Takes its word about itself. @throws ProtocolError `INFO_REFUSED` */
+  /** Takes the info that the peer sends about itself. @throws ProtocolError `INFO_REFUSED` */
   believe(value: unknown): void;
   fault(fault: PeerFaultCode, detail: string): void;
   /** A handler threw. */
@@ -34,7 +34,7 @@ export interface AskingPeer {
 export class PeerCalls {
   readonly #context: CallContext;
   readonly #peer: AskingPeer;
-  /** Questions of late, and how many of them got an answer. */
+  /** Recent questions, and the number of them that got an answer. */
   #questions = { asked: 0, answered: 0, lastMs: 0 };
   #answering = 0;
 
@@ -43,7 +43,7 @@ export class PeerCalls {
     this.#peer = peer;
   }
 
-  /** Share of the questions of late that we could answer, 0 to 1; undefined when there were none. */
+  /** Share of recent questions that this node answered, 0 to 1; undefined without a question. */
   get responsiveness(): number | undefined {
     const { asked, answered, lastMs } = this.#questions;
     if (asked === 0 || this.#context.clock.nowMs() - lastMs > QUESTIONS_REMEMBERED_MS) return undefined;
@@ -114,7 +114,7 @@ export class PeerCalls {
   }
 }
 
-/** What the asker is told; mistakes of ours are nobody else's business. */
+/** The failure as the peer is told; an internal error is not described. */
 function failureOf(error: unknown): Failure {
   if (error instanceof ProtocolError) return { message: error.message, code: error.code };
   return { message: error instanceof PeerFault ? error.message : 'Internal error' };

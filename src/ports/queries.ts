@@ -1,6 +1,6 @@
 /**
- * Pages over the chain, as readers of a node ask for them. Filters join by AND; every page comes with the exact number of
- * all matches. Implemented by the store; formats and defaults belong to `http`.
+ * Queries of readers over the chain, answered in pages. Filters join by AND. Each page has the exact number of all matches. The
+ * store implements the queries; formats and defaults belong to `http`.
  */
 
 import type { Account, Delegate } from '../protocol/state.ts';
@@ -12,24 +12,24 @@ export interface PageRequest {
   /** From 0. */
   readonly offset: number;
   /**
-   * Begins behind this place of the list instead of at `offset`, whether or not what stood there is still there: pages
-   * that follow one another neither repeat nor leave out what was in the list all the time. A cursor of another list is
-   * refused with a ProtocolError `CURSOR_INVALID`, or leads somewhere.
+   * The page begins after this place of the list instead of at `offset`, even if the item at the place is gone. So pages that
+   * follow one another neither repeat nor leave out an item that was in the list all the time. A cursor of another list is
+   * refused with a ProtocolError `CURSOR_INVALID`, or leads to any place.
    */
   readonly after?: Cursor;
 }
 
 /** A place in a sorted list. */
 export interface Cursor {
-  /** What the list is sorted by, as text; empty for an unknown value. */
+  /** The value that the list is sorted by, as text; empty for an unknown value. */
   readonly value: string;
-  /** What orders equal values. */
+  /** The order among equal values. */
   readonly tie: string;
 }
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** All matches, not only this page's. */
+  /** Number of all matches, not only of this page. */
   readonly total: number;
   /** The place of the last item; absent when nothing follows it. */
   readonly next?: Cursor;
@@ -42,13 +42,13 @@ export interface Sort<Field extends string> {
   readonly direction: Direction;
 }
 
-/** An account with its standing if it is a delegate. */
+/** An account, with its delegate data if it is a delegate. */
 export interface AccountEntry {
   readonly account: Account;
   readonly delegate?: DelegateEntry;
 }
 
-/** A delegate with what readers derive from it. */
+/** A delegate with the values that are derived for readers. */
 export interface DelegateEntry {
   readonly delegate: Delegate;
   readonly account: Account;
@@ -134,7 +134,7 @@ export interface DappQuery extends PageRequest {
   readonly sort: Sort<'name'>;
 }
 
-/** Names an account; given members join by AND. */
+/** Selects an account; the given members join by AND. */
 export interface AccountIdentity {
   readonly address?: Address;
   readonly publicKey?: PublicKey;
@@ -156,7 +156,7 @@ export interface GroupEntry {
   readonly members: readonly Account[];
 }
 
-/** What a delegate earned within a time span. */
+/** The earnings of a delegate within a time span. */
 export interface ForgingStatistics {
   readonly feesBeddows: bigint;
   readonly rewardsBeddows: bigint;
@@ -174,12 +174,12 @@ export interface ChainQueries {
   /** As `transactions`. */
   blocks(query: BlockQuery): Promise<Page<BlockHeader>>;
   /**
-   * Questions that no index answers are worked on in chunks, between which other work goes on.
+   * A query that no index answers runs in chunks, between which other work goes on.
    *
-   * @throws ProtocolError `QUERIES_BUSY` when too many of those wait already
+   * @throws ProtocolError `QUERIES_BUSY` when too many such queries wait already
    */
   transactions(query: TransactionQuery): Promise<Page<TransactionEntry>>;
-  /** The one account that fits; the first by balance then address when several do. */
+  /** The account that fits; if several fit, the first by balance, then address. */
   accountBy(identity: AccountIdentity): Account | undefined;
   /** As `transactions`. */
   voters(publicKey: PublicKey | undefined, query: VoterQuery): Promise<Page<Account>>;
@@ -192,11 +192,11 @@ export interface ChainQueries {
   transactionCount(): number;
   /** Registrations of applications. */
   dapps(query: DappQuery): Page<TransactionEntry>;
-  /** By the blocks that the delegate forged in the span, bounds included. */
+  /** Earnings from the blocks that the delegate forged in the span, bounds included. */
   blockForgingStatistics(publicKey: PublicKey, fromTimestampS: number, toTimestampS: number): ForgingStatistics;
   /**
-   * By the payments of rounds whose last block falls into the span, bounds included; `blocks` counts the payments. As
-   * `transactions`: each round is reckoned anew.
+   * Earnings from the rounds whose last block is in the span, bounds included; `blocks` counts the rounds. Runs in chunks like
+   * `transactions`, as the pay of each round is computed anew.
    */
   roundForgingStatistics(
     publicKey: PublicKey,

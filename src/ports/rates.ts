@@ -1,7 +1,7 @@
 /**
- * How often the nodes of a network may say each thing: one table for what this node sends and for what it takes, so that no
- * limit of ours can be below what an honest node does. A limit is never written down anywhere else; it follows from the most
- * that an honest sender can make arrive at once.
+ * The rates of all messages and calls between nodes. One table has what this node sends and what it accepts, so no limit can be
+ * below the rate of an honest node. No limit stands anywhere else: each follows from the most messages of an honest sender that
+ * can arrive at once.
  *
  * Sources: releases 2.3.8 (lisk-framework 0.4.8, lisk-p2p 0.3.7) and 3.0.2 (0.5.2, 0.4.2), with the bounds of their
  * configuration: `broadcasts.broadcastInterval` 1 to 60 s (default 5 s), `BLOCK_TIME` 2 s at least. Release 3.0.2 charges
@@ -11,9 +11,9 @@
 
 import type { Generation } from '../protocol/params.ts';
 
-/** What a message or call is about, whatever a generation calls it. */
+/** Kinds of messages and calls, under names that do not depend on the generation. */
 export type RateKind =
-  /** A node tells of its own state. */
+  /** An announcement of the node's own state. */
   | 'info'
   | 'infoQuestion'
   | 'peersQuestion'
@@ -31,10 +31,10 @@ export type RateKind =
 
 /** In any time `T`, at most `burst` and one more for each `everyMs` of `T` leave a node for one peer. */
 export interface Sending {
-  /** More than one for each interval, at any moment. */
+  /** Messages that may be sent at once, beyond one for each interval. */
   readonly burst: number;
   readonly everyMs: number;
-  /** Of calls: as many as can pile up while no answer comes. Unbounded but by the time unless told. */
+  /** For calls: the most that can wait while no answer comes. If absent, only the time bounds them. */
   readonly piledMax?: number;
 }
 
@@ -43,37 +43,37 @@ export interface RateRow {
   readonly generation: Generation;
   /** Name of the event or procedure on the wire. */
   readonly name: string;
-  /** What this node sends at most, whatever its configuration. */
+  /** Highest rate of this node in any configuration. */
   readonly own: Sending;
-  /** What a node of the reference sends at most, whatever its configuration; undefined for what it never sends. */
+  /** Highest rate of a reference node in any configuration; undefined if it never sends this. */
   readonly reference: Sending | undefined;
-  /** Whether strangers can make an honest node send more: what exceeds the limit is dropped then, and never costs. */
+  /** Whether strangers can make an honest node send more. If so, messages above the limit are dropped and cost no points. */
   readonly isRelayed: boolean;
 }
 
-/** Window in which uses are counted: that of release 3.0.2. */
+/** Window in which uses are counted: the same as in release 3.0.2. */
 export const RATE_WINDOW_MS = 10_000;
 /**
- * How long a line may stand still before what was said meanwhile arrives at once: heartbeats end a connection that is silent
- * for 20 s, and the next of them is due after 8 s.
+ * Longest time for which a line stands still; messages sent meanwhile then arrive at once. Heartbeats end a connection that is
+ * silent for 20 s, and the next heartbeat is due after 8 s.
  */
 export const STALL_MS = 30_000;
-/** Uses that are taken for each one that an honest node can make arrive. */
+/** Factor between the uses that are accepted and those that an honest node can cause. */
 export const SAFETY = 1.5;
-/** A peer is charged beyond so many times what is taken. */
+/** Factor between the uses that cost points and those that are accepted. */
 export const CHARGED_FROM = 2;
 
 /**
- * What one item of a message takes this node before any signature is checked, in milliseconds: reading it, looking for what it is
- * about, refusing it. Measured at 15 us for a signature and 45 us for a transaction that is known. It is charged to who brings it
- * (`engine/pool/verification-budget.ts`), since all peers that send as many messages as they may could take a core with items
- * alone.
+ * Time that this node needs for one item of a message before any signature check, in milliseconds: to read it, to look it up,
+ * to refuse it. Measured: 15 us for a signature, 45 us for a known transaction. The sender's budget is charged for it
+ * (`engine/pool/verification-budget.ts`). Otherwise peers that send as many messages as they may could keep a core busy with
+ * items alone.
  */
 export const ITEM_COST_MS = { transaction: 0.05, signature: 0.02 } as const;
 
 /** Calls of ours to one peer that may wait for answers. */
 export const REQUESTS_PER_PEER_MAX = 32;
-/** For an answer; a call that was given up makes room for another. */
+/** Time-out of a call. After it, another call may take its place. */
 export const REQUEST_TIMEOUT_MS = 10_000;
 /**
  * Calls to one peer that are begun in a second. Peers punish more than a hundred frames in a second, generation 2 with a ban.
@@ -91,7 +91,7 @@ const PACED: Sending = {
 };
 /** The reference asks for one batch after the other, each of which it applies first; its calls wait 2 s at least. */
 const SEQUENTIAL: Sending = { burst: 5, everyMs: 50, piledMax: STALL_MS / 2_000 };
-/** Once after a connection, with some tries. */
+/** Once after a connection, with a few repetitions. */
 const ONCE: Sending = { burst: 5, everyMs: RATE_WINDOW_MS };
 /** A tip changes once in a slot of 2 s at least; a tie, or a change of branch, makes a few more. */
 const TIPS: Sending = { burst: 5, everyMs: 1_000 };
@@ -102,7 +102,7 @@ const BROADCASTS: Sending = { burst: 1, everyMs: 1_000 };
  * five seconds late.
  */
 const RATIONED: Sending = { burst: 1, everyMs: 5_000 };
-/** Nobody of generation 2 counts these. */
+/** Nodes of generation 2 do not count these. */
 const UNRATIONED: Sending = { burst: 1, everyMs: 1_000 };
 /** After 20 to 60 s, over and over. */
 const PROBES: Sending = { burst: 1, everyMs: 20_000 };
@@ -163,7 +163,7 @@ export function honestMax({ own, reference }: RateRow, windowMs = RATE_WINDOW_MS
   return Math.max(arrivalsMax(own, windowMs), reference === undefined ? 0 : arrivalsMax(reference, windowMs));
 }
 
-/** What is taken of a peer in a window, and from how many uses on it is charged; those between are dropped. */
+/** Number of uses in a window that are accepted, and number above which a peer is charged; uses between them are dropped. */
 export function limitsOf(row: RateRow): { readonly takenMax: number; readonly chargedAbove: number } {
   const takenMax = Math.ceil(SAFETY * honestMax(row));
   return { takenMax, chargedAbove: row.isRelayed ? Infinity : CHARGED_FROM * takenMax };

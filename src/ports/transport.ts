@@ -5,7 +5,7 @@
 
 import type { MemberSignature } from '../protocol/types.ts';
 
-/** `<IPv4>:<wsPort>`: what a peer is known by. Several ports on one IP are several peers. */
+/** `<IPv4>:<wsPort>`, which identifies a peer. Several ports on one IP are several peers. */
 export type PeerId = string;
 
 export interface PeerAddress {
@@ -18,7 +18,7 @@ export function peerIdOf({ ip, wsPort }: PeerAddress): PeerId {
   return `${ip}:${String(wsPort)}`;
 }
 
-/** What a node tells others about itself. Members that the generation does not have are undefined. */
+/** The info that a node sends about itself. Members that the generation does not have are undefined. */
 export interface NodeInfo {
   readonly os: string;
   readonly version: string;
@@ -38,7 +38,7 @@ export interface NodeInfo {
   readonly advertiseAddress?: boolean;
 }
 
-/** What is known of a peer. Everything but the address is the peer's own word. */
+/** The info of a peer. All of it except the address is the peer's own claim. */
 export interface PeerInfo extends PeerAddress {
   readonly os?: string;
   readonly version?: string;
@@ -65,7 +65,7 @@ export interface Connection {
   readonly sinceMs: number;
   /** Last measured round trip, undefined before the first. */
   readonly latencyMs: number | undefined;
-  /** Share of the peer's questions that we could answer lately, 0 to 1; undefined when it asked nothing. */
+  /** Share of the peer's recent questions that this node answered, 0 to 1; undefined without a question. */
   readonly responsiveness?: number | undefined;
 }
 
@@ -76,11 +76,11 @@ export type PeerRequest =
   /** Blocks that follow this one. */
   | { readonly kind: 'blocksAfter'; readonly blockId: string }
   | { readonly kind: 'highestCommonBlock'; readonly blockIds: readonly string[] }
-  /** Of the peer's pool (no ids) or named ones. */
+  /** Transactions of the peer's pool (without ids), or those with these ids. */
   | { readonly kind: 'transactions'; readonly ids?: readonly string[] }
   | { readonly kind: 'signatures' };
 
-/** Those that are about the chain and the pool. */
+/** Questions about the chain and the pool. */
 export type ChainQuestion = Exclude<PeerRequest, { kind: 'peers' }>;
 
 /** Answers, by the kind of the question. Shapes were checked by the transport; JSON of blocks and transactions was not. */
@@ -104,7 +104,7 @@ export type PeerMessage =
   | { readonly kind: 'transactions'; readonly transactions: readonly unknown[] }
   | { readonly kind: 'signatures'; readonly signatures: readonly MemberSignature[] };
 
-/** What the engine does with what comes in. Set once, before the transport starts. */
+/** The handlers of the engine for everything that comes in. Set once, before the transport starts. */
 export interface TransportHandlers {
   /**
    * Answers a peer's question. A throw of a `ProtocolError` becomes an error answer (or none, where the generation punishes
@@ -115,13 +115,13 @@ export interface TransportHandlers {
   /** A connection is open and compatible in both directions. */
   connected(connection: Connection): void;
   disconnected(peerId: PeerId, direction: 'inbound' | 'outbound', reason: CloseReason): void;
-  /** The peer's own word about itself changed. */
+  /** The peer sent a new info about itself. */
   updated(peerId: PeerId, info: PeerInfo): void;
   /** The peer broke the wire protocol; the transport has not closed the connection. */
   fault(peerId: PeerId, fault: PeerFaultCode, detail: string): void;
   /** Whether an IP may connect now; the transport asks before any handshake. */
   admits(ip: string): boolean;
-  /** Whether the operator named a peer at an IP, for whom there is time while strangers come in crowds. Nobody unless given. */
+  /** Whether the operator named a peer at an IP. Such peers are served even while many strangers connect. False by default. */
   isNamed?(ip: string): boolean;
   /** Called when the inbound limit is reached: the connection to close for the newcomer, if any. */
   evict(inbound: readonly Connection[]): PeerId | undefined;
@@ -133,7 +133,7 @@ export interface CloseReason {
   readonly reason: string;
 }
 
-/** Offences that the transport itself can see. `engine/peers/penalties.ts` prices them. */
+/** Offences that the transport itself finds. `engine/peers/penalties.ts` has their points. */
 export type PeerFaultCode =
   /** A message or answer of the wrong shape. */
   | 'MALFORMED_MESSAGE'
@@ -143,7 +143,7 @@ export type PeerFaultCode =
   | 'INFO_TOO_LARGE'
   /** More messages in a second than allowed. */
   | 'MESSAGE_RATE'
-  /** So many more that the transport has cut the line. */
+  /** So many more messages that the transport has closed the connection. */
   | 'MESSAGE_FLOOD'
   /** More uses of one procedure or event in its window than allowed. */
   | 'PROCEDURE_RATE';
@@ -159,12 +159,12 @@ export interface Transport {
   request<R extends PeerRequest>(peerId: PeerId, request: R): Promise<AnswerTo<R>>;
   /** Sends without waiting; dropped silently when the peer is gone or its queue is full. */
   send(peerId: PeerId, message: PeerMessage): void;
-  /** Replaces what this node says of itself and tells every peer. */
+  /** Replaces the info of this node and sends it to each peer. */
   announce(info: NodeInfo): void;
   close(): Promise<void>;
 }
 
-/** Thrown by a handler when the asker broke the rules of the conversation. */
+/** Thrown by a handler when the peer broke the rules of calls. */
 export class PeerFault extends Error {
   readonly fault: PeerFaultCode;
 

@@ -1,7 +1,7 @@
 /**
- * The door through which the engine meets a generation. Everything behind it is pure and synchronous: bytes, parameters
- * and a state reader in, a decision or a rejection out. The engine knows no type number, byte layout or fork rule: when it
- * wants to, this interface lacks a member.
+ * The interface of a generation to the engine. Its implementations are pure and synchronous: they take bytes, parameters and a
+ * state reader, and return a decision or a rejection. The engine knows no type number, byte layout or fork rule. If it seems to
+ * need one, this interface lacks a member.
  */
 
 import type { ChainParams } from './params.ts';
@@ -45,12 +45,12 @@ export interface Rules {
   /** The matcher of the type alone: why a transaction of this type must not occur in a context. */
   typeErrors(transaction: Transaction, context: TransactionContext): readonly TransactionError[];
 
-  /** The checks that `validateTransaction` will put to its oracle; lets somebody verify many of them ahead. */
+  /** The checks that `validateTransaction` asks its oracle for, so that many of them can be made ahead. */
   primarySignatureChecks(transaction: Transaction): readonly SignatureCheck[];
 
   /**
-   * Seeks whose the other signatures are, which only the state can tell: those of members of a group, and of a second key. Lets
-   * somebody verify them ahead, round by round. It is a hint: what is accepted does not depend on it.
+   * Finds the keys of the other signatures, those of group members and of a second key; only the state has these keys. The
+   * search asks for checks in rounds, so that they can be made ahead. It is a hint: no decision depends on it.
    *
    * @param state state at a block near the transaction's own
    * @returns undefined for a transaction with no such signature
@@ -58,8 +58,8 @@ export interface Rules {
   signatureSearch(state: StateReader, transaction: Transaction): SignatureSearch | undefined;
 
   /**
-   * The isolation rule: not in the future, not confirmed, and applicable to `state` alone. `state` is
-   * not changed.
+   * The isolation rule: the transaction is not in the future, not confirmed, and applicable to `state` alone. `state` does not
+   * change.
    */
   verifyTransaction(
     state: StateReader,
@@ -69,8 +69,8 @@ export interface Rules {
   ): TransactionVerdict;
 
   /**
-   * The spending and sequential rules over a batch in order, on a scratch copy of `state`: a verdict for each. Failing
-   * and pending transactions leave no trace for later ones.
+   * Applies the spending and sequential rules to a batch in order, on a scratch copy of `state`. Returns a verdict for each
+   * transaction. Failing and pending transactions do not affect later ones.
    */
   processTransactions(
     state: StateReader,
@@ -91,8 +91,8 @@ export interface Rules {
   ): { readonly transaction: Transaction; readonly complete: boolean } | MemberSignatureRefusal;
 
   /**
-   * Where a transaction stands with the signatures of a group: `none` when its sender is no group and it registers none,
-   * `pending` while signatures lack, `ready` when there are enough.
+   * The state of a transaction's group signatures: `none` if its sender is no group and it registers none, `pending` while
+   * signatures are missing, `ready` when there are enough.
    */
   multisignatureStatus(
     state: StateReader,
@@ -101,22 +101,22 @@ export interface Rules {
   ): 'none' | 'pending' | 'ready';
 
   /**
-   * Why the pool does not take a transaction that a block may hold: it is too large to wait in memory, or counts for an amount
-   * that cannot be right; undefined when nothing is against it.
+   * The reason why the pool does not take a transaction that a block may hold: it is too large for the memory, or counts for an
+   * impossible amount. Undefined if the pool may take it.
    */
   poolFault(transaction: Transaction): TransactionError | undefined;
 
-  /** True for kinds that must be looked at again when another of the same kind is confirmed. */
+  /** True for kinds that must be verified again when another transaction of the same kind is confirmed. */
   hasUniqueData(transaction: Transaction): boolean;
 
   // ---- blocks -------------------------------------------------------------------------------------------------------
 
-  /** The checks that `validateBlock` will put to its oracle: the header's and every transaction's primary signature. */
+  /** The checks that `validateBlock` asks its oracle for: the signature of the header and each primary signature. */
   blockSignatureChecks(block: Block): readonly SignatureCheck[];
 
   /**
-   * The part of `validateBlock` that costs one signature check: all but the transactions' own validity. Bounds what a block
-   * costs that nobody had to work for.
+   * The part of `validateBlock` that costs one signature check: everything except the validity of the transactions. It bounds
+   * the cost of a block that anybody can make up.
    *
    * @param place as of `validateBlock`
    * @throws BlockRejected
@@ -124,18 +124,17 @@ export interface Rules {
   screenBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void;
 
   /**
-   * Everything that can be said of a block without its place in the chain: version, schema,
-   * signature, payload, transactions.
+   * Checks all of a block that does not depend on its place in the chain: version, schema, signature, payload, transactions.
    *
-   * @param place where the block extends the tip: several faults are told then in the order of the reference, which looks at
-   *   the reward (generation 3) or the slot (generation 2) in the midst of these
+   * @param place given if the block extends the tip. Then several faults are reported in the order of the reference, which
+   *   checks the reward (generation 3) or the slot (generation 2) in between
    * @throws BlockRejected
    */
   validateBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void;
 
   /**
-   * Whether a block is by the owner of its slot, as far as that can be told before its parent is the tip. Cheap: strangers can
-   * make any number of blocks that are valid but for this.
+   * Checks that a block is by its slot owner, as far as that is known before its parent is the tip. The check is cheap:
+   * strangers can make any number of blocks that are valid except for the slot owner.
    *
    * @param state state at the parent or at a rival of the block
    * @throws BlockRejected `BLOCK_FORGER_INVALID`
@@ -151,13 +150,13 @@ export interface Rules {
    */
   applyBlock(state: StateWriter, block: Block, context: ApplyContext): void;
 
-  /** Applies block 1, whose content is given: nothing is verified. */
+  /** Applies block 1 without verification: its content is given. */
   applyGenesis(state: StateWriter, genesis: Block): void;
 
-  /** What a received block is to the tip. */
+  /** The relation of a received block to the tip. */
   forkStatus(tip: TipView, received: TipView): ForkStatus;
 
-  /** Whether a tip that a peer announces is to be preferred to another, as far as an announcement can tell. */
+  /** Whether a tip that a peer announces is better than another one, judged by the announcement alone. */
   prefersTip(announced: AnnouncedTip, than: AnnouncedTip): boolean;
 
   /** Height that can never be reverted, as of `state`; 0 where a generation has no finality. */
@@ -189,7 +188,7 @@ export interface Rules {
   /**
    * Builds and signs the next block.
    *
-   * @param request.previouslyForged what the journal holds of this delegate, undefined for nothing
+   * @param request.previouslyForged the last header of this delegate in the journal; undefined without one
    * @throws ProtocolError `FORGING_CONTRADICTS`, before anything is signed, when the header would contradict that one
    * @throws ProtocolError `FORGER_LEAVES` when the reference would refuse the block
    */
@@ -202,7 +201,7 @@ export interface Rules {
    */
   contradiction(earlier: SignedHeader, header: SignedHeader): string | undefined;
 
-  /** What stands for the journal of a delegate that may have signed headers which the journal does not tell of. */
+  /** Replaces the journal of a delegate that may have signed headers which are not in the journal. */
   handOver(state: StateReader, tip: BlockHeader, request: HandOverRequest): HandOver;
 }
 
@@ -210,21 +209,21 @@ export interface HandOverRequest {
   readonly publicKey: PublicKey;
   /** Chain time in whole seconds after which the delegate certainly signed nowhere else. */
   readonly sinceS: number;
-  /** What the journal does tell of. */
+  /** The last header in the journal. */
   readonly last: SignedHeader | undefined;
   /** Chain time in whole seconds. */
   readonly nowS: number;
 }
 
 /**
- * Either a header for `ForgeRequest.previouslyForged`, or why none may be signed yet and about until when (chain time), as far as
- * that can be foreseen.
+ * Either a header for `ForgeRequest.previouslyForged`, or the reason why none may be signed yet, with the probable end of the
+ * wait (chain time) if it is known.
  */
 export type HandOver =
   | { readonly ready: true; readonly previouslyForged: SignedHeader | undefined }
   | { readonly ready: false; readonly reason: string; readonly untilS?: number };
 
-/** Where a block that extends the tip is to stand. */
+/** The place of a block that extends the tip. */
 export interface BlockPlace {
   /** State at the parent. */
   readonly state: StateReader;
@@ -251,14 +250,14 @@ export interface TipView {
   readonly receivedAtS?: number;
 }
 
-/** What peers say of their tips. */
+/** The tip of a peer as it announces it. */
 export interface AnnouncedTip {
   readonly height: number;
   /** 0 where a generation does not announce it. */
   readonly maxHeightPrevoted: number;
 }
 
-/** What the journal keeps of a header that a delegate signed. */
+/** The members of a signed header that the journal keeps. */
 export interface SignedHeader {
   readonly blockId: string;
   readonly height: number;
@@ -289,7 +288,7 @@ export interface Codec {
   /** Stored form: the signed bytes, then what they do not cover. */
   encodeTransaction(transaction: Transaction): Uint8Array;
   /**
-   * @param id where it is known already: it costs a hash
+   * @param id if it is known already, which saves a hash
    * @param senderId likewise
    */
   decodeTransaction(bytes: Uint8Array, id?: TransactionId, senderId?: Address): Transaction;
@@ -305,13 +304,13 @@ export interface Codec {
   headerToJson(header: BlockHeader): JsonObject;
   /** Stored form of a header: the signed bytes, the signature, and the height where it is not signed. */
   encodeHeader(header: BlockHeader): Uint8Array;
-  /** @param id where it is known already: it costs a hash */
+  /** @param id if it is known already, which saves a hash */
   decodeHeader(bytes: Uint8Array, id?: BlockId): BlockHeader;
   /** Reads the genesis block of a network folder: content is given, so nothing but its shape is checked. */
   genesisFromJson(json: unknown): Block;
   /**
-   * Lets go of bytes and digests, which are kept as long as their transactions. For who reads many blocks and is done with
-   * each at once: to find out one by one that they are not needed any more is a good part of the work of the collector.
+   * Frees bytes and digests, which otherwise live as long as their transactions. A caller that reads many blocks, each only for
+   * a moment, saves the garbage collector much work with it.
    */
   forgetTransactions(): void;
 }

@@ -1,6 +1,6 @@
 /**
- * What blocks and transactions are, for both generations. Bytes and type numbers are the business of a generation's
- * codec; everything above it reads these values only.
+ * The values of blocks and transactions, the same for both generations. Bytes and type numbers belong to the codec of a
+ * generation; all other code reads only these values.
  */
 
 /** Lower-case hexadecimal text of 32 bytes. */
@@ -13,13 +13,13 @@ export type Address = string;
 export type BlockId = string;
 /** Canonical decimal text of an unsigned 64-bit integer. */
 export type TransactionId = string;
-/** Any value that came out of `JSON.parse`. */
+/** Any value that `JSON.parse` returns. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: Json;
 }
 
-/** What a transaction does. The kinds are common to both generations; their type numbers and bytes are not. */
+/** The content of a transaction by kind. Both generations have the same kinds, with other type numbers and bytes. */
 export type Payload =
   | { readonly kind: 'transfer'; readonly amount: bigint; readonly recipientId: Address; readonly data?: string }
   | { readonly kind: 'secondSignature'; readonly publicKey: PublicKey }
@@ -82,21 +82,21 @@ export interface Transaction {
   readonly signature: Signature;
   readonly signSignature?: Signature;
   /**
-   * Member signatures of a multisignature group; outside the signed bytes and the id. In the letter case that they were written
-   * in: the network tells two by their text.
+   * Member signatures of a multisignature group, in the letter case in which they were sent: the network distinguishes
+   * signatures by their text. Neither the signed bytes nor the id cover them.
    */
   readonly signatures: readonly Signature[];
   /** Generation 2: informational key of the recipient, never signed. */
   readonly recipientPublicKey?: PublicKey;
-  /** Undefined for nearly all. */
+  /** Undefined for nearly all transactions. */
   readonly written?: Written;
 }
 
-/** What the network keeps of how a sender wrote a transaction, although it follows from nothing that was signed. */
+/** Details of the JSON of a sender that the network keeps, although no signature covers them. */
 export interface Written {
-  /** The key with capitals, where it has some. Inside its block the network compares keys by their text. */
+  /** The key as sent, if it has capitals. Within a block, the network compares keys by their text. */
   readonly senderPublicKey?: string;
-  /** JSON of the asset where members of it are unknown or written otherwise than nodes write them. */
+  /** JSON of the asset, if it has unknown members, or members in another form than nodes write. */
   readonly asset?: string;
 }
 
@@ -139,17 +139,17 @@ export interface MemberSignature {
   readonly signature: Signature;
 }
 
-/** One Ed25519 question: is `signature` (64 bytes) of `publicKey` (32 bytes) over `message` (a 32-byte digest)? */
+/** One Ed25519 check: whether `signature` (64 bytes) is by `publicKey` (32 bytes) over `message` (a 32-byte digest). */
 export interface SignatureCheck {
   readonly publicKey: Uint8Array;
   readonly message: Uint8Array;
   readonly signature: Uint8Array;
 }
 
-/** Answers a check at once, from memory or by computing it. */
+/** Returns the result of a check at once, from the cache or by computing it. */
 export type SignatureOracle = (check: SignatureCheck) => boolean;
 
-/** Questions in rounds: each yields checks and takes their answers, in order. */
+/** A search in rounds: each round yields checks and takes their results, in the same order. */
 export type SignatureSearch = Generator<readonly SignatureCheck[], void, readonly boolean[]>;
 
 /** Ed25519 key pair: 32-byte public key, 64-byte private key (seed followed by the public key). */

@@ -21,7 +21,7 @@ export type TransactionVerdict =
   | { readonly status: 'pending'; readonly errors: readonly TransactionError[] }
   | { readonly status: 'fail'; readonly errors: readonly TransactionError[] };
 
-/** Why a member's signature was not added to a transaction. */
+/** The reason why a member's signature was not added to a transaction. */
 export interface MemberSignatureRefusal {
   readonly errors: readonly TransactionError[];
   /** `unfit`: of no member, or there already; nothing was verified. `false`: the named key did not make it. */
@@ -84,14 +84,14 @@ export type TransactionRejectionCode =
   | 'TRANSACTION_IN_FUTURE'
   /** Does not fit the present state: funds, keys, names, votes. */
   | 'TRANSACTION_NOT_APPLICABLE'
-  /** A signature for a pending transaction that the member whom it names did not make. */
+  /** A signature for a pending transaction that is not by the member whose key it names. */
   | 'MEMBER_SIGNATURE_FALSE'
   /** `Transaction pool is full`. */
   | 'POOL_FULL'
-  /** Not looked at: whoever brought it has had as many signatures checked as its address may in that time. */
+  /** Not verified: the verification budget of the sender's address is used up. */
   | 'VERIFICATION_LIMIT';
 
-/** Why a block was refused. Each code has one sentence; `engine/peers/penalties.ts` says what it costs. */
+/** The reasons for the refusal of a block. `engine/peers/penalties.ts` has the points of each code. */
 export type BlockRejectionCode =
   /** The JSON or bytes are not a block. */
   | 'BLOCK_MALFORMED'
@@ -112,7 +112,7 @@ export type BlockRejectionCode =
   /** The generator of a round's last block is not active in the next round: the reference refuses such blocks. */
   | 'BLOCK_FORGER_LEAVES'
   | 'BLOCK_KNOWN'
-  /** It is right, but the reference cannot store it: it passes such a block on and then refuses it. */
+  /** The block is valid, but the reference cannot store it: it passes such a block on and then refuses it. */
   | 'BLOCK_UNSTORABLE'
   /** A transaction of it is invalid or does not fit the state. */
   | 'BLOCK_TRANSACTION_INVALID';
@@ -134,14 +134,14 @@ export class BlockRejected extends ProtocolError {
   }
 }
 
-/** Whether a block was refused for nothing but the clock of the reader, so that others may have taken it in good faith. */
+/** Whether only the clock of this node refused a block, so that honest nodes may have accepted it. */
 export function isByClock({ code, transactionErrors }: BlockRejected): boolean {
   if (code === 'BLOCK_TIMESTAMP_INVALID') return true;
   const isLate = ({ message }: TransactionError): boolean => message === IN_FUTURE;
   return code === 'BLOCK_TRANSACTION_INVALID' && transactionErrors.length > 0 && transactionErrors.every(isLate);
 }
 
-/** What a received block is to the present tip (LIP-0014; generation 2 answers with the same words). */
+/** The relation of a received block to the tip (LIP-0014; generation 2 uses the same values). */
 export type ForkStatus =
   /** The tip itself: ignore. */
   | 'same'
@@ -151,7 +151,7 @@ export type ForkStatus =
   | 'doubleForging'
   /** A rival of the tip that should replace it. */
   | 'tieBreak'
-  /** Tip of a chain that is to be preferred: synchronise. */
+  /** The tip of a better chain: synchronise. */
   | 'betterChain'
   /** Anything else: ignore. */
   | 'discard';

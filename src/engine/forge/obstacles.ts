@@ -1,4 +1,4 @@
-/** Why this node must not forge now, whatever its delegates: it is catching up, cannot write, or may stand alone. */
+/** Reasons why no delegate of this node may forge now: the node syncs, cannot write, or may be alone. */
 
 import type { Clock } from '../../ports/clock.ts';
 import type { Transport } from '../../ports/transport.ts';
@@ -7,7 +7,7 @@ import type { Obstacle } from '../disk-watch.ts';
 import type { NetworkView } from '../network-view.ts';
 import type { ClockOffset } from '../peers/clock-offset.ts';
 
-/** After a start, time that the first peer is given before a node forges by itself. */
+/** Time after a start in which the node waits for its first peer, before it forges alone. */
 const FIRST_PEER_WAIT_MS = 5000;
 
 export interface ForgingObstaclesDependencies {
@@ -32,7 +32,7 @@ export class ForgingObstacles {
     this.#dependencies = dependencies;
   }
 
-  /** From now on the first peer is waited for. */
+  /** Starts the wait for the first peer. */
   started(): void {
     this.#startedMs = this.#dependencies.clock.nowMs();
   }

@@ -1,7 +1,7 @@
 /**
- * What became of the slots of delegates of this node, as the chain tells it: a slot without a block is missed once a block
- * of a later slot stands in the chain, and then for certain, because its owner follows from the height that its block would have
- * had. So the slots that passed while this node was down or behind are found too, when their blocks come in.
+ * The outcomes of the slots of this node's delegates, by the chain. A slot without a block is missed once the chain has a block
+ * of a later slot. Then this is certain, because the owner of the slot follows from the height that its block would have had.
+ * So slots that passed while this node was down or behind are found, too, when later blocks come in.
  */
 
 import type { Observer } from '../../ports/observer.ts';
@@ -12,10 +12,10 @@ import { slotAt } from '../../protocol/slots.ts';
 import type { Block, BlockHeader, PublicKey } from '../../protocol/types.ts';
 import type { ChainListener } from '../chain-listeners.ts';
 
-/** Blocks of one change that are named in an event; of more the number is told. */
+/** Number of slots of one change that an event names; beyond it, the event has only the count. */
 const SLOTS_NAMED_MAX = 20;
 
-/** What is logged of each kind. */
+/** The code of the log line of each kind. */
 export const SLOT_CODES = { missed: 'OWN_SLOTS_MISSED', reverted: 'OWN_BLOCKS_REVERTED' } as const;
 
 const RESULTS = ['forged', 'missed', 'reverted'] as const;
@@ -24,7 +24,7 @@ export interface OwnSlotOutcomesDependencies {
   readonly rules: Pick<Rules, 'forgers' | 'params'>;
   readonly state: () => StateReader;
   readonly isOwn: (publicKey: PublicKey) => boolean;
-  /** Whether slots are left empty on purpose, as those of a devnet are between two blocks that are asked for. */
+  /** Whether slots are empty on purpose, as in a devnet that forges blocks only on request. */
   readonly isHeld: () => boolean;
   readonly observer: Observer;
 }

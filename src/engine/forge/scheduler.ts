@@ -23,22 +23,22 @@ import { Refusals, type ForgingSlot } from './refusals.ts';
 import { SleptSlots } from './slept-slots.ts';
 import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
 
-/** Longest sleep: a clock that was set is noticed within it. */
+/** Longest sleep, and so the longest time until a clock that was set is noticed. */
 const SLEEP_MS_MAX = 1000;
 
 export interface ForgingDependencies {
   readonly chain: Chain;
   readonly pool: Pick<TransactionPool, 'step' | 'readyForForging'>;
   readonly journal: SigningJournal;
-  /** What slots are reckoned by. */
+  /** The clock of the slots. */
   readonly clock: Clock;
-  /** What a standstill of the process shows by; `clock` unless given. */
+  /** The clock that shows a standstill of the process; `clock` by default. */
   readonly processClock?: Pick<Clock, 'nowMs'>;
-  /** What a clock that was set and a machine that slept show by; nothing is told of them unless given. */
+  /** The times that show a clock that was set and a machine that slept. If absent, neither is noticed. */
   readonly times?: ProcessTimes | undefined;
-  /** Whether slots are left empty until `forgeNow` asks for a block; never unless given. */
+  /** Whether slots are left empty until `forgeNow` asks for a block; false by default. */
   readonly isHeld?: () => boolean;
-  /** Called when the clock was set; undefined where it is not known by how much. */
+  /** Called when the clock was set; `byMs` is undefined if the difference is unknown. */
   readonly clockSet?: (byMs: number | undefined) => void;
   /** Called in each slot in which the scheduler looks at the clock. */
   readonly looked?: (slot: number) => void;
@@ -48,9 +48,9 @@ export interface ForgingDependencies {
   /** Whether delegates sign by the journal alone, whatever they may have signed elsewhere. */
   readonly riskDoubleForging: boolean;
   readonly witnesses: TipCheckDependencies['witnesses'];
-  /** Why nothing may be forged now, or undefined. */
+  /** The reason why nothing may be forged now, or undefined. */
   readonly obstacle: () => Obstacle | undefined;
-  /** Until when a block of the present slot waits for what may come; Unix time in milliseconds, in the past for no reason. */
+  /** Time until which a block of ours waits for a claimed chain: Unix time in milliseconds; a past time means no wait. */
   readonly waitUntilMs?: () => number;
 }
 
@@ -98,13 +98,13 @@ export class ForgingScheduler {
     this.#dependencies.observer.log('warn', waiting.code, 'a delegate does not sign yet', fields);
   }
 
-  /** What keeps a delegate from signing at present, whether it is enabled or not; undefined for nothing. */
+  /** The reason why a delegate does not sign at present, whether it is enabled or not; undefined if it may sign. */
   waiting(publicKey: PublicKey): ForgingWait | undefined {
     const waiting = this.#guard.waiting(publicKey);
     return waiting === undefined ? undefined : this.#told(waiting);
   }
 
-  /** What keeps this node from forging for any delegate at present; undefined for nothing. */
+  /** The reason why this node forges for no delegate at present; undefined if it may forge. */
   paused(): ForgingPause | undefined {
     return this.#stopped ? undefined : this.#pause.now();
   }
@@ -119,7 +119,7 @@ export class ForgingScheduler {
 
   start(): void {
     this.#stopped = false;
-    // A block that arrives inside our slot may be the one we were waiting for.
+    // A block that arrives in our slot may be the late block that forging waits for.
     this.#dependencies.chain.listen({
       applied: (_blocks, origin) => {
         if (origin === 'received') this.look();

@@ -1,7 +1,7 @@
 /**
- * Whether the tip that the node started with is the network's. A data folder may be older than the chain that went on without
- * it, by a night or by a backup, and a header on its old tip contradicts those that the delegate signed after it. So after
- * each start nothing is signed before something shows that the tip is no old one.
+ * Checks whether the tip at the start of the node is the tip of the network. The data folder may be older than the chain, by a
+ * night or by a backup, and a header on its old tip contradicts the headers that the delegate signed later. So after each
+ * start, nothing is signed before there is proof that the tip is not an old one.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -11,14 +11,14 @@ import { slotAt } from '../../protocol/slots.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 
-/** What peers can say of the network's tip. */
+/** The evidence of peers about the tip of the network. */
 export interface Witnesses {
   /**
    * Tips of the connected peers that this node dialled or that its operator named, as strangers may say anything; of all
    * connected ones where it has no such peer.
    */
   readonly tips: readonly AnnouncedTip[];
-  /** Peers that are always dialled because the operator named them, and those of them that are among the above. */
+  /** Number of peers that are always dialled because the operator named them, and number of them with a tip in `tips`. */
   readonly named: number;
   readonly namedHeard: number;
   /** Whether there are peers to be reached: named ones, or known from an earlier run. */
@@ -35,20 +35,20 @@ export interface TipCheckDependencies {
   readonly witnesses: (sinceMs: number) => Witnesses;
 }
 
-/** Why nothing may be signed on the tip yet. */
+/** The reason why nothing may be signed on the tip yet. */
 export interface TipDoubt {
   readonly reason: string;
   /** Chain time in whole seconds. */
   readonly untilS?: number;
 }
 
-/** A block that others bring is of the present when it is no older: it may be late, and its slot may have just ended. */
+/** Age in slots up to which a received block counts as new: it may be late, and its slot may have just ended. */
 const FRESH_SLOTS = 2;
-/** After a start, time that peers are given to connect where nobody can say which ones will. */
+/** Time after a start in which peers may connect, if it is unknown which ones will. */
 const SETTLE_MS = 5000;
-/** The journal is written before the block: a crash between the two leaves a chain that is one block short. */
+/** Blocks that the chain may lack: the journal is written before the block, and the process may have crashed in between. */
 const UNFINISHED_BLOCKS = 1;
-/** A process that stood still for longer starts again, as far as the tip is concerned. */
+/** After a standstill of this length, the tip must be proved again, as after a start. */
 const STANDSTILL_MS = 30_000;
 /** Connections that are silent for twenty seconds end, and peers announce their tips within seconds. */
 const HEARTBEATS_MS = 30_000;
@@ -86,7 +86,7 @@ export class TipCheck {
     this.#lookedMs = nowMs;
   }
 
-  /** Why the tip may be an old one; undefined once something has shown that it is not. */
+  /** The reason why the tip may be an old one; undefined once it is proved not to be. */
   doubt(): TipDoubt | undefined {
     this.tick();
     if (this.#isShown) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Peers over the transport: whom to know, whom to tell, whom to let go. Times are kept on the clock that is handed in; the
- * book lives in the notes of the store between runs.
+ * Manages peers over the transport: known addresses, connections, penalties. Times are those of the given clock. Between runs,
+ * the store keeps the peer book as a note.
  */
 
 import { Closers } from '../closers.ts';
@@ -35,7 +35,7 @@ import { type DroppedPeer, verdictsOf } from './verdicts.ts';
 export interface PeerManagerOptions extends NamedPeersOptions {
   /** Connections that this node opens, fixed peers included. */
   readonly outboundMax: number;
-  /** Peers that one message goes to when not everybody gets it. */
+  /** Number of peers that get one message, where not all peers get it. */
   readonly gossipPeersMax: number;
   readonly intervals?: Partial<PeerIntervals>;
 }
@@ -46,11 +46,11 @@ export interface PeerManagerDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly observer: Observer;
-  /** Time for the questions of peers; one of their own unless told. */
+  /** Share of the main thread for the questions of peers; a share of their own by default. */
   readonly workShare?: WorkShare | undefined;
 }
 
-/** What the rest of the engine does with peers. */
+/** The handlers of the rest of the engine for messages and changes of peers. */
 export interface PeerHandlers {
   answer(peerId: PeerId, question: ChainQuestion): Promise<unknown>;
   readonly message: TransportHandlers['message'];
@@ -250,9 +250,9 @@ export class PeerManager {
   }
 
   /**
-   * Charges a peer for what the chain found wrong with its message. Fixed, seed and whitelisted peers are not charged.
+   * Charges a peer for a fault that the engine found in its message. Fixed, seed and whitelisted peers are not charged.
    *
-   * @param code any rejection code; those that are no offence cost nothing
+   * @param code any rejection code; a code that is no offence costs no points
    */
   penalise(peerId: PeerId, code: string, detail: string): void {
     this.#scoring.penalise(peerId, code, detail);

@@ -1,4 +1,4 @@
-/** What offences lead to: reputation goes down, and whoever has none left is banned with all that is at his address. */
+/** The effects of offences: each lowers the reputation of a peer. At 0, its address is banned, with all peers there. */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -8,13 +8,13 @@ import { ipOf } from './addresses.ts';
 import type { PeerBook } from './book.ts';
 import { BAN_MS, pointsOf, REPUTATION_FULL } from './penalties.ts';
 
-/** What a banned peer is told. */
+/** The close code and reason for a banned peer. */
 export const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to connect' };
 
-/** No code of the reference means this; its nodes dial again after any that they do not know. */
+/** The reference has no code for this. Its nodes dial again after a code that they do not know. */
 const WASTEFUL: CloseReason = { code: 4429, reason: 'Too many signatures to verify' };
 
-/** What nobody is forgiven: it endangers the node, whoever does it. */
+/** Faults for which named peers are charged, too: they endanger the node, whoever commits them. */
 const WIRE_FAULTS: ReadonlySet<PeerFaultCode> = new Set([
   'MESSAGE_RATE',
   'MESSAGE_FLOOD',
@@ -22,7 +22,7 @@ const WIRE_FAULTS: ReadonlySet<PeerFaultCode> = new Set([
   'INFO_TOO_LARGE',
 ]);
 export const REPUTATIONS_MAX = 5_000;
-/** Of what an offence was: reasons may repeat what a peer sent, and those of bans are kept for a day. */
+/** Longest text of an offence: it may repeat what a peer sent, and the text of a ban is kept for a day. */
 const DETAIL_CHARACTERS_MAX = 300;
 
 export interface PeerScoringDependencies {
@@ -32,7 +32,7 @@ export interface PeerScoringDependencies {
   readonly observer: Observer;
   /** Peers that the operator named. */
   readonly named: () => readonly PeerId[];
-  /** Told of each ban, which should outlive the process. */
+  /** Called at each ban, so that it is saved: a ban outlives the process. */
   readonly banned: () => void;
 }
 
@@ -55,9 +55,9 @@ export class PeerScoring {
   }
 
   /**
-   * Charges a peer for what the chain found wrong with its message. Peers that the operator named are not charged.
+   * Charges a peer for a fault that the engine found in its message. Peers that the operator named are not charged.
    *
-   * @param code any rejection code; those that are no offence cost nothing
+   * @param code any rejection code; a code that is no offence costs no points
    */
   penalise(peerId: PeerId, code: string, said: string): void {
     const { named, observer } = this.#dependencies;
@@ -70,9 +70,9 @@ export class PeerScoring {
   }
 
   /**
-   * Disconnects a peer whose signatures took its whole budget for nothing. It costs no points: transactions may share an id,
-   * and signatures of members are not part of it, so an honest peer may pass on what another made up. Peers that the operator
-   * named stay.
+   * Disconnects a peer that used up its whole verification budget and brought nothing of use. The peer loses no points:
+   * transactions may share an id, which does not cover the signatures of members, so an honest peer may pass on forged ones.
+   * Peers that the operator named stay.
    */
   cutWasteful(peerId: PeerId): void {
     const { named, observer, transport } = this.#dependencies;
@@ -104,7 +104,7 @@ export class PeerScoring {
     if (reputation > 0) return;
     this.#reputations.delete(peerId);
     const ip = ipOf(peerId);
-    // An address with peers that the operator named is not shut out for the offence of one: its connection ends.
+    // An address with peers that the operator named is not banned for the offence of one peer: only its connection ends.
     if (named().some((each) => ipOf(each) === ip)) {
       observer.log('warn', 'PEER_EXPELLED', 'A peer at a trusted address is disconnected', fields);
       transport.disconnect(peerId, FORBIDDEN);

@@ -1,6 +1,7 @@
 /**
- * What an offence costs. A peer begins with 100 points of reputation; at 0 it is disconnected and its address banned for a
- * day. Only what an honest node can never do costs everything: of blocks, what is wrong whatever the chain of the reader.
+ * The points that each offence costs. A peer begins with 100 points of reputation. At 0, it is disconnected and its address is
+ * banned for a day. Only an offence that no honest node can commit costs all points, such as a block that is wrong on any
+ * chain.
  */
 
 import type { PeerFaultCode } from '../../ports/transport.ts';
@@ -9,13 +10,13 @@ import type { BlockRejectionCode, TransactionRejectionCode } from '../../protoco
 export const REPUTATION_FULL = 100;
 export const BAN_MS = 86_400_000;
 
-/** Offences that only synchronisation can see. */
+/** Offences that only synchronisation can find. */
 export type SyncFaultCode =
   /** No common block, or one that would revert what is final. */
   | 'SYNC_NO_COMMON_BLOCK'
   /** Blocks that do not follow each other. */
   | 'SYNC_BLOCKS_UNLINKED'
-  /** A block of a chain that it gave, refused at its place in that chain. */
+  /** A downloaded block that was refused at its place in the peer's own chain. */
   | 'SYNC_BRANCH_INVALID';
 
 export type OffenceCode = PeerFaultCode | BlockRejectionCode | TransactionRejectionCode | SyncFaultCode;
@@ -25,7 +26,7 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   MALFORMED_PEER_LIST: 100,
   INFO_TOO_LARGE: 100,
   MESSAGE_FLOOD: 100,
-  // Ten such windows end a connection: a burst may happen, a habit not.
+  // Ten such windows end a connection: single bursts are forgiven, a steady excess is not.
   MESSAGE_RATE: 10,
   PROCEDURE_RATE: 10,
 
@@ -52,8 +53,8 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   TRANSACTION_KNOWN: 0,
   TRANSACTION_IN_FUTURE: 0,
   TRANSACTION_NOT_APPLICABLE: 0,
-  // Names its transaction by 64 bits of a hash. Who finds two transactions of one id could have all that know the one ban all that
-  // know the other; so whoever sends such a signature is only not read for a while (`engine/gossip.ts`).
+  // A signature names its transaction by 64 bits of a hash. An attacker with two transactions of one id could make the nodes
+  // that have one of them ban the nodes that have the other. So the sender only is not read for a while (`engine/gossip.ts`).
   MEMBER_SIGNATURE_FALSE: 0,
   POOL_FULL: 0,
   VERIFICATION_LIMIT: 0,

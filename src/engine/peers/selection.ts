@@ -1,4 +1,4 @@
-/** Who is dialled, told, listed and given up: pure choices over lists, with chance handed in. */
+/** Selects peers to dial, to tell, to list and to evict: pure functions over lists, with a given source of random numbers. */
 
 import type { Random } from '../../ports/clock.ts';
 import type { Connection, PeerId } from '../../ports/transport.ts';
@@ -13,11 +13,11 @@ const NETGROUP_SHARE = 0.034;
 /** Of the shortest round trips, and of the questions best answered. */
 const LATENCY_SHARE = 0.068;
 
-/** How outbound peers are spread over netgroups. */
+/** The spread of outbound peers over netgroups. */
 export interface Spread<P> {
-  /** Undefined for a peer of a net that cannot be spread: any number of such are drawn. */
+  /** Undefined for a peer of a net that cannot be spread: any number of such peers may be drawn. */
   groupOf(peer: P): number | undefined;
-  /** Groups of the outbound connections that there are, or are being opened: a group for each. */
+  /** The group of each outbound connection, open or being opened. */
   readonly taken: readonly (number | undefined)[];
 }
 
@@ -26,8 +26,8 @@ export interface Spread<P> {
  * of tried peers, but is at least a half.
  *
  * A netgroup gets a second place only when no candidate is of a group without one, a third only when none is of a group with
- * one, and so on: addresses in one net are cheap, so however many of them a node was told of, they take the places alone that
- * nobody else wants. A network whose nodes all stand in one net still meshes.
+ * one, and so on. Addresses in one net are cheap: however many of them a node has heard of, they get only places that no other
+ * candidate takes. A network whose nodes all stand in one net still meshes.
  */
 export function selectToDial<P>(
   newPeers: readonly P[],

@@ -1,4 +1,4 @@
-/** What a node thinks of each address that it has to do with, in one list: for operators who ask why a peer is not there. */
+/** The verdict of the node on each known address, in one list: for operators who ask why a peer is not connected. */
 
 import type { PeerRole, PeerVerdict } from '../../ports/node-api.ts';
 import { peerIdOf, type CloseReason, type Connection, type PeerId, type PeerInfo } from '../../ports/transport.ts';
@@ -27,7 +27,7 @@ export interface VerdictSources {
   isDialling(peerId: PeerId): boolean;
   /** Unix time in milliseconds from which the address may be dialled. */
   dialDueMs(peerId: PeerId): number;
-  /** Why the latest dial failed, if one did. */
+  /** The reason why the latest dial failed, if it failed. */
   dialFailureOf(peerId: PeerId): CloseReason | undefined;
 }
 
@@ -40,7 +40,7 @@ const ORDER: Readonly<Record<PeerVerdict['verdict'], number>> = {
   known: 5,
 };
 
-/** One entry for each peer, and one for each banned address that nothing else is known of: connected ones first. */
+/** One entry for each peer, and one for each banned address without a known peer: connected ones first. */
 export function verdictsOf(sources: VerdictSources): readonly PeerVerdict[] {
   const connections = new Map(sources.connections.map((connection) => [connection.peerId, connection]));
   const known = new Map(sources.known.map((peer) => [peerIdOf(peer.info), peer]));

@@ -1,4 +1,4 @@
-/** What the pool asks of the rules, always against the chain as it stands at that moment. */
+/** The checks that the pool asks the rules for, always against the present chain. */
 
 import type { Clock } from '../../ports/clock.ts';
 import type { Rules, TransactionContext } from '../../protocol/rules.ts';
@@ -14,12 +14,12 @@ export interface PoolContext {
   readonly state: () => StateReader;
   readonly tip: () => BlockHeader;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Should remember its answers: a transaction is looked at several times on its way. */
+  /** Should cache its results: the pool verifies a transaction several times. */
   readonly verify: SignatureOracle;
 }
 
 /**
- * Why a transaction that just came in may not enter because of its type.
+ * The errors of a new transaction's type, for which it may not enter the pool.
  *
  * The reference hands a context without a height to this check, which refuses every type that is limited to a range of
  * heights: such transactions belong to history and reach a node in blocks only.
@@ -28,7 +28,7 @@ export function typeErrorsOnEntry({ rules }: PoolContext, transaction: Transacti
   return rules.typeErrors(transaction, {});
 }
 
-/** Everything that can be said without the state: the type at the tip and the primary signature. */
+/** All checks that need no state: the type at the tip and the primary signature. */
 export function validateAtTip(context: PoolContext, transaction: Transaction): readonly TransactionError[] {
   return context.rules.validateTransaction(transaction, contextOf(context.tip()), context.verify);
 }
@@ -48,7 +48,7 @@ export function isInFuture({ rules, clock }: PoolContext, transaction: Transacti
   return slotAt(transaction.timestamp, params) > slotAt(epochTimeS(clock.nowMs(), params), params);
 }
 
-/** Where a transaction stands with its group's signatures, as of now. */
+/** The present state of a transaction's group signatures. */
 export function groupOf(context: PoolContext, transaction: Transaction): Pooled['group'] {
   return context.rules.multisignatureStatus(context.state(), transaction, context.verify);
 }

@@ -1,7 +1,7 @@
 /**
- * Transactions that wait for a block. From peers they go `received` -> `validated` -> `verified` -> `ready`,
- * from clients they begin at `verified`; those of groups wait in `pending` for the members' signatures. What is here is
- * this node's opinion only: nothing of it is consensus.
+ * Transactions that wait for a block. Those from peers go `received` -> `validated` -> `verified` -> `ready`; those from
+ * clients begin at `verified`. Transactions of groups wait in `pending` for the members' signatures. The pool is no part of
+ * consensus: each node decides alone what its pool holds.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -22,11 +22,11 @@ import { NO_PAYER, type Payer } from './verification-budget.ts';
 export interface PoolLimits {
   /** Transactions that a queue takes from outside. */
   readonly perQueueMax: number;
-  /** Transactions that one step looks at, and of one state that are shared with a peer. */
+  /** Transactions that one step handles, and transactions of one state that one answer to a peer has. */
   readonly releaseLimit: number;
 }
 
-/** Told as things happen. Listeners must not throw. */
+/** Listeners to events of the pool. They must not throw. */
 export interface PoolEvents {
   /** A transaction passed verification for the first time, or lacks nothing but members' signatures. */
   verified(transaction: Transaction): void;
@@ -44,12 +44,12 @@ export interface PoolDependencies extends PoolContext {
   readonly limits?: Partial<PoolLimits>;
 }
 
-/** What became of a peer's transactions. */
+/** The results for the transactions of a peer. */
 export interface ReceiveReport {
   readonly accepted: readonly TransactionId[];
-  /** Refused without anybody's fault: known, in the future, no room. */
+  /** Refused without a fault of the peer: known, in the future, or the pool is full. */
   readonly refused: readonly TransactionRejected[];
-  /** One that the peer should not have served; those after it were left unread. */
+  /** The refusal of a transaction that no honest peer sends; the transactions after it were not read. */
   readonly fault: TransactionRejected | undefined;
 }
 

@@ -1,7 +1,8 @@
 /**
- * What the signatures of transactions that others bring may cost. A junk signature costs its maker nothing and the node a check,
- * so the checks are charged to the address that brought them, whatever their outcome. Beside the budget of each address there is
- * one for all of a crowd: however many addresses an attacker has, most of the node's time is left to blocks.
+ * Budgets for signature checks of transactions that peers and clients bring. A junk signature costs its maker nothing and the
+ * node a check. So each check is charged to the address that brought the signature, whatever the result. Besides the budget of
+ * each address, each crowd of addresses has one: however many addresses an attacker has, most of the node's time is left for
+ * blocks.
  *
  * Costs are milliseconds, as `Verifier.spentMs` counts them, so the same rule holds for a fast and a slow back end. Blocks,
  * and transactions in them, are never charged.
@@ -11,26 +12,26 @@ import type { Clock } from '../../ports/clock.ts';
 import { LruMap } from '../../primitives/bounded.ts';
 
 /**
- * Addresses that share a budget. Peers that the operator named and programs on the own machine have one apart, or strangers
- * could use up what those need.
+ * Addresses that share a budget. Peers that the operator named have a budget of their own, and so have programs on this
+ * machine. Otherwise strangers could use up their share.
  */
 export type Crowd = 'peers' | 'namedPeers' | 'clients' | 'localClients';
 
-/** Whose account work goes to. */
+/** The account that work is charged to. */
 export interface Payer {
-  /** Whether more may be checked for it at present. */
+  /** Whether its budget allows more checks at present. */
   mayAsk(): boolean;
   /**
    * Does work and charges the checks that it took.
    *
-   * @param handlingMs charged besides. It is no waste, whatever comes of the work: honest peers bring what is here already.
+   * @param handlingMs charged besides, but never as waste: honest peers, too, bring transactions that are here already.
    */
   charge<T>(work: () => T, handlingMs?: number): T;
   /** Notes that what it brought was of use. */
   wasUseful(): void;
 }
 
-/** For work of our own. */
+/** The payer for work of this node itself. */
 export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), wasUseful: () => undefined };
 
 /**
@@ -41,15 +42,15 @@ export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), w
 const SOURCE: BucketSize = { capacityMs: 200, refillMsPerS: 50 };
 const CROWD: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
 /**
- * The last part of a crowd's budget is for those who take little. A hundred that take all they may of that, as many as can be
- * connected, take it more slowly than it fills; so an honest peer is heard beside them.
+ * The last part of a crowd's budget is for addresses that take little of it. It fills faster than a hundred addresses may take
+ * from it, and not more can be connected. So transactions of an honest peer are verified even then.
  */
 const CROWD_RESERVE_MS = 100;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
 /**
- * What an address may cost without bringing anything of use, and no more is looked at: with the portable back end five copies of
- * a transaction that somebody spoilt, as honest nodes of the reference may pass on. It comes back within two minutes, or with
- * the first use.
+ * Time that an address may cost without bringing anything of use; after that, nothing of it is verified. With the portable back
+ * end, this is enough for five spoilt copies of a transaction, which honest nodes of the reference may pass on. The budget
+ * fills within two minutes, or at once when the address brings something of use.
  */
 const WASTE: BucketSize = { capacityMs: 100, refillMsPerS: 2 };
 /** Addresses remembered: far more than the crowd's budget can serve before the first are forgotten. */
@@ -63,9 +64,9 @@ export interface VerificationBudgetDependencies {
 
 interface Source {
   readonly bucket: CostBucket;
-  /** Not empty for an address that took little. */
+  /** Budget in the reserve of the crowd; not empty for an address that took little. */
   readonly modest: CostBucket;
-  /** What its work cost since it was last of use. */
+  /** Cost of its work since it last brought something of use. */
   waste: CostBucket;
 }
 

@@ -1,4 +1,4 @@
-/** What a failure of a synchronisation says of the peer that it was with: whether we back off from it, and whether it lied. */
+/** Decides what follows for a peer from a failed synchronisation with it: a backoff, and a penalty if the peer lied. */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { Observer } from '../../ports/observer.ts';
@@ -7,15 +7,15 @@ import { BlockRejected, isByClock } from '../../protocol/verdict.ts';
 import { BranchRejected } from '../commit.ts';
 import type { Backoff } from './backoff.ts';
 
-/** What only a liar can have done: it ends the conversation. */
+/** Codes of failures that only a lying peer can cause. */
 const LIES: ReadonlySet<string> = new Set(['SYNC_BLOCKS_UNLINKED', 'SYNC_NO_COMMON_BLOCK']);
 
 export interface BlameDependencies {
   readonly observer: Observer;
   readonly backoff: Backoff;
-  /** Whether a peer at our height may have the chain to be preferred. */
+  /** Whether a peer at our height may have a better chain. */
   readonly rivalsAtOurHeight: boolean;
-  /** Tells the keeper of peers that one misled us. */
+  /** Reports a peer that lied to the peer manager. */
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
 }
 
@@ -26,7 +26,7 @@ export class Blame {
     this.#dependencies = dependencies;
   }
 
-  /** The peer that was followed. @throws the error when our disk is at fault, as no other peer would help */
+  /** Handles a failure of the peer that is followed. @throws the error if our disk is at fault, as no other peer would help */
   leaderFailed(peerId: PeerId, error: unknown): void {
     const { observer, backoff, rivalsAtOurHeight, penalise } = this.#dependencies;
     const cause = error instanceof BranchRejected ? error.rejection : error;
@@ -35,29 +35,30 @@ export class Blame {
       return;
     }
     const { code } = cause;
-    // A disk that is full or broken is nobody's fault but ours, and another peer would not help.
+    // A full or broken disk is our own fault, and another peer would not help.
     if (code.startsWith('STORE_')) throw error;
     const reason = messageOf(error);
     observer.log('warn', code, 'could not synchronise with a peer', { peer: peerId, reason });
-    // Our own chain went on meanwhile: a new look decides.
+    // Our own chain changed meanwhile: the next check of announced tips decides.
     if (code === 'TIP_MOVED') return;
-    // Others had to be heard; perhaps its line is slow.
+    // Other peers waited. This one may only have a slow line.
     if (code === 'SYNC_CLAIM_UNPROVED') {
       backoff.fail(peerId, false);
       return;
     }
-    // A slow clock sees blocks and transactions of the future everywhere; a rival at our height promised nothing.
+    // A node whose clock is slow refuses new blocks and transactions of all peers. A rival at our height promised no better
+    // chain.
     const isRival = rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
     const isItsFault = !(cause instanceof BlockRejected && isByClock(cause)) && !isRival;
     backoff.fail(peerId, isItsFault);
     if (LIES.has(code)) penalise(peerId, code, reason);
-    // Where a block belongs is beyond doubt here, so no honest peer has it.
+    // The block was checked at its own place in the chain, so no honest peer has it.
     else if (cause instanceof BlockRejected && isItsFault) penalise(peerId, 'SYNC_BRANCH_INVALID', reason);
   }
 
   /**
-   * A peer that served beside the one that is followed. What it did not answer is charged to nobody: which of the two lies is
-   * open.
+   * Handles a failure of a peer that helps with a download. A missing answer costs no peer points: it is not known which of the
+   * two peers lies.
    */
   helperFailed(peerId: PeerId, error: unknown): void {
     const cause = error instanceof BranchRejected ? error.rejection : error;
@@ -76,9 +77,9 @@ export class Blame {
   }
 
   /**
-   * An error that no rule foresees is a defect of ours, whatever the peer sent. We back off from the peer, the longer the more
-   * often it shows: nobody who knows of the defect must keep us from the others. It costs no points, as an honest peer may show
-   * it, too.
+   * Handles an error that no rule foresees, which is a defect of this node, whatever the peer sent. The node backs off from the
+   * peer, longer each time, so that a peer that knows the defect cannot keep the node from other peers. The peer loses no
+   * points, as an honest peer may cause the error, too.
    */
   #defectShown(peerId: PeerId, error: unknown): void {
     const { observer, backoff } = this.#dependencies;

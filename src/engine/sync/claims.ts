@@ -1,7 +1,7 @@
 /**
- * What claims of better chains have been worth. Anybody can claim one, and a delegate can sign the tip of one that does not
- * exist; each claim that came to nothing makes the next of its kind weigh less: of its signer, of its sender's netgroup, and of
- * all that dialled us, or that we dialled. A claim that is doubted may be looked into, but nothing waits for it.
+ * Keeps account of claims of better chains. Anybody can claim one, and a delegate can sign the tip of a chain that does not
+ * exist. Each failed claim makes the node doubt similar claims: of the same signer, of the sender's netgroup, and of all peers
+ * with the same direction of connection. The node may check a doubted claim, but forging does not wait for it.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -13,7 +13,7 @@ import type { PublicKey } from '../../protocol/types.ts';
 export interface Claim {
   readonly peerId: PeerId;
   readonly direction: Connection['direction'];
-  /** Who signed the tip that was shown; undefined when a tip was only announced. */
+  /** The signer of the shown tip; undefined when a tip was only announced. */
   readonly signer?: PublicKey | undefined;
   /** Undefined when nothing is known of it. */
   readonly tip?: AnnouncedTip | undefined;

@@ -12,15 +12,15 @@ import type { Block, BlockHeader } from '../../protocol/types.ts';
 
 /** More blocks in one answer than any node of the family sends. */
 const BLOCKS_PER_ANSWER_MAX = 100;
-/** Batches that wait to be taken: enough to keep verifying threads busy, and some megabytes at most. */
+/** Batches that may wait: enough to keep the verifying threads busy, and some megabytes at most. */
 export const BATCHES_AHEAD_MAX = 6;
-/** A peer that has not answered for so long is not waited for alone: several times what an answer takes on a good line. */
+/** Time without an answer after which another peer is asked, too: several times that of an answer on a good line. */
 const PATIENCE_MS = 1500;
-/** Weight of the newest answer in what is expected of a peer. */
+/** Weight of the newest answer in the time that is expected of a peer. */
 const NEWEST_WEIGHT = 0.3;
 
 export interface DownloadSource {
-  /** The peer whose chain is wanted: what it does not have ends the download. */
+  /** The peer whose chain is downloaded. The download ends where its chain ends. */
   readonly leader: PeerId;
   /** Peers that say to be at the same tip, asked for again before each batch. */
   readonly helpers: () => readonly PeerId[];
@@ -35,13 +35,13 @@ export interface DownloadSource {
 
 export interface Batch {
   readonly blocks: readonly Block[];
-  /** Who sent them. */
+  /** The peer that sent the blocks. */
   readonly peerId: PeerId;
   /** Resolves when the blocks are prepared. */
   readonly prepared: Promise<void>;
 }
 
-/** What follows a block: its id is asked with, its height is checked. */
+/** The block before a batch: the question names its id, and its height is checked. */
 type Parent = Pick<BlockHeader, 'id' | 'height'>;
 
 /**
@@ -52,11 +52,11 @@ type Parent = Pick<BlockHeader, 'id' | 'height'>;
  */
 export async function* downloadAfter(from: Parent, source: DownloadSource): AsyncGenerator<Batch, void> {
   const download = new Download(source);
-  // Each begins when the one before it is here, whether or not anybody has taken that one yet.
+  // A batch is asked for when the one before it is here, even if that one still waits.
   const ahead: Promise<Batch | undefined>[] = [];
   let newest: Promise<Batch | undefined> = download.fetch(from, undefined);
   const push = (fetched: Promise<Batch | undefined>): void => {
-    // Nobody may be waiting when it fails: the taker can stop early.
+    // A failure must not be unhandled: the caller may have stopped early.
     fetched.catch(() => undefined);
     ahead.push(fetched);
     newest = fetched;

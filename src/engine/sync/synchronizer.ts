@@ -25,33 +25,33 @@ import { ProgressMeter } from './progress.ts';
 import { Backoff } from './backoff.ts';
 import { unlessOthersWait } from './unproved.ts';
 
-/** How often announced tips are looked at. */
+/** Interval between two checks of announced tips. */
 const CHECK_INTERVAL_MS = 1000;
-/** How often a download says in the log how far it is. */
+/** Interval between two log lines about the progress of a download. */
 const PROGRESS_INTERVAL_MS = 10_000;
 /** Peers tried in one run before it gives up until the next check. */
 const PEERS_PER_RUN_MAX = 5;
-/** After so many failures in a row a block alone does not call us to a peer any more. */
+/** Failures in a row after which a block alone does not start a sync with a peer any more. */
 const FAILURES_TRUSTED = 1;
 /**
- * Time that forging waits for a peer to prove a better chain, where it waits at all; and time that a peer has for each answer
- * while it has proved nothing and another wants to be heard.
+ * Longest time that forging waits for a peer to prove a better chain. Also the time for each answer of a peer that has proved
+ * nothing, while another peer waits.
  */
 const PROOF_MS = 3000;
-/** Without a block for so many slots our chain may well have been left behind, and a claim is likelier true. */
+/** Slots without a block after which our chain may well be behind, so that a claim is likelier true. */
 const STALE_SLOTS = 3;
-/** Of a slot: no claim holds a block up for longer, as it must reach the others within its slot. */
+/** Share of a slot for which a claim may delay our block, which must reach the other nodes within its slot. */
 const SLOT_SHARE_WAITED = 1 / 4;
 /** Pause between two batches after which a download no longer counts as one. */
 const STALL_MS = 10_000;
-/** Waiting after which a stranger with an unproved branch makes room for a peer that we dialled and that has a better tip, too. */
+/** Time after which a stranger with an unproved branch is given up for a peer that we dialled and whose tip is better, too. */
 const STRANGER_MS = 30_000;
 
 export interface SynchronizerDependencies {
   readonly chain: Chain;
   readonly transport: Pick<Transport, 'request' | 'connections'>;
   readonly clock: Clock;
-  /** What slots are reckoned by; `clock` unless given. */
+  /** The clock of the slots; `clock` by default. */
   readonly chainClock?: Pick<Clock, 'nowMs'>;
   readonly random: Random;
   readonly observer: Observer;
@@ -60,9 +60,9 @@ export interface SynchronizerDependencies {
   readonly broadhash: () => string;
   /** A number that the peers of one netgroup share. */
   readonly netgroupOf: (peerId: PeerId) => number;
-  /** Tells the keeper of peers that one misled us. */
+  /** Reports a peer that lied to the peer manager. */
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
-  /** Told when a run has ended, whatever came of it. */
+  /** Called when a run has ended, whatever its result. */
   readonly ended: () => void;
 }
 
@@ -149,7 +149,7 @@ export class Synchronizer {
     return Math.min(this.#waitedUntilMs + aheadMs, startMs + params.blockTimeS * 1000 * SLOT_SHARE_WAITED);
   }
 
-  /** How far a download is; undefined when none is under way. */
+  /** The progress of the download; undefined when none is under way. */
   get progress(): SyncProgress | undefined {
     if (this.#run === undefined || this.#leader === undefined) return undefined;
     const leader = this.#transport.connections().find(({ peerId }) => peerId === this.#leader);

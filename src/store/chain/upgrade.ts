@@ -1,7 +1,7 @@
 /**
- * Brings a store of an earlier layout up to this one, in place. What differs is small beside the chain: checksums, and the
- * inner blocks over the leaf blocks of counted keys, whose leaf blocks stay as they are. So all of it is one transaction of the
- * disk: a process that is killed meanwhile leaves the store as it was, and the next one begins again.
+ * Brings a store of an earlier layout up to this one, in place. The difference is small beside the chain: checksums, and the
+ * inner blocks of counted keys; their leaf blocks stay as they are. So the upgrade is one transaction of the disk. A process
+ * that is killed meanwhile leaves the store as it was, and the next one begins again.
  */
 
 import { buildTree, type CountedLeaf } from '../index/build-tree.ts';
@@ -20,7 +20,7 @@ import {
 import { StateChecksum } from './state-checksum.ts';
 import { sealed, unsealed } from './sealed.ts';
 
-/** Earlier layouts differ in more than is made here. */
+/** First layout that can be upgraded: earlier ones differ in more than this file converts. */
 export const FIRST_LAYOUT_READ = 4;
 
 const LAYOUT_KEY = TABLES.meta.key(META_LAYOUT);
@@ -28,17 +28,17 @@ const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
 /** Up to layout 6 each leaf block had an entry of its own, whose value was the number of its keys. */
 const SIZE_BYTES = 4;
 
-/** Whether this version reads a store of a layout: it is of this one, or brought up to it. */
+/** Whether this version can open a store of a layout, as it is or after an upgrade. */
 export function isLayoutRead(layout: number): boolean {
   return Number.isInteger(layout) && layout >= FIRST_LAYOUT_READ && layout <= LAYOUT_VERSION;
 }
 
-/** Whether a store that is read is of an earlier layout. */
+/** Whether a readable store has an earlier layout. */
 export function isOlder(keyValue: KeyValueReader): boolean {
   return layoutOf(layoutTextOf(keyValue)).layout !== String(LAYOUT_VERSION);
 }
 
-/** Told before each step of an upgrade: what is worked on, and the fraction of the steps that is done. */
+/** Called before each step of an upgrade, with its name and the fraction of the steps that is done. */
 export type OnUpgradeStep = (step: string, fraction: number) => void;
 
 /**

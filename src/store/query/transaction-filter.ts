@@ -1,4 +1,4 @@
-/** What the filters of a question about transactions leave: as a predicate, as an index, and as the shortest list of candidates. */
+/** Combines the filters of a query for transactions: to a predicate, to an index, and to the shortest list of candidates. */
 
 import { assert } from '../../primitives/errors.ts';
 import type { TransactionQuery, TransactionSort } from '../../ports/queries.ts';
@@ -11,7 +11,7 @@ import type { ValueBounds } from './ordered-keys.ts';
 import type { ListFilter } from './ordered-places.ts';
 import { filtersInUse, type Predicate, type FilterBound } from './transaction-filters.ts';
 
-/** All filters as one predicate; undefined when nothing can fit. */
+/** All filters as one predicate; undefined when no transaction can fit. */
 export function predicateOf(store: StoredChain, query: TransactionQuery): Predicate | undefined {
   const predicates = filtersInUse(store, query).map(({ predicate }) => predicate);
   const possible = predicates.filter((predicate) => predicate !== undefined);
@@ -19,7 +19,7 @@ export function predicateOf(store: StoredChain, query: TransactionQuery): Predic
   return (transaction, place) => possible.every((fits) => fits(transaction, place));
 }
 
-/** Lists, of those that may be kept sorted, that hold all what fits; the whole chain comes last. */
+/** The lists that may be kept sorted and hold all transactions that fit; the whole chain comes last. */
 export function listFiltersOf(store: StoredChain, query: TransactionQuery): readonly ListFilter[] {
   const lists = filtersInUse(store, query).flatMap(({ list }) => (list === undefined ? [] : [list.list]));
   return [...lists, { kind: 'all' }];

@@ -20,23 +20,23 @@ import type { ListFilter } from './ordered-places.ts';
 
 export type Predicate = (transaction: Transaction, place: TransactionPlace) => boolean;
 
-/** The filters of a question: all but how its answer is ordered and cut. */
+/** The filters of a query: all of its members except sort and page. */
 export type TransactionFilters = Omit<TransactionQuery, keyof PageRequest | 'sort'>;
 
-/** What a filter is answered over. */
+/** The store and all filters of the query that a filter belongs to. */
 export interface Question {
   readonly store: StoredChain;
   readonly filters: TransactionFilters;
 }
 
-/** A list that holds all what fits. */
+/** A list that holds all transactions that fit. */
 export interface FilterList {
   readonly list: ListFilter;
-  /** Whether it holds nothing else. */
+  /** Whether it holds no others. */
   readonly isExact: boolean;
 }
 
-/** Values of an order, both included, that are all what fits. */
+/** A range of values in an order, bounds included, that holds exactly the transactions that fit. */
 export interface FilterBound {
   readonly order: TransactionSort;
   readonly from?: SortInteger;
@@ -44,12 +44,12 @@ export interface FilterBound {
 }
 
 interface TransactionFilter<T> {
-  /** Says what fits; undefined where nobody can. */
+  /** The predicate of a value; undefined if no transaction can fit. */
   predicate(value: T, question: Question): Predicate | undefined;
-  /** Undefined where no list does. */
+  /** The list for a value; undefined if there is none. */
   readonly list?: (value: T, question: Question) => FilterList | undefined;
   readonly bound?: (value: T) => FilterBound;
-  /** Some that hold all what fits. */
+  /** Candidates among which are all transactions that fit. */
   readonly among?: (value: T, question: Question) => Candidates;
 }
 
@@ -61,7 +61,7 @@ const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
 const ADDRESS_BYTES_MAX = 255;
 const FITS: Predicate = () => true;
 
-/** A predicate on a value that stands in a list, if it can. */
+/** The predicate, or undefined if no stored transaction can have the value. */
 function only(canBe: boolean, predicate: Predicate): Predicate | undefined {
   return canBe ? predicate : undefined;
 }

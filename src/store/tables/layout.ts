@@ -143,12 +143,12 @@ export const TABLES = {
 
 export type TableName = keyof typeof TABLES;
 
-/** Tables whose pages are asked for at any depth (`index/counted-key-sets.ts`). */
+/** Tables of which a page at any offset can be read (`index/counted-key-sets.ts`). */
 export const COUNTED_TABLES: readonly TableName[] = (Object.keys(TABLES) as TableName[]).filter(
   (name) => TABLES[name].isCounted,
 );
 
-/** Numbers of tables that earlier layouts had. They are never given out again. */
+/** Numbers of tables of earlier layouts. They are never used again. */
 export const RETIRED_TABLES: readonly number[] = [3];
 
 export const META_LAYOUT = 'layout';
@@ -170,7 +170,7 @@ export function layoutText(watermark: number | undefined): string {
 
 const LAGGING = ' without indexes of transactions above height ';
 
-/** What a text says that `layoutText` made. */
+/** Reads a text of `layoutText`. */
 export function layoutOf(text: string): { readonly layout: string; readonly watermark: number | undefined } {
   const [layout = '', height, ...rest] = text.split(LAGGING);
   if (height === undefined || rest.length > 0 || !/^\d{1,10}$/.test(height))
@@ -195,7 +195,7 @@ export function isStateKey(key: Uint8Array): boolean {
   return table >= TABLES.accounts.number && table <= TABLES.facts.number;
 }
 
-/** Entry of a list of transactions: what its keys begin with, then the place. */
+/** Key of an entry in a list of transactions: the prefix of the list, then the place. */
 export function listPlaceKey(list: Uint8Array, place: TransactionPlace): Buffer {
   const key = Buffer.allocUnsafe(list.length + PLACE_BYTES);
   key.set(list, 0);
@@ -203,23 +203,23 @@ export function listPlaceKey(list: Uint8Array, place: TransactionPlace): Buffer 
   return key;
 }
 
-/** Prefix of what an address sent to itself: these lists are kept sorted alone, and only where they are long. */
+/** Prefix of the list of transactions from an address to itself. Such lists are kept only if they are long, and only sorted. */
 export function selfListKey(address: Address): Buffer {
   const key = TABLES.transactionsBySender.prefix(address);
   key[0] = SELF_LIST;
   return key;
 }
 
-/** The number is no table's: it stands inside the keys of long lists. */
+/** No table has this number: it is a part of the keys of long lists. */
 export const SELF_LIST = 56;
 
-/** An order that transactions can be asked for in: all that the store knows of it. */
+/** An order of transactions, with all that the store needs to know of it. */
 export interface TransactionOrder {
   /** In the keys of long lists. A number is never used for another order. */
   readonly number: number;
-  /** The table of all transactions in this order; undefined where that is the lists of the types, one behind the other. */
+  /** The table of all transactions in this order; undefined if the lists of the types, one after the other, are this order. */
   readonly table: TableName | undefined;
-  /** What stands for the value in keys, in front of the place. */
+  /** The form of the value in keys, in front of the place. */
   readonly value: SortValue;
   of(transaction: Transaction): SortInteger;
 }
@@ -236,16 +236,16 @@ export const TRANSACTION_ORDERS: Readonly<Record<TransactionSort, TransactionOrd
   type: { number: 4, table: undefined, value: SORT_VALUES.u16, of: ({ type }) => type },
 };
 
-/** Orders in which a long list of an address is kept, by their numbers. */
+/** Orders in which a long list of an address is kept, sorted by their numbers. */
 export const ADDRESS_ORDERS: readonly TransactionSort[] = TRANSACTION_SORTS.toSorted(
   (a, b) => TRANSACTION_ORDERS[a].number - TRANSACTION_ORDERS[b].number,
 );
-/** Likewise of a type, and of all transactions. */
+/** Orders in which a long list of a type, and the list of all transactions, are kept. */
 export const TYPE_ORDERS: readonly TransactionSort[] = ADDRESS_ORDERS.filter(
   (sort) => TRANSACTION_ORDERS[sort].table !== undefined,
 );
 
-/** An order that blocks can be asked for in, other than that of the chain. */
+/** An order of blocks besides that of the chain. */
 export interface BlockOrder {
   readonly table: 'blocksByAmount' | 'blocksByFee';
   readonly tableOfGenerator: 'generatorBlocksByAmount' | 'generatorBlocksByFee';

@@ -1,19 +1,19 @@
-/** The values that orders go by: integers as bytes that sort like them and of which none begins with another. */
+/** The values of orders: integers as bytes that sort like the integers; no value is a prefix of another. */
 
 import { PARTS } from './key-parts.ts';
 import { writeOrderedNumber } from './ordered-bytes.ts';
 
-/** Numbers stand for integers that a double holds: most do, and are written several times as fast. */
+/** A number holds an integer that fits into a double. Most do, and they are written several times as fast. */
 export type SortInteger = bigint | number;
 
 export interface SortValue {
-  /** More bytes than any value of the chain takes. */
+  /** Upper bound of the bytes of a value. */
   readonly bytesMax: number;
-  /** @returns where it ends */
+  /** @returns the position after the value */
   write(key: Buffer, value: SortInteger, at: number): number;
-  /** Where the value ends that begins at `at`. */
+  /** The position after the value that begins at `at`. */
   end(key: Buffer, at: number): number;
-  /** The value itself, or the nearest to it that there can be. */
+  /** The value itself, or the nearest possible one. */
   nearest(value: SortInteger): SortInteger;
 }
 

@@ -1,12 +1,12 @@
-/** A table of keys, declared once: its keys are written, read, counted off in ranges and published from the same row. */
+/** A table of keys, declared once: code that writes and reads keys, ranges, and the published layout follow from one row. */
 
 import { assert } from '../../primitives/errors.ts';
 import { PARTS, type KeyPart, type PartName, type PartValue } from './key-parts.ts';
 import { afterPrefix } from './key-value.ts';
 
 /**
- * What a table is for. `state` is consensus state: it goes into the digest and into undo records. `chain` is blocks as they
- * were signed, `index` can be made again from the two, `local` belongs to this node alone.
+ * The role of a table. `state` is consensus state, which is part of the digest and of undo records. `chain` is blocks as they
+ * were signed. `index` can be built again from these two. `local` belongs to this node alone.
  */
 export type TableRole = 'state' | 'chain' | 'index' | 'local';
 
@@ -30,9 +30,9 @@ export interface TableRow<P extends readonly PartName[]> {
   readonly role: TableRole;
   /** Parts of a key, in their order. At most one of them goes on up to those behind it. */
   readonly key: P;
-  /** What a value is, in a sentence; empty where keys are all there is. */
+  /** The content of a value, in a sentence; empty if keys have no values. */
   readonly value: string;
-  /** Whether its keys, which have no values, know how many they are. */
+  /** Whether its keys, which have no values, are counted. */
   readonly isCounted?: boolean;
 }
 
@@ -42,7 +42,7 @@ export class Table<const P extends readonly PartName[] = readonly PartName[]> {
   readonly parts: P;
   readonly value: string;
   readonly isCounted: boolean;
-  /** What all keys begin with. Nobody changes these bytes. */
+  /** The prefix of all keys. These bytes must not be changed. */
   readonly start: Buffer;
   readonly all: KeySpan;
   readonly #parts: readonly KeyPart<unknown>[];
