@@ -86,7 +86,7 @@ export function outputIsTerminal(): boolean {
   return isatty(STANDARD_OUTPUT);
 }
 
-/** Writes a line to the standard error output. A note that nobody can read changes nothing. */
+/** Writes a line to the standard error output. A failure to write it is ignored. */
 export function note(line: string): void {
   noteText(`${printable(line)}\n`);
 }

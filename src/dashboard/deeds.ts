@@ -1,4 +1,4 @@
-/** What a transaction does, as words and things that can be linked: `sends 12.5 LSK to 17L`. */
+/** Describes a transaction in words and links: `sends 12.5 LSK to 17L`. */
 
 import type { Transaction } from './answers.ts';
 import { amountText } from './format.ts';

@@ -1,4 +1,4 @@
-/** How often the node reverted blocks since it started, and the latest times: the first thing that an operator asks about. */
+/** Counts how often the node reverted blocks since its start, and keeps the latest times: operators ask for these first. */
 
 import type { Clock } from '../ports/clock.ts';
 import type { BranchChange } from '../ports/node-api.ts';

@@ -17,7 +17,7 @@ const TRIAL_INTERVAL_MS = 2000;
 const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}` as const);
 const TRIAL_NOTE_BYTES = 4000;
 
-/** What to do, by the code of what the store throws where it cannot be written to. */
+/** Remedies by the error code of a store that cannot be written to. */
 const REMEDIES: Readonly<Record<string, string>> = {
   STORE_WRITE_FAILED: 'make room on the disk or repair it, and the node goes on by itself',
   STORE_TAKEN_OVER: 'stop this process, and start it again when no other has the folder',
@@ -29,18 +29,18 @@ export interface DiskWatchDependencies {
   readonly observer: Observer;
 }
 
-/** Why no block may be forged or kept now. */
+/** The reason why no block may be forged or kept now. */
 export interface Obstacle {
   readonly reason: string;
-  /** Code of the error that it comes from, for who tells faults from each other; undefined where nothing failed. */
+  /** Code of the error behind it, so that faults can be told apart; undefined if nothing failed. */
   readonly cause?: string;
-  /** Where writes fail: since when; Unix time in milliseconds. */
+  /** If writes fail, the time of the first failure; Unix time in milliseconds. */
   readonly writesFailSinceMs?: number;
 }
 
 export class DiskWatch {
   readonly #dependencies: DiskWatchDependencies;
-  /** Of the last write that failed, a trial among them. */
+  /** The last failed write, which may be a trial. */
   #failure:
     { readonly obstacle: Obstacle & { readonly writesFailSinceMs: number }; readonly seenMs: number } | undefined;
 
@@ -52,7 +52,7 @@ export class DiskWatch {
   watch<T>(change: () => T): T {
     try {
       const result = change();
-      // It may have fitted into what the store has left, and the next one not.
+      // The change may have used the last room of the store, so that the next one fails.
       this.checkWritable();
       return result;
     } catch (error) {

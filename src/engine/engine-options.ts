@@ -35,7 +35,7 @@ export interface EngineOptions {
   readonly profile?: Partial<GenerationProfile>;
 }
 
-/** Where the node can be reached, as peers are told. */
+/** The ports at which the node can be reached, as it tells peers. */
 export interface ListeningPorts {
   readonly wsPort: number;
   /** 0 when HTTP is off. */

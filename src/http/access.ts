@@ -1,4 +1,4 @@
-/** Who may ask: lists of addresses and networks, and the rules in front of every path. */
+/** Access: lists of addresses and networks, and the rules in front of every path. */
 
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
@@ -54,8 +54,8 @@ const DISABLED = refused('API access disabled', 'API is not enabled in this node
 const READ_ONLY = refused('API write access denied', 'API write access blocked.');
 
 /**
- * Addresses that a request comes from. Where proxies are trusted those that they name, first what the caller wrote itself;
- * else the one of the connection.
+ * The addresses that a request comes from. With trusted proxies, these are the addresses that the proxies name, of which the
+ * client itself may have written the first. Otherwise it is the address of the connection.
  */
 export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy: boolean): readonly string[] {
   const said = trustProxy ? headers['x-forwarded-for'] : undefined;

@@ -1,4 +1,4 @@
-/** Where a node keeps its chain. */
+/** The folder of a node's chain. */
 
 import { join } from 'node:path';
 

@@ -1,4 +1,4 @@
-/** What a node is built of for each generation beside its rules: wire dialect and profile. */
+/** The parts of a node that differ by generation, besides its rules: wire dialect and generation profile. */
 
 import type { GenerationProfile } from '../engine/generation-profile.ts';
 import { gen2Dialect } from '../p2p/messages-gen2.ts';

@@ -88,7 +88,7 @@ export interface NodeControl {
   readonly keepsConnections?: boolean;
 }
 
-/** What lasts of a node without a folder. */
+/** The storage of a node without a folder. */
 export interface NodeMemory {
   readonly keyValue: KeyValue;
   readonly journal: FolderJournal;

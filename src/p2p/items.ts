@@ -42,14 +42,14 @@ export function readMemberSignatures(value: unknown): readonly MemberSignature[]
   return signatures;
 }
 
-/** The pool's share in an answer. */
+/** Reads the pool's transactions in an answer. */
 export function readTransactions(result: Fields): AnswerVerdict<PeerAnswers['transactions']> {
   const transactions = own(result, 'transactions');
   if (!isListOfRecords(transactions, SHARED_PER_ANSWER_MAX)) return malformed('transactions are not a list');
   return answered(transactions);
 }
 
-/** Signatures that pending transactions have, in an answer. */
+/** Reads the signatures of pending transactions in an answer. */
 export function readPendingSignatures(result: Fields): AnswerVerdict<PeerAnswers['signatures']> {
   const signatures = own(result, 'signatures');
   if (!isListOfRecords(signatures, SHARED_PER_ANSWER_MAX)) return malformed('signatures are not a list');

@@ -90,7 +90,7 @@ interface Line {
 /** @throws ProtocolError `PORT_IN_USE` with port and host, `LISTEN_FAILED` for any other reason */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { dialect, on } = options;
-  // It does not listen: it is given the connections that have asked for a WebSocket.
+  // It does not listen: the caller hands it the connections that asked for a WebSocket.
   const http = createHttpServer({ maxHeaderSize: HEAD_BYTES_MAX }, ({ socket }) => {
     socket.destroy();
   });

@@ -1,4 +1,4 @@
-/** What happened to the chain, in order and numbered: what a reader that was away asks for when it comes back. */
+/** The numbered log of changes of the chain. A reader that was away reads the records that it missed. */
 
 import type { Block } from '../protocol/types.ts';
 

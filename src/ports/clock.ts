@@ -1,4 +1,4 @@
-/** Time and chance, handed in so that tests and simulations own them. */
+/** Time and random numbers, given from outside so that tests and simulations control them. */
 
 export interface Clock {
   /** Unix time in milliseconds. */
@@ -11,7 +11,7 @@ export interface Timer {
   cancel(): void;
 }
 
-/** Times of the process and its machine that nobody sets: what passes by the clock and not by them is a clock that was set. */
+/** Times of the process and its machine that nobody can set. A difference between them and the clock shows that it was set. */
 export interface ProcessTimes {
   /** Milliseconds that go on while the machine runs, and stand still while it is suspended. */
   runMs(): number;

@@ -1,11 +1,11 @@
-/** The signing journal: what each delegate signed here, on disk before it is sent, and what is known of the time before. */
+/** The signing journal: each header that a delegate signed here, on disk before it is sent, and facts of the time before. */
 
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
 
 /**
- * What a place outside of the data folder tells of a delegate's last signature: nothing, the same as this journal, or that
- * something was signed later, so that this journal is not whole.
+ * A delegate's last signature by a place outside of the data folder: none, the same as in this journal, or a later one, so that
+ * this journal is not complete.
  */
 export type OutsideEvidence = 'unknown' | 'agrees' | 'later';
 
@@ -28,22 +28,22 @@ export interface SigningJournal {
   outside(publicKey: PublicKey): OutsideEvidence;
   /** What a place outside of the data folder tells of a delegate of which this journal holds no header; undefined for nothing. */
   recalled(publicKey: PublicKey): RecalledHeader | undefined;
-  /** Takes a header from outside for all that the delegate signed before. Durable when this returns. */
+  /** Takes a header from outside as the delegate's last one. On the disk when this returns. */
   adopt(publicKey: PublicKey, header: SignedHeader): void;
-  /** Keeps a header. Durable (flushed to the disk) when this returns. */
+  /** Keeps a header. On the disk (flushed) when this returns. */
   record(publicKey: PublicKey, header: SignedHeader): void;
-  /** Keeps that nothing certain is known of what the delegate signed before a moment. Durable when this returns. */
+  /** Notes that the signatures of the delegate before a moment are unknown. On the disk when this returns. */
   hold(publicKey: PublicKey, sinceS: number): void;
   close(): void;
 }
 
-/** A journal as its file has it, before anything outside is asked. */
+/** A journal by its file alone, without the places outside of it. */
 export interface FolderJournal extends SigningJournal {
-  /** Every delegate that the journal tells something of. */
+  /** All delegates in the journal. */
   delegates(): readonly PublicKey[];
-  /** Whether the file is a copy of the one that was written: what it tells may be out of date. */
+  /** Whether the file is a copy of the written one, and so may be out of date. */
   readonly isCopied: boolean;
-  /** From now on the file counts as the one that is written. Durable when this returns. */
+  /** Makes the file count as the written one from now on. On the disk when this returns. */
   keepPlace(): void;
 }
 
@@ -57,8 +57,8 @@ export interface Watermark {
 }
 
 /**
- * The last signature of each delegate of a network, kept outside of the data folder: who puts a folder back to an earlier
- * state does not put them back. They add to what the journal knows, so nothing here throws: what cannot be read is unknown.
+ * The last signature of each delegate of a network, kept outside of the data folder, so that a restored folder does not restore
+ * them. Watermarks add to the journal, so nothing here throws: a watermark that cannot be read counts as unknown.
  */
 export interface SigningWatermarks {
   read(publicKey: PublicKey): Watermark | undefined;

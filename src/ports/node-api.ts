@@ -1,4 +1,4 @@
-/** What the outside may ask of a running node. The HTTP module sees this and nothing else. */
+/** The interface of a running node to the outside. The HTTP module uses only this interface. */
 
 import type { ChainParams } from '../protocol/params.ts';
 import type { Address, JsonObject, KeyPair, PublicKey, Transaction } from '../protocol/types.ts';
@@ -37,15 +37,15 @@ export interface NodeStatus {
   /** Most frequent height among connected peers, 0 without peers. */
   readonly networkHeight: number;
   readonly pool: Readonly<Record<PoolState, number>>;
-  /** By how much the clocks of the peers seem to be ahead of this node's; undefined until enough blocks told. */
+  /** Time by which the clocks of the peers seem to be ahead of this node's; undefined until enough blocks showed it. */
   readonly clockOffsetMs?: number;
-  /** The clock of a peer differs from this node's by much, and which of the two is wrong is not known. */
+  /** True if the clock of a peer differs much from this node's, and it is not known which of the two is wrong. */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /** While blocks are downloaded. */
   readonly sync?: SyncProgress;
-  /** It has no peers, and is short of none. */
+  /** True for a node that has no peers and needs none. */
   readonly isAlone?: true;
-  /** How often blocks were reverted since the start, and the latest times, newest first. */
+  /** Number of times that blocks were reverted since the start, and the latest of them, newest first. */
   readonly branchChanges: { readonly count: number; readonly latest: readonly BranchChange[] };
   /** Processes that answer HTTP beside the node; undefined where it answers itself. */
   readonly readers?: ReadersStatus;
@@ -60,19 +60,19 @@ export interface ReadersStatus {
 }
 
 export interface ReaderStatus {
-  /** From 1, the lowest that is free when it begins: one that replaces another mostly has its number. */
+  /** From 1, the lowest number that is free at its start. So a reader mostly has the number of the one that it replaces. */
   readonly reader: number;
-  /** `silent`: it does not react, and another one is begun beside it. */
+  /** `silent`: the reader does not react, and another one is started beside it. */
   readonly state: 'starting' | 'up' | 'silent';
-  /** When it began; Unix time in milliseconds. */
+  /** Time of its start; Unix time in milliseconds. */
   readonly sinceMs: number;
-  /** Of its own, without pages of the store; 0 before it told. */
+  /** Memory of its own, without pages of the store; 0 before its first report. */
   readonly memoryBytes: number;
-  /** Requests that came to it since it began, refused ones included. */
+  /** Requests to it since its start, refused ones included. */
   readonly requests: number;
 }
 
-/** Blocks that were reverted as one unit, mostly for those of a better branch. */
+/** Blocks that were reverted as one unit, mostly for a better branch. */
 export interface BranchChange {
   /** Unix time in milliseconds. */
   readonly timeMs: number;
@@ -84,13 +84,13 @@ export interface BranchChange {
 export interface SyncProgress {
   /** Height of the chain that is downloaded, as its peer announces it. */
   readonly targetHeight: number;
-  /** Blocks taken over in a second, of late. */
+  /** Recent rate of applied blocks per second. */
   readonly blocksPerS: number;
-  /** Undefined while nothing has been taken over yet. */
+  /** Undefined until the first block is applied. */
   readonly secondsLeft?: number;
 }
 
-/** Something that the node decided, with the reason. */
+/** A decision of the node, with its reason. */
 export interface Diagnostic {
   /** From 1, in the order of the diagnostics since the start. */
   readonly number: number;
@@ -104,7 +104,7 @@ export interface Diagnostic {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** Something that the node saw or did of a slot. */
+/** An event of a slot, seen or caused by the node. */
 export interface SlotFact {
   /** Unix time in milliseconds. */
   readonly timeMs: number;
@@ -116,7 +116,7 @@ export interface SlotFact {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** What is known of slots. */
+/** The known facts of slots. */
 export interface SlotReport {
   /** Unix time in milliseconds from which on every fact was kept; earlier slots may lack some. */
   readonly sinceMs: number;
@@ -125,22 +125,22 @@ export interface SlotReport {
     readonly facts: readonly SlotFact[];
     readonly forger?: SlotForger;
   }[];
-  /** When delegates were switched on and off here since the start, oldest first. */
+  /** Times at which delegates were switched on and off here since the start, oldest first. */
   readonly switches: readonly { readonly timeMs: number; readonly delegate: PublicKey; readonly on: boolean }[];
   /** Branches that this node was on and left, oldest first. */
   readonly branches: readonly LeftBranch[];
-  /** Slots in which the node looked whether there was something to do, as ranges, oldest first: in others it did not run. */
+  /** Slots in which the scheduler ran, as ranges, oldest first. In other slots the process did not run. */
   readonly looks: readonly SlotRange[];
   /** Times in which another round may have begun while this node had no newer block, oldest first. */
   readonly oldOrders: readonly OldOrder[];
 }
 
-/** Whose a slot is; untold where its order is not known any more, or nobody owns it. */
+/** The owner of a slot; absent if its order is not known any more, or if the slot has no owner. */
 export interface SlotForger {
   readonly publicKey: PublicKey;
   /** Empty for a key that belongs to no delegate. */
   readonly username: string;
-  /** Whose order tells it. */
+  /** Height of the block whose forging order names the owner. */
   readonly height: number;
   /** False where the chain here ends before the slot, and others may have begun a round since whose order is not known here. */
   readonly isCertain: boolean;
@@ -152,11 +152,11 @@ export interface SlotRange {
 }
 
 export interface OldOrder extends SlotRange {
-  /** Height whose order the node went by. */
+  /** Height of the block whose forging order the node used. */
   readonly height: number;
 }
 
-/** In its slots the order of the delegates may have been another than the chain's is now. */
+/** A branch that the node left. In its slots, the order of the delegates may have been another than that of the chain. */
 export interface LeftBranch {
   /** Unix time in milliseconds at which it was left. */
   readonly timeMs: number;
@@ -191,7 +191,7 @@ export interface PeerEntry {
 
 export type PeerRole = 'fixed' | 'seed' | 'whitelisted' | 'blacklisted';
 
-/** What the node thinks of an address. */
+/** The verdict of the node on an address. */
 export interface PeerVerdict {
   readonly ip: string;
   /** Absent for a banned address of which no peer is known. */
@@ -209,7 +209,7 @@ export interface PeerVerdict {
   /** Close code of a dropped connection. */
   readonly code?: number;
   readonly reason?: string;
-  /** What the configuration says of it. */
+  /** Its roles in the configuration. */
   readonly roles: readonly PeerRole[];
   /** List of the peer book. */
   readonly list?: 'new' | 'tried';
@@ -223,9 +223,9 @@ export interface PeerVerdict {
 export interface ForgingDelegate {
   readonly publicKey: PublicKey;
   readonly forging: boolean;
-  /** Why a delegate that is switched on does not sign yet. */
+  /** The reason why a delegate that is switched on does not sign yet. */
   readonly waiting?: ForgingWait;
-  /** Why this node forges for none of those that are switched on at present. */
+  /** The reason why this node forges for no delegate at present. */
   readonly paused?: ForgingPause;
 }
 
@@ -263,15 +263,15 @@ export interface Forger {
   readonly nextSlot: number;
 }
 
-/** Told as things happen. Listeners must not throw, and must be quick: what told them waits. */
+/** Listeners to events of the node. They must not throw, and must be quick, as the caller waits for them. */
 export interface NodeListener {
   /** The log of the chain has new records. */
   chainChanged?(): void;
-  /** The pool took a transaction in that passed verification or waits for members' signatures. */
+  /** The pool accepted a transaction, which passed verification or waits for members' signatures. */
   transactionReceived?(transaction: Transaction): void;
 }
 
-/** A value that the node's own process has at once, and a process beside it asks for. */
+/** A value that the node's own process has at once, and that a reader asks the node for. */
 export type Live<T> = T | Promise<T>;
 
 export interface NodeApi {
@@ -279,7 +279,7 @@ export interface NodeApi {
   readonly identity: NodeIdentity;
   readonly chain: ChainQueries;
   readonly log: ChainLog;
-  /** @returns what ends the listening */
+  /** @returns a function that ends the listening */
   listen(listener: NodeListener): () => void;
   /**
    * Where `chain` and `log` are of a moment that stands still: goes on to the newest one, if there is one, before the node told
@@ -303,7 +303,7 @@ export interface NodeApi {
   /** When a transaction came into the pool, Unix milliseconds, where the node still knows it; also once it is confirmed. */
   receivedAtOf(id: string): number | undefined;
   peers(): Live<readonly PeerEntry[]>;
-  /** Every address that the node has to do with, connected ones first. */
+  /** All addresses that the node knows, connected ones first. */
   peerVerdicts(): Live<readonly PeerVerdict[]>;
   /** The next `limit` forgers from `offset` slots after the present one. */
   forgers(limit: number, offset: number): Live<Page<Forger>>;

@@ -1,4 +1,4 @@
-/** Where a module tells what it does: log lines with stable codes, and metrics. */
+/** Takes the log lines of a module, with stable codes, and its metrics. */
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
 export type LogFields = Readonly<Record<string, unknown>>;

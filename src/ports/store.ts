@@ -1,17 +1,17 @@
-/** What the engine asks of the disk. Reads and transactions are synchronous: nothing awaits between check and write. */
+/** The store of a chain as the engine uses it. Reads and transactions are synchronous: nothing runs between check and write. */
 
 import type { NoteName } from './notes.ts';
 import type { StateReader, StateWriter } from '../protocol/state.ts';
 import type { Block, BlockHeader, BlockId, Transaction, TransactionId } from '../protocol/types.ts';
 
-/** Where a transaction stands in the chain. */
+/** The place of a transaction in the chain. */
 export interface TransactionPlace {
   readonly height: number;
   /** Position in its block, from 0. */
   readonly index: number;
 }
 
-/** The chain and the state that it results in, at one moment. */
+/** The chain and its state, at one moment. */
 export interface ChainReader extends StateReader {
   /** Undefined while the store is empty. */
   tip(): BlockHeader | undefined;
@@ -24,8 +24,8 @@ export interface ChainReader extends StateReader {
 export interface ChainWriter extends ChainReader, StateWriter {
   /**
    * Appends a block at the tip: runs `apply` (state writes), then keeps the block, every index and counter, and an undo
-   * record of all that was overwritten. A throw inside leaves a mess that only the end of the transaction cleans, so let it
-   * pass.
+   * record of all that was overwritten. A throw inside leaves a partial write, which only the end of the transaction removes.
+   * So do not catch it inside the transaction.
    */
   append(block: Block, apply: (state: StateWriter) => void): void;
   /**
@@ -42,7 +42,8 @@ export interface ChainWriter extends ChainReader, StateWriter {
 
 export interface ChainStore extends ChainReader {
   /**
-   * Runs `work` as one unit: durable when this returns, as if it had never been when it throws. Never asynchronous.
+   * Runs `work` as one unit. When this returns, all of it is on the disk; when this throws, nothing has changed. `work` is
+   * never asynchronous.
    */
   transact<T>(work: (writer: ChainWriter) => T): T;
   /** An engine record kept with `setNote`. */
@@ -51,7 +52,7 @@ export interface ChainStore extends ChainReader {
   noteKeys(prefix: string): readonly string[];
   /** SHA-256 over all consensus state in key order, hexadecimal: equal tips must mean equal digests. */
   stateDigest(): string;
-  /** Lowest height that can still be reverted to the one below it; undefined when none. */
+  /** Height of the lowest block that can be reverted; undefined if no block can. */
   undoFloor(): number | undefined;
   close(): Promise<void>;
 }

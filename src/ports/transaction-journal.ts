@@ -1,4 +1,4 @@
-/** The transaction journal: transactions that this node answered for, on disk before the answer, until they are of no use. */
+/** The transaction journal: transactions that this node accepted, on disk before the answer, until they are not needed. */
 
 import type { JsonObject, MemberSignature, TransactionId } from '../protocol/types.ts';
 
@@ -15,7 +15,7 @@ export interface JournaledTransaction {
   readonly signatures: readonly MemberSignature[];
 }
 
-/** Bounded in number and in bytes. What is written is on the disk when the next `flush` has resolved. */
+/** A journal that is bounded in number and bytes. Written entries are on the disk when the next `flush` has resolved. */
 export interface TransactionJournal {
   /** All entries, oldest first. */
   entries(): Iterable<JournaledTransaction>;

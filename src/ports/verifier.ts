@@ -3,7 +3,7 @@
 import type { SignatureCheck } from '../protocol/types.ts';
 
 export interface Verifier {
-  /** Which implementation answers, for logs and status. */
+  /** The implementation of the checks, for logs and status. */
   readonly backend: 'sodium' | 'noble';
   /**
    * Cost of the checks of `verify` so far, in milliseconds of a core: the time that a check takes with this back end on an ordinary

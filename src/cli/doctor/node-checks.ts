@@ -86,7 +86,7 @@ const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
   WRITES_FAIL: UNWRITTEN,
   BLOCKS_REFUSED: ['CONSENSUS_LOW', 'SYNC_FAILS'],
   NODE_LAGS: ['CONSENSUS_LOW'],
-  // Whom it asked before it slept has long given up.
+  // The peers that it asked before it slept have long given up.
   MACHINE_TOO_SLOW: ['NODE_LAGS', 'CONSENSUS_LOW', 'SYNC_FAILS'],
   PEERS_OF_OTHER_NETWORK: ['NO_PEERS', 'NETWORK_STANDS_STILL'],
   NO_PEERS: ['NETWORK_STANDS_STILL'],

@@ -40,7 +40,7 @@ export function timeText(timestampS: number, epochMs: number): string {
   return `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** What a transaction does, in a few words: `sends 12.5 LSK to 17L`. */
+/** Describes a transaction in a few words: `sends 12.5 LSK to 17L`. */
 export function deedOf({ type, amount, recipientId, asset }: TransactionJson): string {
   const content = isRecord(asset) ? asset : {};
   switch (kindOf(type)) {

@@ -1,13 +1,13 @@
 /**
- * What passed between two looks of a process: did it run, did the machine sleep, was the clock set? The machine has a clock
- * that somebody may set, one that nobody sets and that stands still while the machine is suspended, and mostly one that goes
- * on then. Their differences tell.
+ * Finds what happened between two looks of a process: whether it ran, the machine slept, or the clock was set. It
+ * compares three clocks of the machine: one that can be set; one that cannot, and stands still while the machine is suspended;
+ * and, on most systems, one that cannot be set and goes on meanwhile.
  */
 
 import type { Clock, ProcessTimes } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
 
-/** What each clock went on by; none is negative but `setMs`. */
+/** The advance of each clock between two looks; only `setMs` may be negative. */
 export interface Passage {
   /** Time in which the machine ran. */
   readonly ranMs: number;
@@ -15,7 +15,7 @@ export interface Passage {
   readonly processorMs: number;
   /** Time in which the machine was suspended; undefined where the system does not tell. */
   readonly sleptMs: number | undefined;
-  /** By how much the clock was set forward; where `sleptMs` is undefined, suspended time counts in it. */
+  /** Time by which the clock was set forward; if `sleptMs` is undefined, it includes suspended time. */
   readonly setMs: number;
 }
 

@@ -37,7 +37,7 @@ export class ForgingObstacles {
     this.#startedMs = this.#dependencies.clock.nowMs();
   }
 
-  /** The first reason not to forge; undefined when there is none. */
+  /** The first reason not to forge; undefined without a reason. */
   first(): Obstacle | undefined {
     const { chain, synchronizer, networkView, transport, clock, consensusMin, expectsPeers } = this.#dependencies;
     if (synchronizer.syncing) return { reason: 'synchronising with the network' };

@@ -225,7 +225,7 @@ export class PeerBook {
     this.#entries.set(peerId, { info, list, bucket, failures: 0, addedMs });
   }
 
-  /** Pushes one out of a full bucket: of new peers a stale one first, else a random one. */
+  /** Removes a peer from a full bucket: a stale one of the new peers if there is one, else a random one. */
   #makeRoom(list: 'new' | 'tried', members: ReadonlySet<PeerId>): boolean {
     const candidates = [...members].filter((peerId) => !this.#options.isPinned(peerId));
     const staleMs = this.#options.nowMs() - STALE_MS;

@@ -1,8 +1,8 @@
-/** How many peers stand where this node stands: what forging may depend on. */
+/** Counts the peers that have the tip of this node; in generation 2, forging depends on their share. */
 
 import type { PeerInfo } from '../../ports/transport.ts';
 
-/** As many as the reference asks. */
+/** Number of peers that count: the same as in the reference. */
 const COUNTED_PEERS_MAX = 100;
 
 export interface OwnTip {
@@ -12,11 +12,11 @@ export interface OwnTip {
 }
 
 /**
- * Whether a peer has said where it is.
+ * Whether a peer has announced its tip.
  *
  * Release 2.3.8 announces the genesis block's height and broadhash from its start until gossip brings it a block, however far
- * it has synchronised meanwhile. Such a peer has not said where it is: were it counted against us, half of a network that has
- * just started would keep the other half from ever forging the block that ends its silence.
+ * it has synchronised meanwhile. Such a peer has announced no tip. If it counted as a peer on another tip, half of a newly
+ * started network would keep the other half from forging the block that would make it announce its tip.
  *
  * @param isYoung whether our chain has no block but the genesis block
  */

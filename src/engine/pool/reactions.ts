@@ -1,4 +1,4 @@
-/** What the pool looks at again when the chain moved. */
+/** Selects the transactions that the pool must verify again when the chain changed. */
 
 import { recipientOf } from '../../protocol/tx/recipient.ts';
 import type { PoolState } from '../../ports/node-api.ts';
@@ -7,8 +7,8 @@ import { groupOf, type PoolContext } from './checks.ts';
 import type { PoolQueues } from './queues.ts';
 
 /**
- * Where each queue's affected transactions go. `validated` comes first, or what enters it from the others would be sent
- * on to `received` at once.
+ * The queue to which the affected transactions of each queue go. `validated` comes first. Otherwise transactions that enter it
+ * from other queues would go on to `received` at once.
  */
 const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
   ['validated', 'received'],
@@ -17,7 +17,7 @@ const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
   ['ready', 'validated'],
 ];
 
-/** Forgets confirmed transactions; those of the same senders and rivals for unique data are looked at again. */
+/** Removes confirmed transactions; those of the same senders, and rivals for unique data, must be verified again. */
 export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blocks: readonly Block[]): void {
   const senders = new Set<Address>();
   const uniqueTypes = new Set<number>();

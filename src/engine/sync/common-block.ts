@@ -1,4 +1,4 @@
-/** Where our chain and a peer's part. */
+/** Finds the block at which our chain and a peer's chain part. */
 
 import type { ChainReader } from '../../ports/store.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';

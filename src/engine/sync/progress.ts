@@ -1,4 +1,4 @@
-/** How far a node that is behind has come, how fast it is, and how long it will take. */
+/** The progress of a node that is behind: height, rate and remaining time. */
 
 import type { SyncProgress } from '../../ports/node-api.ts';
 

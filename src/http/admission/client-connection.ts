@@ -177,7 +177,7 @@ export class ClientConnection implements Place, Holder {
     this.#arrived.destroy();
   }
 
-  /** The connection is gone: gives back what it held. */
+  /** Frees everything that the connection held, once it is gone. */
   closed(): void {
     this.#gate.clear();
     this.#host.buffers.hold(this, 0);

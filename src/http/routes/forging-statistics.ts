@@ -1,4 +1,4 @@
-/** What a delegate earned by forging. */
+/** The earnings of a delegate from forging. */
 
 import type { NodeApi } from '../../ports/node-api.ts';
 import type { ForgingStatistics } from '../../ports/queries.ts';

@@ -1,4 +1,4 @@
-/** What a codec must know of one transaction type: its shape, its bytes and its fee. */
+/** The properties of one transaction type for a codec: its shape, its bytes and its fee. */
 
 import type { Address, JsonObject, Payload, PayloadKind, PublicKey } from '../types.ts';
 import type { TransactionContext } from '../rules.ts';

@@ -285,7 +285,7 @@ function cursorOf(account: Account, field: SortField): Cursor {
   return { value, tie: account.address };
 }
 
-/** An account that stands where a cursor points. @throws ProtocolError `CURSOR_INVALID` */
+/** An account with the order of a cursor, to compare with. @throws ProtocolError `CURSOR_INVALID` */
 function accountAt(cursor: Cursor, field: SortField): Account {
   const account = emptyAccount(cursor.tie);
   if (field === 'balance') return { ...account, balance: balanceOf(cursor) };

@@ -1,4 +1,4 @@
-/** What readers see of a transaction, whatever its type. */
+/** Values of a transaction for readers, whatever its type. */
 
 import type { Transaction } from '../../protocol/types.ts';
 
