@@ -1,12 +1,12 @@
-/** What there is to tell, in the order of its arrival, each thing with a number that stays: a reader goes on where it was. */
+/** Items to announce, in the order of their arrival. Each has a number that stays, so that a reader goes on where it was. */
 
-/** Something to tell. */
+/** An item to announce. */
 export interface Announced<T> {
   readonly key: string;
   readonly item: T;
-  /** Peers that were told. */
+  /** Number of peers that it was announced to. */
   told: number;
-  /** It is told by a later entry. */
+  /** True if a later entry announces it. */
   isReplaced: boolean;
   /** When it is told once more, Unix time in milliseconds, and how long the wait is by now. */
   againMs: number;

@@ -1,6 +1,6 @@
 /**
- * The engine put together: chain, pool, peers, gossip, synchronisation and forging over the ports. It has no socket, no disk
- * and no clock of its own, so a node runs it once and a simulation many times.
+ * The engine: it builds chain, pool, peers, gossip, synchronisation and forging over the ports. It has no socket, no disk and
+ * no clock of its own, so a node runs it once and a simulation many times.
  */
 
 import { epochTimeS, momentMs, slotAt } from '../protocol/slots.ts';
@@ -39,14 +39,14 @@ const FIRST_FORGED_HEIGHT = 2;
 
 /** A tip that is at most so many slots old counts as the present one for transactions. */
 const PRESENT_SLOTS = 10;
-/** Peers asked for their pool after a start: several, as one may have little or nothing. */
+/** Number of peers that are asked for their pool after a start: several, as one pool may have few transactions. */
 const POOL_FETCHES = 3;
 
 export class Engine {
   readonly chain: Chain;
   readonly importer: BlockImporter;
   readonly pool: TransactionPool;
-  /** Takes what clients hand in. */
+  /** Takes the transactions of clients. */
   readonly accepted: AcceptedTransactions;
   readonly peers: PeerManager;
   readonly synchronizer: Synchronizer;
@@ -264,7 +264,7 @@ export class Engine {
         this.branchChanges.note(blocks);
         this.pool.blocksReverted(blocks);
         this.accepted.blocksReverted(blocks);
-        // Nodes of the branch that stays may never have heard of them.
+        // Nodes on the better branch may not have these transactions.
         for (const { id } of blocks.flatMap(({ transactions }) => transactions)) this.#gossip.announceTransaction(id);
       },
       applied: (blocks) => {
@@ -347,7 +347,7 @@ export class Engine {
     await closers.close();
   }
 
-  /** Looks at what waits in the pool again, now and then: what comes in is looked at as it comes. */
+  /** Starts the timer that verifies waiting transactions again; new transactions are verified as they come in. */
   #armPool(): void {
     this.#poolTimer = this.#dependencies.clock.after(this.#options.broadcastIntervalMs, () => {
       this.pool.step();

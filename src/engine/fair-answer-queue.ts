@@ -15,11 +15,11 @@ import type { PeerId, TransportHandlers } from '../ports/transport.ts';
 export const QUESTIONS_WAITING_MAX = 64;
 
 /**
- * What reading and refusing a question costs, in milliseconds (measured: 0.25): a crowd that is refused leaves less for
- * answers.
+ * Time to read and refuse a question, in milliseconds (measured: 0.25). It is charged, so a crowd that is refused leaves less
+ * time for answers.
  */
 const REFUSAL_MS = 0.25;
-/** Made once, as finding out where an error comes from costs more than the rest of a refusal. */
+/** Made once, as the stack trace of an error costs more than the rest of a refusal. */
 const TOO_MANY = new ProtocolError('TOO_MANY_QUESTIONS', {}, 'Too many requests wait for an answer');
 
 type Answer = TransportHandlers['answer'];

@@ -1,4 +1,4 @@
-/** The network as the connected peers show it: which of them share our tip, where the others are, whether we may forge. */
+/** The network by its connected peers: the peers on our tip, the tips of the others, and whether we may forge. */
 
 import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
 import type { ChainParams } from '../protocol/params.ts';
@@ -42,7 +42,7 @@ export class NetworkView {
     return broadhashOf(ids, params);
   }
 
-  /** Broadhash of a peer: its own word, or that of its tip in our chain; undefined when that block is unknown here. */
+  /** Broadhash of a peer: the announced one, or that of its tip in our chain; undefined when that block is unknown here. */
   broadhashOfPeer({ broadhash, lastBlockId }: PeerInfo): string | undefined {
     if (broadhash !== undefined || lastBlockId === undefined) return broadhash;
     const height = this.#dependencies.store.heightOf(lastBlockId);
@@ -55,11 +55,11 @@ export class NetworkView {
   }
 
   /**
-   * Why so little consent lets nothing be forged, as a sentence; undefined when it does.
+   * The reason, as a sentence, why consent is too low to forge; undefined if it is high enough.
    *
-   * Anybody may dial us, from as many ports as he likes, and say that he is elsewhere. So it is enough that those agree whom
-   * we dialled, as in the reference, or whom the operator named. A node that all its peers dialled has none to count on but
-   * them, so it is enough as well that all peers together agree.
+   * Anybody may dial us from many ports and claim another tip. So the consent of the peers that we dialled, as in the
+   * reference, or that the operator named, is enough. A node that dialled none of its peers can only rely on peers that dialled
+   * it, so the consent of all peers together is enough, too.
    *
    * @param percentMin 0 asks for none
    */
@@ -74,12 +74,12 @@ export class NetworkView {
     return `${best} % of the peers share this node's tip, and forging takes ${percentMin} %`;
   }
 
-  /** Whether this node dialled the peer, or its operator named it: others may be as many as somebody likes. */
+  /** Whether this node dialled the peer, or its operator named it. Anybody can make any number of other peers. */
   isChosen({ direction, peerId }: Connection): boolean {
     return direction === 'outbound' || this.#dependencies.isNamed(peerId);
   }
 
-  /** The word of the peers that connected since a moment, Unix time in milliseconds. */
+  /** The evidence of the peers that connected since a moment, Unix time in milliseconds. */
   witnesses(sinceMs: number): Witnesses {
     const { transport, params, fixedPeers, arePeersExpected, store } = this.#dependencies;
     const isYoung = store.tip()?.height === 1;

@@ -1,7 +1,7 @@
 /**
- * Whether a delegate may sign here without contradicting what it signed elsewhere. The journal answers for this node; what it
- * cannot know is told by the chain: a block of the delegate that was not signed here means that another node may be forging
- * for it, until one of its slots has passed unused. A generation with finality asks for more (`Rules.handOver`).
+ * Decides whether a delegate may sign here without contradicting a header that it signed elsewhere. The journal has the headers
+ * of this node. The chain shows those of other nodes: after a block of the delegate that was not signed here, another node may
+ * be forging for it, until one of its slots has passed unused. A generation with finality demands more (`Rules.handOver`).
  */
 
 import type { RecalledHeader, SigningJournal } from '../../ports/journal.ts';
@@ -16,13 +16,13 @@ import type { TipCheck } from './tip-check.ts';
 export interface GuardDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'nowS'>;
   readonly journal: SigningJournal;
-  /** Whether the tip is the network's. */
+  /** Checks that the tip is the tip of the network. */
   readonly tipCheck: Pick<TipCheck, 'doubt' | 'peersAhead' | 'hasNobodyGoneOn'>;
   /** Sign by the journal alone, whatever may have been signed elsewhere. */
   readonly riskDoubleForging: boolean;
 }
 
-/** Why a delegate does not sign yet. */
+/** The reason why a delegate does not sign yet. */
 export interface Waiting {
   readonly code: 'FORGING_MOVED' | 'FORGING_OLD_TIP' | 'FORGING_ELSEWHERE' | 'FORGING_WATCH' | 'FORGING_HAND_OVER';
   readonly reason: string;
@@ -39,7 +39,7 @@ const SEARCHED_ROUNDS = 3;
 const GENESIS_HEIGHT = 1;
 const FIRST_FORGED_HEIGHT = 2;
 
-/** A slot of a delegate that passes, and what the watermark told when it began. */
+/** A slot of a delegate that passes unused, and the watermark at its start. */
 interface WatchedRecall {
   readonly slot: number;
   readonly blockId: string;
@@ -52,9 +52,9 @@ const SEARCHING: Waiting = {
 
 export class SigningGuard {
   readonly #dependencies: GuardDependencies;
-  /** Slots of delegates that this node let pass to see whether somebody else fills them. */
+  /** Slots of delegates that this node lets pass, to see whether another node forges in them. */
   readonly #watchedSlots = new Map<PublicKey, number>();
-  /** Of delegates whose record is that of their watermark. */
+  /** The watched slots of delegates without a record but with a watermark. */
   readonly #watchedRecalls = new Map<PublicKey, WatchedRecall>();
   readonly #newest: NewestBlocks;
 
@@ -72,8 +72,8 @@ export class SigningGuard {
   }
 
   /**
-   * Asked in a slot of the delegate, before anything is built. A refusal for somebody else's sake makes this slot the one
-   * that is watched.
+   * Called in a slot of the delegate, before a block is built. If it refuses because another node may sign, this slot becomes
+   * the watched one.
    */
   clearance(publicKey: PublicKey, slot: number): Clearance {
     const waiting = this.#waiting(publicKey);
@@ -91,7 +91,7 @@ export class SigningGuard {
     return { granted: true, previouslyForged: over === undefined ? journal.last(publicKey) : over.previouslyForged };
   }
 
-  /** What keeps a delegate from signing at present; undefined for nothing. */
+  /** The reason why a delegate does not sign at present; undefined if it may sign. */
   waiting(publicKey: PublicKey): Waiting | undefined {
     const waiting = this.#waiting(publicKey);
     if (waiting !== undefined) return waiting;
@@ -244,7 +244,7 @@ export class SigningGuard {
   }
 }
 
-/** In as many slots in a row every active delegate has one. */
+/** Number of slots in a row in which each active delegate has one. */
 function slotsWithEveryTurn({ activeDelegates }: ChainParams): number {
   return 2 * activeDelegates - 1;
 }

@@ -1,4 +1,4 @@
-/** What keeps all delegates of this node from forging at present, and since when; told when somebody asks. */
+/** The pause of forging on this node: the reason why none of its delegates forges at present, and the start of the pause. */
 
 import type { Clock } from '../../ports/clock.ts';
 import type { ForgingPause } from '../../ports/node-api.ts';
@@ -9,13 +9,13 @@ import type { Obstacle } from '../disk-watch.ts';
 
 export interface PauseDependencies {
   readonly chain: Pick<Chain, 'rules' | 'tip'>;
-  /** What slots are reckoned by. */
+  /** The clock of the slots. */
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly obstacle: () => Obstacle | undefined;
   readonly observer: Observer;
 }
 
-/** Blocks are forged at the start of a slot, by clocks that differ a little, and clocks are stepped by a little. */
+/** Difference up to which a clock counts as right: clocks of forgers differ a little, and are set by small steps. */
 const BEHIND_MS_MIN = 2000;
 const SET_IT = 'set it right (timedatectl set-ntp true)';
 
@@ -29,9 +29,9 @@ export class Pause {
   }
 
   /**
-   * To be called every second or so, so that it is known since when something is in the way.
+   * To be called about every second, so that the start of a pause is known.
    *
-   * @param hasDelegates whether there is anything to pause
+   * @param hasDelegates whether a delegate is switched on that could forge
    */
   look(hasDelegates: boolean): void {
     this.#tellClock();
@@ -45,14 +45,14 @@ export class Pause {
       return undefined;
     }
     const { reason, cause, writesFailSinceMs } = obstacle;
-    // The figures in a reason change while it stays the same one.
+    // The numbers in a reason may change while the reason stays the same.
     const kind = cause ?? reason.replace(/\d+/g, '');
     if (this.#since?.kind !== kind) this.#since = { kind, sinceMs: this.#dependencies.clock.nowMs() };
     const sinceMs = writesFailSinceMs ?? this.#since.sinceMs;
     return { reason, sinceMs, ...(cause === undefined ? {} : { cause }) };
   }
 
-  /** How long it is until the newest block's slot begins by this clock; below 0 once it has begun. */
+  /** Time until the slot of the newest block begins by this clock; below 0 once it has begun. */
   #behindMs(): number {
     const { chain, clock } = this.#dependencies;
     return momentMs(chain.tip.header.timestamp, chain.rules.params) - clock.nowMs();

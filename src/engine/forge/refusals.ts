@@ -1,6 +1,6 @@
 /**
- * Why slots of ours were not used. It is told when the slot is over: until then the slot may yet be used, and a node must not
- * call a slot missed and forge in it a second later.
+ * The reasons why slots of ours were not used. A reason is logged when the slot is over. Until then the slot may yet be used,
+ * and a node must not call a slot missed and forge in it a second later.
  */
 
 import { hexOf } from '../../primitives/bytes.ts';
@@ -10,7 +10,7 @@ import type { KeyPair } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import { isOrderCertain } from '../slot-owners.ts';
 
-/** A slot that is ours by the order that is known here. */
+/** A slot of one of our delegates, by the forging order that this node knows. */
 export interface ForgingSlot {
   readonly slot: number;
   readonly keyPair: KeyPair;
@@ -32,14 +32,14 @@ export interface RefusalsDependencies {
 export class Refusals {
   readonly #dependencies: RefusalsDependencies;
   #pending: Refusal | undefined;
-  /** Last slot of which something was said, so that it is said once. */
+  /** Last slot with a log line, so that no slot has two. */
   #toldSlot = -1;
 
   constructor(dependencies: RefusalsDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** The first reason of a slot stands: what keeps us from it later may follow from that. */
+  /** Keeps the first reason of a slot: later reasons may follow from it. */
   note({ slot, keyPair }: ForgingSlot, code: string, message: string, fields: Readonly<Record<string, unknown>>): void {
     if (slot === this.#toldSlot || slot === this.#pending?.slot) return;
     const { chain } = this.#dependencies;
@@ -56,7 +56,7 @@ export class Refusals {
     };
   }
 
-  /** What failed in the present slot is told at once: it happened, whatever becomes of the slot. */
+  /** Logs a failure in the present slot at once: it happened, whether or not the slot is used later. */
   tellFailure(code: string, fields: Readonly<Record<string, unknown>>): void {
     const slot = this.#dependencies.chain.currentSlot();
     this.#tell({ slot, code, level: 'error', message: 'could not forge', fields });
@@ -67,13 +67,13 @@ export class Refusals {
     this.#pending = undefined;
   }
 
-  /** Tells of a slot that is over. */
+  /** Logs the reason of a slot that is over. */
   look(): void {
     if (this.#pending !== undefined && this.#pending.slot !== this.#dependencies.chain.currentSlot())
       this.tellPending();
   }
 
-  /** A slot that another delegate has used was none of ours. */
+  /** Logs the pending reason, unless another delegate has used the slot: then it was not ours. */
   tellPending(): void {
     const pending = this.#pending;
     this.#pending = undefined;

@@ -1,6 +1,7 @@
 /**
- * By how much the clocks of the peers differ from ours, seen from the blocks that they send: a block is forged at the start
- * of its slot by the clock of its forger, and arrives soon after. The wire tells no time of day, so this is all there is.
+ * Estimates the difference between the clocks of the peers and ours from the blocks that they send. A block is forged at the
+ * start of its slot by the clock of its forger, and arrives soon after. No message has a time of day, so there is no other
+ * source.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -11,9 +12,9 @@ import { ipOf, isLoopback } from './addresses.ts';
 
 /** Peers with samples that are kept. */
 const PEERS_MAX = 256;
-/** Latest blocks of a peer. The one that came soonest counts: whatever delays a block only makes the others later. */
+/** Latest blocks of a peer. The one with the shortest delay counts, as every delay only makes a block later. */
 const SAMPLES_PER_PEER = 8;
-/** Fewer blocks of a peer, or fewer peers, say nothing: one may be on a slow line, or lie. */
+/** Least number of blocks of a peer, and of peers: a single peer may have a slow line, or lie. */
 const SAMPLES_MIN = 3;
 const PEERS_MIN = 2;
 const SAMPLE_AGE_MS_MAX = 3_600_000;
@@ -26,7 +27,7 @@ const WARN_EVERY_MS = 3_600_000;
  */
 const LASTING_MS = 120_000;
 
-/** What the clocks of the peers and this one say of each other. */
+/** The result of the comparison of this clock with the clocks of the peers. */
 export type ClockVerdict =
   /** Most clocks agree with each other, and this one does not: positive when they are ahead. */
   | { readonly kind: 'own'; readonly offsetMs: number }
@@ -52,7 +53,7 @@ export class ClockOffset {
   readonly #samples = new Map<PeerId, readonly Sample[]>();
   /** Order of use of the above. */
   readonly #recent = new LruMap<PeerId, true>(PEERS_MAX);
-  /** What the clocks have said of each other, and since when. */
+  /** The present result, and the time since when it holds. */
   #standing: { readonly kind: ClockVerdict['kind'] | undefined; readonly sinceMs: number };
   /** By code: when it was told last. */
   readonly #toldMs = new Map<string, number>();
@@ -96,7 +97,7 @@ export class ClockOffset {
     }
   }
 
-  /** Positive when the peers are ahead. Undefined while too few have told, or their clocks and this one do not agree. */
+  /** Positive when the peers are ahead. Undefined while too few peers have samples, or their clocks and this one disagree. */
   estimateMs(): number | undefined {
     const verdict = this.#judge();
     if (verdict?.kind === 'own') return verdict.offsetMs;

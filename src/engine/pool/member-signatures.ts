@@ -30,9 +30,9 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
  * Adds a member's signature to the pending transaction that it names. The transaction stays in `pending` until the next
  * processing takes it from there, and counts as `ready` once there are enough signatures.
  *
- * A member signs once. One key can make any number of signatures that are good, and each would have to be verified. The reference
- * takes them: with a second of one member the transaction can become as full as it must be, but never valid, and it looks at
- * every pair of member and signature again for each that comes then.
+ * A member signs once. One key can make any number of valid signatures, and each would have to be verified. The reference
+ * accepts them. With two signatures of one member, a transaction can have enough signatures without being valid. For each
+ * further signature, the reference then checks all pairs of members and signatures again.
  *
  * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` when the named member did not sign; `TRANSACTION_INVALID` with the rules'
  * reasons, when he signed before, or when nothing pending has the id; `VERIFICATION_LIMIT`

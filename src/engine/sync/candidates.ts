@@ -1,4 +1,4 @@
-/** Whom to follow: which of the connected peers say to have a chain to be preferred, and who of them comes first. */
+/** Selects the peer to follow: one of the connected peers that claim a better chain. */
 
 import type { Random } from '../../ports/clock.ts';
 import type { Connection, PeerId, Transport } from '../../ports/transport.ts';
@@ -6,7 +6,7 @@ import type { AnnouncedTip } from '../../protocol/rules.ts';
 import type { Chain } from '../chain.ts';
 import type { Backoff } from './backoff.ts';
 
-/** Peers beside the one that is followed that blocks are fetched from. */
+/** Number of peers that help the followed peer to send blocks. */
 const HELPERS_MAX = 4;
 
 export interface CandidateDependencies {
@@ -14,7 +14,7 @@ export interface CandidateDependencies {
   readonly transport: Pick<Transport, 'connections'>;
   readonly random: Random;
   readonly backoff: Pick<Backoff, 'isBackingOff'>;
-  /** Whether a peer at our height may have the chain to be preferred. */
+  /** Whether a peer at our height may have a better chain. */
   readonly rivalsAtOurHeight: boolean;
   /** Broadhash of our chain. */
   readonly broadhash: () => string;
@@ -27,12 +27,12 @@ export class Candidates {
     this.#dependencies = dependencies;
   }
 
-  /** Whether anybody says to have a better chain. */
+  /** Whether a peer claims a better chain. */
   get exist(): boolean {
     return this.#better(new Set()).length > 0;
   }
 
-  /** Peers that we dialled and that say to have a better chain. */
+  /** Peers that we dialled and that claim a better chain. */
   dialled(excluded: ReadonlySet<PeerId>): readonly Connection[] {
     return this.#better(excluded, isOutbound);
   }
@@ -40,8 +40,8 @@ export class Candidates {
   /**
    * A random member of the largest group of peers that agree on the best tip announced.
    *
-   * @param preferDialled Whoever dials us may claim anything, and the boldest claim is looked at first: every other look is for
-   *   those that we chose ourselves, so that no crowd of strangers keeps us from them
+   * @param preferDialled true at every other check. Strangers that dial us may claim anything, and the boldest claim comes
+   *   first. So every other check prefers the peers that we dialled, and no crowd of strangers keeps us from them
    */
   choose(excluded: ReadonlySet<PeerId>, preferDialled: boolean): PeerId | undefined {
     const groups = new Map<string, PeerId[]>();
@@ -75,7 +75,7 @@ export class Candidates {
     return connection?.direction !== 'outbound' && this.#better(new Set([leader]), isOutbound).length > 0;
   }
 
-  /** Whether a peer that was not tried says to have a better chain, and is as good a choice as the one that is followed. */
+  /** Whether a peer that was not tried claims a better chain, and is as good a choice as the followed one. */
   isAnotherWaiting(leader: PeerId, tried: ReadonlySet<PeerId>): boolean {
     const excluded = new Set([leader, ...tried]);
     if (this.dialled(excluded).length > 0) return true;
@@ -83,7 +83,7 @@ export class Candidates {
     return connection?.direction !== 'outbound' && this.#better(excluded).length > 0;
   }
 
-  /** Connected peers whose announced tip is to be preferred to ours, only those with the best; else rivals of our tip. */
+  /** The connected peers with the best announced tip, if it is better than ours; else rivals of our tip. */
   #better(
     excluded: ReadonlySet<PeerId>,
     among: (connection: Connection) => boolean = () => true,
@@ -104,7 +104,7 @@ export class Candidates {
       .map(({ connection }) => connection);
   }
 
-  /** Peers at our height with another chain: which one is to be preferred shows only when theirs is here. */
+  /** Peers at our height with another chain. Only a download shows which chain is better. */
   #rivals(connections: readonly Connection[]): readonly Connection[] {
     const { height } = this.#dependencies.chain.tip.header;
     const broadhash = this.#dependencies.broadhash();
@@ -118,7 +118,7 @@ function isOutbound({ direction }: Connection): boolean {
   return direction === 'outbound';
 }
 
-/** What a peer calls its tip. */
+/** The name under which a peer announces its tip. */
 function tipName({ info }: Connection): string | undefined {
   return info.lastBlockId ?? info.broadhash;
 }

@@ -1,6 +1,6 @@
 /**
- * Taking over what one peer has beyond the last block that we share: by appending when that is our tip, else by changing to
- * the peer's branch as soon as it has proved to be the better one.
+ * Downloads the blocks of one peer above the last common block. If that block is our tip, they are appended. Otherwise the node
+ * switches to the peer's branch as soon as it has proved to be the better one.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -36,14 +36,14 @@ export interface FollowDependencies {
   readonly transport: Pick<Transport, 'request'>;
   readonly clock: Clock;
   readonly observer: Observer;
-  /** Peers at the same tip as this one, that may serve its blocks too. */
+  /** Peers at the same tip as this one, which may send the same blocks. */
   readonly helpers: (peerId: PeerId) => readonly PeerId[];
-  /** Told of another peer than the one that is followed: one that failed, or that sent a block which is refused. */
+  /** Called for a helper that failed, or that sent a refused block. */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
   /** False where peers have no answer to the question for their tip. */
   readonly isTipAsked: boolean;
   readonly isStopped: () => boolean;
-  /** Whether others are waiting that deserve a hearing before this one, which has proved nothing for so long. */
+  /** Whether other peers wait that come before this one, which has proved nothing for `waitedMs`. */
   readonly othersWait: (waitedMs: number) => boolean;
   /** Bytes of a rival branch that are kept until it is the better one; some 16 million unless told. */
   readonly branchBytesMax?: number;
@@ -79,7 +79,7 @@ export async function follow(peerId: PeerId, isShown: boolean, dependencies: Fol
 /** @returns false when another peer's block was refused: what follows the tip is to be fetched again then */
 async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowDependencies): Promise<boolean> {
   const { chain, transport, clock, helpers, peerFailed, isStopped } = dependencies;
-  // A rival branch is the peer's own affair until it has proved to be the better one.
+  // A rival branch does not become ours until it has proved to be the better one.
   let isOurs = from.height === chain.tip.header.height;
   const batches = downloadAfter(from, {
     leader: peerId,
@@ -169,7 +169,7 @@ async function changeBranch(
     }
     const newest = branch.at(-1);
     if (newest === undefined) {
-      // All of ours, and more to come.
+      // All blocks so far are in our chain, and more will come.
       if (commonHeight === chain.tip.header.height) return;
       continue;
     }

@@ -1,4 +1,4 @@
-/** Waiting for a peer that has proved nothing yet, for as long as nobody else wants to be heard. */
+/** Waits for an answer of a peer that has proved nothing yet, as long as no other peer waits. */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
 
