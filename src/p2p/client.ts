@@ -16,7 +16,7 @@ export interface DialOptions {
   readonly dialect: WireDialect;
   readonly info: NodeInfo;
   readonly clock: Clock;
-  /** For the TCP connection and the upgrade together, and again for the handshake. */
+  /** Time-out of the TCP connection with the upgrade, and again of the handshake. */
   readonly timeoutMs: number;
   readonly crowd: SharedUnsolicitedBytesBudget;
   readonly on: LinkEvents & FrameFilterEvents;

@@ -26,7 +26,7 @@ import { Pace } from './rate.ts';
 import { ReceiveLimits } from './receive-limits.ts';
 import type { AskedFor } from './unsolicited-bytes.ts';
 
-/** Of a push or a probe, and more than it has: neither must give a silent peer the room of a whole frame. */
+/** Upper bound of the answer to a push or a probe: it must not allow a silent peer a whole frame. */
 const ACKNOWLEDGEMENT_BYTES = 1_000;
 /** The latency probe waits 20 to 60 s. */
 const PROBE_MIN_MS = 20_000;
@@ -39,7 +39,7 @@ export interface ConnectionContext {
   readonly random: Random;
   readonly observer: Observer;
   readonly requestTimeoutMs: number;
-  /** What the node says of itself, packed by the dialect. */
+  /** The info of this node, packed by the dialect. */
   ownInfo(): object;
 }
 
@@ -58,7 +58,7 @@ export class PeerConnection implements Connection {
   readonly #context: ConnectionContext;
   readonly #limits: ReceiveLimits;
   readonly #pace: Pace;
-  /** For what the node says of itself. */
+  /** Rate of announcements of this node's info. */
   readonly #infoBucket: TokenBucket;
   #infoTimer: Timer | undefined;
 
@@ -94,7 +94,7 @@ export class PeerConnection implements Connection {
     return this.#calls.responsiveness;
   }
 
-  /** What the link reports, with what to do when it ends. */
+  /** The handlers of the link's events. @param closed called when the link ends */
   events(closed: (reason: CloseReason) => void): LinkEvents {
     return {
       called: (event, data, answer) => {
@@ -119,19 +119,19 @@ export class PeerConnection implements Connection {
     this.#link?.close(reason);
   }
 
-  /** More frames than are free. */
+  /** The peer sent more frames than are free. */
   overused(detail: string): void {
     this.#fault('MESSAGE_RATE', detail);
   }
 
-  /** Far more: the line was cut. */
+  /** The peer sent so many frames that the line was cut. */
   flooded(detail: string): void {
     this.#fault('MESSAGE_FLOOD', detail);
   }
 
   /**
-   * Tells the peer what the node says of itself. When that changes faster than peers are told, the newest word is told when
-   * the next is due.
+   * Sends the info of this node to the peer. If the info changes faster than the rate allows, the newest info is sent when the
+   * next one is due.
    */
   pushInfo(early = false): void {
     const { clock } = this.#context;
@@ -146,7 +146,7 @@ export class PeerConnection implements Connection {
     const push = this.#context.dialect.infoPush(this.#context.ownInfo());
     if (early) this.#link?.sendEarly(push);
     else if (!push.call) this.#link?.emit(push);
-    // The acknowledgement of a push says nothing; a missing one neither.
+    // The acknowledgement of a push has no content, and a missing one has no effect.
     else
       void this.#link
         ?.call(push, this.#context.requestTimeoutMs, ACKNOWLEDGEMENT_BYTES, 'other')
@@ -154,9 +154,9 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * Asks for the peer's info and believes it.
+   * Asks for the peer's info and takes it.
    *
-   * @returns why the peer cannot be ours, undefined when it can
+   * @returns the reason why the peer is incompatible; undefined if it is compatible
    * @throws ProtocolError `CALL_FAILED`
    */
   async fetchInfo(): Promise<string | undefined> {
@@ -209,7 +209,7 @@ export class PeerConnection implements Connection {
       await this.#link?.call(ping, this.#context.requestTimeoutMs, ACKNOWLEDGEMENT_BYTES, 'other');
       this.#latencyMs = this.#context.clock.nowMs() - startMs;
     } catch {
-      // An unanswered probe says nothing that the heartbeat does not say better.
+      // An unanswered probe has no effect: the heartbeat ends a dead connection.
     }
     if (this.#link?.ended === undefined) this.startProbe();
   }
@@ -245,7 +245,7 @@ export class PeerConnection implements Connection {
     }
   }
 
-  /** Takes the peer's word about itself, if it is one of ours. */
+  /** Takes the info that the peer sends about itself, if it is compatible. */
   #believe(value: unknown, answered: boolean): void {
     const verdict = this.#context.dialect.readInfo(value, this.#info);
     if (verdict.kind === 'accepted') {
@@ -264,7 +264,7 @@ export class PeerConnection implements Connection {
     return false;
   }
 
-  /** A handler threw: the peer's fault, an expected refusal, or a mistake of ours that must be seen. */
+  /** Handles the error of a handler: a fault of the peer, an expected refusal, or an internal error, which is logged. */
   #raised(name: string, error: unknown): void {
     if (error instanceof PeerFault) this.#fault(error.fault, error.message);
     else if (!(error instanceof ProtocolError)) {
@@ -279,7 +279,7 @@ export class PeerConnection implements Connection {
   }
 }
 
-/** Blocks and their ids are asked of a peer that we follow; a pool or a peer list of any peer that makes us ask. */
+/** Blocks and their ids are asked only of a peer that we follow; any peer can make us ask for its pool or peer list. */
 function askedFor({ kind }: PeerRequest): AskedFor {
   return kind === 'blocksAfter' || kind === 'highestCommonBlock' || kind === 'tip' ? 'blocks' : 'other';
 }

@@ -1,6 +1,6 @@
 /**
- * The filter that each received frame passes through before the message layer sees it: counts, parses once, drops what is no
- * frame of ours. The message layer queues what it is given without bound, so nothing may get past this that is not wanted.
+ * The filter that each received frame passes before the message layer gets it. It counts the frame, parses it once, and drops
+ * it if it is no frame of the protocol. The queue of the message layer has no bound, so no unwanted frame may pass.
  */
 
 import { TokenBucket } from '../primitives/token-bucket.ts';
@@ -38,9 +38,9 @@ const PONG = '#2';
 const HANDSHAKE_RID = 1;
 
 export interface FrameFilterEvents {
-  /** Far more frames than are read. */
+  /** The peer sent far more frames than are read. */
   overused(detail: string): void;
-  /** Far too many: cut the line. */
+  /** The peer sent far too many frames: cut the line. */
   flooded(detail: string): void;
   /**
    * More bytes than honest peers can be made to send: close the line, at no cost to the address. It must close the filter: told
@@ -49,7 +49,7 @@ export interface FrameFilterEvents {
   overflowed(detail: string): void;
 }
 
-/** What is known of a message before it is text. */
+/** The facts of a message before it is decoded to text. */
 export interface Arrival {
   readonly bytes: number;
   readonly seemsAnswer: boolean;
@@ -59,7 +59,7 @@ export interface Arrival {
 const NO_BYTES: Arrival = { bytes: 0, seemsAnswer: false };
 
 export class FrameFilter {
-  /** What the peer sends beyond answers. */
+  /** Budget for everything that the peer sends beyond answers. */
   readonly unsolicited: UnsolicitedBytesBudget;
   readonly #role: 'acceptor' | 'dialer';
   readonly #events: ReadonlySet<string>;
@@ -99,7 +99,7 @@ export class FrameFilter {
     return this.#ignored;
   }
 
-  /** Nothing passes from now on: the library would still act on frames of a connection that it has given up. */
+  /** Drops all frames from now on: the library would still act on frames of a connection that it has given up. */
   close(): void {
     this.#closed = true;
   }
@@ -117,7 +117,7 @@ export class FrameFilter {
     return this.unsolicited.arrived(bytes, nowMs, seemsAnswer);
   }
 
-  /** What the message layer gets: a heartbeat, a frame, a batch of frames, or null for nothing. */
+  /** Returns the input of the message layer: a heartbeat, a frame, a batch of frames, or null for none. */
   admit(message: unknown): '#1' | '#2' | Frame | readonly (Frame | null)[] | null {
     if (this.#closed) return null;
     if (message === PING || message === PONG) return message;

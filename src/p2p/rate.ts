@@ -34,7 +34,7 @@ export class RateWindow {
   }
 }
 
-/** Keeps what is begun in a second below a number, by waiting for the next one. */
+/** Bounds the number of starts in a second: a further one waits for the next second. */
 export class Pace {
   readonly #clock: Clock;
   readonly #perSecondMax: number;
@@ -64,7 +64,7 @@ export interface ByteRate {
   readonly debtMax?: number;
 }
 
-/** A token bucket of bytes that may be overdrawn by what is taken when something is left, and is paid back before the next. */
+/** A token bucket of bytes. As long as it is not empty, it may be overdrawn; the debt is paid back before the next use. */
 export class ByteBucket {
   readonly #rate: ByteRate;
   #level: number;
@@ -84,7 +84,7 @@ export class ByteBucket {
     return this.#level;
   }
 
-  /** A debt has an end: others must not wait for what one line sent long ago. */
+  /** Takes bytes. The debt is bounded: others must not wait for bytes that one line sent long ago. */
   take(bytes: number, nowMs: number): void {
     const { capacity, debtMax = capacity } = this.#rate;
     this.#level = Math.max(-debtMax, this.level(nowMs) - bytes);

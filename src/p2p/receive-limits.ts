@@ -1,4 +1,4 @@
-/** What is taken of one peer: uses of each name on the wire in a window, as the table of rates has them. */
+/** Limits for one peer: the accepted uses of each name on the wire in a window, from the table of rates. */
 
 import { limitsOf, RATE_WINDOW_MS, RATES } from '../ports/rates.ts';
 import type { Generation } from '../protocol/params.ts';
@@ -9,7 +9,7 @@ interface Limits {
   readonly chargedAbove: number;
 }
 
-/** What becomes of a use: it is taken, dropped at no cost, or dropped and charged (once in a window). */
+/** The verdict on a use: accepted, dropped at no cost, or dropped and charged (once in a window). */
 export type UseVerdict = 'taken' | 'dropped' | 'charged';
 
 const LIMITS: Readonly<Record<Generation, ReadonlyMap<string, Limits>>> = { 2: limitsFor(2), 3: limitsFor(3) };

@@ -1,11 +1,11 @@
 /**
- * Backpressure on a line: what a peer has sent stays in it while nothing is taken off the wire. Several parts of the node may have a
- * line wait at the same time; it goes on when none of them does.
+ * Backpressure on a line: while the node reads nothing, the bytes of the peer stay in the line. Several parts of the node may
+ * pause a line at the same time; it goes on when none of them does.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
 
-/** What of a WebSocket stops and goes on with taking bytes off the wire. */
+/** The members of a WebSocket that pause and resume reading. */
 export interface Pausable {
   pause(): void;
   resume(): void;
@@ -15,7 +15,7 @@ export class ReceivePause {
   readonly #webSocket: Pausable;
   readonly #clock: Clock;
   #timer: Timer | undefined;
-  /** When the time is over that was asked for last of all, Unix time in milliseconds. */
+  /** Latest end of all requested pauses, Unix time in milliseconds. */
   #untilMs = 0;
   #isHeld = false;
 
@@ -24,7 +24,7 @@ export class ReceivePause {
     this.#clock = clock;
   }
 
-  /** Has the line wait for so many milliseconds from now at least. Nothing for 0. */
+  /** Pauses the line for at least this time from now. 0 has no effect. */
   waitFor(pauseMs: number): void {
     if (pauseMs <= 0) return;
     const untilMs = this.#clock.nowMs() + pauseMs;
@@ -38,7 +38,7 @@ export class ReceivePause {
     });
   }
 
-  /** Has the line wait until it is released. */
+  /** Pauses the line until it is released. */
   hold(): void {
     this.#isHeld = true;
     this.#webSocket.pause();

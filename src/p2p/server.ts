@@ -1,4 +1,4 @@
-/** Listening: an HTTP server of its own whose only answer is the upgrade, and the checks of a handshake. */
+/** Listens for peers: an HTTP server that only answers upgrades, and the checks of a handshake. */
 
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -26,7 +26,7 @@ export interface ListenOptions {
   readonly wsPort: number;
   readonly dialect: WireDialect;
   readonly clock: Clock;
-  /** How long a connection may stay without its handshake. */
+  /** Time in which a connection must send its handshake. */
   readonly handshakeTimeoutMs: number;
   /** Connections without handshake at a time; the address with most of them gives one up for a newcomer. */
   readonly strangersMax: number;
@@ -34,7 +34,7 @@ export interface ListenOptions {
   readonly arrivalsPerIpMax: number;
   /** TCP connections at a time, whatever they carry. */
   readonly socketsMax: number;
-  /** The own nonce, to recognise oneself. */
+  /** The nonce of this node, to recognise a connection to itself. */
   readonly nonce: string;
   readonly crowd: SharedUnsolicitedBytesBudget;
   readonly on: ListenerEvents;
@@ -45,17 +45,18 @@ export interface ListenerEvents {
   /** Whether the operator named a peer at an IP. */
   isNamed(ip: string): boolean;
   /**
-   * A compatible peer: takes it or closes the link. The handshake is answered after this returns; a closed link ends it.
+   * Takes the link of a compatible peer, or closes it. The handshake is answered after this returns, unless the link was
+   * closed.
    *
-   * @returns what to do when the handshake is answered, undefined when the link was closed
+   * @returns a function to call when the handshake is answered; undefined if the link was closed
    */
   accept(link: Link, info: PeerInfo): (() => void) | undefined;
   refused(ip: string, verdict: Extract<QueryVerdict, { accepted: false }>['close']): void;
-  /** More frames than are read. */
+  /** The peer sent more frames than are read. */
   overused(link: Link | undefined, ip: string, detail: string): void;
-  /** Far more: the line was cut. */
+  /** The peer sent so many frames that the line was cut. */
   flooded(link: Link | undefined, ip: string, detail: string): void;
-  /** More bytes than honest peers send: the line was closed, at no cost to the address. */
+  /** The peer sent more bytes than honest peers do. The line was closed, at no cost to the address. */
   overflowed(ip: string, detail: string): void;
 }
 
@@ -79,7 +80,7 @@ interface Library {
   listener(name: string): AsyncIterable<{ socket: ServerSocket }>;
 }
 
-/** What is kept of an accepted WebSocket from its first byte on. */
+/** The state of an accepted WebSocket, from its first byte on. */
 interface Line {
   readonly ip: string;
   readonly filter: FrameFilter;
@@ -114,7 +115,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       timeoutMs: options.handshakeTimeoutMs,
       passed: () => {
         const ip = ipv4Of(socket.remoteAddress) ?? '';
-        // Nobody else listens while it waits, and an error that nobody hears would end the process.
+        // No other listener exists while the socket waits, and an error without a listener would end the process.
         const leave = (): void => void socket.destroy();
         socket.on('error', leave);
         limiter.greet(socket, ip, on.isNamed(ip), () => {
@@ -167,7 +168,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
         else line.link.terminate({ code: 1006, reason: 'Peer does not finish its messages' });
       },
     };
-    // Ahead of the WebSocket, which tells of the messages that end with these bytes.
+    // Runs before the listener of the WebSocket, which emits the messages that end with these bytes.
     request.socket.prependListener('data', (bytes: Buffer) => {
       unfinished.arrived(webSocket, bytes.length, control);
     });
@@ -179,7 +180,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       unfinished.ended(webSocket);
       pause.waitFor(filter.count(arrivalOf(data)));
     });
-    // Nodes never send control frames; the reference cuts who does.
+    // Nodes never send control frames; the reference closes the connection of a peer that does.
     webSocket.on('ping', cut);
     webSocket.on('pong', cut);
   }

@@ -32,7 +32,7 @@ export interface TransportOptions {
   readonly host: string;
   /** 0 takes a free port, which the node then announces. */
   readonly wsPort: number;
-  /** What the node says of itself; `announce` must have been called before `start` without it. */
+  /** The info of this node; without it, `announce` must be called before `start`. */
   readonly info?: NodeInfo;
   /** Accepted connections at a time. */
   readonly inboundMax: number;
@@ -45,13 +45,13 @@ export interface TransportOptions {
 }
 
 export interface TransportTimeouts {
-  /** For the connection of a dial, and again for the answer to its handshake. Default 2 000, as the reference. */
+  /** Time-out of the connection of a dial, and again of the answer to its handshake. Default 2 000, as in the reference. */
   readonly dialMs: number;
-  /** For an answer. Default 10 000. */
+  /** Time-out of a request. Default 10 000. */
   readonly requestMs: number;
-  /** For the handshake of a stranger. Default 10 000, as the reference. */
+  /** Time-out of the handshake of a stranger. Default 10 000, as in the reference. */
   readonly handshakeMs: number;
-  /** For peers to take leave when the transport closes. Default 500. */
+  /** Time that peers have to close their connections when the transport closes. Default 500. */
   readonly leaveMs: number;
 }
 
@@ -64,9 +64,9 @@ export interface ListeningTransport extends Transport {
 const TIMEOUTS: TransportTimeouts = { dialMs: 2_000, requestMs: REQUEST_TIMEOUT_MS, handshakeMs: 10_000, leaveMs: 500 };
 /** Strangers that may be between connection and handshake at a time. */
 const STRANGERS_MAX = 64;
-/** A whole devnet behind one address starts with fewer; who is refused or dropped waits for seconds. */
+/** More than a whole devnet behind one address needs at its start; a refused or dropped peer waits for seconds. */
 const ARRIVALS_PER_IP_MAX = 100;
-/** Connections that were told to close and have not done so yet. */
+/** Maximum of connections that were told to close and have not done so yet. */
 const SOCKETS_LEAVING_MAX = 448;
 const LEAVING: CloseReason = { code: 1000, reason: 'Node is shutting down' };
 
@@ -240,7 +240,7 @@ class SocketTransport implements ListeningTransport {
     await this.#listener?.close();
   }
 
-  /** Waits until every WebSocket is closed, but not longer than peers are given to take leave. */
+  /** Waits until every WebSocket is closed, but not longer than `leaveMs`. */
   #allGone(): Promise<void> {
     return new Promise((settle) => {
       const timer = this.#options.clock.after(this.#timeouts.leaveMs, settle);
@@ -292,7 +292,7 @@ class SocketTransport implements ListeningTransport {
     };
   }
 
-  /** Frees an inbound place when all are taken; false when the engine gives none up. */
+  /** Frees an inbound place when all are taken; false if the engine evicts no peer. */
   #makeRoom(): boolean {
     const inbound = [...this.#peers.values()].filter((connection) => connection.direction === 'inbound');
     if (inbound.length < this.#options.inboundMax) return true;

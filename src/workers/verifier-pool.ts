@@ -40,7 +40,7 @@ const JOB_CHECKS_MAX = 128;
  */
 const KEYED_CHECKS_MAX = 200;
 
-/** Checks waiting on one thread. Beyond, the caller's own thread works: that slows those who ask. */
+/** Checks waiting on one thread. Further checks run on the caller's own thread, which slows the callers. */
 export const THREAD_CHECKS_MAX = 20_000;
 
 /**

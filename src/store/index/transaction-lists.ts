@@ -202,7 +202,7 @@ export class TransactionLists {
     }
   }
 
-  /** @param sizes what comes to each list */
+  /** @param sizes number of new entries of each list */
   #grown<T>(lists: readonly T[], sizes: Uint32Array, lengthBefore: (list: T) => number): Grown<T> {
     const lengths = new Map<T, number>();
     const [begun, long] = [new Set<T>(), new Set<T>()];

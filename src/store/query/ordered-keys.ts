@@ -8,7 +8,7 @@ import type { Direction, PageRequest } from '../../ports/queries.ts';
 import { afterPrefix, prefixRange, type KeyValueReader } from '../tables/key-value.ts';
 import { indexPage } from './pages.ts';
 
-/** Where the value of a key ends, its tie-break following, when it begins at `at`. */
+/** The position after the value that begins at `at` in a key; the tie-break follows there. */
 export type ValueEnd = (key: Buffer, at: number) => number;
 
 /** Bounds of the value as bytes: from the first, inclusive, to below all keys that begin with the second. */
