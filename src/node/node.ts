@@ -63,7 +63,7 @@ export interface NodeOptions {
 
 /** The hooks by which a node of a devnet is controlled. */
 export interface NodeControl {
-  /** What slots and timestamps are compared with, in the place of the machine's clock. */
+  /** The clock for slots and timestamps, in the place of the machine's clock. */
   readonly chainClock: Clock;
   /** Whether delegates leave their slots empty until they are told to forge. */
   isForgingHeld(): boolean;

@@ -20,7 +20,7 @@ type ScratchChain = Pick<Chain, 'rules' | 'append'> & {
 };
 
 export interface VerifyOptions {
-  /** What is examined. Must not change meanwhile, and its indexes must not lag. */
+  /** The examined chain. Must not change meanwhile, and its indexes must not lag. */
   readonly examined: StoredChain;
   /** A chain of the same network that holds the genesis block alone. */
   readonly scratch: { readonly chain: ScratchChain; readonly store: StoredChain };

@@ -6,7 +6,7 @@ import { DECLARATIONS, type MetricDeclaration } from './declarations.ts';
 export type MetricLabels = Readonly<Record<string, string>>;
 
 export interface MetricsOptions {
-  /** What may be recorded; the metrics of a node unless given. */
+  /** Metrics that may be recorded; the metrics of a node unless given. */
   readonly declarations?: Readonly<Record<string, MetricDeclaration>>;
   /** Series of one name: labels may carry what peers say, so their variety has an end. Default 250. */
   readonly seriesMax?: number;

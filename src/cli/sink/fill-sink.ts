@@ -29,7 +29,7 @@ export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
     await runSink({ source, sink, rangeBlocks, signal: abort.signal, follows: once !== true, onProgress });
     teller.end();
   } catch (error) {
-    // What waited for a node ends so when the command is stopped.
+    // A wait for a node ends so when the command is stopped.
     if (!abort.signal.aborted || error !== abort.signal.reason) throw error;
   } finally {
     await sink.end();

@@ -143,7 +143,7 @@ export class ClickHouseLease {
     if (other !== undefined) throw sinkInUse(this.#name(), other.owner, other.until * 1000);
   }
 
-  /** What an earlier holder has under way would come late: inserts are ended, removals awaited. */
+  /** Inserts of an earlier holder that are under way are ended, removals are awaited: both would come late. */
   async #endInserts(): Promise<void> {
     const { database } = this.#server;
     const own = `startsWith(query_id, 'bloomery-${database}-')`;

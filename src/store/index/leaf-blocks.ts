@@ -33,7 +33,7 @@ interface Leaf {
 /** The leaf block that was changed last: the next change is often in the same. */
 interface Latest {
   readonly leaf: Leaf;
-  /** What the leaf block behind it begins with. */
+  /** First key of the leaf block behind it. */
   readonly end: Buffer | undefined;
 }
 
