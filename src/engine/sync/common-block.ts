@@ -3,12 +3,15 @@
 import type { ChainReader } from '../../ports/store.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
 
-/** Own blocks named one by one from the tip down: as many as come in one answer anyway when the depth is overestimated. */
+/**
+ * Number of newest blocks that are all named in the question. A mistake within this depth costs nothing, because one answer has
+ * as many blocks anyway.
+ */
 const DENSE_BLOCKS = 34;
 
 /**
- * Heights to ask about: each of the newest, then ever fewer, down to `floorHeight`, which is always among them: nothing at or
- * below it may change. Ascending.
+ * Heights to ask about, ascending. The newest heights are all included, then ever fewer. `floorHeight` is always included,
+ * because nothing at or below it may change.
  */
 export function sampleHeights(tipHeight: number, floorHeight: number): readonly number[] {
   const heights: number[] = [];
@@ -24,8 +27,8 @@ export function sampleHeights(tipHeight: number, floorHeight: number): readonly 
 }
 
 /**
- * Highest height known to be common with the peer: exact near the tip, possibly lower than the true one further down, by no
- * more than its distance from the tip. The blocks between are then fetched again. Undefined when the peer has none of our
+ * Finds the highest height that is known to be common with the peer. Near the tip it is exact. Further down it may be too low,
+ * by at most its distance from the tip; the blocks in between are then downloaded again. Undefined if the peer has none of our
  * blocks down to `floorHeight`.
  */
 export async function findCommonHeight(
@@ -44,6 +47,6 @@ export async function findCommonHeight(
     kind: 'highestCommonBlock',
     blockIds: [...idToHeight.keys()],
   });
-  // The height is ours, not the peer's word for it.
+  // The height comes from our chain; the height that the peer states is not used.
   return answer === undefined ? undefined : idToHeight.get(answer.id);
 }
