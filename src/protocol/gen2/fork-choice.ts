@@ -1,13 +1,14 @@
 /**
- * Fork choice of generation 2. There is no finality: the longer chain wins. Between two blocks in one place the earlier
- * timestamp wins, and of equal ones the smaller id as text; every node decides so, whichever came first (fork cause 5).
+ * Fork choice of generation 2. There is no finality, and the longer chain wins. Between two blocks at one place, the block with
+ * the earlier timestamp wins, or with equal timestamps the one whose id is smaller as text. All nodes decide so, whichever
+ * block came first (fork cause 5).
  *
- * A block one above the tip that does not follow it (fork cause 1) makes the reference drop two blocks when the block is
- * older than the tip, and otherwise wait until it finds by polling that it is behind. Both end in following the longer
- * chain; here that begins at once, and nothing is dropped before the other chain is there.
+ * If a block is one above the tip but does not follow it (fork cause 1), the reference reverts two blocks if the block is older
+ * than the tip. Otherwise it waits until polling shows that it is behind. In both cases it then follows the longer chain. This
+ * node follows it at once, and reverts nothing before the other chain has arrived.
  *
- * Of two chains of one length that parted further down the reference keeps whichever it has, so that two halves of a network
- * that wait for each other's consent wait for ever. Here their tips are compared as rivals in one place are.
+ * If two chains of equal length parted further down, each node of the reference keeps its own. So two halves of a network that
+ * wait for each other's consent would wait for ever. This node compares their tips as if they were rivals at one place.
  */
 
 import type { AnnouncedTip, TipView } from '../rules.ts';
@@ -26,12 +27,12 @@ export function forkStatus({ header: tip }: TipView, { header: received }: TipVi
   return received.generatorPublicKey === tip.generatorPublicKey ? 'doubleForging' : 'discard';
 }
 
-/** Whether a tip that a peer announces beats another. */
+/** Whether an announced tip is better than another one. */
 export function isLonger(announced: AnnouncedTip, than: AnnouncedTip): boolean {
   return announced.height > than.height;
 }
 
-/** Ids are compared as text, not as numbers. */
+/** Whether a block wins against its rival. Ids are compared as text, not as numbers. */
 function isPreferred(block: BlockHeader, rival: BlockHeader): boolean {
   return block.timestamp === rival.timestamp ? block.id < rival.id : block.timestamp < rival.timestamp;
 }
