@@ -116,8 +116,8 @@ export function loadSodium(): Ed25519 | undefined {
 }
 
 /**
- * Creates the portable back end. It computes the equation on curve points itself, because no mode of the library accepts the
- * same signatures.
+ * Creates the portable back end. This back end computes the equation on curve points itself, because no mode of its library
+ * accepts the same signatures.
  */
 export function createNoble(): Ed25519 {
   noble.hashes.sha512 = sha512;

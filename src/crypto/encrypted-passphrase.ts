@@ -1,6 +1,6 @@
 /**
- * Encrypted passphrases: AES-256-GCM with a key that PBKDF2-SHA256 derives from a password. They are written as a URL query, as
- * in `forging.delegates` of existing configurations.
+ * Encrypted passphrases: AES-256-GCM with a key that PBKDF2-SHA256 derives from a password. Encrypted passphrases are written
+ * as a URL query, as in `forging.delegates` of existing configurations.
  */
 
 import { createCipheriv, createDecipheriv, pbkdf2 } from 'node:crypto';

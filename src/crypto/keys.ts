@@ -39,7 +39,7 @@ export function addressOf(publicKey: string): string {
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 
-/** The error in the form of an address, with the message of the reference; undefined if the form is correct. */
+/** The fault in the form of an address, with the message of the reference; undefined if the form is correct. */
 export function addressFault(address: string): string | undefined {
   if (address.length < 2 || address.length > 22) {
     return 'Address length does not match requirements. Expected between 2 and 22 characters.';

@@ -14,8 +14,8 @@ export interface SignedMessage {
 const PREFIX = 'Lisk Signed Message:\n';
 
 /**
- * The digest that is signed. Its prefix makes sure that the bytes of a message are never the bytes of a transaction. The length
- * before the message counts UTF-16 units, not bytes, as in lisk-cryptography.
+ * The digest that is signed. The prefix of a message makes sure that the bytes of a message are never the bytes of a
+ * transaction. The length before the message counts UTF-16 units, not bytes, as in lisk-cryptography.
  *
  * @returns 32 bytes
  */

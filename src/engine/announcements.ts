@@ -1,7 +1,7 @@
 /**
- * Announcements to peers. Each peer is told at its own rate, with several items in one message, and is not told of items that
- * it has. A new item goes at once to a few peers that were told nothing lately, and to the others one after another. So the
- * peers are due at different times: whenever an item is new, some peers are free to get it at once, and they pass it on. If no
+ * Announcements to peers. Each peer is told at its own rate, with several items in one message, and never told of items that it
+ * has. A new item goes at once to a few peers that were told nothing lately, and to the others one after another. So the peers
+ * are due at different times: whenever an item is new, some peers are free to get it at once, and they pass it on. If no
  * connected peer is known to have an item, it is announced again after a while.
  */
 
@@ -65,8 +65,9 @@ interface Told {
 export class Announcements<T> {
   readonly #options: AnnouncementOptions<T>;
   /**
-   * One log for each source of items, in the order in which peers are told: items that this node got first; items that a peer
-   * announced, and that peer also passes them on itself; items that are announced again.
+   * Three logs, in the order in which peers are told of their items. The first log has items that this node got first. The
+   * second log has items that a peer announced, and that this peer passes on, too. The third log has items that are announced
+   * again.
    */
   readonly #logs = LOGS.map(() => new AnnouncementLog<T>(ITEMS_MAX));
   /** The valid entry for each key, in any of the logs. */

@@ -72,8 +72,8 @@ export class BlockImporter {
   }
 
   /**
-   * Compares a block with the tip, and refuses a block with a wrong header, payload or slot owner. This happens before its
-   * transactions are checked, because anybody can fill a block with transactions that are expensive to check.
+   * Compares a block with the tip, and refuses a block with a wrong header, payload or slot owner. The transactions are not
+   * checked yet, because anybody can fill a block with transactions that are expensive to check.
    *
    * @throws BlockRejected
    */

@@ -22,8 +22,8 @@ export class BlockSender {
   }
 
   /**
-   * Sends the JSON of a block to each peer whose rate allows it. Only a tie between blocks uses up the rate; in that case other
-   * peers send it the block.
+   * Sends the JSON of a block to each peer whose rate allows it. The rate is used up only if several blocks compete for one
+   * place. A peer that is left out gets the block from other peers.
    */
   send(block: unknown, peerIds: readonly PeerId[]): void {
     const nowMs = this.#clock.nowMs();

@@ -1,4 +1,6 @@
-/** Validates blocks apart from their place in the chain. Their signatures can be verified before that, on other threads. */
+/**
+ * Validates blocks apart from their place in the chain. The signatures of blocks can be verified beforehand, on other threads.
+ */
 
 import type { Verifier } from '../ports/verifier.ts';
 import type { BlockPlace, Rules } from '../protocol/rules.ts';
@@ -33,8 +35,8 @@ export class BlockValidator {
 
   /**
    * Checks the signatures of blocks, on other threads if there are any, so that a later `validate` or append finds the results
-   * in the cache. The first checks are those that need no state; then follow signatures of groups and second signatures, with
-   * the keys as they are at the tip. This method changes nothing, and may run beside other work.
+   * in the cache. The method begins with the checks that need no state. It then checks members' signatures and second
+   * signatures, with the keys of the state at the tip. This method changes nothing, and may run beside other work.
    */
   async precheckSignatures(blocks: readonly Block[]): Promise<void> {
     const { rules, verifier, state } = this.#dependencies;
@@ -46,8 +48,8 @@ export class BlockValidator {
   }
 
   /**
-   * Checks everything about a block that does not depend on its place in a chain. This is quick if its signatures were
-   * prechecked.
+   * Checks everything about a block that does not depend on its place in a chain. If the signatures of the block were
+   * prechecked, the validation is quick.
    *
    * @param place as for `Rules.validateBlock`
    * @throws BranchRejected

@@ -118,8 +118,8 @@ export class ChainListeners {
     this.#logOldOrder(reverted[0] ?? (first && state.header(first.height - 1)));
     const lowest = reverted.at(-1);
     if (lowest === undefined) return;
-    // In the slots after the parent, the order of the delegates was that of the branch we left. That branch may have been in
-    // another round.
+    // In the slots after the parent, the order of the delegates was that of the branch we left. The branch may have been in
+    // another round than the present chain.
     const parent = state.header(lowest.height - 1) ?? lowest;
     const fromSlot = slotAt(parent.timestamp, params) + 1;
     const fields = { fromSlot, toSlot: this.#currentSlot(), ...forBlock };

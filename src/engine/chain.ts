@@ -1,6 +1,7 @@
 /**
- * The head of the chain: its tip, its finalized height, and the serial queue in which the changes run, one at a time. All
- * blocks enter and leave through `commit`: blocks from peers (`block-importer.ts`), forged blocks and downloaded blocks.
+ * The head of the chain: its tip, its finalized height, and the serial queue in which the changes run, one at a time. Blocks
+ * enter and leave the chain only through `commit`: blocks from peers (`block-importer.ts`), forged blocks and downloaded
+ * blocks.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -72,7 +73,7 @@ export class Chain {
     return this.#store;
   }
 
-  /** Checks signatures; results that are in the signature cache come from there. */
+  /** Checks signatures. Results that are in the signature cache are not computed again. */
   get verify(): SignatureOracle {
     return this.validator.verify;
   }
@@ -87,7 +88,7 @@ export class Chain {
     return this.#finalizedHeight;
   }
 
-  /** Lowest height at which a rival branch may part: no block up to it can be reverted. */
+  /** Lowest height at which a rival branch may part. No block at this height or below can be reverted. */
   get floorHeight(): number {
     const undoFloor = this.#store.undoFloor();
     const kept = undoFloor === undefined ? this.tip.header.height : undoFloor - 1;

@@ -1,4 +1,4 @@
-/** Closes the parts of something in the reverse order of their construction. */
+/** Closes parts in the reverse order of their construction. */
 
 import { messageOf } from '../primitives/errors.ts';
 

@@ -1,6 +1,6 @@
 /**
  * Watches whether writes to the disk succeed. After a failed write, the node neither signs nor downloads blocks until a trial
- * write has succeeded. Otherwise a delegate would be bound by its signature for a block that cannot be kept.
+ * write has succeeded. Without this rule, a delegate would be bound by its signature for a block that cannot be kept.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -11,8 +11,8 @@ import type { ChainStore } from '../ports/store.ts';
 /** Time between two trial writes to a disk that has failed. */
 const TRIAL_INTERVAL_MS = 2000;
 /**
- * Notes of a trial write. They take more space than a block: each note takes one page, like most parts of a block. A full block
- * of transfers between busy addresses changes some hundred leaf blocks of keys, of up to two pages each.
+ * Notes of a trial write. The notes take more space than a block: each note takes one page, like most parts of a block. A full
+ * block of transfers between busy addresses changes some hundred leaf blocks of keys, of up to two pages each.
  */
 const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}` as const);
 const TRIAL_NOTE_BYTES = 4000;

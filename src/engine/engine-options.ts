@@ -29,7 +29,7 @@ export interface EngineOptions {
   readonly peers: PeerManagerOptions;
   /** Public keys of delegates whose slot outcomes are reported, even if their forging is switched off here. */
   readonly ownDelegates?: Iterable<PublicKey>;
-  /** Whether the operator named peers, by address or by host name. Default: whether `peers` has an address. */
+  /** Whether the operator named peers, by address or by host name. By default, true if `peers` has an address. */
   readonly expectsPeers?: boolean;
   /** Differences from `DEFAULT_PROFILE`. */
   readonly profile?: Partial<GenerationProfile>;
@@ -51,7 +51,7 @@ export interface EngineDependencies {
   readonly transport: Transport;
   /** Clock for waits and rates. */
   readonly clock: Clock;
-  /** Clocks that show whether the system clock was set or the machine slept. Without them, neither is noticed. */
+  /** Clocks that show whether the system clock was set or the machine slept. Without these clocks, neither event is noticed. */
   readonly times?: ProcessTimes;
   /** Clock of the chain, for slots and timestamps; `clock` by default. */
   readonly chainClock?: Clock | undefined;
@@ -64,7 +64,10 @@ export interface EngineDependencies {
   readonly workShare?: WorkShare;
   readonly random: Random;
   readonly journal: FolderJournal;
-  /** Highest signed headers, kept outside the data folder, if anywhere. They are read only if `riskDoubleForging` is false. */
+  /**
+   * Highest signed headers, kept outside the data folder, if anywhere. The watermarks are read only if `riskDoubleForging` is
+   * false.
+   */
   readonly watermarks?: SigningWatermarks | undefined;
   /** Keeps accepted transactions across restarts; by default they are kept in memory. */
   readonly transactionJournal?: TransactionJournal;

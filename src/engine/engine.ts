@@ -1,6 +1,6 @@
 /**
- * The engine builds chain, pool, peers, gossip, synchronisation and forging over the ports. It has no socket, disk or clock of
- * its own, so a simulation can run many engines in one process.
+ * The engine builds chain, pool, peers, gossip, synchronisation and forging over the ports. An engine has no socket, disk or
+ * clock of its own, so a simulation can run many engines in one process.
  */
 
 import { epochTimeS, momentMs, slotAt } from '../protocol/slots.ts';
@@ -40,7 +40,7 @@ const FIRST_FORGED_HEIGHT = 2;
 /** Age in slots up to which the tip counts as current; older means that the node is still catching up. */
 const PRESENT_SLOTS = 10;
 /**
- * Number of peers whose pool is fetched after a start. It is more than one because the pool of one peer may have few
+ * Number of peers whose pool is fetched after a start. Several peers are asked because the pool of one peer may have few
  * transactions.
  */
 const POOL_FETCHES = 3;

@@ -10,8 +10,8 @@ import type { PeerId, TransportHandlers } from '../ports/transport.ts';
 
 /**
  * Number of waiting questions at which the queue is full. From then on a peer whose question still waits is refused further
- * ones; a peer without a waiting question may always ask. An answer takes 20 ms at most, so a full queue takes little more than
- * a second.
+ * ones; a peer without a waiting question may always ask. An answer takes 20 ms at most, so a full queue is answered within a
+ * few seconds.
  */
 export const QUESTIONS_WAITING_MAX = 64;
 

@@ -7,7 +7,7 @@ export interface GenerationProfile {
   readonly isTipAsked: boolean;
   /**
    * Whether a peer at our height may have a better chain. If so, peers with another broadhash are candidates for a sync, too.
-   * Otherwise two parts of a network whose chains have equal length would never join.
+   * Without such candidates, two parts of a network whose chains have equal length would never join.
    */
   readonly rivalsAtOurHeight: boolean;
   /** Maximum of blocks in one answer. */

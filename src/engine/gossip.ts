@@ -257,7 +257,7 @@ export class Gossip {
 
   #noteFailure(peerId: PeerId, error: unknown): void {
     const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
-    // It is no fault of ours if a peer does not answer, and the chain logs by itself that the store cannot be written to.
+    // If a peer does not answer, it is no fault of ours. The chain logs by itself that the store cannot be written to.
     const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && !TOLD_BY_CHAIN.has(code));
     this.#dependencies.observer.log(isOurs ? 'error' : 'debug', code, 'could not handle a message', {
       peer: peerId,

@@ -60,8 +60,8 @@ export class NetworkView {
   /**
    * The reason, as a sentence, why consent is too low to forge; undefined if it is high enough.
    *
-   * Anybody may dial us from many ports and claim another tip. So it is enough if the peers agree that we dialled or that the
-   * operator named; the reference counts the peers that it dialled. A node that dialled none of its peers can only rely on the
+   * Anybody may dial us from many ports and claim another tip. So it is enough if those peers agree that we dialled or that the
+   * operator named. The reference counts the peers that it dialled. A node that dialled none of its peers can only rely on the
    * peers that dialled it. So it is also enough if all peers together agree.
    *
    * @param percentMin 0 requires no consent

@@ -40,8 +40,8 @@ const TRANSACTION_IDS_MAX = 25;
 const COMMON_BLOCK_IDS_MAX = 1000;
 
 /**
- * Creates the function that answers peers' questions. It rejects with `PeerFault` for a question of the wrong form, and with
- * `ProtocolError` for one that cannot be answered:
+ * Creates the function that answers peers' questions. The function rejects with `PeerFault` for a question of the wrong form,
+ * and with `ProtocolError` for one that cannot be answered:
  *
  * - `BLOCK_UNKNOWN`: the chain has no block with the given id
  * - `TOO_MANY_BLOCK_IDS`: a question for a common block has too many ids

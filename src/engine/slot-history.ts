@@ -11,7 +11,7 @@ import { plainFields } from './diagnostics.ts';
 
 /** Maximum of slots in the history: nearly ten rounds, so that an operator can still examine a fault of the last night. */
 const SLOTS_MAX = 1000;
-/** Maximum of facts for one slot. It is needed because a stranger may send many false blocks for a slot. */
+/** Maximum of facts for one slot. The limit is needed because a stranger may send many false blocks for a slot. */
 const FACTS_MAX = 8;
 const SWITCHES_MAX = 500;
 const BRANCHES_MAX = 200;

@@ -32,7 +32,7 @@ export function isOrderCertain(tip: BlockHeader, slot: number, params: ChainPara
 export class SlotOwners {
   readonly #rules: Pick<Rules, 'forgers' | 'params'>;
   readonly #state: ChainReader;
-  /** For each round, the owners by place. They are cached because each look-up reads all headers of the round. */
+  /** For each round, the owners by place. The owners are cached because each look-up reads all headers of the round. */
   readonly #rounds = new Map<number, ReadonlyMap<number, PublicKey>>();
 
   constructor(rules: Pick<Rules, 'forgers' | 'params'>, state: ChainReader) {
@@ -79,8 +79,8 @@ export class SlotOwners {
 
   /**
    * Finds the owners of a round. The blocks of the round show the owners of the filled places. The stored order shows all
-   * owners, and is used if it is still kept and fits the blocks. It may not fit if the network has an exception that computes
-   * this round anew.
+   * owners, and is used if it is still kept and fits the blocks. The stored order may not fit if the network has an exception
+   * by which the list of this round was computed again.
    */
   #ownersOf(round: number): ReadonlyMap<number, PublicKey> {
     const rules = this.#rules;

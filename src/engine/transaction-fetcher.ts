@@ -22,19 +22,19 @@ const WANTED_PER_PEER_MAX = 500;
 const PEERS_MAX = 20_000;
 /** Maximum of ids that are remembered as asked for. */
 const ASKED_MAX = 10_000;
-/** Time for which only the first peer is asked for a transaction. It is bounded, as that peer may never answer. */
+/** Time for which only the first peer is asked for a transaction. The time is limited, as the first peer may never answer. */
 const FIRST_ASKED_ALONE_MS = 2_000;
 /** Time after which an id that was asked for without result is forgotten. */
 const ASKED_FORGOTTEN_MS = 60_000;
 /**
- * Number of peers that must send a refused transaction before no peer is asked for it for a while. Each time, another peer is
- * asked. With a single peer, one attacker could hide a good transaction behind a damaged copy with the same id.
+ * If this many peers sent a transaction that was refused, no peer is asked for it for a while. Each question goes to another
+ * peer. If one peer were enough, an attacker could hide a good transaction behind a damaged copy with the same id.
  */
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
 /**
- * While there are new transactions to ask for, one question in this number is for refused transactions. In a busy network there
- * are always new ones, and a good transaction must not wait for ever because a peer sent a damaged copy of it.
+ * While there are new transactions to ask for, one of this many questions is for refused transactions. In a busy network there
+ * are always new transactions, and a good transaction must not wait for ever because a peer sent a damaged copy of it.
  */
 export const AGAIN_EVERY = 4;
 /** Time after which a refusal is forgotten, and any peer may be asked again: the pool may have been full. */
@@ -81,8 +81,8 @@ interface Announcer {
    */
   largest: number;
   /**
-   * Maximum of ids in the next question. It is halved after a failed question, because a single transaction may make an answer
-   * unreadable.
+   * Maximum of ids in the next question. The maximum is halved after a failed question, because a single transaction may make
+   * an answer unreadable.
    */
   batchMax: number;
   isAsked: boolean;
@@ -224,9 +224,9 @@ export class TransactionFetcher {
   }
 
   /**
-   * Chooses the ids to ask a peer for; if there are none, returns the time until there may be some. Ids that we have meanwhile
-   * are forgotten. Refused transactions get questions of their own, because their answers may be large and are not read
-   * completely. Such a question is asked only if there are no new ids, and once in `AGAIN_EVERY` questions.
+   * Chooses the ids to ask a peer for; if there are none, returns the time until there may be some. Ids of transactions that
+   * have arrived meanwhile are forgotten. Refused transactions get questions of their own, because their answers may be large
+   * and are not read completely. Such a question is asked only if there are no new ids, and once in `AGAIN_EVERY` questions.
    */
   #due(
     peerId: PeerId,

@@ -29,7 +29,7 @@ export function call(procedure: string, data?: object): Outgoing {
   return { event: CALL, data: data === undefined ? packet : { ...packet, data }, call: true };
 }
 
-// ---- our questions ----------------------------------------------------------------------------------------------------
+// ---- questions of ours -------------------------------------------------------------------------------------------------
 
 export function* ask<R extends PeerRequest>(request: R): Conversation<PeerAnswers[R['kind']]> {
   // Each branch returns the answer of its own kind of question. The compiler cannot follow this through the union type.
@@ -150,7 +150,7 @@ function unsupported(kind: string): ProtocolError {
   return new ProtocolError('REQUEST_UNSUPPORTED', { kind }, `generation 2 peers have no answer to ${kind}`);
 }
 
-// ---- their questions --------------------------------------------------------------------------------------------------
+// ---- questions of the peer -----------------------------------------------------------------------------------------------
 
 export function readCall(data: unknown): IncomingCall {
   const asked = readAsked(data);
@@ -228,9 +228,9 @@ function commonOf({ id, height, previousBlock = null, timestamp }: Fields): obje
 /**
  * Packs a failed call as data; undefined if an error should be sent instead.
  *
- * Asked for blocks after an unknown id, nodes answer with an empty list, and the asking node then gives up its own tip. So no
- * other failure may look like that. On inbound connections, all other failures are sent as errors. On a connection that we
- * dialled, an error is not allowed, because release 2.3.8 bans for it.
+ * If a node is asked for blocks after an unknown id, it answers with an empty list, and the asking node then reverts its own
+ * tip. So no other failure may look like this answer. On inbound connections, most other failures are sent as errors. On a
+ * connection that we dialled, an error is not allowed, because release 2.3.8 bans for it.
  */
 export function packFailure(
   asked: AnsweredCall | undefined,

@@ -152,7 +152,7 @@ export class PeerConnection implements Connection {
     const push = this.#context.dialect.infoPush(this.#context.ownInfo());
     if (early) this.#link?.sendEarly(push);
     else if (!push.call) this.#link?.emit(push);
-    // The acknowledgement of a push has no content, and nothing follows if it is missing.
+    // The acknowledgement of a push has no content. If it is missing, nothing happens.
     else
       void this.#link
         ?.call(push, this.#context.requestTimeoutMs, ACKNOWLEDGEMENT_BYTES, 'other')
@@ -237,7 +237,7 @@ export class PeerConnection implements Connection {
     }
   }
 
-  // ---- what the peer says ----------------------------------------------------------------------------------------------
+  // ---- events from the peer --------------------------------------------------------------------------------------------
 
   #emitted(event: string, data: unknown): void {
     const said = this.#context.dialect.readEvent(event, data);
@@ -271,8 +271,8 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * Handles the error of a handler. It may be a fault of the peer, an expected refusal, or an internal error; only the last is
-   * logged.
+   * Handles the error of a handler. The error may be a fault of the peer, an expected refusal, or an internal error. Only
+   * internal errors are logged.
    */
   #raised(name: string, error: unknown): void {
     if (error instanceof PeerFault) this.#fault(error.fault, error.message);

@@ -25,16 +25,16 @@ import { RateWindow } from './rate.ts';
 import { FLOOD_BYTES_MAX, UnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 
 /**
- * Number of frames in a second at which a connection ends at once, whatever the engine decides about the peer. It is far more
- * than honest peers send.
+ * A connection with this many frames in a second is cut at once, whatever the engine decides about the peer. Honest peers send
+ * far fewer frames.
  */
 export const FRAMES_PER_SECOND_CUT = 1_500;
-/** Number of frames dropped in a window for which a peer is charged once. */
+/** Number of frames that are dropped in a window before a peer is charged once. */
 export const FRAMES_DROPPED_PER_CHARGE = 200;
 
 const HANDSHAKE = '#handshake';
 const GOODBYE = '#disconnect';
-/** Heartbeats of protocol version 1. They are passed to the message layer as text. */
+/** Heartbeats of protocol version 1. Heartbeats are passed to the message layer as text. */
 const PING = '#1';
 const PONG = '#2';
 /** Call number (`rid`) in the answer to our own handshake. */
@@ -46,8 +46,9 @@ export interface FrameFilterEvents {
   /** Called when the peer sent far too many frames; the handler must cut the connection. */
   flooded(detail: string): void;
   /**
-   * Called when the peer sent more bytes than anybody can make an honest peer send. The handler must close the connection, at
-   * no cost to the address, and close the filter: until then, it is called again for each frame.
+   * Called when the peer sent more bytes than an honest peer ever sends, even one that strangers provoke. The handler must
+   * close the connection, at no cost to the address, and close the filter. Until then, the handler is called again for each
+   * frame.
    */
   overflowed(detail: string): void;
 }
@@ -58,7 +59,7 @@ export interface Arrival {
   readonly seemsAnswer: boolean;
 }
 
-/** Counts for a further frame in a batch, because the bytes of the batch were counted with its first frame. */
+/** Used to count each further frame of a batch. The bytes of the batch were counted with its first frame. */
 const NO_BYTES: Arrival = { bytes: 0, seemsAnswer: false };
 
 export class FrameFilter {
@@ -105,7 +106,9 @@ export class FrameFilter {
     return this.#ignored;
   }
 
-  /** Drops all frames from now on. Without this, the library would still act on frames of a closed connection. */
+  /**
+   * Drops all frames from now on. If the frames were passed on, the library would still act on frames of a closed connection.
+   */
   close(): void {
     this.#closed = true;
   }
@@ -197,7 +200,7 @@ export class FrameFilter {
   }
 }
 
-/** Burst of frames that are read. It is a multiple of what honest nodes can send, so no peer loses points for less. */
+/** Burst of frames that are read. The burst is a multiple of what honest nodes can send, so no honest peer loses points. */
 export function framesAtOnceMax(generation: WireDialect['generation']): number {
   return Math.ceil(SAFETY * honestFramesMax(generation));
 }

@@ -145,8 +145,8 @@ export class Link {
   }
 
   /**
-   * Sends on an accepted connection whose handshake is not answered yet. A call takes its number from the library. Nobody waits
-   * for its answer, and thanks to the number, that answer is not taken for the answer to a later call.
+   * Sends on an accepted connection whose handshake is not answered yet. A call takes its number from the library. The answer
+   * to this call has the same number, so it is not taken for the answer to a later call.
    */
   sendEarly({ event, data, call }: Outgoing): void {
     const frame = call ? { event, data, cid: this.#socket._nextCallId() } : { event, data };
@@ -156,7 +156,7 @@ export class Link {
   /**
    * Closes like the reference: first a frame with code and reason, then the close frame.
    *
-   * @param body sent instead of the reason text
+   * @param body object that is sent instead of the reason text
    */
   close(reason: CloseReason, body?: object): void {
     if (this.#ended !== undefined) return;

@@ -17,8 +17,8 @@ const CONTAINER_BYTES = 8;
 export const FRAME_BYTES_MAX = 3_048_576;
 /**
  * Maximum of WebSocket frames that one message may consist of. Nodes send each message in one frame; a proxy may cut the
- * largest into fragments of 48 kilobytes. Fragments may be empty, and they are not counted before the message ends. Without
- * this limit, a hundred messages in a second, which are free, could cause a million units of work.
+ * largest into fragments of 48 kilobytes. Fragments may be empty, and they are not counted before the message ends. Without the
+ * maximum, a hundred messages in a second, which are free, could cause a million units of work.
  */
 export const MESSAGE_FRAGMENTS_MAX = 64;
 /** Maximum of bytes of a node info as JSON. */
@@ -60,8 +60,8 @@ export function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-  // Walking through a million lists takes as long as parsing them. Hardly any frame contains the name, so the walk is skipped
-  // without it.
+  // Walking through a million lists takes as long as parsing them. So the value is searched only if the text may contain the
+  // name, which is true for hardly any frame.
   return !MAY_NAME_PROTO.test(text) || tame(value) ? value : undefined;
 }
 
@@ -167,7 +167,7 @@ export function isListOfRecords(value: unknown, max: number): value is readonly 
   return Array.isArray(value) && value.length <= max && value.every(isRecord);
 }
 
-/** True for 64 bytes in hexadecimal of either letter case. */
+/** True for 64 bytes as hexadecimal text, in upper or lower case. */
 export function isSignatureText(text: string): boolean {
   return /^[0-9a-fA-F]{128}$/.test(text);
 }
@@ -186,9 +186,9 @@ function errorOf(error: unknown): { message: string; name: string } {
 }
 
 /**
- * Checks the nesting of a text before it is parsed. If the text is no JSON, the result does not matter. The number of values is
- * limited only by the size of the frame: an asset may be a list of nothing but empty lists, and a block with it is valid. A
- * million of them take 45 MB and 0.3 s once.
+ * Checks the nesting of a text before it is parsed. For a text that is no JSON, the result does not matter. The number of
+ * values is limited only by the size of the frame: an asset may be a list of nothing but empty lists, and a block with it is
+ * valid. A million of them take 45 MB and 0.3 s once.
  */
 function isModest(text: string): boolean {
   let depth = 0;
@@ -216,7 +216,7 @@ const BRACE = 123;
 const MAY_NAME_PROTO = /__proto__|\\u00[567]/i;
 
 /**
- * Removes `__proto__` members, and checks the depth. It walks without recursion, because recursion could overflow the stack at
+ * Removes `__proto__` members, and checks the depth. The walk is not recursive, because recursion could overflow the stack at
  * the depth that it must detect.
  */
 function tame(value: unknown): boolean {

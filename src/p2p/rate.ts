@@ -2,7 +2,7 @@
 
 import type { Clock } from '../ports/clock.ts';
 
-/** Counts uses in a window of time. A new window starts with the first use after the last one ended. */
+/** Counts uses in a window of time. A new window starts with the first use after the last window has ended. */
 export class RateWindow {
   readonly #windowMs: number;
   #startMs = Number.NEGATIVE_INFINITY;
@@ -68,7 +68,7 @@ export interface ByteRate {
   readonly debtMax?: number;
 }
 
-/** A token bucket of bytes. It may be overdrawn, and then has a debt that it pays back with time. */
+/** A token bucket of bytes. The bucket may be overdrawn, and then has a debt that it pays back with time. */
 export class ByteBucket {
   readonly #rate: ByteRate;
   #level: number;

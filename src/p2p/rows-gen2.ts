@@ -1,6 +1,6 @@
 /**
  * The form in which generation 2 answers a question for blocks: flat rows, each with a block and one of its transactions, block
- * after block. A block without transactions has one row. Values are not interpreted here; that is done by the codec.
+ * after block. A block without transactions has one row. Values are passed on unchanged; the codec interprets them.
  */
 
 import { type Fields, isListOfRecords, isRecord, own } from './packets.ts';
@@ -141,8 +141,8 @@ function cell(value: unknown, writing: Writing): unknown {
 
 function valueOf(value: unknown, writing: Writing): unknown {
   if (writing === 'number' && typeof value === 'string' && INTEGER.test(value)) return Number(value);
-  // Longer lists are cut to this length. It is more than any list of the protocol has, so the codec still sees that the list is
-  // too long.
+  // Longer lists are cut to this length. The length is more than any list of the protocol has, so the codec still sees that the
+  // list is too long.
   if (writing === 'list' && typeof value === 'string') return value.split(',', LIST_ENTRIES_MAX);
   return value;
 }

@@ -1,16 +1,17 @@
 /**
- * Limits messages that have begun to arrive and have not ended. They take memory, but no rate counts them yet, and the
- * heartbeat lets a peer that sends nothing else go on for twenty seconds.
+ * Limits messages that have begun to arrive and have not ended. Unfinished messages take memory, but no rate counts them yet.
+ * The heartbeat lets a peer that sends nothing else go on for twenty seconds.
  *
- * All peers that have a block of three megabytes send it at the same time, so many large messages at once are normal. They take
- * turns: a few are received at a time, and the others wait in their connections until one has ended. A connection loses its
- * turn only while others wait for it. It loses it if it brings hardly any bytes, or if its message takes so long that the
- * heartbeat would end the waiting connections; then the slowest goes first.
+ * All peers that have a block of three megabytes send it at the same time, so many large messages at once are normal. Large
+ * messages take turns: a few are received at a time, and the others wait in their connections until one has ended. A connection
+ * loses its turn only while others wait for a turn. A connection loses its turn if it brings hardly any bytes, or if its
+ * message takes so long that the heartbeat would end the waiting connections. In the second case, the slowest connection loses
+ * its turn first.
  *
- * A connection that loses its turn is paused, and gets another turn after all others. It may be a slow connection of an honest
- * node, and the bytes that its peer sends meanwhile collect in the socket. The part that has arrived takes memory, so the sum
- * of such parts is limited. A connection ends if it loses a second turn, or if there is no memory for its part. Otherwise
- * connections that send a byte now and then would get turns for ever.
+ * A connection that loses its turn is paused, and gets another turn after all others. A connection without a turn may be a slow
+ * connection of an honest node, and the bytes that its peer sends meanwhile collect in the socket. The part that has arrived
+ * takes memory, so the sum of such parts is limited. A connection ends if it loses a second turn, or if there is no memory for
+ * its part. Without this rule, connections that send a byte now and then would get turns for ever.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -44,9 +45,9 @@ const SLOW_BYTES = 16_000;
  */
 const SLOW_LOOKS_MAX = 3;
 /**
- * Number of checks that a turn may last. After that, one connection loses its turn at each check, the slowest first. The
- * heartbeat ends a connection whose message takes longer than 20 s, and a waiting connection must have time for its own
- * message.
+ * Number of checks that a turn may last. When turns have lasted longer, one connection loses its turn at each check, the
+ * slowest first. The heartbeat ends a connection whose message takes longer than 20 s, and a waiting connection must have time
+ * for its own message.
  */
 const TURN_LOOKS_MAX = 8;
 
@@ -180,7 +181,7 @@ export class UnfinishedMessages<L> {
     const slow = turns.filter(([, { slowLooks }]) => slowLooks > SLOW_LOOKS_MAX);
     const long = turns.find(([, { turnLooks }]) => turnLooks > TURN_LOOKS_MAX);
     const losing = slow.length === 0 && long !== undefined ? [long] : slow;
-    // As many lose their turn as were waiting. Those that lose it wait now, too.
+    // As many connections lose their turn as were waiting before, because a connection that loses its turn waits, too.
     for (const [line, begun] of losing.slice(0, this.#waiting)) this.#loseTurn(line, begun);
     if (this.#waiting > 0) this.#timer ??= this.#clock.after(LOOK_MS, () => this.#look());
   }

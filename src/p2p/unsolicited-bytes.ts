@@ -5,9 +5,9 @@
  *
  * If a budget has no room for a frame, only that frame is dropped, at no cost to its sender, because honest nodes pass on
  * blocks of three megabytes, and a delegate decides how many there are. Bytes that come faster than any honest node sends wait
- * in the connection (backpressure). A connection is closed if it brings more small frames than anybody can make an honest node
- * send. Large frames never close it: they cannot be distinguished from blocks that honest nodes pass on, and dropping them
- * costs nothing.
+ * in the connection (backpressure). Strangers can provoke an honest node to send small frames, but only up to a limit. A
+ * connection that brings more is closed. Large frames never close it: they cannot be distinguished from blocks that honest
+ * nodes pass on, and dropping them costs nothing.
  *
  * Nodes write the number of the question first in an answer, so the beginning of a frame shows whether it may be an answer
  * (`seemsAnswer`). A frame with a false beginning takes the place of the answer, and the filter drops it if it turns out to be
@@ -38,8 +38,8 @@ const HEAVIEST = 16_000_000;
 /** Budget for heavy frames of one peer: two of the heaviest blocks at once, then one in seven seconds. */
 const HEAVY_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 2_000_000 };
 /**
- * Part of the budget that only peers use which we dialled. So peers that dial us cannot use up the budget for blocks from peers
- * of our own choice.
+ * Part of the budget for heavy frames that is reserved for peers that we dialled. So peers that dial us cannot use up the
+ * budget for blocks from peers of our own choice.
  */
 const HEAVY_RESERVE = HEAVIEST;
 /**
@@ -58,19 +58,20 @@ export const HEAVY_ANSWERS_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond
  */
 export const ARRIVING_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 4_000_000 };
 /**
- * The same budget for all peers together. When it is used up, those peers wait that send large frames or more than their share.
+ * Budget for bytes that are taken from all connections together besides answers. When it is used up, peers that send large
+ * frames or more than their share must wait.
  */
 export const ARRIVING_OF_CROWD: ByteRate = { capacity: 64_000_000, perSecond: 32_000_000 };
 /** Share of one peer in the budget of all peers, for frames of any size. 128 such shares make up the whole budget. */
 export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_000 };
 /**
- * Maximum of bytes of small frames beyond the budget of a peer, in `FLOOD_WINDOW_MS`. Beyond it, the connection is closed, at
- * no cost to the address.
+ * Maximum of bytes of small frames beyond the budget of a peer, in `FLOOD_WINDOW_MS`. A connection with more is closed, at no
+ * cost to the address.
  *
  * Strangers can make an honest node pass on messages. After a connection was blocked, one minute can bring 100 blocks and 91
  * messages each of transactions and signatures (`ports/rates.ts`). If all of them had the maximum size of small frames, they
- * would have 72 MB; this limit is half as much again. At the pace of `ARRIVING_OF_PEER`, a flood reaches it after half a
- * minute.
+ * would have 72 MB; this limit is half as much again. At the pace of `ARRIVING_OF_PEER`, a flood reaches this limit after half
+ * a minute.
  *
  * Connections that flood at the same time slow each other down, so each brings less in a minute. Therefore the window of a
  * connection beyond its budget is extended while all peers together send more than this node reads. Forty such connections are
@@ -79,12 +80,12 @@ export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_00
  */
 export const FLOOD_BYTES_MAX = 108_000_000;
 export const FLOOD_WINDOW_MS = 60_000;
-/** Maximum pause of a connection. It is short, because heartbeats end a connection that is silent for 20 s. */
+/** Maximum pause of a connection. The pause is short, because heartbeats end a connection that is silent for 20 s. */
 const PAUSE_MS_MAX = 5_000;
 /**
- * Maximum of bytes of messages that have been read and not handled yet, for this number of connections. It is the sum of the
- * burst of all peers, the reserve of each peer, and heavy frames and heavy answers; each of these two budgets can be overdrawn
- * by one frame. Answers with blocks are counted where they are kept (`engine/sync/download.ts`).
+ * Maximum of bytes of messages that have been read and not handled yet, for this number of connections. This maximum is the sum
+ * of the burst of all peers, the reserve of each peer, and the budgets for heavy frames and for heavy answers. Each of these
+ * two budgets can be overdrawn by one frame. Answers with blocks are counted where they are kept (`engine/sync/download.ts`).
  */
 export function readAtOnceBytesMax(lines: number): number {
   const small = SMALL_OF_CROWD.capacity + lines * SMALL_RESERVE.capacity;
@@ -206,7 +207,8 @@ export class UnsolicitedBytesBudget {
   }
 
   #readSmall(weight: number, nowMs: number): boolean {
-    // Dropped frames count, too. Otherwise each of many flooding connections would stay below the limit.
+    // Dropped frames count, too. If only frames that are read counted, each of many flooding connections would stay below the
+    // limit.
     if (this.#small.level(nowMs) < weight) {
       if (this.#crowd.arriving.debtMs(nowMs) > 0) this.#beyond.extend(nowMs);
       this.#beyond.use(nowMs, weight);

@@ -34,11 +34,11 @@ export interface SigningJournal {
    * there is none.
    */
   recalled(publicKey: PublicKey): RecalledHeader | undefined;
-  /** Stores a header from outside as the delegate's last one. It is on disk when this returns. */
+  /** Stores a header from outside as the delegate's last one. The header is on disk when this returns. */
   adopt(publicKey: PublicKey, header: SignedHeader): void;
-  /** Stores a signed header. It is on disk (flushed) when this returns. */
+  /** Stores a signed header. The header is on disk (flushed) when this returns. */
   record(publicKey: PublicKey, header: SignedHeader): void;
-  /** Stores that the delegate's signatures before a moment are unknown. It is on disk when this returns. */
+  /** Stores that the delegate's signatures before a moment are unknown. The fact is on disk when this returns. */
   hold(publicKey: PublicKey, sinceS: number): void;
   close(): void;
 }

@@ -95,7 +95,7 @@ export interface SyncProgress {
 
 /** A decision of the node with its reason. */
 export interface Diagnostic {
-  /** Number of the diagnostic: from 1, in their order since the start. */
+  /** Number of the diagnostic; diagnostics are counted from 1 since the start. */
   readonly number: number;
   /** Unix time in milliseconds. */
   readonly timeMs: number;
@@ -269,7 +269,7 @@ export interface Forger {
   readonly nextSlot: number;
 }
 
-/** Listeners to events of the node. They must not throw, and must return quickly, because the caller waits for them. */
+/** Listeners to events of the node. Listeners must not throw, and must return quickly, because the caller waits for them. */
 export interface NodeListener {
   /** Called when the log of the chain has new records. */
   chainChanged?(): void;
@@ -287,10 +287,7 @@ export interface NodeApi {
   readonly log: ChainLog;
   /** @returns a function that removes the listener */
   listen(listener: NodeListener): () => void;
-  /**
-   * Switches `chain` and `log` to the newest state, if they show a snapshot. It does so even before the node has told of that
-   * state.
-   */
+  /** If `chain` and `log` show a snapshot, switches them to the newest state, even before the node has told of that state. */
   refresh?(): void;
   status(): Live<NodeStatus>;
   /** The transaction as JSON, with the members of its generation. */

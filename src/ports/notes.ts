@@ -1,4 +1,4 @@
-/** Notes: small records that parts of the node keep in the store beside the chain. They are never consensus state. */
+/** Notes: small records that parts of the node keep in the store beside the chain. Notes are never consensus state. */
 
 /** The content of each note by its name. A name that ends with a slash stands for all names that begin with it. */
 export const NOTES = {

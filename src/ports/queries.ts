@@ -171,7 +171,7 @@ export interface ChainQueries {
   blockByHeight(height: number): Block | undefined;
   accounts(query: AccountQuery): Page<AccountEntry>;
   delegates(query: DelegateQuery): Page<DelegateEntry>;
-  /** Runs like `transactions`. */
+  /** Finds blocks. If no index answers the query, it runs in chunks like `transactions`. */
   blocks(query: BlockQuery): Promise<Page<BlockHeader>>;
   /**
    * Finds transactions. A query that no index answers runs in chunks, and other work goes on in between.
@@ -179,9 +179,9 @@ export interface ChainQueries {
    * @throws ProtocolError `QUERIES_BUSY` if too many such queries are waiting already
    */
   transactions(query: TransactionQuery): Promise<Page<TransactionEntry>>;
-  /** The account that matches. If several match, it is the first by balance, then by address. */
+  /** The account that matches. If several accounts match, it is the first by balance, then by address. */
   accountBy(identity: AccountIdentity): Account | undefined;
-  /** Runs like `transactions`. */
+  /** Finds the voters of a delegate. If no index answers the query, it runs in chunks like `transactions`. */
   voters(publicKey: PublicKey | undefined, query: VoterQuery): Promise<Page<Account>>;
   votes(account: Account, query: VoteQuery): Page<Account>;
   /** The group of a multisignature account; undefined for other accounts. */
@@ -195,8 +195,8 @@ export interface ChainQueries {
   /** Earnings from the blocks that the delegate forged in the period, bounds included. */
   blockForgingStatistics(publicKey: PublicKey, fromTimestampS: number, toTimestampS: number): ForgingStatistics;
   /**
-   * Earnings from the rounds whose last block is in the period, bounds included; `blocks` is the number of rounds. It runs in
-   * chunks like `transactions`, because the pay of each round is computed again.
+   * Earnings from the rounds whose last block is in the period, bounds included; `blocks` is the number of rounds. The query
+   * runs in chunks like `transactions`, because the pay of each round is computed again.
    */
   roundForgingStatistics(
     publicKey: PublicKey,

@@ -34,7 +34,9 @@ export interface Sending {
   /** Number of messages that may be sent at once, in addition to one for each interval. */
   readonly burst: number;
   readonly everyMs: number;
-  /** For calls: maximum of calls that can be waiting for an answer. If it is absent, only the time limits them. */
+  /**
+   * Maximum of calls that wait for an answer at the same time. If it is absent, only the rate limits the number of messages.
+   */
   readonly piledMax?: number;
 }
 
@@ -65,19 +67,19 @@ export const CHARGED_FROM = 2;
 
 /**
  * Time in milliseconds to read, look up and refuse one item of a message, before any signature check. Measured: 15 us for a
- * signature, 45 us for a known transaction. The sender's budget pays for it (`engine/pool/verification-budget.ts`). Otherwise
- * peers that send as many messages as they may could keep a core busy with items alone.
+ * signature, 45 us for a known transaction. The sender's budget pays for it (`engine/pool/verification-budget.ts`). Without
+ * this charge, peers that send as many messages as they may could keep a core busy with items alone.
  */
 export const ITEM_COST_MS = { transaction: 0.05, signature: 0.02 } as const;
 
 /** Maximum of our calls to one peer that may wait for answers. */
 export const REQUESTS_PER_PEER_MAX = 32;
-/** Time-out of a call. After it, another call may be made instead. */
+/** Time-out of a call. After the time-out, another call may be made instead. */
 export const REQUEST_TIMEOUT_MS = 10_000;
 /**
  * Maximum of calls to one peer that are started in a second. Peers penalise more than a hundred frames in a second; generation
- * 2 does so with a ban. Their seconds begin at other moments than ours. So twice as many calls can fall into one of their
- * seconds, and answers and messages come on top.
+ * 2 does so with a ban. The seconds of a peer begin at other moments than ours. So twice as many calls can fall into one second
+ * of the peer, and answers and messages come on top.
  */
 export const CALLS_PER_SECOND_MAX = 40;
 /** Number of frames in a second that no release penalises. */
@@ -90,8 +92,8 @@ const PACED: Sending = {
   piledMax: REQUESTS_PER_PEER_MAX * Math.ceil(STALL_MS / REQUEST_TIMEOUT_MS),
 };
 /**
- * Rate of the reference's questions during a synchronisation. It applies each batch before it asks for the next, and its calls
- * wait at least 2 s.
+ * Rate of the reference's questions during a synchronisation. The reference applies each batch before it asks for the next, and
+ * its calls wait at least 2 s.
  */
 const SEQUENTIAL: Sending = { burst: 5, everyMs: 50, piledMax: STALL_MS / 2_000 };
 /** Rate of a question that is asked once after connecting, with a few repetitions. */
@@ -166,7 +168,10 @@ export function honestMax({ own, reference }: RateRow, windowMs = RATE_WINDOW_MS
   return Math.max(arrivalsMax(own, windowMs), reference === undefined ? 0 : arrivalsMax(reference, windowMs));
 }
 
-/** Number of uses in a window that are accepted, and number above which a peer loses points. Uses in between are dropped. */
+/**
+ * Number of uses in a window that are accepted, and number above which a peer loses points. Uses between the two numbers are
+ * dropped.
+ */
 export function limitsOf(row: RateRow): { readonly takenMax: number; readonly chargedAbove: number } {
   const takenMax = Math.ceil(SAFETY * honestMax(row));
   return { takenMax, chargedAbove: row.isRelayed ? Infinity : CHARGED_FROM * takenMax };

@@ -1,6 +1,6 @@
 /**
- * The transaction journal. It keeps each transaction that this node accepted from a client. A transaction is on disk before the
- * client is answered, and stays until it is not needed any more.
+ * The transaction journal. The journal keeps each transaction that this node accepted from a client. A transaction is on disk
+ * before the client is answered, and stays until it is not needed any more.
  */
 
 import type { JsonObject, MemberSignature, TransactionId } from '../protocol/types.ts';
@@ -24,7 +24,10 @@ export interface TransactionJournal {
   entries(): Iterable<JournaledTransaction>;
   get(id: TransactionId): JournaledTransaction | undefined;
   hasRoomFor(entry: JournaledTransaction): boolean;
-  /** Adds an entry. If its id is there already, nothing happens. The caller must have checked that there is room. */
+  /**
+   * Adds an entry. If the journal has an entry with the same id, nothing happens. The caller must have checked that there is
+   * room.
+   */
   add(entry: JournaledTransaction): void;
   /** Adds a member's signature. Nothing happens if its transaction is not there, or if there is no room. */
   addSignature(signature: MemberSignature): void;

@@ -104,7 +104,7 @@ export type PeerMessage =
   | { readonly kind: 'transactions'; readonly transactions: readonly unknown[] }
   | { readonly kind: 'signatures'; readonly signatures: readonly MemberSignature[] };
 
-/** The engine's handlers for everything that peers send. They are set once, when the transport starts. */
+/** The engine's handlers for everything that peers send. The handlers are set once, when the transport starts. */
 export interface TransportHandlers {
   /**
    * Answers a peer's question. If it throws a `ProtocolError`, the peer gets an error answer, unless its generation punishes
@@ -173,7 +173,7 @@ export interface Transport {
    * @throws ProtocolError `REQUEST_FAILED` with the reason (time-out, closed, refused, malformed)
    */
   request<R extends PeerRequest>(peerId: PeerId, request: R): Promise<AnswerTo<R>>;
-  /** Sends a message without waiting. It is dropped silently if the peer is gone or its queue is full. */
+  /** Sends a message without waiting. The message is dropped silently if the peer is gone or its queue is full. */
   send(peerId: PeerId, message: PeerMessage): void;
   /** Replaces the info of this node and sends it to each peer. */
   announce(info: NodeInfo): void;

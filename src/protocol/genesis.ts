@@ -57,7 +57,7 @@ export interface Genesis {
 
 /**
  * @throws ProtocolError `GENESIS_INVALID` if there are no delegates, an account is funded twice with the same amount or with
- *   nothing, delegates or usernames are equal, or the funding exceeds the supply
+ *   nothing, two delegates or usernames are equal, or the funding exceeds the supply
  */
 export function buildGenesis(request: GenesisRequest, format: GenesisFormat, ed25519: Ed25519): Genesis {
   const transactions = orders(request, format).map(({ sender, payload }) =>

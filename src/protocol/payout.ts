@@ -15,7 +15,7 @@ export interface Earnings {
   readonly rewards: bigint;
 }
 
-/** Counts a block for its generator, if the generator has an account. */
+/** Adds a block to its generator's count of forged blocks, if the generator has an account. */
 export function countProducedBlock(state: StateWriter, generator: Address): void {
   const account = state.account(generator);
   if (account !== undefined) state.setAccount({ ...account, producedBlocks: account.producedBlocks + 1 });
@@ -63,7 +63,7 @@ export function earningsOfRound(
   return earnings;
 }
 
-/** Counts a missed block for each listed delegate that forged no block of the round. */
+/** Adds one missed block to the count of each listed delegate that forged no block of the round. */
 export function countMissedBlocks(
   state: StateWriter,
   list: readonly PublicKey[],

@@ -1,6 +1,6 @@
 /**
- * Rounds. A round has one block for each active delegate. Its forgers come from a frozen list of delegates, which is shuffled
- * by the number of the round.
+ * Rounds. A round has one block for each active delegate. The forgers of a round come from a frozen list of delegates, which is
+ * shuffled by the number of the round.
  */
 
 import { sha256 } from '../crypto/hash.ts';
@@ -48,8 +48,8 @@ export function byWeight(a: Delegate, b: Delegate): number {
 
 /**
  * The order of forgers in a round: entry `slot mod activeDelegates` owns the slot. Each hash gives four swaps, and the position
- * after them is skipped. The first hash is that of the round's number as decimal text; each later one is the hash of the bytes
- * before it.
+ * after them is skipped. The first hash is that of the round's number as decimal text; each later hash is the hash of the one
+ * before.
  */
 export function shuffled<T>(list: readonly T[], round: number): readonly T[] {
   const order = [...list];
@@ -96,7 +96,10 @@ export function forgingOrder(
   return order;
 }
 
-/** Owner of a slot. Undefined for a slot without an owner: the modulus is the same even if fewer delegates are registered. */
+/**
+ * Owner of a slot; undefined if it has none. Some slots have no owner if fewer delegates are registered than a round has
+ * places.
+ */
 export function ownerOfSlot(
   order: readonly PublicKey[],
   slot: number,

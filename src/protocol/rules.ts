@@ -1,5 +1,5 @@
 /**
- * The interface between a generation and the engine. Its implementations are pure and synchronous: they take bytes, parameters
+ * The interface between a generation and the engine. The implementations are pure and synchronous: they take bytes, parameters
  * and a state reader, and return a decision or a rejection. The engine knows no type number, byte layout or fork rule. If it
  * seems to need one, this interface lacks a member.
  */
@@ -50,7 +50,8 @@ export interface Rules {
 
   /**
    * Finds the keys of the other signatures: those of group members and of a second key. These keys are only in the state. The
-   * search asks for checks in rounds, so that they can be made ahead. Its result is only a hint; no decision depends on it.
+   * search asks for checks in rounds, so that they can be made ahead. The result of the search is only a hint; no decision
+   * depends on it.
    *
    * @param state state at a block near the transaction's own
    * @returns undefined if the transaction has no such signature
@@ -116,8 +117,8 @@ export interface Rules {
   blockSignatureChecks(block: Block): readonly SignatureCheck[];
 
   /**
-   * The part of `validateBlock` that costs one signature check: everything except the validity of the transactions. It limits
-   * the cost of a block that a stranger has made up.
+   * The part of `validateBlock` that costs one signature check: everything except the validity of the transactions. This part
+   * limits the cost of a block that a stranger has made up.
    *
    * @param place as for `validateBlock`
    * @throws BlockRejected
@@ -135,8 +136,8 @@ export interface Rules {
   validateBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void;
 
   /**
-   * Checks the slot owner of a block, as far as it is known before the block's parent is the tip. The check is cheap. It is
-   * needed because strangers can make any number of blocks that are valid except for the slot owner.
+   * Checks the slot owner of a block, as far as it is known before the block's parent is the tip. The check is cheap. The check
+   * is needed because strangers can make any number of blocks that are valid except for the slot owner.
    *
    * @param state state at the parent or at a rival of the block
    * @throws BlockRejected `BLOCK_FORGER_INVALID`

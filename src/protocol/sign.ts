@@ -1,6 +1,6 @@
 /**
- * Creates and checks transactions, as a wallet needs it, for both generations. It reads no state, so it cannot tell whether a
- * node would accept a transaction.
+ * Creates and checks transactions, as a wallet needs it, for both generations. A signer reads no state, so it cannot tell
+ * whether a node would accept a transaction.
  */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';
@@ -33,7 +33,7 @@ export interface SigningRequest {
 }
 
 export interface TransactionSigner {
-  /** Signs a transaction, and computes its fee and id. Its content is not checked; `read` checks it. */
+  /** Signs a transaction, and computes its fee and id. The content is not checked here; `read` checks it. */
   sign(request: SigningRequest): Transaction;
   /** Signs a transaction as a member of a group, after its sender has signed it. */
   signAsMember(transaction: Transaction, keyPair: KeyPair): MemberSignature;

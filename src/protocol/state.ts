@@ -20,7 +20,7 @@ export interface Account {
   readonly secondPublicKey?: PublicKey;
   /** Present if and only if the account is a delegate. */
   readonly username?: string;
-  /** Balance in beddows. It may be negative for accounts that fund others in a genesis block. */
+  /** Balance in beddows. The balance may be negative for accounts that fund others in a genesis block. */
   readonly balance: bigint;
   readonly group?: MultisignatureGroup;
   /** Delegates for whom the account votes, oldest vote first. */
@@ -57,8 +57,8 @@ export interface StateReader {
   /** The unshuffled list that was frozen under this index, best delegate first. */
   roundList(index: number): readonly PublicKey[] | undefined;
   /**
-   * The record that the generation keeps between blocks, for example the BFT ledger. The same object is returned until it
-   * changes.
+   * The record that the generation keeps between blocks, for example the BFT ledger. The same object is returned until the
+   * record changes.
    */
   ledger(): Uint8Array | undefined;
   /** A fact by its name, which has at most 100 ASCII characters. Generations store here what has no place of its own. */
@@ -122,9 +122,9 @@ export interface StateChanges {
 const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
 
 /**
- * A copy of a state for trial changes. Reads go to the state below, except of values that were written here. It is used for
- * checks of the pool, for verifying a transaction alone, and for applying a forged block before it is signed. It also collects
- * the changes of a block before they are stored.
+ * A copy of a state for trial changes. Reads go to the state below, except of values that were written here. Overlays are used
+ * for checks of the pool, for verifying a transaction alone, and for applying a forged block before it is signed. An overlay
+ * also collects the changes of a block before they are stored.
  */
 export class StateOverlay implements StateWriter {
   readonly #below: StateReader;

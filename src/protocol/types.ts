@@ -28,7 +28,7 @@ export type Payload =
       readonly kind: 'vote';
       /** Votes: `+` or `-` followed by a public key as the sender wrote it. Order and letter case are signed. */
       readonly votes: readonly string[];
-      /** Generation 2 only; 0 except in exceptions. */
+      /** Generation 2 only; 0 unless the network has an exception for the transaction. */
       readonly amount: bigint;
       /** Recipient of a vote in generation 2; undefined in generation 3. */
       readonly recipientId?: Address;

@@ -107,7 +107,7 @@ export type BlockRejectionCode =
   /** The block's version is unknown, or is not the version of its height. */
   | 'BLOCK_VERSION_INVALID'
   | 'BLOCK_SIGNATURE_INVALID'
-  /** The block does not follow the tip, lacks a previous block, or must not have one. */
+  /** The block does not follow the tip, lacks a previous block, or has one although it must not. */
   | 'BLOCK_PREVIOUS_INVALID'
   /** The block's slot is in the future, or not after its parent's slot. */
   | 'BLOCK_TIMESTAMP_INVALID'
@@ -118,7 +118,7 @@ export type BlockRejectionCode =
   | 'BLOCK_FORGER_INVALID'
   /** A header field of the finality protocol contradicts the chain or an earlier header of the delegate. */
   | 'BLOCK_BFT_INVALID'
-  /** The generator of a round's last block is not active in the next round. The reference refuses such blocks. */
+  /** The generator of a round's last block is not active in the next round. Release 3.0.2 refuses such blocks. */
   | 'BLOCK_FORGER_LEAVES'
   | 'BLOCK_KNOWN'
   /** The block is valid, but the reference cannot store it. The reference passes such a block on, and then refuses it. */

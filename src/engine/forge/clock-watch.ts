@@ -1,7 +1,8 @@
 /**
- * Finds out what happened between two looks at the clocks: the process ran, the machine slept, or the clock was set. It
- * compares three clocks of the machine. The first can be set. The second cannot be set, and stands still while the machine is
- * suspended. The third cannot be set, and goes on while the machine is suspended; most systems have it.
+ * Finds out what happened between two looks at the clocks: the process ran, the machine slept, or the clock was set. Three
+ * clocks of the machine are compared. The first clock can be set. The second clock cannot be set, and stands still while the
+ * machine is suspended. The third clock cannot be set, and goes on while the machine is suspended; most systems have such a
+ * clock.
  */
 
 import type { Clock, ProcessTimes } from '../../ports/clock.ts';
@@ -43,12 +44,12 @@ interface Reading {
 const SET_MS_MIN = 2000;
 /** Shortest sleep that is reported. The clocks are not read at exactly the same time, so a small difference means nothing. */
 const SLEPT_MS_MIN = 1000;
-/** Shortest running time between two looks that explains passed slots; looks are usually a second apart. */
+/** Running time between two looks from which on the second look counts as late. Looks are usually a second apart. */
 const LATE_MS_MIN = 2000;
 /** If reading the clocks takes longer than this, they are read again, up to `ATTEMPTS_MAX` times. */
 const READING_MS_MAX = 100;
 const ATTEMPTS_MAX = 5;
-/** Share of the running time from which on a process that used the processor counts as busy. */
+/** A process counts as busy if it used the processor for at least this share of the running time. */
 const BUSY_SHARE = 0.5;
 
 export class ClockWatch {
@@ -108,8 +109,8 @@ export class ClockWatch {
 }
 
 /**
- * Whether slots were skipped only because the clock was set forward. In this case no time passed in which the node could have
- * used them.
+ * Whether slots were skipped only because the clock was set forward. No time passed then in which the node could have used
+ * these slots.
  */
 export function isSetPast({ ranMs, sleptMs = 0, setMs }: Passage): boolean {
   return setMs >= SET_MS_MIN && setMs > ranMs + sleptMs;

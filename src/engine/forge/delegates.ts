@@ -1,4 +1,4 @@
-/** The delegates configured on this node: it holds their encrypted passphrases, and knows which of them forge now. */
+/** The delegates configured on this node. The node has their encrypted passphrases, and knows which of them forge now. */
 
 import { hexOf } from '../../primitives/bytes.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';

@@ -19,7 +19,7 @@ export interface GuardDependencies {
   readonly journal: SigningJournal;
   /** Checks that the tip is the tip of the network. */
   readonly tipCheck: Pick<TipCheck, 'doubt' | 'peersAhead' | 'hasNobodyGoneOn'>;
-  /** True: sign by the journal alone, whatever may have been signed elsewhere. */
+  /** True: delegates sign by the journal alone, whatever they may have signed elsewhere. */
   readonly riskDoubleForging: boolean;
 }
 
@@ -165,8 +165,8 @@ export class SigningGuard {
   }
 
   /**
-   * Decides on a network that has not begun. If all delegates are on this node, nobody else can have begun it. Otherwise
-   * another node may have the chain, so one slot of the delegate is watched first.
+   * Decides on a network that has not begun. If all delegates are on this node, nobody else can have begun the network. If some
+   * delegates are elsewhere, another node may have a chain, so one slot of the delegate is watched first.
    */
   #waitBeforeFirstBlock(publicKey: PublicKey): Waiting | undefined {
     const { tipCheck } = this.#dependencies;
@@ -225,8 +225,8 @@ export class SigningGuard {
   }
 
   /**
-   * The newest block of the delegate on the chain that the journal does not have. Its age does not matter: a new header that
-   * names an older block would contradict it.
+   * The newest block of the delegate on the chain that the journal does not have. The age of this block does not matter: a new
+   * header that names an older block would contradict it.
    */
   #foreignHeader(publicKey: PublicKey): Newest {
     const last = this.#dependencies.journal.last(publicKey);

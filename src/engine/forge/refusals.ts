@@ -32,7 +32,7 @@ export interface RefusalsDependencies {
 export class Refusals {
   readonly #dependencies: RefusalsDependencies;
   #pending: Refusal | undefined;
-  /** The last slot that has a log line; no slot gets two. */
+  /** The last slot that has a log line. No slot gets two log lines. */
   #toldSlot = -1;
 
   constructor(dependencies: RefusalsDependencies) {

@@ -34,7 +34,7 @@ export interface ForgingDependencies {
   readonly clock: Clock;
   /** The clock that shows a standstill of the process; `clock` by default. */
   readonly processClock?: Pick<Clock, 'nowMs'>;
-  /** Clocks that show whether the system clock was set or the machine slept. Without them, neither is noticed. */
+  /** Clocks that show whether the system clock was set or the machine slept. Without these clocks, neither event is noticed. */
   readonly times?: ProcessTimes | undefined;
   /** Whether slots are left empty until `forgeNow` asks for a block; false by default. */
   readonly isHeld?: () => boolean;
@@ -86,7 +86,10 @@ export class ForgingScheduler {
     });
   }
 
-  /** Enables a delegate: it signs in its slots as soon as that is safe. `waiting` tells what it waits for. */
+  /**
+   * Enables a delegate: it signs in its slots as soon as that is safe. The method `waiting` returns the reason while the
+   * delegate must wait.
+   */
   enable(keyPair: KeyPair): void {
     const publicKey = hexOf(keyPair.publicKey);
     this.#guard.hold(publicKey);
@@ -136,8 +139,8 @@ export class ForgingScheduler {
   }
 
   /**
-   * Fills the present slot at once if it is ours. It does not wait for the late block of an earlier slot, and ignores `isHeld`
-   * and obstacles such as missing peers. The signing journal and the state of the disk still count.
+   * Fills the present slot at once if it is ours. The scheduler then does not wait for the late block of an earlier slot, and
+   * ignores `isHeld` and obstacles such as missing peers. The signing journal and the state of the disk still count.
    *
    * @returns the block; undefined if the slot is not ours or is filled, or if the delegate may not sign
    * @throws BlockRejected if the rules refuse it
@@ -179,15 +182,15 @@ export class ForgingScheduler {
   }
 
   /**
-   * Sets the timer for the next moment that matters after a look. All moments are computed from the time of that look, because
-   * the clock has gone on since: a moment that passed in between still needs a look.
+   * Sets the timer for the next moment that matters after a look. All moments are computed from the time of that look. The
+   * clock has gone on since, and a moment that passed in between still needs a look.
    */
   #arm(lookedMs: number): void {
     if (this.#stopped) return;
     const { clock, chain, waitThresholdMs, waitUntilMs } = this.#dependencies;
     const { params } = chain.rules;
     const slot = slotAtMs(lookedMs, params);
-    // The first of these is the end of the wait for a late block.
+    // The first of these moments is the end of the wait for a late block.
     const moments = [
       slotStartMs(slot, params) + waitThresholdMs + 1,
       slotStartMs(slot + 1, params),

@@ -18,7 +18,7 @@ export interface Witnesses {
    * no such peer is connected, the tips of all connected peers.
    */
   readonly tips: readonly AnnouncedTip[];
-  /** Number of peers that the operator named, and number of those with a tip in `tips`. */
+  /** Number of fixed peers, which the operator wants to be connected always, and number of those with a tip in `tips`. */
   readonly named: number;
   readonly namedHeard: number;
   /** Whether the node knows peers that it can reach, by name or from an earlier run. */
@@ -108,8 +108,8 @@ export class TipCheck {
   }
 
   /**
-   * Whether only delegates of this node can have signed blocks after the tip, and none of them did. This holds if all slots
-   * since the tip belong to them, and the last header of each is known.
+   * Whether only delegates of this node can have signed blocks after the tip, and none of them did. The answer is yes if all
+   * slots since the tip belong to these delegates, and the last header of each is known.
    */
   hasNobodyGoneOn(): boolean {
     const { chain, isEnabled, journal } = this.#dependencies;
@@ -156,8 +156,8 @@ export class TipCheck {
       const reason =
         `the chain here ends at height ${height}, and its delegates signed block ${lost}: ` +
         'the rest must come from peers, or from a newer backup';
-      // The option is named only if it may be right. This is so if peers had the time of a round and none of them sent the
-      // missing blocks, or if no peers are expected.
+      // The option is named only if it may be right: peers had the time of a round and none of them sent the missing blocks, or
+      // no peers are expected.
       const isLastResort = isLate && (tips.length > 0 || !areExpected);
       return { reason: isLastResort ? `${reason}; if every node has lost it, ${WAIVER}` : reason };
     }

@@ -39,7 +39,8 @@ export function isSpecial(ip: string): boolean {
 
 /**
  * Whether to believe a peer that reports an address. The address must not be of special purpose, and its network must not be
- * nearer to us than that of the reporting peer. Otherwise strangers could make the node dial hosts in its private network.
+ * nearer to us than that of the reporting peer. Without this rule, strangers could make the node dial hosts in its private
+ * network.
  */
 export function isPlausible(ip: string, sourceIp: string): boolean {
   return !isSpecial(ip) && netOf(ip) <= netOf(sourceIp);

@@ -153,8 +153,8 @@ export class ClockOffset {
   }
 
   /**
-   * The offset on which at least two of these peers, and most of those with enough samples, agree. Forging depends on it, so it
-   * changes as soon as the clocks agree again.
+   * The offset on which at least two of these peers, and most of those with enough samples, agree. Forging depends on this
+   * offset, so the offset becomes undefined as soon as the clocks agree again.
    *
    * @param peers peers that a stranger cannot choose to be among
    * @param limitMs smaller offsets count as none

@@ -36,7 +36,7 @@ export interface DiallerOptions {
   readonly outboundMax: number;
   /** Peers that are always dialled, and never disconnected to make room. */
   readonly fixed: ReadonlyMap<PeerId, PeerAddress>;
-  /** Peers that are asked for other peers. They are disconnected when no outbound connection is free. */
+  /** Peers that are asked for other peers. Seeds are disconnected when no outbound connection is free. */
   readonly seeds: ReadonlyMap<PeerId, PeerAddress>;
   /** Peers that stay in the book, even if dialling them fails for good. */
   readonly pinned: ReadonlySet<PeerId>;

@@ -186,7 +186,7 @@ export class PeerManager {
     if (this.#named.addSeed(seed)) this.#dialler.dialSeeds([[peerIdOf(seed), seed]]);
   }
 
-  // ---- what others ask -------------------------------------------------------------------------------------------------
+  // ---- queries ---------------------------------------------------------------------------------------------------------
 
   connectedPeers(): readonly Connection[] {
     return this.#transport.connections();
@@ -289,7 +289,7 @@ export class PeerManager {
     this.#savedBook.save();
   }
 
-  // ---- what the transport reports ----------------------------------------------------------------------------------------
+  // ---- events of the transport -------------------------------------------------------------------------------------------
 
   #connected(connection: Connection): void {
     const { peerId, direction, info } = connection;

@@ -25,7 +25,10 @@ const WIRE_FAULTS: ReadonlySet<PeerFaultCode> = new Set([
   'INFO_TOO_LARGE',
 ]);
 export const REPUTATIONS_MAX = 5_000;
-/** Maximum length of the text of an offence. It may repeat what a peer sent, and the text of a ban is kept for a day. */
+/**
+ * Maximum length of the text of an offence. The text is limited because it may repeat what a peer sent, and the text of a ban
+ * is kept for a day.
+ */
 const DETAIL_CHARACTERS_MAX = 300;
 
 export interface PeerScoringDependencies {

@@ -14,8 +14,8 @@ const LISTED_MIN = 100;
 /** Share of inbound connections that are safe from eviction because of their netgroup. */
 const NETGROUP_SHARE = 0.034;
 /**
- * Share of inbound connections that are safe because of short round trips; the same share is safe because of their useful
- * answers.
+ * Share of inbound connections that are safe because of short round trips. As many are safe because this node could answer most
+ * of their questions.
  */
 const LATENCY_SHARE = 0.068;
 
@@ -35,8 +35,8 @@ export interface Spread<P> {
  * least a half.
  *
  * A netgroup gets a second place only if each candidate's netgroup has one already, a third only if each has two, and so on. An
- * attacker gets many addresses in one network cheaply. With this rule, such addresses only get places that no other candidate
- * takes, however many the node has heard of. Nodes that are all in one network still connect to each other.
+ * attacker gets many addresses in one network cheaply. With this rule, the addresses of one network only get places that no
+ * other candidate takes, however many of them the node knows. Nodes that are all in one network still connect to each other.
  */
 export function selectToDial<P>(
   newPeers: readonly P[],
@@ -95,7 +95,7 @@ class GroupPlaces {
 
 /**
  * Chooses the outbound connection to close in exchange for another peer. If a netgroup has more than one connection, a random
- * connection of the largest netgroups is chosen. Otherwise any connection may be chosen.
+ * connection of the largest netgroups is chosen. If each netgroup has one connection only, any connection may be chosen.
  */
 export function selectToExchange<C>(
   outbound: readonly C[],
@@ -134,10 +134,10 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
 
 /**
  * Chooses the inbound connection to close for a newcomer. Four groups of connections are safe, because an attacker cannot get
- * into them at will: some whose netgroup has a high secret number, those with the shortest round trips, those that answered our
- * questions best, and the older half of the rest. Of the others, a random connection of the largest netgroup is closed. So an
- * attacker with many connections loses one of its own. If all connections are safe because there are few, the youngest is
- * closed.
+ * into them at will: some whose netgroup has a high secret number, those with the shortest round trips, those whose questions
+ * this node could answer best, and the older half of the rest. Of the others, a random connection of the largest netgroup is
+ * closed. So an attacker with many connections loses one of its own. If all connections are safe because there are few, the
+ * youngest is closed.
  *
  * @param netgroupOf must be unpredictable for others
  */

@@ -1,8 +1,9 @@
 /**
- * Transactions that clients were told to be accepted. Each is written to the journal on disk before its client is answered. It
- * stays there until its block is so deep that it will not be reverted, until it has waited too long, or until it turns out not
- * to fit the chain. After a start, these transactions are checked like new ones and announced again. Transactions from peers
- * are not kept in the journal: this node promised nothing to their clients, and the node that did keeps them.
+ * Transactions that clients were told to be accepted. Each transaction is written to the journal on disk before its client is
+ * answered. The transaction stays in the journal until its block is too deep to be reverted, until it has waited too long, or
+ * until it turns out not to fit the chain. After a start, these transactions are checked like new ones and announced again.
+ * Transactions from peers are not kept in the journal: this node promised nothing to their clients, and the node that did keeps
+ * them.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -84,7 +85,7 @@ export class AcceptedTransactions {
     this.#tellDropped();
   }
 
-  /** Takes a client's transaction. It is accepted when it is on disk; then peers are told of it. */
+  /** Takes a client's transaction. The transaction is accepted when it is on disk. Then peers are told of it. */
   async submit(json: unknown, payer: Payer): Promise<SubmitResult> {
     const { pool, announceAgain } = this.#dependencies;
     const result = pool.admit(json, payer);
@@ -104,7 +105,7 @@ export class AcceptedTransactions {
     return result;
   }
 
-  /** Takes a member's signature. It is accepted when the signature and its transaction are on disk. */
+  /** Takes a member's signature. The signature is accepted when it is on disk together with its transaction. */
   async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
     // After a start, its transaction may not have been restored yet.
@@ -289,8 +290,8 @@ export class AcceptedTransactions {
       this.#drop(id, WAITED_TOO_LONG);
       return;
     }
-    // The arrival must not lie in the future, or the transaction would wait longer than allowed. This can happen if the clock
-    // was set back.
+    // The arrival must not lie in the future, as it may after the clock was set back. The transaction would wait longer than
+    // allowed.
     const result = pool.admit(entry.json, NO_PAYER, Math.min(entry.receivedAtMs, nowMs));
     if (result.accepted) {
       this.#waiting.delete(id);

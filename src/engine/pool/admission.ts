@@ -69,8 +69,8 @@ export function isFaultOfSender(rejection: TransactionRejected): boolean {
 
 /**
  * Checks a copy of a waiting transaction, so that a client learns what is wrong with the copy before it learns that the
- * transaction is known. Generation 2 trusts the id in the JSON up to here, so the copy may differ in anything. Its signature is
- * checked only if it differs from that of the waiting transaction.
+ * transaction is known. Generation 2 trusts the id in the JSON up to here, so the copy may differ in anything. The signature of
+ * the copy is checked only if it differs from that of the waiting transaction.
  *
  * @throws TransactionRejected `TRANSACTION_INVALID`, `VERIFICATION_LIMIT`
  */

@@ -14,7 +14,7 @@ export interface PoolContext {
   readonly state: () => StateReader;
   readonly tip: () => BlockHeader;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Checks signatures. It should cache its results, because the pool verifies a transaction several times. */
+  /** Checks signatures. The implementation should cache its results, because the pool verifies a transaction several times. */
   readonly verify: SignatureOracle;
 }
 

@@ -28,7 +28,7 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
 
 /**
  * Adds a member's signature to the pending transaction that it names. The transaction stays in `pending` until the next
- * processing takes it from there. It counts as `ready` once there are enough signatures.
+ * processing takes it from there. The transaction counts as `ready` once there are enough signatures.
  *
  * Each member may sign only once. One key can make any number of valid signatures, and each would have to be verified. The
  * reference accepts several. With two signatures of one member, a transaction can have enough signatures without being valid,

@@ -100,7 +100,7 @@ export class TransactionPool {
   }
 
   /**
-   * Takes a client's transaction and verifies it at once. It is announced only by `tell`.
+   * Takes a client's transaction and verifies it at once. Only `tell` announces the transaction.
    *
    * @param receivedAtMs time of arrival; Unix time in milliseconds, now by default
    */
@@ -203,7 +203,7 @@ export class TransactionPool {
     return ids;
   }
 
-  // ---- the chain moved ----------------------------------------------------------------------------------------------
+  // ---- changes of the chain -----------------------------------------------------------------------------------------
 
   /** Forgets the transactions that the blocks confirmed. Transactions that the blocks may affect are checked again. */
   blocksApplied(blocks: readonly Block[]): void {
@@ -278,11 +278,11 @@ export class TransactionPool {
   }
 
   /**
-   * Candidates for the next block, at most as many as fit. They come in the order in which they were found to be applicable one
-   * after another.
+   * Candidates for the next block, at most as many as fit. The candidates have the order in which the pool found that they can
+   * be applied.
    *
-   * The reference offers the newest first. If a sender makes a transfer and then registers a second signature, the reversed
-   * order would lose the transfer, because it lacks the new signature.
+   * The reference offers the newest first. Suppose that a sender makes a transfer and then registers a second signature. In the
+   * reverse order, the transfer would be invalid, because it lacks the new signature.
    */
   readyForForging(): readonly Transaction[] {
     return transactionsOf(this.#queues.oldest('ready', this.#context.rules.params.transactionsPerBlockMax));

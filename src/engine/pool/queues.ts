@@ -23,9 +23,9 @@ export interface Pooled {
 }
 
 /**
- * Queues with a limit for each. Adding respects the limit of the queue. Moves ignore it, because a transaction should not be
- * dropped only because others are checked again. Instead, all queues together hold at most the sum of all limits, so that moves
- * cannot fill a queue without end.
+ * The queues of the pool, each with a limit. Adding a transaction respects the limit of its queue. Moves ignore this limit,
+ * because a transaction should not be dropped only because others are checked again. Instead, all queues together hold at most
+ * the sum of all limits, so that moves cannot fill a queue without end.
  */
 export class PoolQueues {
   readonly perQueueMax: number;

@@ -52,8 +52,8 @@ export function verifyOne(context: PoolContext, queues: PoolQueues, pooled: Pool
  * have enough signatures by now come first (newest first), then the others in the order of verification.
  *
  * The reference only checks the sequence. But in a block, each transaction must also be valid without the others, and a revert
- * may end this: for example, a vote for a delegate whose registration is back in the pool. A node that kept both transactions
- * could forge no block. So each transaction is also verified alone, including those in `ready`.
+ * may make one of them invalid alone: for example, a vote for a delegate whose registration is back in the pool. A node that
+ * kept both transactions could forge no block. So each transaction is also verified alone, including those in `ready`.
  */
 export function fillReady(context: PoolContext, queues: PoolQueues, events: StepEvents): void {
   const { rules, state, verify } = context;

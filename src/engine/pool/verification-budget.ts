@@ -34,9 +34,9 @@ export interface Payer {
 export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), wasUseful: () => undefined };
 
 /**
- * Limits of one address and of a crowd. An address may take 5 % of a core. Its burst is enough for a block full of transactions
- * with one signature each, several times over: forty with the portable back end, eight hundred with the native one. A crowd may
- * take 10 %, so all four crowds together take less than half.
+ * Limits of one address and of a crowd. An address may take 5 % of a core. The burst of an address is enough for a block full
+ * of transactions with one signature each, several times over: forty with the portable back end, eight hundred with the native
+ * one. A crowd may take 10 %, so all four crowds together take less than half.
  */
 const SOURCE: BucketSize = { capacityMs: 200, refillMsPerS: 50 };
 const CROWD: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
@@ -144,7 +144,7 @@ interface BucketSize {
 
 /**
  * Fills with time up to its capacity. A single piece of work may take more than the bucket has. The bucket then refuses work
- * until it has filled again. Its level never falls below minus the capacity.
+ * until it has filled again. The level of a bucket never falls below minus its capacity.
  */
 class CostBucket {
   readonly #size: BucketSize;
@@ -166,8 +166,8 @@ class CostBucket {
   }
 
   take(costMs: number, nowMs: number): void {
-    // The debt is bounded. Otherwise it could take longer to fill the bucket again than the budget promises, and an address
-    // that uses little could be blocked for ever.
+    // The debt is limited. Without the limit, one expensive piece of work could block an address that uses little for ever,
+    // because its bucket fills slowly.
     this.#levelMs = Math.max(-this.#size.capacityMs, this.level(nowMs) - costMs);
   }
 }

@@ -5,7 +5,10 @@ import type { Clock } from '../../ports/clock.ts';
 import type { PeerId } from '../../ports/transport.ts';
 
 const BACKOFF_FIRST_MS = 10_000;
-/** Longest backoff. It is short, because an honest peer with a bad connection may be the only one with the better chain. */
+/**
+ * Longest backoff. The backoff is short, because an honest peer with a bad connection may be the only one with the better
+ * chain.
+ */
 const BACKOFF_MAX_MS = 80_000;
 const PEERS_MAX = 1000;
 

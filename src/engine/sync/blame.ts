@@ -45,7 +45,7 @@ export class Blame {
     observer.log('warn', code, 'could not synchronise with a peer', { peer: peerId, reason });
     // Our own chain has changed meanwhile; the next check of announced tips decides what to do.
     if (code === 'TIP_MOVED') return;
-    // Other peers were waiting, so this one was given up. It may only have a slow connection.
+    // Other peers were waiting, so this peer was given up. It may only have a slow connection.
     if (code === 'SYNC_CLAIM_UNPROVED') {
       backoff.fail(peerId, false);
       return;
@@ -81,9 +81,9 @@ export class Blame {
   }
 
   /**
-   * Handles an error that no rule foresees. It is a defect of this node, whatever the peer sent. The node backs off from the
-   * peer, longer each time. Otherwise a peer that knows the defect could keep the node from all other peers. The peer loses no
-   * points, because an honest peer may cause the error, too.
+   * Handles an error that no rule foresees. Such an error is a defect of this node, whatever the peer sent. The node backs off
+   * from the peer, longer each time. Without a backoff, a peer that knows the defect could keep the node from all other peers.
+   * The peer loses no points, because an honest peer may cause the error, too.
    */
   #defectShown(peerId: PeerId, error: unknown): void {
     const { observer, backoff } = this.#dependencies;

@@ -1,7 +1,8 @@
 /**
- * Judges claims of better chains by earlier ones. Anybody can claim a better chain, and a delegate can sign the tip of a chain
- * that does not exist. Each failed claim makes the node doubt similar claims: of the same signer, of the sender's netgroup, and
- * of all peers with the same direction of connection. The node may check a doubted claim, but forging does not wait for it.
+ * Judges claims of better chains by the results of earlier claims. Anybody can claim a better chain, and a delegate can sign
+ * the tip of a chain that does not exist. Each failed claim makes the node doubt similar claims: of the same signer, of the
+ * sender's netgroup, and of all peers with the same direction of connection. The node may check a doubted claim, but forging
+ * does not wait for it.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

@@ -4,8 +4,8 @@ import type { ChainReader } from '../../ports/store.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
 
 /**
- * Number of newest blocks that are all named in the question. A mistake within this depth costs nothing, because one answer has
- * as many blocks anyway.
+ * Number of newest blocks that the question names one by one. One answer has as many blocks, so a common height that is too low
+ * by less costs no further question.
  */
 const DENSE_BLOCKS = 34;
 

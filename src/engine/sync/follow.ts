@@ -1,6 +1,7 @@
 /**
- * Downloads the blocks of one peer above the last common block. If that block is our tip, the blocks are appended. Otherwise
- * the node switches to the peer's branch as soon as that branch has proved to be better.
+ * Downloads the blocks of one peer above the last common block. If the last common block is our tip, the downloaded blocks are
+ * appended. If the branches parted below our tip, the node switches to the peer's branch as soon as that branch has proved to
+ * be better.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -22,9 +23,10 @@ import { PeerTimeBudget } from './peer-time-budget.ts';
 const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 
 /**
- * Maximum of bytes, as stored, of a rival branch that is kept in memory until it has proved to be better. In memory they take
- * up to twenty times as much. Five thousand blocks of 25 transfers fit in, or eighty-five thousand empty ones. While nothing
- * becomes final, a branch may part that far down, and anybody can sign blocks that are valid apart from their place in a chain.
+ * Maximum of bytes, as stored, of a rival branch that is kept in memory until it has proved to be better. In memory, the blocks
+ * take up to twenty times as much. Five thousand blocks of 25 transfers fit in, or eighty-five thousand empty ones. While
+ * nothing becomes final, a branch may part that far down, and anybody can sign blocks that are valid apart from their place in
+ * a chain.
  */
 export const BRANCH_BYTES_MAX = 16_000_000;
 
@@ -128,7 +130,8 @@ async function commonHeightWith(peerId: PeerId, { chain, transport }: FollowDepe
   if (floorHeight <= Math.max(1, chain.finalizedHeight)) {
     throw new ProtocolError('SYNC_NO_COMMON_BLOCK', { peer: peerId, floorHeight });
   }
-  // The finalized height does not forbid the switch, so the peer may be right. We only cannot revert so many blocks.
+  // The finalized height does not forbid the switch, so the peer may be right. But we cannot revert so many blocks, because
+  // their undo records are gone.
   throw new ProtocolError(
     'SYNC_FORK_TOO_DEEP',
     { peer: peerId, floorHeight },

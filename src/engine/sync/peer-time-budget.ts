@@ -16,7 +16,7 @@ const FREE_MS = 12_000;
 const PER_BLOCK_MS = 300;
 const PER_TRANSACTION_MS = 5;
 /**
- * Maximum of time that a peer can save up. Without it, a peer that was fast for a whole chain could be slow for a day
+ * Maximum of time that a peer can save up. Without the maximum, a peer that was fast for a whole chain could be slow for a day
  * afterwards.
  */
 const SAVED_MS_MAX = 60_000;

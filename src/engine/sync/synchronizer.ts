@@ -1,6 +1,6 @@
 /**
- * Keeps up with the network. It notices that a peer has a better chain and follows that peer, one peer at a time, until no
- * better chain is announced.
+ * Keeps up with the network. The synchronizer notices that a peer has a better chain, and follows that peer, one peer at a
+ * time, until no better chain is announced.
  *
  * A run starts when a received block does not fit our chain, or when a peer has announced a better tip for a while. The second
  * case is needed on a quiet network, where the node might wait for a block for ever.
@@ -34,8 +34,8 @@ const PEERS_PER_RUN_MAX = 5;
 /** Number of failures in a row that a peer may have before its blocks alone no longer start a sync with it. */
 const FAILURES_TRUSTED = 1;
 /**
- * Maximum of the time for which forging waits for a peer to prove a better chain. It also limits each answer of a peer that has
- * proved nothing, while another peer waits.
+ * Maximum of the time for which forging waits for a peer to prove a better chain. The same time limits each answer of a peer
+ * that has proved nothing, while another peer waits.
  */
 const PROOF_MS = 3000;
 /** Number of slots without a block after which our chain is likely to be behind, so that a claim is more credible. */
@@ -88,7 +88,7 @@ export class Synchronizer {
   #timer: Timer | undefined;
   #run: Promise<void> | undefined;
   #stopped = true;
-  /** Unix times in milliseconds: the end of the wait for a claim, and the last block that this run brought. */
+  /** Unix times in milliseconds: the end of the wait for a claim, and the time of the last block that this run brought. */
   #waitedUntilMs = -Infinity;
   #lastProgressMs = -Infinity;
   /** Whether the followed peer has sent blocks that were applied. */
@@ -127,8 +127,8 @@ export class Synchronizer {
   }
 
   /**
-   * True while blocks are being downloaded; the node then neither forges nor gossips blocks. If only a claim was made, it
-   * counts for a moment, and only if our chain has stood still for some slots.
+   * True while blocks are being downloaded; the node then neither forges nor gossips blocks. A claim without blocks counts only
+   * for a moment, and only if our chain has stood still for some slots.
    */
   get syncing(): boolean {
     if (this.#run === undefined) return false;
@@ -189,8 +189,8 @@ export class Synchronizer {
     if (this.#chain.disk.checkWritable() !== undefined) return;
     const isTrusted = peerId !== undefined && this.#backoff.failures(peerId) <= FAILURES_TRUSTED;
     let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
-    // A block from a doubted source does not make us follow its sender. It only makes us look at the peers that we dialled, if
-    // they claim a better chain, too.
+    // A block from a doubted source does not make us follow its sender. Such a block only makes us look at the peers that we
+    // dialled, if they claim a better chain, too.
     if (claim !== undefined && shown !== undefined && !this.#claims.isHeard(claim)) {
       if (this.#candidates.dialled(new Set()).length === 0) return;
       claim = undefined;
@@ -303,7 +303,7 @@ export class Synchronizer {
     return tip === undefined || this.#chain.rules.prefersTip(tip, this.#chain.tip.header);
   }
 
-  /** Asks a peer. If it has proved nothing yet, it must answer soon while another peer waits. */
+  /** Asks a peer. A peer that has proved nothing yet must answer soon while another peer waits. */
   #ask<R extends PeerRequest>(peerId: PeerId, request: R, tried: ReadonlySet<PeerId>): Promise<AnswerTo<R>> {
     const answer = this.#transport.request(peerId, request);
     if (this.#hasProved) return answer;

@@ -18,8 +18,8 @@ export function lineOfBlock(block: Block, codec: Codec): string {
 export interface ReadBlock {
   readonly block: Block;
   /**
-   * The first difference between the line and the bytes of the block; undefined if there is none. With it, any change of a file
-   * is noticed, even if no signature covers the changed member.
+   * The first difference between the line and the bytes of the block; undefined if there is none. With this comparison, any
+   * change of a file is noticed, even if no signature covers the changed member.
    */
   readonly fault: string | undefined;
 }
@@ -42,7 +42,7 @@ export function textOfLine(line: Buffer): string {
   return line.toString('utf8').trim();
 }
 
-/** The id that a line states for its block, if it can be read. It shows which block an error is about. */
+/** The id that a line states for its block, if it can be read. The id shows which block an error is about. */
 export function claimedId(line: string): string | undefined {
   // The members of the block itself are outside the brackets of its transactions.
   const [from, to] = [line.indexOf('['), line.lastIndexOf(']')];
@@ -62,7 +62,7 @@ function jsonOf(line: string): unknown {
   }
 }
 
-/** Matches only members: inside a JSON text, a quotation mark has a backslash before it. */
+/** Matches only names of members. Inside a text of JSON, each quotation mark follows a backslash, so it does not match. */
 const AMOUNT_AS_NUMBER = /("(?:totalAmount|totalFee|reward|amount|fee)"\s*:\s*)(-?[0-9]+)(?![0-9.eE])/g;
 
 /** Writes amounts as decimal text, because large amounts would lose digits if they were parsed as numbers. */
@@ -81,7 +81,7 @@ interface Contradiction {
 }
 
 /**
- * Finds the first contradiction; undefined if there is none. It works without recursion, because assets can be nested deeper
+ * Finds the first contradiction; undefined if there is none. The search is not recursive, because assets can be nested deeper
  * than the stack allows.
  */
 function contradiction(given: unknown, known: Json): Contradiction | undefined {

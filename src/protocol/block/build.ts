@@ -1,4 +1,4 @@
-/** Builds the next block. Both generations use this code once they have decided about the header. */
+/** Builds the next block. Each generation first decides about the header; then both use this code. */
 
 import type { Ed25519 } from '../../crypto/ed25519.ts';
 import { idOf, sha256 } from '../../crypto/hash.ts';
@@ -30,7 +30,7 @@ export type PlacedHeader = Pick<
   'version' | 'generatorPublicKey' | 'maxHeightPreviouslyForged' | 'maxHeightPrevoted' | 'reward'
 >;
 
-/** Codes of errors for blocks that are not forged, by the code with which the block would be refused. */
+/** For each code with which a block would be refused, the code of the error for not forging it. */
 const REFUSALS: Partial<Record<BlockRejectionCode, string>> = {
   BLOCK_FORGER_LEAVES: 'FORGER_LEAVES',
   BLOCK_FORGER_INVALID: 'FORGER_NOT_IN_TURN',
@@ -96,8 +96,7 @@ function applicable(
   const together = alone
     .filter((_, index) => verdicts[index]?.status === 'ok')
     .slice(0, params.transactionsPerBlockMax);
-  // A transaction with an amount that is not signed can raise a vote weight above what the store can hold. Transactions without
-  // such amounts cannot.
+  // An amount that nobody signed can move a vote weight beyond the values that can be stored. Other amounts cannot.
   return fault === undefined ? together : together.filter((transaction) => !hasUnsignedAmount(transaction));
 }
 

@@ -32,8 +32,8 @@ export function packBlock(block: Block, codec: Codec): Buffer {
 }
 
 /**
- * Unpacks a block. Its transactions are read only on demand. Thousands of blocks may be waiting, and if their transactions were
- * objects, garbage collection would move them in memory all that time.
+ * Unpacks a block. The transactions of the block are read only on demand. Thousands of blocks may be waiting, and if their
+ * transactions were objects, garbage collection would move them in memory all that time.
  *
  * @param packed result of `packBlock` in this process, so it is not checked
  */
@@ -67,7 +67,7 @@ function readTransactions(packed: Buffer, facts: Buffer, codec: Codec): Transact
   return transactions;
 }
 
-// For transactions that were unpacked, the packed bytes, so that the store need not pack them again.
+// The packed bytes of transactions that were unpacked, so that the store need not pack them again.
 const packedForms = new WeakMap<readonly Transaction[], Buffer>();
 
 /** Packs the transactions of a block, each after its length. */

@@ -62,9 +62,9 @@ export function readCount(json: unknown, name: string, missing?: number): number
 }
 
 /**
- * Reads an amount in beddows. It may be any text that the reference's number library reads (`+7`, ` 7.0`, `7e0`), because the
- * block's bytes contain only the number. It may also be an exact number, which some peers send, or a list with one element,
- * which the library reads like the element.
+ * Reads an amount in beddows. The amount may be any text that the reference's number library reads (`+7`, ` 7.0`, `7e0`),
+ * because the block's bytes contain only the number. The amount may also be an exact number, which some peers send, or a list
+ * with one element, which the library reads like the element.
  */
 export function readTotal(json: unknown, name: string): bigint {
   const value = member(json, name);

@@ -23,14 +23,14 @@ export const BLOCK_VERSION = 1;
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 /**
- * Totals from here on are written as text. Receivers of the reference throw an error for numbers with more decimal digits, but
- * accept text.
+ * Totals of this size or larger are written as text. Receivers of the reference throw an error for numbers with more decimal
+ * digits, but accept text.
  */
 const TOTAL_AS_NUMBER_LIMIT = 1_000_000_000_000_000n;
 
 /**
- * Reads a block. Its id is computed, and unknown members are ignored. A missing total is 0, and a missing count is the number
- * of transactions. The height is taken from the document, although nobody signed it.
+ * Reads a block. The id of the block is computed, and unknown members are ignored. A missing total is 0, and a missing count is
+ * the number of transactions. The height is taken from the document, although nobody signed it.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
  */
@@ -47,8 +47,8 @@ export function blockFromJson(
 }
 
 /**
- * Reads the genesis block, whose content the network provides. Its version is 0, even if no other block of the network has
- * version 0.
+ * Reads the genesis block, whose content the network provides. The version of this block is 0, even if no other block of the
+ * network has version 0.
  */
 export function genesisFromJson(json: unknown, transactionFromJson: (json: unknown) => Transaction): Block {
   const version = readCount(json, 'version');
@@ -120,8 +120,8 @@ function readBlock(
 }
 
 /**
- * Reads the number of transactions. If it is missing, it is the length of the list, or 0 if the list is missing, too; null does
- * not count as missing.
+ * Reads the number of transactions. If the number is missing, it is the length of the list, or 0 if the list is missing, too. A
+ * number that is null does not count as missing.
  */
 function readNumberOfTransactions(json: unknown, length: number): number {
   const list = member(json, 'transactions');
@@ -130,8 +130,8 @@ function readNumberOfTransactions(json: unknown, length: number): number {
 }
 
 /**
- * Reads a total. If it is a number that is too large to be exact, the sum of the transactions is used, if that sum has the same
- * value as a number.
+ * Reads a total. A JSON number may be too large to be exact. For such a number, the sum over the transactions is used instead,
+ * provided that it gives the same JSON number.
  *
  * If the sum has more than 64 bits, release 2.3.8 still writes it into a header of its own form, accepts that header, passes
  * the block on with the number, and then cannot store it. So the sender of such a block may be honest.

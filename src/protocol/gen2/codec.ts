@@ -1,4 +1,4 @@
-/** Bytes and JSON of blocks and transactions of generation 2. */
+/** Converts blocks and transactions of generation 2 to bytes and JSON, and back. */
 
 import { decodeHeader, encodeHeader } from '../block/header.ts';
 import type { ChainParams } from '../params.ts';

@@ -14,8 +14,8 @@ import type { BlockHeader, PublicKey } from '../types.ts';
 const LISTS_KEPT = 2;
 
 /**
- * Counts the block for its generator, and ends the round if the block is its last. The genesis block also ends a round of its
- * own, without earnings or missed blocks. So its votes count at once.
+ * Adds the block to its generator's count, and ends the round if the block is its last. The genesis block also ends a round of
+ * its own, without earnings or missed blocks. So its votes count at once.
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));
@@ -67,8 +67,8 @@ export function isRecomputed(round: number, params: ChainParams): boolean {
 
 /**
  * Adds the pending weights to the vote weights. The reference converts each sum to a double, which rounds sums above 2^53
- * beddows. It then gives its database the shortest decimal text of that double. Above 2^54 beddows, the text is another integer
- * than the double (18014398509481990 for 2^54 + 8).
+ * beddows. The reference then gives its database the shortest decimal text of that double. Above 2^54 beddows, the text is
+ * another integer than the double (18014398509481990 for 2^54 + 8).
  */
 function bookPendingWeights(state: StateWriter): void {
   for (const delegate of [...state.delegates()]) {

@@ -4,11 +4,13 @@
  * block came first (fork cause 5).
  *
  * If a block is one above the tip but does not follow it (fork cause 1), the reference reverts two blocks if the block is older
- * than the tip. Otherwise it waits until polling shows that it is behind. In both cases it then follows the longer chain. This
- * node follows it at once, and reverts nothing before the other chain has arrived.
+ * than the tip. If the block is newer, the reference waits until polling shows that it is behind. In both cases the reference
+ * then follows the longer chain. This node follows the longer chain at once, and reverts nothing before the other chain has
+ * arrived.
  *
  * If two chains of equal length parted further down, each node of the reference keeps its own. So two halves of a network that
- * wait for each other's consent would wait for ever. This node compares their tips as if they were rivals at one place.
+ * wait for each other's consent would wait for ever. This node compares the tips of such chains as if they were rivals at one
+ * place.
  */
 
 import type { AnnouncedTip, TipView } from '../rules.ts';

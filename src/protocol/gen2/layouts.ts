@@ -23,7 +23,7 @@ const HEAD_BYTES = 53;
 
 type Of<K extends PayloadKind> = Extract<Payload, { kind: K }>;
 
-/** The members before each asset, besides the sender. */
+/** Recipient and amount, which come before each asset. */
 interface Head {
   /** The recipient according to its eight bytes. */
   readonly recipientId: Address;
@@ -239,8 +239,8 @@ export const LEGACY_LAYOUTS: ReadonlyMap<number, TransactionLayout> = new Map(
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 /**
- * Maximum of digits in a recipient. It is far above the twenty digits of an address, so that the longest exception of a live
- * network passes.
+ * Maximum of digits in a recipient. The maximum is far above the twenty digits of an address, so that the longest exception of
+ * a live network passes.
  */
 const RECIPIENT_DIGITS_MAX = 100;
 

@@ -162,7 +162,7 @@ interface CheckedDocument extends Document {
 
 interface Reading {
   readonly errors: readonly TransactionError[];
-  /** Present even if there are errors, as long as the bytes of the transaction are clear. */
+  /** Present even if there are errors, as long as the bytes of the transaction can be determined. */
   readonly transaction: Transaction | undefined;
 }
 

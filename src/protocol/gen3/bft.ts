@@ -3,10 +3,10 @@
  * block allow precommits, and enough precommits finalize the block. A ledger is an immutable value; adding a header makes a new
  * one.
  *
- * The protocol's record of each delegate follows from the newest header of the delegate in the ledger that votes. Its last
- * prevote is the height of that header, and its last precommit is stored beside the header. A delegate without a header in the
- * ledger needs no record: each header votes only within the last `range` heights, where older votes of that delegate cannot
- * reach.
+ * The protocol's record of each delegate follows from the newest header of the delegate in the ledger that votes. The last
+ * prevote of a delegate is the height of that header, and its last precommit is stored beside the header. A delegate without a
+ * header in the ledger needs no record: each header votes only within the last `range` heights, where older votes of that
+ * delegate cannot reach.
  */
 
 import { assert } from '../../primitives/errors.ts';

@@ -17,8 +17,8 @@ import { BlockRejected } from '../verdict.ts';
 import { headerId } from '../block/header.ts';
 
 /**
- * Reads a block. Its id is computed, and unknown members are ignored. A missing total is 0. The count is the real number of
- * transactions, so a wrong count in the document makes the signature invalid.
+ * Reads a block. The id of the block is computed, and unknown members are ignored. A missing total is 0. The count is the real
+ * number of transactions, so a wrong count in the document makes the signature invalid.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
  */
@@ -35,7 +35,7 @@ export function blockFromJson(
   return readBlock(json, version, transactionFromJson);
 }
 
-/** Reads the genesis block, whose content the network provides. It may have any version with a known layout. */
+/** Reads the genesis block, whose content the network provides. The genesis block may have any version with a known layout. */
 export function genesisFromJson(json: unknown, transactionFromJson: (json: unknown) => Transaction): Block {
   const version = readCount(json, 'version');
   if (version > 2) throw malformed('version', 'should be <= 2');

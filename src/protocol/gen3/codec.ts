@@ -1,4 +1,4 @@
-/** Bytes and JSON of blocks and transactions of generation 3. */
+/** Converts blocks and transactions of generation 3 to bytes and JSON, and back. */
 
 import type { ChainParams } from '../params.ts';
 import type { Codec } from '../rules.ts';

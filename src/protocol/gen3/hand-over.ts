@@ -15,7 +15,7 @@ import { finalityOf } from './ledger.ts';
 /** Maximum age of branches that are considered, as in the LIP. */
 const MONTH_S = 30 * 86_400;
 /**
- * If finality is more than this many times further behind than usual, it counts as stopped, and no end of the wait can be
+ * If finality is behind by more than this multiple of its usual distance, it counts as stopped, and no end of the wait can be
  * stated.
  */
 const STANDING_TIMES = 2;
@@ -135,8 +135,8 @@ function ownHeaders(
 }
 
 /**
- * A header that stands for all unknown headers. It has no height of its own, but names the highest height that any of them can
- * have.
+ * A header that stands for all unknown headers. The header has no height of its own, but names the highest height that any
+ * unknown header can have.
  */
 function naming(height: number, timestamp: number): SignedHeader {
   return { blockId: '', height: 0, timestamp, maxHeightPrevoted: 0, maxHeightPreviouslyForged: height };

@@ -1,6 +1,6 @@
 /**
- * The BFT ledger in the form that is stored in the state. It contains only what block headers do not have, so a block adds few
- * bytes.
+ * The BFT ledger in the form that is stored in the state. The stored form contains only what block headers do not have, so a
+ * block adds few bytes.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

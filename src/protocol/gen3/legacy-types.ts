@@ -1,7 +1,7 @@
 /**
- * Transaction types 0 to 7 in the history of a generation 3 chain. Their bytes are those of generation 2, and their assets
- * those of generation 3: they include amounts and recipients, and registrations are flat. Only applications and transfers to
- * them keep nested assets.
+ * Transaction types 0 to 7 in the history of a generation 3 chain. The bytes of these types are those of generation 2. Their
+ * assets are those of generation 3: assets include amounts and recipients, and registrations are flat. Only applications and
+ * transfers to them keep nested assets.
  */
 
 import { assert } from '../../primitives/errors.ts';

@@ -28,8 +28,8 @@ const ID_CHARACTERS_MAX = 256;
 
 /**
  * Reads a transaction with all static checks except of its signature. Id, fee and sender's address are computed; those in the
- * document are ignored. If the network has an exception for a malformed transaction, it is accepted with the id of the
- * document, because its real id cannot be computed.
+ * document are ignored. A malformed transaction is accepted if the network has an exception for it. Such a transaction keeps
+ * the id of the document, because its real id cannot be computed.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors
  */
@@ -128,8 +128,8 @@ function senderIdOf(senderPublicKey: unknown): Address {
 interface Reading {
   readonly errors: readonly TransactionError[];
   /**
-   * The transaction with the id of its document. Present even if there are errors, as long as the bytes of the transaction are
-   * clear.
+   * The transaction with the id of its document. Present even if there are errors, as long as the bytes of the transaction can
+   * be determined.
    */
   readonly transaction: Transaction | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Amounts of transactions in beddows: those that they move, and those that they count for. The network also counts some amounts
- * that nobody signed.
+ * Amounts of transactions in beddows: the amount that a transaction moves, and the amount with which it counts in sums. The
+ * network also counts some amounts that nobody signed.
  */
 
 import { decimalOf, DecimalSum, ZERO, type Decimal } from '../../primitives/decimal.ts';
@@ -47,7 +47,7 @@ export function countedAmount(transaction: Transaction): bigint | Decimal | unde
  */
 const unsigned = new WeakMap<Transaction, Decimal | undefined>();
 
-/** True if a transaction counts for an amount that it does not move. */
+/** True if the transaction counts in sums with an amount that it does not move. */
 export function hasUnsignedAmount(transaction: Transaction): boolean {
   const amount = countedAmount(transaction);
   return transaction.written?.asset !== undefined && typeof amount !== 'bigint' && amount?.digits !== '';

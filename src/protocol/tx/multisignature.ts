@@ -77,7 +77,8 @@ export function applyMultisignature(
     const message = 'Register multisignature only allowed once per account.';
     errors.push(transactionError(transaction.id, message, '.signatures'));
   }
-  // Compares the texts as sent. The whole network accepts a sender that names its own key in capitals.
+  // Compares the texts as they were sent. If a sender names its own key in capitals, the whole network accepts the
+  // registration.
   if (keysgroup.includes(`+${sender.publicKey ?? transaction.senderPublicKey}`)) {
     const message = 'Invalid multisignature keysgroup. Can not contain sender';
     errors.push(transactionError(transaction.id, message, '.signatures'));

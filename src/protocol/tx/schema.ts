@@ -1,6 +1,6 @@
 /**
- * Schemas of transactions. The text of an error is part of the interface, because clients show it. It is the text of Ajv 6 with
- * all errors, so Ajv 6 is used here.
+ * Schemas of transactions. The text of an error is part of the interface, because clients show it. The text is that of Ajv 6
+ * with all errors, so Ajv 6 is used here.
  */
 
 import Ajv from 'ajv';
@@ -102,9 +102,9 @@ export interface SharedMembers {
 }
 
 /**
- * Whether the shared members have the form in which nodes write a transaction without a group. They then fit the base schema.
- * Its check can be skipped, which otherwise takes longer than all other parts of reading. False does not mean that they are
- * wrong.
+ * Whether the shared members have the form in which nodes write a transaction without a group. Such members fit the base
+ * schema, so that schema is not checked. Checking the schema takes longer than all other parts of reading. False does not mean
+ * that the members are wrong.
  */
 export function isPlainlyWritten(members: SharedMembers): boolean {
   const { id, blockId, height, confirmations, timestamp, signSignature, signatures, asset } = members;
@@ -156,7 +156,9 @@ function isPublicKey(text: string): boolean {
   return text.length === 64 && isHex(text);
 }
 
-/** The reference's format of ids accepts a sign and leading zeros. This has no effect, because ids are computed again. */
+/**
+ * The reference's format of ids accepts a sign and leading zeros. The lax format has no effect, because ids are computed again.
+ */
 function isLooseId(text: string): boolean {
   if (text.startsWith('-')) return canonicalDigits(text.slice(1)) !== undefined;
   return isDigitId(text.replace(/^\+/, ''));

@@ -9,7 +9,7 @@ import { membersOf } from './multisignature.ts';
 
 /** State of a transaction's members' signatures. */
 export interface GroupStanding {
-  /** `none` if the transaction needs none. */
+  /** `none`: the transaction needs no members' signatures. */
   readonly status: 'none' | 'pending' | 'ready' | 'fail';
   readonly errors: readonly TransactionError[];
 }
@@ -27,7 +27,9 @@ export function isSignedBy(
   return verify(checkOf(publicKey, digest, signature));
 }
 
-/** Errors of the second signature. It is required if the account has a second key, and forbidden otherwise. */
+/**
+ * Errors of the second signature. The second signature is required if the account has a second key, and forbidden otherwise.
+ */
 export function secondSignatureErrors(
   transaction: Transaction,
   sender: Account,
@@ -90,7 +92,7 @@ function memberStanding(
     const error = transactionError(id, 'Encountered duplicate signature in transaction', '.signatures');
     return { status: 'fail', errors: [error] };
   }
-  // Too few signatures is reported before invalid ones, so no signature is verified until there are enough.
+  // Missing signatures are reported before invalid ones, so no signature is verified until there are enough.
   if (signatures.length < min) {
     const error = {
       name: 'TransactionPendingError',
@@ -114,8 +116,8 @@ interface Match {
 
 /**
  * Caches the matches of a transaction's signatures. So each signature costs one check the next time, or none if the signature
- * cache finds the result by the check object. All the same, the check is asked for again; the cache only changes the order in
- * which members are tried.
+ * cache finds the result by the check object. The check is still made each time; this cache only changes the order in which
+ * members are tried.
  */
 const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
 
@@ -125,7 +127,8 @@ const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
  *
  * A signature does not show who made it, so it is tried with each member without a signature so far. The first signature
  * without a match ends the search after at most 15 checks; fifteen good signatures in the worst order take 120. The reference
- * continues to the end, with up to 225 checks, and reports all signatures without a match. Both accept the same transactions.
+ * continues to the end, with up to 225 checks, and reports all signatures without a match. Both methods accept the same
+ * transactions.
  */
 export function firstUnmatchedSignature(
   transaction: Transaction,
@@ -170,10 +173,10 @@ function matchOf(
 }
 
 /**
- * Searches the second key and the members that made a transaction's signatures, so that the checks can be made on other threads
- * before the transaction is verified. If the search finds a member for each signature, verifying the transaction needs one
- * check for each, whose results are known by then. Otherwise verifying works as without a search. No verdict depends on the
- * search.
+ * Searches for the keys that made a transaction's signatures: the second key and the keys of members. Other threads can make
+ * these checks before the transaction is verified. If the search finds a member for each signature, verifying needs one check
+ * for each signature, and the results are known by then. If the search fails, the transaction is verified as if there had been
+ * no search. No verdict depends on the search.
  *
  * A group transaction costs 15 checks if all members signed in their order, 120 in the worst order, and 29 until the first
  * signature turns out to match no member.
@@ -197,7 +200,8 @@ export function* searchSigners(
 }
 
 /**
- * Maximum of members that are tried at once for one signature. It is small, because all but one of these checks are useless.
+ * Maximum of members that are tried at once for one signature. The maximum is small, because all but one of these checks are
+ * useless.
  */
 const CANDIDATES_AT_ONCE_MAX = 8;
 

@@ -21,24 +21,21 @@ export interface TransactionBytes {
   signedBytes(fields: BasicFields, networkIdentifier: string): Buffer;
   /** Digest of `signedBytes`, which the sender and the members of a group sign. */
   signingDigest(transaction: Transaction, networkIdentifier: string): Buffer;
-  /** Digest that the holder of the second key signs. It also covers the primary signature. */
+  /** Digest that the holder of the second key signs. This digest also covers the primary signature. */
   secondSigningDigest(transaction: Transaction, networkIdentifier: string): Buffer;
-  /**
-   * The check of the primary signature. The same object is returned each time, so that the signature cache can find the result
-   * by it.
-   */
+  /** The check of the primary signature. Each call returns the same object, by which the signature cache finds the result. */
   primaryCheck(transaction: Transaction, networkIdentifier: string): SignatureCheck;
   /** Computes the id from the bytes, whatever id the transaction has. */
   computedId(transaction: Transaction): TransactionId;
   /** The transaction with the id that is computed from its bytes. */
   withId(draft: Transaction): Transaction;
-  /** Drops the cached results of all transactions so far. They are computed again when they are needed. */
+  /** Drops the cached results of all transactions so far. Results are computed again when they are needed. */
   forget(): void;
 }
 
 /**
- * The cached results for a transaction. It is a class because V8 may decide that object literals live long, after it has seen a
- * few of them. It would then keep them in memory long after they are needed.
+ * The cached results for a transaction. The results are in a class because V8 may decide that object literals live long, after
+ * it has seen a few of them. V8 would then keep these objects in memory long after they are needed.
  */
 class Known {
   /** Space for the network identifier, if one is signed, followed by `bytes`. So the signed bytes are contiguous. */
@@ -47,7 +44,8 @@ class Known {
   readonly bytes: Buffer;
   readonly basicLength: number;
   /**
-   * The network identifier at the beginning of `whole`. It is the one that was used last; a process usually serves one network.
+   * The network identifier at the beginning of `whole`. The identifier that was used last stays there, because a process
+   * usually serves one network.
    */
   networkIdentifier: string | undefined;
   digest: Buffer | undefined;

@@ -109,7 +109,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     parts.isAllowed(transaction, context) ? [] : [notAllowed(transaction)];
 
   const validateTransaction: Rules['validateTransaction'] = (transaction, context, verify) => {
-    // An inert transaction may occur anywhere: history has some above the height at which their type ends.
+    // An inert transaction may occur anywhere: live networks have some above the height at which their type ends.
     if (!isInert(transaction) && !parts.isAllowed(transaction, context)) return [notAllowed(transaction)];
     const errors = [...parts.statedErrors(transaction)];
     if (!verify(bytes.primaryCheck(transaction, networkIdentifier))) {

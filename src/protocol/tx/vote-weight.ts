@@ -1,6 +1,6 @@
 /**
  * Changes the vote weights of delegates for a transaction. At the end of each round, a vote weight is the sum of the balances
- * that vote for the delegate. Within a round, it is kept by adding these changes.
+ * that vote for the delegate. Within a round, the vote weight is updated by these changes.
  */
 
 import { AMOUNT_MAX } from '../../primitives/amount.ts';

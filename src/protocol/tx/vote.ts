@@ -1,4 +1,4 @@
-/** Vote: the balance of the sender starts or stops to count for delegates. */
+/** Vote: the balance of the sender starts or stops counting for delegates. */
 
 import { VOTES_PER_ACCOUNT_MAX } from '../params.ts';
 import { emptyAccount, type StateWriter } from '../state.ts';

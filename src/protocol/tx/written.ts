@@ -1,6 +1,6 @@
 /**
- * The original form of a transaction where no signature covers it. The network keeps unknown members of an asset, the letter
- * case of a key, and that of members' signatures.
+ * The parts of a transaction's original form that no signature covers. The network keeps unknown members of an asset, the
+ * letter case of a key, and that of members' signatures.
  */
 
 import type { StateWriter } from '../state.ts';
@@ -11,13 +11,16 @@ import { integerOf, type Decimal } from '../../primitives/decimal.ts';
 import { countedAmount } from './amounts.ts';
 
 /**
- * Maximum of nested arrays and objects in an asset of a block. The reference copies assets recursively when it stores them. Its
- * limit depends on how far its code has been compiled: below 1,780 levels in a fresh process, up to 3,141 in one that has run
- * for long. This node must accept whatever any of them can store. Its own engine writes JSON of some 4,000 levels.
+ * Maximum of nested arrays and objects in an asset of a block. The reference copies assets recursively when it stores them. The
+ * limit of the reference depends on how far its code has been compiled: below 1,780 levels in a fresh process, up to 3,141 in
+ * one that has run for long. This node must accept whatever any node of the reference can store. The engine of this node writes
+ * JSON of some 4,000 levels.
  */
 export const ASSET_NESTING_MAX = 3_400;
 
-/** Maximum of nested arrays and objects in an asset that this node forges: all real nodes can store it. */
+/**
+ * Maximum of nested arrays and objects in an asset that this node takes into its pool and forges. All real nodes can store it.
+ */
 export const POOLED_NESTING_MAX = 256;
 
 /**
@@ -75,9 +78,9 @@ export function assetOf({ written }: Transaction, known: JsonObject): JsonObject
 }
 
 /**
- * The reason why the reference cannot store an otherwise valid transaction; undefined if it can. Its database accepts no NUL
- * and no half of a surrogate pair in JSON, and its copying has a maximum depth. It passes a block with such a transaction on,
- * and then refuses it.
+ * The reason why the reference cannot store an otherwise valid transaction; undefined if it can. The database of the reference
+ * accepts no NUL and no half of a surrogate pair in JSON, and its copying has a maximum depth. The reference passes a block
+ * with such a transaction on, and then refuses it.
  */
 export function storageFault({ id, written }: Transaction): TransactionError | undefined {
   const asset = written?.asset;
