@@ -1,8 +1,8 @@
 /**
- * Ed25519 that accepts the same signatures as libsodium 1.0.16 to 1.0.22: S is below the group order, the public key is
- * canonical, neither public key nor R has small order, and the equation has no cofactor. Libraries differ on such inputs, and
- * nodes with different answers would fork. So cheap checks of the bytes come before each back end. And a back end must answer
- * the published edge cases correctly before it is used (`ed25519-vectors.ts`).
+ * Ed25519 that accepts the same signatures as libsodium 1.0.16 to 1.0.22. The rules are: S is below the group order, the public
+ * key is canonical, neither the public key nor R has small order, and the equation has no cofactor. Libraries differ on such
+ * inputs, and nodes with different answers would fork. So cheap checks of the bytes come before each back end. And a back end
+ * must answer the published edge cases correctly before it is used (`ed25519-vectors.ts`).
  */
 
 import { createRequire } from 'node:module';

@@ -127,8 +127,8 @@ export class ChainListeners {
   }
 
   /**
-   * Logs that the order of the delegates was uncertain: since the old tip came, other nodes may have begun another round, with
-   * an order that was not known here.
+   * Logs that the order of the delegates was uncertain. Since the old tip came, other nodes may have begun another round, with
+   * an order that is not known here.
    */
   #logOldOrder(oldTip: BlockHeader | undefined): void {
     const { params, observer } = this.#dependencies;

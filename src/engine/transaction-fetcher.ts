@@ -1,7 +1,7 @@
 /**
  * Asks peers for the transactions that they announced. No peer is asked more often than the rates of the network allow. If
  * several peers announce a transaction, only one of them is asked at first. A transaction that was refused here is not asked of
- * all its announcers: honest pools keep transactions that this pool refuses, and anybody can send false content for an id.
+ * all its announcers. Honest pools keep transactions that this pool refuses, and anybody can send false content for an id.
  */
 
 import { LruMap } from '../primitives/bounded.ts';

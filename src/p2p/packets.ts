@@ -187,8 +187,8 @@ function errorOf(error: unknown): { message: string; name: string } {
 
 /**
  * Checks the nesting of a text before it is parsed. For a text that is no JSON, the result does not matter. The number of
- * values is limited only by the size of the frame: an asset may be a list of nothing but empty lists, and a block with it is
- * valid. A million of them take 45 MB and 0.3 s once.
+ * values is limited only by the size of the frame. An asset may be a list of nothing but empty lists, and a block with such an
+ * asset is valid. A million of them take 45 MB and 0.3 s once.
  */
 function isModest(text: string): boolean {
   let depth = 0;

@@ -3,9 +3,9 @@
  * completely before its kind is known, so each frame counts by its size. One answer counts against each open question. All
  * other frames count against budgets, of the peer and of all peers together.
  *
- * If a budget has no room for a frame, only that frame is dropped, at no cost to its sender, because honest nodes pass on
- * blocks of three megabytes, and a delegate decides how many there are. Bytes that come faster than any honest node sends wait
- * in the connection (backpressure). Strangers can provoke an honest node to send small frames, but only up to a limit. A
+ * If a budget has no room for a frame, only that frame is dropped, at no cost to its sender. Honest nodes pass on blocks of
+ * three megabytes, and a delegate decides how many such blocks there are. Bytes that come faster than any honest node sends
+ * wait in the connection (backpressure). Strangers can provoke an honest node to send small frames, but only up to a limit. A
  * connection that brings more is closed. Large frames never close it: they cannot be distinguished from blocks that honest
  * nodes pass on, and dropping them costs nothing.
  *

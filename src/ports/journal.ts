@@ -7,8 +7,8 @@ import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
 
 /**
- * Evidence of a delegate's last signature from outside the data folder: there is none, it agrees with this journal, or it is
- * later, so that this journal is incomplete.
+ * Evidence from outside the data folder about a delegate's last signature. `unknown`: there is none. `agrees`: the last
+ * signature is in this journal. `later`: there is a later signature, so this journal is incomplete.
  */
 export type OutsideEvidence = 'unknown' | 'agrees' | 'later';
 

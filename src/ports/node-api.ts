@@ -203,8 +203,8 @@ export interface PeerVerdict {
   /** Port of the peer; absent for a banned address without a known peer. */
   readonly wsPort?: number;
   /**
-   * `dropped`: the connection ended, and no new one was opened; `waiting`: the peer is not dialled before `untilMs`, or never
-   * if that is absent; `known`: we heard of the peer, and may dial it.
+   * `dropped`: the connection ended, and no new one was opened. `waiting`: the peer is not dialled before `untilMs`; without
+   * `untilMs`, it is never dialled. `known`: we heard of the peer, and may dial it.
    */
   readonly verdict: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known';
   readonly direction?: 'inbound' | 'outbound';

@@ -31,7 +31,7 @@ export interface Rules {
 
   /**
    * Checks that need no state and are not part of parsing: whether the type may occur at a height, the primary signature, and
-   * the statements of the transaction (generation 2 transactions state their id and fee).
+   * what the transaction states of itself. Transactions of generation 2 state their id and fee.
    *
    * @param context height, version and timestamp of the block, or of the tip for the pool. Fields that the reference does not
    *   pass are undefined; every type that is limited to a range of heights is then refused

@@ -44,7 +44,10 @@ interface Reading {
 const SET_MS_MIN = 2000;
 /** Shortest sleep that is reported. The clocks are not read at exactly the same time, so a small difference means nothing. */
 const SLEPT_MS_MIN = 1000;
-/** Running time between two looks from which on the second look counts as late. Looks are usually a second apart. */
+/**
+ * If the machine ran for at least this time between two looks, the second look counts as late. Looks are usually a second
+ * apart.
+ */
 const LATE_MS_MIN = 2000;
 /** If reading the clocks takes longer than this, they are read again, up to `ATTEMPTS_MAX` times. */
 const READING_MS_MAX = 100;

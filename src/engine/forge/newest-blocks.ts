@@ -33,8 +33,8 @@ export class NewestBlocks {
 
   /**
    * @param sinceS chain time in whole seconds; a block older than this need not be found
-   * @returns the newest block of the delegate, even an older one if the search met it; undefined if the delegate has none since
-   *   `sinceS`
+   * @returns the newest block of the delegate, even an older one if the search found it; undefined if the delegate has none
+   *   since `sinceS`
    */
   of(publicKey: PublicKey, sinceS: number): Newest {
     this.#refresh();
@@ -62,7 +62,7 @@ export class NewestBlocks {
       this.#below = new Map();
       this.#searchedTo = anchorHeight + 1;
     }
-    // Walks from the newest block down, so that the first block met of each delegate is its newest.
+    // Walks from the newest block down, so that the first block found of each delegate is its newest.
     const risen = new Map<PublicKey, BlockHeader>();
     for (let each = anchorHeight; each > searchedBefore; each -= 1) note(risen, state, each);
     for (const [publicKey, header] of risen) this.#below.set(publicKey, header);

@@ -13,7 +13,7 @@ export interface NamedPeersOptions {
    * points.
    */
   readonly fixedPeers: readonly PeerAddress[];
-  /** Peers that are asked for other peers. They are disconnected when no outbound connection is free. */
+  /** Peers that are asked for other peers. Seeds are disconnected when no outbound connection is free. */
   readonly seedPeers: readonly PeerAddress[];
   /** Peers that stay in the book and are never evicted. An offence in the content of a message costs them no points. */
   readonly whitelistedPeers: readonly PeerAddress[];

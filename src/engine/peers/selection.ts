@@ -133,11 +133,11 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
 }
 
 /**
- * Chooses the inbound connection to close for a newcomer. Four groups of connections are safe, because an attacker cannot get
- * into them at will: some whose netgroup has a high secret number, those with the shortest round trips, those whose questions
- * this node could answer best, and the older half of the rest. Of the others, a random connection of the largest netgroup is
- * closed. So an attacker with many connections loses one of its own. If all connections are safe because there are few, the
- * youngest is closed.
+ * Chooses the inbound connection to close for a newcomer. Four groups of connections are safe, because an attacker cannot enter
+ * them at will. The first group has some connections whose netgroup has a high secret number. The second has those with the
+ * shortest round trips. The third has those whose questions this node could answer best. The fourth is the older half of the
+ * rest. Of all other connections, a random one of the largest netgroup is closed. So an attacker with many connections loses
+ * one of its own. If all connections are safe because there are few, the youngest is closed.
  *
  * @param netgroupOf must be unpredictable for others
  */

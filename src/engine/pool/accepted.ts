@@ -1,9 +1,9 @@
 /**
  * Transactions that clients were told to be accepted. Each transaction is written to the journal on disk before its client is
- * answered. The transaction stays in the journal until its block is too deep to be reverted, until it has waited too long, or
- * until it turns out not to fit the chain. After a start, these transactions are checked like new ones and announced again.
- * Transactions from peers are not kept in the journal: this node promised nothing to their clients, and the node that did keeps
- * them.
+ * answered. The transaction stays in the journal until its block is too deep to be reverted. A transaction also leaves the
+ * journal if it has waited too long, or if it turns out not to fit the chain. After a start, these transactions are checked
+ * like new ones and announced again. Transactions from peers are not kept in the journal: this node promised nothing to their
+ * clients, and the node that did keeps them.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';

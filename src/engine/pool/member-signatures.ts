@@ -31,8 +31,8 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
  * processing takes it from there. The transaction counts as `ready` once there are enough signatures.
  *
  * Each member may sign only once. One key can make any number of valid signatures, and each would have to be verified. The
- * reference accepts several. With two signatures of one member, a transaction can have enough signatures without being valid,
- * and for each further signature the reference checks all pairs of members and signatures again.
+ * reference accepts several. With two signatures of one member, a transaction can have enough signatures without being valid.
+ * For each further signature, the reference then checks all pairs of members and signatures again.
  *
  * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` if the named member did not make the signature; `TRANSACTION_INVALID` if
  *   the rules refuse it, if the member has signed before, or if no pending transaction has the id; `VERIFICATION_LIMIT`

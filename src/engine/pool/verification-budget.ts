@@ -34,9 +34,9 @@ export interface Payer {
 export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), wasUseful: () => undefined };
 
 /**
- * Limits of one address and of a crowd. An address may take 5 % of a core. The burst of an address is enough for a block full
- * of transactions with one signature each, several times over: forty with the portable back end, eight hundred with the native
- * one. A crowd may take 10 %, so all four crowds together take less than half.
+ * Limits of one address and of a crowd. An address may take 5 % of a core: forty signatures in a second with the portable back
+ * end, eight hundred with the native one. The burst of an address is enough for the transactions of several blocks with one
+ * signature each, even with the portable back end. A crowd may take 10 %, so all four crowds together take less than half.
  */
 const SOURCE: BucketSize = { capacityMs: 200, refillMsPerS: 50 };
 const CROWD: BucketSize = { capacityMs: 300, refillMsPerS: 100 };

@@ -17,8 +17,8 @@ import { downloadAfter, type Batch } from './download.ts';
 import { PeerTimeBudget } from './peer-time-budget.ts';
 
 /**
- * Maximum of blocks by which a rival branch may be higher than ours before it must have proved to be better: ten rounds more
- * than the finality protocol looks back.
+ * Maximum of blocks by which a rival branch may be higher than ours without having proved to be better. The number is ten
+ * rounds more than the finality protocol looks back.
  */
 const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 

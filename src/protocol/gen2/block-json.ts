@@ -133,8 +133,8 @@ function readNumberOfTransactions(json: unknown, length: number): number {
  * Reads a total. A JSON number may be too large to be exact. For such a number, the sum over the transactions is used instead,
  * provided that it gives the same JSON number.
  *
- * If the sum has more than 64 bits, release 2.3.8 still writes it into a header of its own form, accepts that header, passes
- * the block on with the number, and then cannot store it. So the sender of such a block may be honest.
+ * If the sum has more than 64 bits, release 2.3.8 still writes it into a header of its own form, and accepts that header. The
+ * release passes the block on with the number, and then cannot store the block. So the sender of such a block may be honest.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, or `BLOCK_UNSTORABLE` for a sum of more than 64 bits
  */

@@ -1,12 +1,12 @@
 /**
  * Fork choice of generation 2. There is no finality, and the longer chain wins. Between two blocks at one place, the block with
- * the earlier timestamp wins, or with equal timestamps the one whose id is smaller as text. All nodes decide so, whichever
- * block came first (fork cause 5).
+ * the earlier timestamp wins. If the timestamps are equal, the block with the smaller id wins; ids are compared as text. All
+ * nodes decide so, whichever block came first (fork cause 5).
  *
- * If a block is one above the tip but does not follow it (fork cause 1), the reference reverts two blocks if the block is older
- * than the tip. If the block is newer, the reference waits until polling shows that it is behind. In both cases the reference
- * then follows the longer chain. This node follows the longer chain at once, and reverts nothing before the other chain has
- * arrived.
+ * A block may be one above the tip without following it (fork cause 1). If such a block is older than the tip, the reference
+ * reverts two blocks. If the block is newer, the reference waits until polling shows that it is behind. In both cases the
+ * reference then follows the longer chain. This node follows the longer chain at once, and reverts nothing before the other
+ * chain has arrived.
  *
  * If two chains of equal length parted further down, each node of the reference keeps its own. So two halves of a network that
  * wait for each other's consent would wait for ever. This node compares the tips of such chains as if they were rivals at one

@@ -291,8 +291,8 @@ export function isPositive(amount: string): boolean {
 }
 
 /**
- * The error of a recipient; undefined if it is correct. The reference applies the checks of a text to any value: a list can
- * fail by its length, and any other value fails because it does not end like an address.
+ * The error of a recipient; undefined if it is correct. The reference applies the checks of a text to any value. A list can
+ * fail by its length. Any other value fails because it does not end like an address.
  */
 function recipientFault(recipientId: unknown): string | undefined {
   if (typeof recipientId === 'string') return recipientTextFault(recipientId);

@@ -92,7 +92,7 @@ export function headerFault(ledger: BftLedger, header: BftHeader, limits: BftLim
 export type SignedHeights = Pick<BftHeader, 'height' | 'maxHeightPreviouslyForged' | 'maxHeightPrevoted'>;
 
 /**
- * Whether two headers of one delegate contradict each other, in whichever order they were signed.
+ * Whether two headers of one delegate contradict each other. The order of signing does not matter.
  *
  * @returns the message of the reference; undefined if the delegate may sign both
  */

@@ -9,9 +9,14 @@ import type { BlockHeader } from '../types.ts';
 import type { BftLedger } from './bft.ts';
 
 /**
- * Layout, with little-endian integers: version (1 byte); number of headers, first height, highest prevoted height, finalized
- * height (4 bytes each); then four lists, one after another, with an entry for each header: minHeightActive, lastPrecommit (4
- * bytes each), prevotes, precommits (1 byte each).
+ * Layout, with little-endian integers:
+ *
+ * - version (1 byte)
+ * - number of headers, first height, highest prevoted height, finalized height (4 bytes each)
+ * - for each header, `minHeightActive` (4 bytes)
+ * - for each header, `lastPrecommit` (4 bytes)
+ * - for each header, `prevotes` (1 byte)
+ * - for each header, `precommits` (1 byte)
  */
 const LAYOUT_VERSION = 1;
 const HEAD_BYTES = 17;

@@ -12,9 +12,9 @@ import { countedAmount } from './amounts.ts';
 
 /**
  * Maximum of nested arrays and objects in an asset of a block. The reference copies assets recursively when it stores them. The
- * limit of the reference depends on how far its code has been compiled: below 1,780 levels in a fresh process, up to 3,141 in
- * one that has run for long. This node must accept whatever any node of the reference can store. The engine of this node writes
- * JSON of some 4,000 levels.
+ * limit of the reference depends on how far its code has been compiled. It is below 1,780 levels in a fresh process, and up to
+ * 3,141 levels in one that has run for long. This node must accept whatever any node of the reference can store. The engine of
+ * this node writes JSON of some 4,000 levels.
  */
 export const ASSET_NESTING_MAX = 3_400;
 
