@@ -1,5 +1,5 @@
 /**
- * The twelve edge cases of Chalkias, Garillot and Nikolaenko, "Taming the many EdDSAs" (SSR 2020). Each has the answer of
+ * The twelve edge cases of Chalkias, Garillot and Nikolaenko, "Taming the many EdDSAs" (SSR 2020). Each case has the answer of
  * libsodium 1.0.16 to 1.0.22, which is the rule of this network. A back end must give these answers before it is used.
  */
 

@@ -1,8 +1,8 @@
 /**
  * Ed25519 that accepts the same signatures as libsodium 1.0.16 to 1.0.22. The rules are: S is below the group order, the public
- * key is canonical, neither the public key nor R has small order, and the equation has no cofactor. Libraries differ on such
- * inputs, and nodes with different answers would fork. So cheap checks of the bytes come before each back end. And a back end
- * must answer the published edge cases correctly before it is used (`ed25519-vectors.ts`).
+ * key is canonical, neither the public key nor R has small order, and the equation has no cofactor. Libraries differ on
+ * signatures and keys that break these rules, and nodes with different answers would fork. So cheap checks of the bytes come
+ * before each back end. And a back end must answer the published edge cases correctly before it is used (`ed25519-vectors.ts`).
  */
 
 import { createRequire } from 'node:module';
@@ -89,7 +89,7 @@ export function loadSodium(): Ed25519 | undefined {
   try {
     sodium = createRequire(import.meta.url)('sodium-native') as Sodium;
   } catch {
-    // The native library is optional. If it is missing, the portable back end is used.
+    // The native library is optional. If the library is missing, the portable back end is used.
     return undefined;
   }
   return {
@@ -102,7 +102,8 @@ export function loadSodium(): Ed25519 | undefined {
     },
     verify({ publicKey, message, signature }) {
       if (!mayBeValid(publicKey, signature)) return false;
-      // For shared memory, the binding returns `undefined`. So such bytes are copied, and only an explicit true counts.
+      // For shared memory, the binding returns `undefined`. So bytes in shared memory are copied, and only an explicit true
+      // counts.
       return sodium.crypto_sign_verify_detached(owned(signature), owned(message), owned(publicKey)) === true;
     },
     keyPairOfSeed(seed) {
@@ -139,7 +140,7 @@ export function createNoble(): Ed25519 {
   };
 }
 
-/** Encodes S*B - h*A, and compares it with the bytes of R. So every non-canonical R is refused, too. */
+/** Encodes S*B - h*A, and compares it with the bytes of R. The comparison of bytes also refuses every non-canonical R. */
 function equationHolds(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   let a: noble.Point;
   try {

@@ -23,8 +23,8 @@ export const PEERS_MAX = 20_000;
 /** Time that a new item waits, so that other items can share its message. */
 const GATHER_MS = 200;
 /**
- * Number of peers that are told at the same moment. If each of them tells as many, an item reaches hundreds of nodes in five
- * steps.
+ * Number of peers that are told of an item at the same moment. If each of these peers tells as many others, the item reaches
+ * hundreds of nodes in five steps.
  */
 const AT_ONCE_MAX = 3;
 /**

@@ -35,7 +35,7 @@ export class BlockValidator {
 
   /**
    * Checks the signatures of blocks, on other threads if there are any, so that a later `validate` or append finds the results
-   * in the cache. The method begins with the checks that need no state. It then checks members' signatures and second
+   * in the cache. The method begins with the checks that need no state. The method then checks members' signatures and second
    * signatures, with the keys of the state at the tip. This method changes nothing, and may run beside other work.
    */
   async precheckSignatures(blocks: readonly Block[]): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * The latest diagnostics of the node with their reasons, for queries: refused blocks, dropped peers, changes of branch, missed
- * slots of its own delegates, accepted transactions that were dropped. The modules log all of these, and the diagnostics are
- * taken from the log. So no module reports anything twice.
+ * slots of its own delegates, accepted transactions that were dropped. The modules log all these decisions and events, and the
+ * diagnostics are taken from the log. So no module reports anything twice.
  */
 
 import type { Clock } from '../ports/clock.ts';

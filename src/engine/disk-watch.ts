@@ -32,7 +32,7 @@ export interface DiskWatchDependencies {
 /** The reason why no block can be forged or kept now. */
 export interface Obstacle {
   readonly reason: string;
-  /** Code of the error that caused it, to tell faults apart; undefined if nothing failed. */
+  /** Code of the error that caused the failure, to tell faults apart; undefined if nothing failed. */
   readonly cause?: string;
   /** Unix time in milliseconds of the first failed write; absent if no write failed. */
   readonly writesFailSinceMs?: number;
@@ -65,8 +65,8 @@ export class DiskWatch {
   }
 
   /**
-   * The reason why the store cannot be written to; undefined if no failure of the disk is known. After a failure, it tries to
-   * write again from time to time.
+   * The reason why the store cannot be written to; undefined if no failure of the disk is known. After a failure, a write is
+   * tried again from time to time.
    */
   checkWritable(): Obstacle | undefined {
     if (this.#failure !== undefined && this.#dependencies.clock.nowMs() - this.#failure.seenMs >= TRIAL_INTERVAL_MS)

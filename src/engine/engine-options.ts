@@ -55,7 +55,10 @@ export interface EngineDependencies {
   readonly times?: ProcessTimes;
   /** Clock of the chain, for slots and timestamps; `clock` by default. */
   readonly chainClock?: Clock | undefined;
-  /** While it returns true, delegates leave their slots empty until `forgeNow` is called. By default they fill their slots. */
+  /**
+   * While this function returns true, delegates leave their slots empty until `forgeNow` is called. By default delegates fill
+   * their slots.
+   */
   readonly isForgingHeld?: (() => boolean) | undefined;
   /**
    * Time of the main thread that answers to peers may take. Other parts of the node can share it; by default the engine makes

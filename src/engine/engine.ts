@@ -259,7 +259,7 @@ export class Engine {
     });
   }
 
-  /** Registers the parts that follow the chain from the start. Gossip registers when it starts. */
+  /** Registers the parts that follow the chain from the start. Gossip and the synchronizer register when they start. */
   #followChain(): void {
     this.chain.listen(this.ownSlotOutcomes);
     this.chain.listen({

@@ -6,8 +6,8 @@ export interface GenerationProfile {
   /** Whether a peer can be asked for its tip. */
   readonly isTipAsked: boolean;
   /**
-   * Whether a peer at our height may have a better chain. If so, peers with another broadhash are candidates for a sync, too.
-   * Without such candidates, two parts of a network whose chains have equal length would never join.
+   * Whether a peer at our height may have a better chain. If this is true, peers with another broadhash are candidates for a
+   * sync, too. Without such candidates, two parts of a network whose chains have equal length would never join.
    */
   readonly rivalsAtOurHeight: boolean;
   /** Maximum of blocks in one answer. */

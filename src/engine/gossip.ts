@@ -180,8 +180,8 @@ export class Gossip {
 
   #heardOf(peerId: PeerId, ids: readonly TransactionId[]): void {
     const { synchronizer, payerOf } = this.#dependencies;
-    // If the peer's budget is used up, its transaction would not be verified, so we do not ask for it. Other peers announce it,
-    // too.
+    // If the peer's budget is used up, its transaction would not be verified, so we do not ask for it. Other peers announce
+    // this transaction, too.
     if (!synchronizer.syncing && payerOf(peerId).mayAsk()) this.#fetcher.announced(peerId, ids);
   }
 

@@ -60,9 +60,9 @@ export class NetworkView {
   /**
    * The reason, as a sentence, why consent is too low to forge; undefined if it is high enough.
    *
-   * Anybody may dial us from many ports and claim another tip. So it is enough if those peers agree that we dialled or that the
-   * operator named. The reference counts the peers that it dialled. A node that dialled none of its peers can only rely on the
-   * peers that dialled it. So it is also enough if all peers together agree.
+   * Anybody may dial us from many ports and claim another tip. So consent is enough if it comes from the peers that we dialled
+   * or that the operator named. The reference counts the peers that it dialled. A node that dialled none of its peers can only
+   * rely on the peers that dialled it. So the consent of all peers together is enough, too.
    *
    * @param percentMin 0 requires no consent
    */

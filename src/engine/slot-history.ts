@@ -1,7 +1,7 @@
 /**
  * The events of single slots, as far as this node saw them: a forged block, a pause with its reason, a refused block, a
  * reverted block with the better branch. The modules log these events with the number of the slot, and the history takes them
- * from the log. So it explains a missing block from the facts of its slot, not from other events at about that time.
+ * from the log. So the history explains a missing block from the facts of its slot, not from other events at about that time.
  */
 
 import type { Clock } from '../ports/clock.ts';

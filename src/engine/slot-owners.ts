@@ -15,7 +15,10 @@ export interface SlotOwner {
   readonly delegate: PublicKey;
   /** Height whose order of forgers determines the owner. */
   readonly height: number;
-  /** False if other nodes may have begun a round since, with an order that is not known here. */
+  /**
+   * False if other nodes may have begun another round after the tip. This node does not know the order of forgers in that
+   * round.
+   */
   readonly isCertain: boolean;
 }
 

@@ -68,7 +68,7 @@ interface Refusal {
   readonly count: number;
   /** Unix time in milliseconds at which the transaction was sent last. */
   readonly givenMs: number;
-  /** Unix time in milliseconds until which no peer is asked for it. */
+  /** Unix time in milliseconds until which no peer is asked for the transaction. */
   readonly untilMs: number;
 }
 

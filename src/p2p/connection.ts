@@ -152,7 +152,7 @@ export class PeerConnection implements Connection {
     const push = this.#context.dialect.infoPush(this.#context.ownInfo());
     if (early) this.#link?.sendEarly(push);
     else if (!push.call) this.#link?.emit(push);
-    // The acknowledgement of a push has no content. If it is missing, nothing happens.
+    // The acknowledgement of a push has no content. If the acknowledgement is missing, nothing happens.
     else
       void this.#link
         ?.call(push, this.#context.requestTimeoutMs, ACKNOWLEDGEMENT_BYTES, 'other')

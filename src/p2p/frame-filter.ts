@@ -153,8 +153,8 @@ export class FrameFilter {
 
   #frame(value: unknown): Frame | null {
     const event = isRecord(value) ? own(value, 'event') : undefined;
-    // A frame with both an event and a call number counted as an answer when it arrived. Events must be counted against the
-    // budgets, so it is dropped.
+    // A frame with both an event and a call number counted as an answer when it arrived. But events must be counted against the
+    // budgets, so this frame is dropped.
     if (isRecord(value) && event !== undefined && own(value, 'rid') !== undefined) return this.#drop();
     if (isRecord(value) && event === GOODBYE) return this.#goodbye(own(value, 'data'));
     if (isRecord(value) && event === HANDSHAKE) return this.#handshake(own(value, 'cid'));
@@ -200,7 +200,10 @@ export class FrameFilter {
   }
 }
 
-/** Burst of frames that are read. The burst is a multiple of what honest nodes can send, so no honest peer loses points. */
+/**
+ * Maximum of frames of one peer that are read in a burst. The burst is a multiple of what honest nodes can send, so no honest
+ * peer loses points.
+ */
 export function framesAtOnceMax(generation: WireDialect['generation']): number {
   return Math.ceil(SAFETY * honestFramesMax(generation));
 }

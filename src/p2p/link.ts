@@ -13,9 +13,14 @@ import type { Outgoing } from './dialect.ts';
 import type { FrameFilter } from './frame-filter.ts';
 import type { AskedFor } from './unsolicited-bytes.ts';
 
-/** Maximum of unsent bytes for one peer: a few of the largest messages. A peer with more reads too slowly. */
+/**
+ * Maximum of unsent bytes for one peer: a few of the largest messages. A peer with more unsent bytes reads its messages too
+ * slowly.
+ */
 export const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
-/** Maximum of unsent bytes of all peers together. Beyond it, peers with more than `UNSENT_BYTES_FREE` are disconnected. */
+/**
+ * Maximum of unsent bytes of all peers together. Above this maximum, peers with more than `UNSENT_BYTES_FREE` are disconnected.
+ */
 export const UNSENT_BYTES_TOTAL_MAX = 24 * 1024 * 1024;
 const UNSENT_BYTES_FREE = 256 * 1024;
 /** Time for which a close frame may stay unanswered before the connection is cut. */

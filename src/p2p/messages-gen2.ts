@@ -1,4 +1,7 @@
-/** The wire dialect of generation 2 (release 2.3.8). Names, member orders and close reasons are as its nodes send them. */
+/**
+ * The wire dialect of generation 2 (release 2.3.8). Names, member orders and close reasons are those that nodes of this release
+ * send.
+ */
 
 import type { NodeInfo, PeerInfo, PeerMessage } from '../ports/transport.ts';
 import { ask, call, openInfoAnswer, packAnswer, packFailure, readCall } from './calls-gen2.ts';

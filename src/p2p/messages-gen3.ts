@@ -1,4 +1,7 @@
-/** The wire dialect of generation 3 (release 3.0.2). Names, member orders and close reasons are as its nodes send them. */
+/**
+ * The wire dialect of generation 3 (release 3.0.2). Names, member orders and close reasons are those that nodes of this release
+ * send.
+ */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
 import type { NodeInfo, PeerInfo, PeerMessage } from '../ports/transport.ts';

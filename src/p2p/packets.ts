@@ -7,8 +7,8 @@ import { isIpv4 } from '../primitives/ip.ts';
 
 /**
  * Number of arrays and objects in a frame that cost nothing extra. The longest answers of real nodes, 34 full blocks or their
- * rows, have about 20,000. Frames with more are read, too, because assets of generation 3 may have any number, but each further
- * one counts as `CONTAINER_BYTES`.
+ * rows, have about 20,000 arrays and objects. Frames with more are read, too, because assets of generation 3 may have any
+ * number. But each array or object above this number counts as `CONTAINER_BYTES`.
  */
 export const CONTAINERS_FREE = 50_000;
 const CONTAINER_BYTES = 8;
@@ -50,7 +50,7 @@ export type Frame =
 
 /**
  * Parses the JSON of a text frame; undefined if it is no JSON or is nested too deeply. Members named `__proto__` are removed.
- * No rule uses them, and if a transaction has one, its whole block must stay readable.
+ * No rule uses a member of this name. But a block must stay readable if one of its transactions has such a member.
  */
 export function parseJson(text: string): unknown {
   if (!isModest(text)) return undefined;
@@ -188,7 +188,7 @@ function errorOf(error: unknown): { message: string; name: string } {
 /**
  * Checks the nesting of a text before it is parsed. For a text that is no JSON, the result does not matter. The number of
  * values is limited only by the size of the frame. An asset may be a list of nothing but empty lists, and a block with such an
- * asset is valid. A million of them take 45 MB and 0.3 s once.
+ * asset is valid. A million empty lists take 45 MB, and parsing them takes 0.3 s.
  */
 function isModest(text: string): boolean {
   let depth = 0;

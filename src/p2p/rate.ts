@@ -15,7 +15,7 @@ export class RateWindow {
   /**
    * Counts one or more uses.
    *
-   * @returns the number of uses in the present window, including these
+   * @returns the number of uses in the present window, including the new uses
    */
   use(nowMs: number, count = 1): number {
     // If the clock was set back, a new window starts; otherwise the old one would last too long.
@@ -38,7 +38,7 @@ export class RateWindow {
   }
 }
 
-/** Limits the number of starts in a second. Further ones wait for the next second. */
+/** Limits the number of starts in a second. Further starts wait for the next second. */
 export class Pace {
   readonly #clock: Clock;
   readonly #perSecondMax: number;

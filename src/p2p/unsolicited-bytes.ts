@@ -1,13 +1,13 @@
 /**
  * Limits the bytes that are read from a peer, and how fast they are taken from the connection. A frame must be received
- * completely before its kind is known, so each frame counts by its size. One answer counts against each open question. All
- * other frames count against budgets, of the peer and of all peers together.
+ * completely before its kind is known, so each frame counts by its size. A frame can count as the answer to an open question,
+ * one frame for each question. All other frames count against the budgets of the peer and of all peers together.
  *
  * If a budget has no room for a frame, only that frame is dropped, at no cost to its sender. Honest nodes pass on blocks of
  * three megabytes, and a delegate decides how many such blocks there are. Bytes that come faster than any honest node sends
  * wait in the connection (backpressure). Strangers can provoke an honest node to send small frames, but only up to a limit. A
- * connection that brings more is closed. Large frames never close it: they cannot be distinguished from blocks that honest
- * nodes pass on, and dropping them costs nothing.
+ * connection that brings more is closed. Large frames never close a connection: they cannot be distinguished from blocks that
+ * honest nodes pass on, and dropping them costs nothing.
  *
  * Nodes write the number of the question first in an answer, so the beginning of a frame shows whether it may be an answer
  * (`seemsAnswer`). A frame with a false beginning takes the place of the answer, and the filter drops it if it turns out to be
@@ -30,7 +30,7 @@ export const SMALL_WEIGHT_MAX = 256_000;
  * was blocked for a while.
  */
 export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000 };
-/** Budget for small frames of all peers together. When it is used up, each peer still has its reserve. */
+/** Budget for small frames of all peers together. When this budget is used up, each peer still has its reserve. */
 export const SMALL_OF_CROWD: ByteRate = { capacity: 8_000_000, perSecond: 2_400_000 };
 const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
 /** Upper limit for the weight of a frame. A bucket with this limit on its debt makes even the heaviest frame pay in full. */
@@ -48,8 +48,8 @@ const HEAVY_RESERVE = HEAVIEST;
  */
 export const HEAVY_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
 /**
- * Budget for heavy answers with transactions or peer lists, of all peers together. Any peer can make us ask it every five
- * seconds.
+ * Budget for heavy answers with transactions or peer lists, of all peers together. This budget is needed because any peer can
+ * make us ask it every five seconds.
  */
 export const HEAVY_ANSWERS_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
 /**
@@ -58,8 +58,8 @@ export const HEAVY_ANSWERS_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond
  */
 export const ARRIVING_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 4_000_000 };
 /**
- * Budget for bytes that are taken from all connections together besides answers. When it is used up, peers that send large
- * frames or more than their share must wait.
+ * Budget for bytes that are taken from all connections together besides answers. When this budget is used up, peers that send
+ * large frames or more than their share must wait.
  */
 export const ARRIVING_OF_CROWD: ByteRate = { capacity: 64_000_000, perSecond: 32_000_000 };
 /** Share of one peer in the budget of all peers, for frames of any size. 128 such shares make up the whole budget. */
@@ -69,14 +69,14 @@ export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_00
  * cost to the address.
  *
  * Strangers can make an honest node pass on messages. After a connection was blocked, one minute can bring 100 blocks and 91
- * messages each of transactions and signatures (`ports/rates.ts`). If all of them had the maximum size of small frames, they
- * would have 72 MB; this limit is half as much again. At the pace of `ARRIVING_OF_PEER`, a flood reaches this limit after half
- * a minute.
+ * messages each of transactions and signatures (`ports/rates.ts`). If all these messages had the maximum size of small frames,
+ * they would have 72 MB. The limit is one and a half times as high. At the pace of `ARRIVING_OF_PEER`, a flood reaches this
+ * limit after half a minute.
  *
  * Connections that flood at the same time slow each other down, so each brings less in a minute. Therefore the window of a
  * connection beyond its budget is extended while all peers together send more than this node reads. Forty such connections are
- * closed within five minutes. If there are eighty or more (`ARRIVING_OF_CROWD` divided by the rate of `SMALL_OF_PEER`), each
- * brings no more than its budget, and waits.
+ * closed within five minutes. If there are eighty or more such connections (`ARRIVING_OF_CROWD` divided by the rate of
+ * `SMALL_OF_PEER`), each of them can bring no more than its budget, so it stays open and its bytes wait.
  */
 export const FLOOD_BYTES_MAX = 108_000_000;
 export const FLOOD_WINDOW_MS = 60_000;
@@ -160,7 +160,7 @@ export class UnsolicitedBytesBudget {
   /**
    * Counts bytes that arrived.
    *
-   * @param seems whether they begin like an answer
+   * @param seems whether the bytes begin like an answer
    * @returns milliseconds for which reading from the connection must pause
    */
   arrived(bytes: number, nowMs: number, seems: boolean): number {

@@ -146,8 +146,8 @@ export interface SlotForger {
   /** Height whose order of forgers determines the owner. */
   readonly height: number;
   /**
-   * False if our chain ends before the slot, and other nodes may have begun a round since, with an order that is not known
-   * here.
+   * False if our chain ends before the slot, and other nodes may have begun another round after our tip. This node does not
+   * know the order of forgers in that round.
    */
   readonly isCertain: boolean;
 }
@@ -277,7 +277,7 @@ export interface NodeListener {
   transactionReceived?(transaction: Transaction): void;
 }
 
-/** A value that the node's own process has at once. A reader process asks the node for it. */
+/** A value that the node's own process has at once. A reader process has to ask the node for the value. */
 export type Live<T> = T | Promise<T>;
 
 export interface NodeApi {
@@ -302,7 +302,7 @@ export interface NodeApi {
    * @throws ProtocolError `VERIFICATION_LIMIT` if the client's budget is used up
    */
   signersOf(id: string, client?: string): Live<GroupSigners | undefined>;
-  /** True if a confirmed transaction registers a group or is sent by one; otherwise undefined. */
+  /** True if a confirmed transaction registers a group or is sent by a group; otherwise undefined. */
   readyOf(transaction: Transaction): boolean | undefined;
   /**
    * Unix time in milliseconds at which a transaction arrived in the pool, even if it was confirmed since; undefined if the node

@@ -92,7 +92,7 @@ export interface BlockQuery extends PageRequest {
   readonly sort: Sort<'height' | 'timestamp' | BlockAmountSort>;
 }
 
-/** Sort fields of transactions. Each has a row in the store's table of orders (`store/tables/layout.ts`). */
+/** Sort fields of transactions. Each sort field has a row in the store's table of orders (`store/tables/layout.ts`). */
 export const TRANSACTION_SORTS = ['amount', 'fee', 'type', 'timestamp'] as const;
 export type TransactionSort = (typeof TRANSACTION_SORTS)[number];
 
@@ -127,7 +127,7 @@ export interface TransactionEntry {
 }
 
 export interface DappQuery extends PageRequest {
-  /** If both are given, an application matches if one of the two fits. */
+  /** If both are given, an application matches if its id or its name fits. */
   readonly transactionId?: TransactionId;
   /** The complete name of the application. */
   readonly name?: string;
@@ -179,7 +179,7 @@ export interface ChainQueries {
    * @throws ProtocolError `QUERIES_BUSY` if too many such queries are waiting already
    */
   transactions(query: TransactionQuery): Promise<Page<TransactionEntry>>;
-  /** The account that matches. If several accounts match, it is the first by balance, then by address. */
+  /** The account that matches. If several accounts match, the result is the first by balance, then by address. */
   accountBy(identity: AccountIdentity): Account | undefined;
   /** Finds the voters of a delegate. If no index answers the query, it runs in chunks like `transactions`. */
   voters(publicKey: PublicKey | undefined, query: VoterQuery): Promise<Page<Account>>;

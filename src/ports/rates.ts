@@ -1,7 +1,7 @@
 /**
  * The rates of all messages and calls between nodes. One table has what this node sends and what it accepts, so no limit can be
- * below the rate of an honest node. All limits are defined here. Each is computed from the largest number of messages of an
- * honest sender that can arrive at the same time.
+ * below the rate of an honest node. All limits are defined here. Each limit is computed from the largest number of messages of
+ * an honest sender that can arrive at the same time.
  *
  * Sources: releases 2.3.8 (lisk-framework 0.4.8, lisk-p2p 0.3.7) and 3.0.2 (0.5.2, 0.4.2), with the limits of their
  * configuration: `broadcasts.broadcastInterval` 1 to 60 s (default 5 s), `BLOCK_TIME` at least 2 s. Release 3.0.2 penalises a
@@ -35,7 +35,8 @@ export interface Sending {
   readonly burst: number;
   readonly everyMs: number;
   /**
-   * Maximum of calls that wait for an answer at the same time. If it is absent, only the rate limits the number of messages.
+   * Maximum of calls that wait for an answer at the same time. Without this maximum, only the rate limits the number of
+   * messages.
    */
   readonly piledMax?: number;
 }
@@ -49,7 +50,7 @@ export interface RateRow {
   readonly own: Sending;
   /** Highest rate of a reference node in any configuration; undefined if it never sends this. */
   readonly reference: Sending | undefined;
-  /** Whether strangers can make an honest node send more. If so, messages above the limit are dropped and cost no points. */
+  /** Whether strangers can make an honest node send more. Such messages above the limit are dropped and cost no points. */
   readonly isRelayed: boolean;
 }
 
@@ -67,8 +68,8 @@ export const CHARGED_FROM = 2;
 
 /**
  * Time in milliseconds to read, look up and refuse one item of a message, before any signature check. Measured: 15 us for a
- * signature, 45 us for a known transaction. The sender's budget pays for it (`engine/pool/verification-budget.ts`). Without
- * this charge, peers that send as many messages as they may could keep a core busy with items alone.
+ * signature, 45 us for a known transaction. The sender's budget pays for this time (`engine/pool/verification-budget.ts`).
+ * Without this charge, peers that send as many messages as they may could keep a core busy with items alone.
  */
 export const ITEM_COST_MS = { transaction: 0.05, signature: 0.02 } as const;
 

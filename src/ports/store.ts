@@ -27,8 +27,8 @@ export interface ChainReader extends StateReader {
 export interface ChainWriter extends ChainReader, StateWriter {
   /**
    * Appends a block to the tip. The function runs `apply`, which writes the state, and then stores the block, all indexes and
-   * counters, and an undo record of all overwritten values. After an error, some of this has been written, and only the end of
-   * the transaction removes it. So the caller must not catch the error inside the transaction.
+   * counters, and an undo record of all overwritten values. After an error, some of these values have been written, and only
+   * the end of the transaction removes them. So the caller must not catch the error inside the transaction.
    */
   append(block: Block, apply: (state: StateWriter) => void): void;
   /**

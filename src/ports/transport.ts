@@ -38,7 +38,7 @@ export interface NodeInfo {
   readonly advertiseAddress?: boolean;
 }
 
-/** The info of a peer. All of it except the address is the peer's own claim. */
+/** The info of a peer. All facts except the address are the peer's own claims. */
 export interface PeerInfo extends PeerAddress {
   readonly os?: string;
   readonly version?: string;
@@ -107,8 +107,8 @@ export type PeerMessage =
 /** The engine's handlers for everything that peers send. The handlers are set once, when the transport starts. */
 export interface TransportHandlers {
   /**
-   * Answers a peer's question. If it throws a `ProtocolError`, the peer gets an error answer, unless its generation punishes
-   * error answers. If it throws a `PeerFault`, the peer also loses points.
+   * Answers a peer's question. If this method throws a `ProtocolError`, the peer gets an error answer, unless its generation
+   * punishes error answers. If this method throws a `PeerFault`, the peer also loses points.
    */
   answer(peerId: PeerId, request: PeerRequest): Promise<unknown>;
   message(peerId: PeerId, message: PeerMessage): void;
@@ -180,7 +180,7 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/** A handler throws it when the peer broke the rules for calls. */
+/** A handler throws this error when the peer broke the rules for calls. */
 export class PeerFault extends Error {
   readonly fault: PeerFaultCode;
 

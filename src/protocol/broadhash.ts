@@ -10,7 +10,7 @@ export const BROADHASH_BLOCKS = 5;
 
 /**
  * Broadhash of a chain, hexadecimal: SHA-256 of the decimal ids of its highest five blocks, highest first, without separators.
- * If the chain has only the genesis block, it is the nethash.
+ * If the chain has only the genesis block, the broadhash is the nethash.
  *
  * @param latestIds ids of the highest blocks, highest first; fewer than five only if the chain has fewer; further ids are
  *   ignored

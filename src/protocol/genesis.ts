@@ -1,7 +1,7 @@
 /**
  * Builds the genesis block of a new network. The same request always gives the same bytes. Nobody verifies the signatures of a
- * genesis block. Its transactions are signed over their bytes without a network identifier, because that identifier depends on
- * the payload hash, and the payload hash depends on the signatures.
+ * genesis block. The transactions of a genesis block are signed over their bytes without a network identifier, because that
+ * identifier depends on the payload hash, and the payload hash depends on the signatures.
  */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';

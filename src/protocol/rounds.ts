@@ -48,8 +48,8 @@ export function byWeight(a: Delegate, b: Delegate): number {
 
 /**
  * The order of forgers in a round: entry `slot mod activeDelegates` owns the slot. Each hash gives four swaps, and the position
- * after them is skipped. The first hash is that of the round's number as decimal text; each later hash is the hash of the one
- * before.
+ * after these four is skipped. The first hash is that of the round's number as decimal text; each later hash is the hash of the
+ * one before.
  */
 export function shuffled<T>(list: readonly T[], round: number): readonly T[] {
   const order = [...list];

@@ -1,7 +1,7 @@
 /**
  * The interface between a generation and the engine. The implementations are pure and synchronous: they take bytes, parameters
- * and a state reader, and return a decision or a rejection. The engine knows no type number, byte layout or fork rule. If it
- * seems to need one, this interface lacks a member.
+ * and a state reader, and return a decision or a rejection. The engine knows no type number, byte layout or fork rule. If the
+ * engine seems to need such knowledge, a member is missing from this interface.
  */
 
 import type { ChainParams } from './params.ts';
@@ -94,7 +94,7 @@ export interface Rules {
 
   /**
    * The state of a transaction's members' signatures: `none` if it needs none, `pending` while signatures are missing, `ready`
-   * if there are enough. A transaction needs them if its sender is a group, or if it registers a group.
+   * if there are enough. A transaction needs members' signatures if its sender is a group, or if it registers a group.
    */
   multisignatureStatus(
     state: StateReader,
@@ -148,7 +148,8 @@ export interface Rules {
    * Verifies a validated block against the state of its parent, and applies it: position, slot, forger, reward, finality, its
    * transactions alone and in sequence, end of the round. The block itself is not written; that is done by the store.
    *
-   * @param state state at the parent. If this throws, some changes have been written to it, so the caller must discard it
+   * @param state state at the parent. After a throw, the caller must discard this state, because some
+   *   changes have been written to it
    * @throws BlockRejected
    */
   applyBlock(state: StateWriter, block: Block, context: ApplyContext): void;
@@ -262,7 +263,7 @@ export interface TipView {
 /** The tip of a peer as it announces it. */
 export interface AnnouncedTip {
   readonly height: number;
-  /** 0 if the generation does not announce it. */
+  /** Highest prevoted height; 0 if the generation does not announce it. */
   readonly maxHeightPrevoted: number;
 }
 
@@ -315,11 +316,13 @@ export interface Codec {
   encodeHeader(header: BlockHeader): Uint8Array;
   /** @param id the id if it is known, which saves a hash */
   decodeHeader(bytes: Uint8Array, id?: BlockId): BlockHeader;
-  /** Reads the genesis block of a network folder. The network provides its content, so only its form is checked. */
+  /**
+   * Reads the genesis block of a network folder. The network provides the content of this block, so only its form is checked.
+   */
   genesisFromJson(json: unknown): Block;
   /**
-   * Frees bytes and digests, which are otherwise kept as long as their transactions. A caller that reads many blocks, each only
-   * for a moment, saves the garbage collector much work with it.
+   * Frees bytes and digests, which are otherwise kept as long as their transactions. If a caller reads many blocks, each only
+   * for a moment, this method saves the garbage collector much work.
    */
   forgetTransactions(): void;
 }

@@ -61,7 +61,9 @@ export interface StateReader {
    * record changes.
    */
   ledger(): Uint8Array | undefined;
-  /** A fact by its name, which has at most 100 ASCII characters. Generations store here what has no place of its own. */
+  /**
+   * A fact by its name, which has at most 100 ASCII characters. Generations store values here that have no place of their own.
+   */
   fact(name: string): string | undefined;
   /** Header of a block in the chain of this state. */
   header(height: number): BlockHeader | undefined;

@@ -83,8 +83,8 @@ export type TransactionRejectionCode =
   /** The type may not occur at this height: `Transaction type <t> is currently not allowed.` */
   | 'TRANSACTION_TYPE_NOT_ALLOWED'
   /**
-   * The transaction has a wrong form, format or signature, and can never become valid. The peer that sent it loses all its
-   * points.
+   * The transaction has a wrong form, format or signature, and can never become valid. A peer that sends such a transaction
+   * loses all its points.
    */
   | 'TRANSACTION_INVALID'
   /** The transaction is already in a queue of the pool or in the chain. */
@@ -118,7 +118,7 @@ export type BlockRejectionCode =
   | 'BLOCK_FORGER_INVALID'
   /** A header field of the finality protocol contradicts the chain or an earlier header of the delegate. */
   | 'BLOCK_BFT_INVALID'
-  /** The generator of a round's last block is not active in the next round. Release 3.0.2 refuses such blocks. */
+  /** The generator of a round's last block is not active in the next round. Release 3.0.2 refuses such a block. */
   | 'BLOCK_FORGER_LEAVES'
   | 'BLOCK_KNOWN'
   /** The block is valid, but the reference cannot store it. The reference passes such a block on, and then refuses it. */

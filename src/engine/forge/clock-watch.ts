@@ -16,7 +16,7 @@ export interface Passage {
   readonly processorMs: number;
   /** Time for which the machine was suspended; undefined if the system does not show it. */
   readonly sleptMs: number | undefined;
-  /** Time by which the clock was set forward. If `sleptMs` is undefined, it includes the time of a suspension. */
+  /** Time by which the clock was set forward. If `sleptMs` is undefined, this time includes the time of a suspension. */
   readonly setMs: number;
 }
 
@@ -112,8 +112,8 @@ export class ClockWatch {
 }
 
 /**
- * Whether slots were skipped only because the clock was set forward. No time passed then in which the node could have used
- * these slots.
+ * Whether slots were skipped only because the clock was set forward. When the clock was set forward, no time passed in which
+ * the node could have used these slots.
  */
 export function isSetPast({ ranMs, sleptMs = 0, setMs }: Passage): boolean {
   return setMs >= SET_MS_MIN && setMs > ranMs + sleptMs;

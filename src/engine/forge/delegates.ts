@@ -1,4 +1,7 @@
-/** The delegates configured on this node. The node has their encrypted passphrases, and knows which of them forge now. */
+/**
+ * The delegates configured on this node. The node has the encrypted passphrases of these delegates, and knows which delegates
+ * forge now.
+ */
 
 import { hexOf } from '../../primitives/bytes.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';

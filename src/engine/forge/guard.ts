@@ -66,8 +66,8 @@ export class SigningGuard {
   }
 
   /**
-   * Takes responsibility for a delegate. If the journal has no header of it, all that it signed before this moment counts as
-   * unknown.
+   * Takes responsibility for a delegate. If the journal has no header of the delegate, all headers that the delegate signed
+   * before this moment count as unknown.
    */
   hold(publicKey: PublicKey): void {
     const { chain, journal, riskDoubleForging } = this.#dependencies;
@@ -76,8 +76,8 @@ export class SigningGuard {
   }
 
   /**
-   * Decides in a slot of the delegate, before a block is built. If it refuses because another node may sign, this slot becomes
-   * the watched slot.
+   * Decides in a slot of the delegate, before a block is built. If the guard refuses because another node may sign, this slot
+   * becomes the watched slot.
    */
   clearance(publicKey: PublicKey, slot: number): Clearance {
     const waiting = this.#waiting(publicKey);
@@ -123,7 +123,7 @@ export class SigningGuard {
    * Handles a folder without a record, such as a restored `bloomery backup`, on the chain for which the watermark of the
    * delegate was written. The watermark has the last signed header, and a new header must not contradict that one. Another
    * folder of this machine may be signing, so one slot must pass first while the watermark stays unchanged. We do not wait for
-   * finality: if a third of all delegates waited for it, it would never come.
+   * finality: if a third of all delegates waited for finality, it would never come.
    */
   #recall(publicKey: PublicKey): Waiting | undefined {
     const { chain, journal } = this.#dependencies;
@@ -132,7 +132,7 @@ export class SigningGuard {
     const { last } = recalled;
     const newest = this.#newest.of(publicKey, last.timestamp);
     if (newest === 'unknown') return SEARCHING;
-    // The delegate has signed elsewhere since, so the watermark is not complete.
+    // The delegate has signed on another node after the watermark was written, so the watermark is not complete.
     if (newest !== undefined && newest.timestamp >= last.timestamp && newest.id !== last.blockId) return undefined;
     const watched = this.#watchedRecalls.get(publicKey);
     if (watched !== undefined && watched.blockId === last.blockId && chain.currentSlot() > watched.slot) {
@@ -166,7 +166,8 @@ export class SigningGuard {
 
   /**
    * Decides on a network that has not begun. If all delegates are on this node, nobody else can have begun the network. If some
-   * delegates are elsewhere, another node may have a chain, so one slot of the delegate is watched first.
+   * delegates are elsewhere, another node may have begun the chain already, so this node watches one slot of the delegate
+   * before it forges.
    */
   #waitBeforeFirstBlock(publicKey: PublicKey): Waiting | undefined {
     const { tipCheck } = this.#dependencies;

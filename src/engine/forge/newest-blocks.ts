@@ -50,7 +50,7 @@ export class NewestBlocks {
     return known();
   }
 
-  /** Searches the blocks that came since the last call. If the anchor was reverted, it begins the search again. */
+  /** Searches the blocks that came since the last call. If the anchor was reverted, the search begins again. */
   #refresh(): void {
     const { state, tip } = this.#chain;
     const { id, height } = tip.header;

@@ -32,7 +32,7 @@ export class Pause {
   }
 
   /**
-   * Updates the pause. Call it about every second, so that the start of a pause is known.
+   * Updates the pause. Call this method about every second, so that the start of a pause is known.
    *
    * @param hasDelegates whether forging of a delegate is switched on
    */

@@ -131,7 +131,9 @@ export class ForgingScheduler {
     this.look();
   }
 
-  /** Looks at once whether there is a slot to fill. Other parts call it when they have removed an obstacle to forging. */
+  /**
+   * Looks at once whether there is a slot to fill. Other parts call this method when they have removed an obstacle to forging.
+   */
   look(): void {
     if (this.#attempt === undefined) this.#wake();
     // The present attempt may have seen the state before this call.
@@ -183,7 +185,7 @@ export class ForgingScheduler {
 
   /**
    * Sets the timer for the next moment that matters after a look. All moments are computed from the time of that look. The
-   * clock has gone on since, and a moment that passed in between still needs a look.
+   * clock has gone on since the look, and a moment that passed in between still needs another look.
    */
   #arm(lookedMs: number): void {
     if (this.#stopped) return;
@@ -198,7 +200,7 @@ export class ForgingScheduler {
       waitUntilMs?.() ?? -Infinity,
     ];
     const nextMs = Math.min(...moments.filter((moment) => moment > lookedMs));
-    // The clock may have been set back since the look. The sleep must not become longer by that.
+    // The clock may have been set back since the look. Setting the clock back must not make the sleep longer.
     const delayMs = Math.min(Math.max(0, nextMs - clock.nowMs()), SLEEP_MS_MAX);
     this.#timer = clock.after(delayMs, () => {
       this.look();

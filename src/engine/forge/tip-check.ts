@@ -82,7 +82,7 @@ export class TipCheck {
     });
   }
 
-  /** Records that the process is running. Call it about every second. */
+  /** Records that the process is running. Call this method about every second. */
   tick(): void {
     const nowMs = this.#dependencies.clock.nowMs();
     if (Math.abs(nowMs - (this.#lookedMs ?? nowMs)) > STANDSTILL_MS) {
@@ -134,8 +134,9 @@ export class TipCheck {
     const { params } = chain.rules;
     const { height } = chain.tip.header;
     const ahead = this.#aheadOf(tips);
-    // In this many slots, every active delegate has one. After them, peers that claim a better chain but do not send it delay
-    // us no more. The end is computed from the time of the chain, because the process may use another clock.
+    // The check ends after as many slots as there are active delegates, because each of them has had a slot by then. After
+    // that, peers that claim a better chain but do not send it delay us no more. The end is computed from the time of the
+    // chain, because the process may use another clock.
     const agoS = Math.floor((clock.nowMs() - this.#startedMs) / 1000);
     const untilS = Math.max(0, chain.nowS() - agoS) + params.activeDelegates * params.blockTimeS;
     const isLate = chain.currentSlot() > slotAt(untilS, params);

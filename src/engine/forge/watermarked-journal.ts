@@ -36,7 +36,10 @@ export class WatermarkedJournal implements SigningJournal {
   readonly #firstBlockId: () => string | undefined;
   /** The watermarks that are newer than the last line of the journal. */
   readonly #later = new Map<PublicKey, Watermark>();
-  /** The text of each watermark at the last look. If the text has changed since, another process has written it. */
+  /**
+   * The text of each watermark at the last look. If the text has changed since that look, another process has written the
+   * watermark.
+   */
   readonly #seen = new Map<PublicKey, string>();
 
   constructor({ journal, watermarks, observer, nowS, firstBlockId }: WatermarkedJournalDependencies) {

@@ -23,15 +23,15 @@ export function isLoopback(ip: string): boolean {
   return ip.startsWith('127.');
 }
 
-/** The key of a shared budget: peers at one IP address share it. On this machine, each peer has its own. */
+/** The key of a shared budget: peers at one IP address share it. Each peer on this machine has a key of its own. */
 export function sourceOf(peerId: PeerId): string {
   const ip = ipOf(peerId);
   return isLoopback(ip) ? peerId : ip;
 }
 
 /**
- * True for addresses of special purpose, such as the metadata services of clouds. No peer at them is dialled or passed on,
- * unless the operator named it.
+ * True for addresses of special purpose, such as the metadata services of clouds. A peer at such an address is not dialled, and
+ * other peers are not told of it, unless the operator named it.
  */
 export function isSpecial(ip: string): boolean {
   return (ipScope(ip) ?? 'special') === 'special';

@@ -189,7 +189,7 @@ export class PeerBook {
   /**
    * Replaces the book by the note of an earlier run. Invalid entries of the note are left out.
    *
-   * @returns false, with nothing changed, if it is not a note of this version
+   * @returns false, with nothing changed, if the note is not of this version
    */
   load(note: Uint8Array): boolean {
     const said = fieldsOf(parsed(note));

@@ -35,7 +35,7 @@ const LASTING_MS = 120_000;
 
 /** The result of the comparison of this clock with the clocks of the peers. */
 export type ClockVerdict =
-  /** Most clocks agree with each other, and ours does not. The offset is positive if they are ahead. */
+  /** Most clocks agree with each other, and ours does not. The offset is positive if the other clocks are ahead. */
   | { readonly kind: 'own'; readonly offsetMs: number }
   /** Our clock agrees with most clocks, and the clock of this peer does not. */
   | { readonly kind: 'peer'; readonly peerId: PeerId; readonly offsetMs: number }

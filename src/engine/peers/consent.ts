@@ -1,4 +1,7 @@
-/** Counts the peers that have the tip of this node. In generation 2, forging depends on their share. */
+/**
+ * Counts the peers that have the tip of this node. In generation 2, forging depends on the share of these peers among all
+ * peers.
+ */
 
 import type { PeerInfo } from '../../ports/transport.ts';
 

@@ -69,7 +69,10 @@ export class DialPlan {
     return this.dueMs(peerId) <= this.#clock.nowMs();
   }
 
-  /** Unix time in milliseconds before which the address is not dialled. A past time means that it may be dialled at once. */
+  /**
+   * Unix time in milliseconds before which the address is not dialled. A past time means that the address may be dialled at
+   * once.
+   */
   dueMs(peerId: PeerId): number {
     return this.isOwn(peerId) ? Number.POSITIVE_INFINITY : (this.#waits.get(peerId)?.dueMs ?? 0);
   }

@@ -166,7 +166,7 @@ export class PeerManager {
   }
 
   /**
-   * Saves the book and closes all connections. If one of the two fails, the other is done all the same.
+   * Saves the book and closes all connections. If saving fails, the connections are closed all the same.
    *
    * @throws AggregateError if the book cannot be saved or a connection cannot be closed
    */
@@ -328,8 +328,8 @@ export class PeerManager {
   }
 
   /**
-   * Whether other peers may be told of an address. A special address may mean another machine to each of them, or none, so it
-   * is told only if the operator named it.
+   * Whether other peers may be told of an address. A special address may mean another machine to each peer, or no machine. So a
+   * special address is told only if the operator named it.
    */
   #mayTell(info: PeerAddress): boolean {
     return !isSpecial(info.ip) || this.isNamed(peerIdOf(info));

@@ -1,7 +1,7 @@
 /**
- * The points that each offence costs. A peer begins with 100 points of reputation. At 0, it is disconnected and its address is
- * banned for a day. Only an offence that no honest node can commit costs all points, such as a block that is wrong on any
- * chain.
+ * The points that each offence costs. A peer begins with 100 points of reputation. At 0 points, the peer is disconnected and
+ * its address is banned for a day. Only an offence that no honest node can commit costs all points, such as a block that is
+ * wrong on any chain.
  */
 
 import type { PeerFaultCode } from '../../ports/transport.ts';
@@ -26,8 +26,8 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   MALFORMED_PEER_LIST: 100,
   INFO_TOO_LARGE: 100,
   MESSAGE_FLOOD: 100,
-  // Points for each measuring window with too many messages. Ten such windows end a connection, so a short burst is tolerated,
-  // and a steady excess is not.
+  // Points for each measuring window with too many messages. Ten windows with too many messages end a connection. So a short
+  // burst is tolerated, and a steady excess is not.
   MESSAGE_RATE: 10,
   PROCEDURE_RATE: 10,
 
@@ -35,7 +35,7 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   BLOCK_SIGNATURE_INVALID: 100,
   BLOCK_PAYLOAD_INVALID: 100,
   // The following rejections depend on the chain, the clock or the configuration of the receiving node. Honest nodes on another
-  // branch send such blocks.
+  // branch send blocks that this node rejects for these reasons.
   BLOCK_VERSION_INVALID: 0,
   BLOCK_PREVIOUS_INVALID: 0,
   BLOCK_TIMESTAMP_INVALID: 0,
@@ -54,8 +54,8 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   TRANSACTION_KNOWN: 0,
   TRANSACTION_IN_FUTURE: 0,
   TRANSACTION_NOT_APPLICABLE: 0,
-  // A signature names its transaction by a 64-bit id, and two transactions can share an id. If this cost points, an attacker
-  // with such a pair could make nodes ban each other: those that have one transaction, and those that have the other. So the
+  // A signature names its transaction by a 64-bit id, and two transactions can share an id. If a false signature cost points,
+  // an attacker with such a pair could make nodes with one of the transactions and nodes with the other ban each other. So the
   // sender's signatures are only ignored for a while (`engine/gossip.ts`).
   MEMBER_SIGNATURE_FALSE: 0,
   POOL_FULL: 0,

@@ -14,8 +14,8 @@ const LISTED_MIN = 100;
 /** Share of inbound connections that are safe from eviction because of their netgroup. */
 const NETGROUP_SHARE = 0.034;
 /**
- * Share of inbound connections that are safe because of short round trips. As many are safe because this node could answer most
- * of their questions.
+ * Share of inbound connections that are safe because of short round trips. An equal share is safe because this node could
+ * answer most of the questions of those peers.
  */
 const LATENCY_SHARE = 0.068;
 

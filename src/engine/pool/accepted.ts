@@ -85,7 +85,7 @@ export class AcceptedTransactions {
     this.#tellDropped();
   }
 
-  /** Takes a client's transaction. The transaction is accepted when it is on disk. Then peers are told of it. */
+  /** Takes a client's transaction. The transaction is accepted when it is on disk. Then peers are told of the transaction. */
   async submit(json: unknown, payer: Payer): Promise<SubmitResult> {
     const { pool, announceAgain } = this.#dependencies;
     const result = pool.admit(json, payer);
@@ -108,7 +108,7 @@ export class AcceptedTransactions {
   /** Takes a member's signature. The signature is accepted when it is on disk together with its transaction. */
   async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
-    // After a start, its transaction may not have been restored yet.
+    // After a start, the transaction of the signature may not have been restored yet.
     if (typeof id === 'string' && this.#waiting.has(id)) this.#restoreOne(id);
     const result = this.#dependencies.pool.submitSignature(json, payer);
     if (!result.accepted) return result;

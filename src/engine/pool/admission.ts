@@ -49,9 +49,9 @@ export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: P
 }
 
 /**
- * Refuses a copy with false members' signatures. The id does not cover these signatures, so anybody can make such a copy of a
- * good transaction. If the pool kept the copy until its verification, it would ignore good copies that arrive meanwhile, and
- * peers announce a transaction only once.
+ * Refuses a copy with false members' signatures. The id does not cover members' signatures, so anybody can make a copy of a
+ * good transaction with false ones. If the pool kept the copy until its verification, it would ignore good copies that arrive
+ * meanwhile, and peers announce a transaction only once.
  */
 function refuseSpoilt(context: PoolContext, transaction: Transaction): void {
   const verdict = verifyAtTip(context, transaction);
@@ -69,8 +69,8 @@ export function isFaultOfSender(rejection: TransactionRejected): boolean {
 
 /**
  * Checks a copy of a waiting transaction, so that a client learns what is wrong with the copy before it learns that the
- * transaction is known. Generation 2 trusts the id in the JSON up to here, so the copy may differ in anything. The signature of
- * the copy is checked only if it differs from that of the waiting transaction.
+ * transaction is known. Generation 2 has trusted the id in the JSON so far, so the copy may differ from the waiting transaction
+ * in anything. The signature of the copy is checked only if it differs from that of the waiting transaction.
  *
  * @throws TransactionRejected `TRANSACTION_INVALID`, `VERIFICATION_LIMIT`
  */
@@ -102,8 +102,8 @@ function isSignedAlike({ rules }: PoolContext, known: Transaction, copy: Transac
 /**
  * Refuses a transaction that is not signed, not new, or from the future.
  *
- * The reference checks the signature before it asks whether the id is known. Here the order is the other way round, which saves
- * a signature check for each repetition. A peer notices no difference, because it is not told the reason.
+ * The reference checks the signature before it asks whether the id is known. This node asks for the id first, which saves a
+ * signature check for each repetition. A peer notices no difference, because it is not told the reason.
  */
 function checkedNew(context: PoolContext, queues: PoolQueues, payer: Payer, transaction: Transaction): void {
   const { id } = transaction;

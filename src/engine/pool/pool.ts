@@ -120,7 +120,7 @@ export class TransactionPool {
 
   /**
    * Takes transactions that a peer sent; `verifyReceived` or the next steps verify them. The reference stops at the first
-   * refused transaction. Here the rest is read, too, unless the peer is at fault, because one known transaction says nothing
+   * refused transaction. This node reads the rest, too, unless the peer is at fault, because one known transaction says nothing
    * about the next.
    *
    * @param payer pays for checking the peer's signatures; when its budget is used up, the rest is refused

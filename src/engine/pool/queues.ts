@@ -12,7 +12,7 @@ export const POOL_STATES: readonly PoolState[] = ['received', 'validated', 'veri
 /** A transaction with what the pool knows of it. */
 export interface Pooled {
   readonly transaction: Transaction;
-  /** Time of arrival; Unix time in milliseconds. Moves between queues keep it. */
+  /** Time of arrival; Unix time in milliseconds. Moves between queues do not change this time. */
   readonly receivedAtMs: number;
   /** State of the members' signatures; `none` if the transaction needs none or was not verified yet. */
   readonly group: 'none' | 'pending' | 'ready';

@@ -35,8 +35,8 @@ export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blo
 
 /**
  * Handles reverted blocks from the highest down. A reverted transaction gave amounts to recipients, who may have spent them
- * since. So their transactions are verified again. The reverted transactions go to `verified`; they are not announced again,
- * because they were announced when they first came.
+ * since. So the transactions of these recipients are verified again. The reverted transactions go to `verified`; they are not
+ * announced again, because they were announced when they first came.
  *
  * @param blocks reverted blocks in any order
  */

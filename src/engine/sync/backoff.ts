@@ -1,4 +1,4 @@
-/** Backoff from peers that failed. Each further failure in a row makes it longer. */
+/** Backoff from peers that failed: a peer is not asked for a while. Each further failure in a row makes the backoff longer. */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock } from '../../ports/clock.ts';

@@ -41,7 +41,8 @@ export class Candidates {
    * Chooses a random peer of the largest group of peers that agree on the best announced tip.
    *
    * @param preferDialled true at every other check. Strangers that dial us may claim anything, and the highest claim wins. So
-   *   every other check prefers the peers that we dialled, and many strangers cannot keep us from them
+   *   every other check prefers the peers that we dialled, and strangers, however many, cannot keep us from asking the peers
+   *   that we dialled
    */
   choose(excluded: ReadonlySet<PeerId>, preferDialled: boolean): PeerId | undefined {
     const groups = new Map<string, PeerId[]>();

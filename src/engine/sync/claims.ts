@@ -32,8 +32,8 @@ export interface ClaimDependencies {
 const NETGROUP_DOUBT_MS = 30_000;
 const KIND_DOUBT_MS = 10_000;
 /**
- * Longest doubt: half an hour for a netgroup. All peers of one direction are doubted for ten minutes at most, because honest
- * peers are among them.
+ * Longest time for which the claims of a netgroup are doubted: half an hour. The claims of all inbound or all outbound peers
+ * are doubted for ten minutes at most, because honest peers are among them.
  */
 const NETGROUP_DOUBT_MS_MAX = 1_800_000;
 const KIND_DOUBT_MS_MAX = 600_000;

@@ -4,8 +4,8 @@ import type { ChainReader } from '../../ports/store.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
 
 /**
- * Number of newest blocks that the question names one by one. One answer has as many blocks, so a common height that is too low
- * by less costs no further question.
+ * Number of newest blocks that the question names one by one. One answer has as many blocks. So if the common height is found
+ * too low by fewer blocks, no further question is needed.
  */
 const DENSE_BLOCKS = 34;
 
@@ -27,9 +27,9 @@ export function sampleHeights(tipHeight: number, floorHeight: number): readonly 
 }
 
 /**
- * Finds the highest height that is known to be common with the peer. Near the tip it is exact. Further down it may be too low,
- * by at most its distance from the tip; the blocks in between are then downloaded again. Undefined if the peer has none of our
- * blocks down to `floorHeight`.
+ * Finds the highest height that is known to be common with the peer. Near the tip, the result is exact. Further down, the
+ * result may be too low, by at most its distance from the tip. The blocks in between are then downloaded again. Undefined if
+ * the peer has none of our blocks down to `floorHeight`.
  */
 export async function findCommonHeight(
   chain: ChainReader,

@@ -1,7 +1,7 @@
 /**
  * Downloads the blocks of one peer's chain, batch after batch, before the caller needs them. A question for blocks names the id
  * of the block before them, so the batches are asked for one after another. Each batch may come from any peer with the same
- * tip; the peer that has answered fastest so far is asked first. If it does not answer soon, another peer is asked, too.
+ * tip; the peer that has answered fastest so far is asked first. If this peer does not answer soon, another peer is asked, too.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -130,7 +130,7 @@ class Download {
         const { blocks, peerId } = answer;
         if (leaderError !== undefined) this.#source.peerFailed(leader, leaderError);
         const prepared = this.#source.prepare(blocks);
-        // If the caller takes the batch, it handles the failure. If it has stopped, nobody needs to.
+        // If the caller takes the batch, it handles the failure. If the caller has stopped, nobody needs to handle the failure.
         prepared.catch(() => undefined);
         return { blocks, peerId, prepared };
       } else if (answer.peerId === leader) {

@@ -171,7 +171,8 @@ async function changeBranch(
     for (const block of batch.blocks) {
       // Blocks are validated on arrival, so that invalid blocks cannot fill the memory.
       chain.validator.validate(block);
-      // Far below the tip, the question for the common block skips heights. So the peer may begin with blocks that we have.
+      // Far below the tip, the question for the common block skips heights. So the peer may begin with blocks that we have
+      // already.
       if (branch.length === 0 && chain.state.header(block.height)?.id === block.id) commonHeight = block.height;
       else {
         branch.push(block);

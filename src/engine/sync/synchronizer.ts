@@ -34,8 +34,8 @@ const PEERS_PER_RUN_MAX = 5;
 /** Number of failures in a row that a peer may have before its blocks alone no longer start a sync with it. */
 const FAILURES_TRUSTED = 1;
 /**
- * Maximum of the time for which forging waits for a peer to prove a better chain. The same time limits each answer of a peer
- * that has proved nothing, while another peer waits.
+ * Maximum of the time for which forging waits for a peer to prove a better chain. While another peer waits, each answer of a
+ * peer that has proved nothing must also come within this time.
  */
 const PROOF_MS = 3000;
 /** Number of slots without a block after which our chain is likely to be behind, so that a claim is more credible. */

@@ -3,7 +3,7 @@
 import type { Clock, Timer } from '../../ports/clock.ts';
 
 /**
- * Resolves with the answer. Each time `limitMs` have passed, it rejects if another peer is waiting.
+ * Resolves with the answer. Each time `limitMs` have passed, the promise rejects if another peer is waiting.
  *
  * @param refusal creates the error of that rejection
  */

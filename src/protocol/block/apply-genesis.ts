@@ -1,5 +1,6 @@
 /**
- * Applies the genesis block. The network provides its content, so all changes are kept, even those that the rules would refuse.
+ * Applies the genesis block. The network provides the content of the genesis block, so all its changes are kept, even those
+ * that the rules would refuse.
  */
 
 import { addressOf } from '../../crypto/keys.ts';

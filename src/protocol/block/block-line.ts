@@ -62,7 +62,10 @@ function jsonOf(line: string): unknown {
   }
 }
 
-/** Matches only names of members. Inside a text of JSON, each quotation mark follows a backslash, so it does not match. */
+/**
+ * Matches only names of members. Inside a text of JSON, each quotation mark follows a backslash, so the expression does not
+ * match there.
+ */
 const AMOUNT_AS_NUMBER = /("(?:totalAmount|totalFee|reward|amount|fee)"\s*:\s*)(-?[0-9]+)(?![0-9.eE])/g;
 
 /** Writes amounts as decimal text, because large amounts would lose digits if they were parsed as numbers. */

@@ -54,7 +54,7 @@ export function unpackBlock(packed: Buffer, codec: Codec): Block {
   };
 }
 
-/** The transactions that were read last. Code that works on a block asks for them several times. */
+/** The transactions that were read last. Code that works on a block asks for its transactions several times. */
 let latest: { readonly packed: Buffer; readonly transactions: readonly Transaction[] } | undefined;
 
 function readTransactions(packed: Buffer, facts: Buffer, codec: Codec): Transaction[] {

@@ -87,7 +87,7 @@ export function readOpenTotal(json: unknown, name: string): bigint {
   const value = member(json, name);
   const number = decimalIn(value);
   const beddows = number && integerOf(number);
-  // The reference's number library writes these for a sum with an exponent that is too large for it (`0e9999999999`).
+  // The reference's number library writes these texts for a sum whose exponent is too large for the library (`0e9999999999`).
   const isEndless = value === 'Infinity' || value === 'NaN';
   const isTooLarge = number !== undefined && !number.isNegative && (beddows === undefined || beddows > U64_MAX);
   if (!isEndless && !isTooLarge) return readTotal(json, name);

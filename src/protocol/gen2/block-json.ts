@@ -120,8 +120,8 @@ function readBlock(
 }
 
 /**
- * Reads the number of transactions. If the number is missing, it is the length of the list, or 0 if the list is missing, too. A
- * number that is null does not count as missing.
+ * Reads the number of transactions. If the number is missing, the length of the list is used, or 0 if the list is missing, too.
+ * A number that is null does not count as missing.
  */
 function readNumberOfTransactions(json: unknown, length: number): number {
   const list = member(json, 'transactions');
@@ -134,7 +134,8 @@ function readNumberOfTransactions(json: unknown, length: number): number {
  * provided that it gives the same JSON number.
  *
  * If the sum has more than 64 bits, release 2.3.8 still writes it into a header of its own form, and accepts that header. The
- * release passes the block on with the number, and then cannot store the block. So the sender of such a block may be honest.
+ * release passes the block on with the number, and then cannot store the block. So the sender of a block with such a sum may be
+ * honest.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, or `BLOCK_UNSTORABLE` for a sum of more than 64 bits
  */

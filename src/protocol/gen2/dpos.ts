@@ -15,7 +15,7 @@ const LISTS_KEPT = 2;
 
 /**
  * Adds the block to its generator's count, and ends the round if the block is its last. The genesis block also ends a round of
- * its own, without earnings or missed blocks. So its votes count at once.
+ * its own, without earnings or missed blocks. So the votes of the genesis block count at once.
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));

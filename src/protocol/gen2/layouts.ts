@@ -256,8 +256,8 @@ export function beddowsOf(amount: string): bigint | undefined {
 const RECIPIENT_COLUMN_MAX = 22;
 
 /**
- * Like `movementOf`, but for a transfer out of an application. No rule requires its recipient to be an address, so all
- * characters but the last are read as a number in any form (`1l`, `+7L`, `1e3L`).
+ * Like `movementOf`, but for a transfer out of an application. No rule requires the recipient of such a transfer to be an
+ * address, so all characters but the last are read as a number in any form (`1l`, `+7L`, `1e3L`).
  */
 export function looseMovementOf(
   amount: string,

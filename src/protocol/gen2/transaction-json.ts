@@ -44,7 +44,7 @@ export const BASE_SHAPE = GEN2_SHAPES.compile({
   },
 });
 
-/** Fee that is assumed if a document has none, by type. For a group it is the fee of one key. */
+/** Fee that is assumed if a document has none, by type. For a registration of a group, this is the fee of one key. */
 const STATIC_FEES = [
   '10000000',
   '500000000',
@@ -169,7 +169,7 @@ interface Reading {
 function readTransaction(json: unknown, types: Types): Reading {
   const type = typeFor(json, types);
   const document = documentOf(json, type);
-  // If one of these is missing or empty, the reference throws a plain error.
+  // If one of these members is missing or empty, the reference throws a plain error.
   for (const name of ['id', 'senderPublicKey', 'senderId', 'signature'] as const) {
     if (!document[name]) throw plainRefusal(`${name} is required to be set before use`);
   }
@@ -200,7 +200,7 @@ function readTransaction(json: unknown, types: Types): Reading {
 
 /**
  * Whether a document with an id has the form in which nodes write a transaction without a group. Such a document fits the base
- * schema, which need not be checked then. False does not mean that it is wrong.
+ * schema, so the schema need not be checked. If the result is false, the document may still be right.
  */
 export function isPlainDocument(document: Document): boolean {
   const { amount, fee, senderId, recipientId, recipientPublicKey } = document;

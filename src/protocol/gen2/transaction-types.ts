@@ -19,7 +19,7 @@ import { createDappReader, dappErrors } from './dapp.ts';
 import { recipientFault as recipientTextFault } from '../tx/recipient.ts';
 import { beddowsOf, LEGACY_LAYOUTS, looseMovementOf, movementOf } from './layouts.ts';
 
-/** Matches NUL, and a text that a badly escaped pattern of the reference takes for it. */
+/** Matches NUL, and a text that a badly escaped pattern of the reference takes for NUL. */
 const containsNul = (text: string): boolean => text.includes('\0') || text.includes('U00000000');
 
 /** Compiles schemas with the formats of generation 2. */
@@ -39,7 +39,7 @@ export interface PayloadMembers {
 export interface Gen2Type extends TransactionLayout {
   readPayload(members: PayloadMembers, id: string): AssetReading;
   assetToJson(payload: Payload): JsonObject;
-  /** Whether the type may occur in this context. If it is absent, the type may always occur. */
+  /** Whether the type may occur in this context. If the function is absent, the type may always occur. */
   matches?(context: TransactionContext): boolean;
 }
 
@@ -80,8 +80,8 @@ function wrapped(name: string, schema: object): Shape {
 }
 
 /**
- * Keeps the known members of the asset's only member. If that member is no object, it stays as it is. Without an asset, the
- * member is an empty object.
+ * Keeps the known members of the asset's only member. A member that is no object stays as it is. Without an asset, the member
+ * is an empty object.
  */
 function unwrapped(asset: unknown, name: string, members: readonly string[]): unknown {
   if (!asset) return { [name]: {} };

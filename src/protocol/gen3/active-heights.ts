@@ -1,4 +1,7 @@
-/** Finds since when a delegate has been active without a break. The finality protocol counts its votes only from there. */
+/**
+ * Finds the height since which a delegate has been active without a break. The finality protocol counts the votes of the
+ * delegate only from this height.
+ */
 
 import { firstHeightOf, listIndexOf, type RoundLength } from '../rounds.ts';
 import type { StateReader } from '../state.ts';

@@ -4,9 +4,9 @@
  * one.
  *
  * The protocol's record of each delegate follows from the newest header of the delegate in the ledger that votes. The last
- * prevote of a delegate is the height of that header, and its last precommit is stored beside the header. A delegate without a
- * header in the ledger needs no record: each header votes only within the last `range` heights, where older votes of that
- * delegate cannot reach.
+ * prevote of a delegate is the height of its newest voting header, and its last precommit is stored beside that header. A
+ * delegate without a header in the ledger needs no record: each header votes only within the last `range` heights, where older
+ * votes of that delegate cannot reach.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -176,7 +176,7 @@ export function addHeader(ledger: BftLedger, header: BftHeader, minHeightActive:
   return next;
 }
 
-/** Lowest height that a header may precommit. Above it, the delegate was on this chain without a break. */
+/** Lowest height that a header may precommit. From that height on, the delegate was on this chain without a break. */
 function minPrecommitHeight(ledger: BftLedger, header: BftHeader, limits: BftLimits): number {
   const floor = Math.max(ledger.firstHeight, header.height - limits.range);
   let previous = header.maxHeightPreviouslyForged;

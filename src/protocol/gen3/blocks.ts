@@ -161,8 +161,8 @@ export function createBlockRules(
     );
     if (after !== undefined) return after;
     if (options.refuseLeavingForgers) {
-      // Release 3.0.2 throws an error here because of a missing entry. Peers of that release stay on the chain without such a
-      // block.
+      // For a generator that is not active in the next round, release 3.0.2 throws an error because of a missing entry. Peers
+      // of that release stay on the chain without the block.
       throw rejected(block, 'BLOCK_FORGER_LEAVES', 'The generator is not active in the round after this block');
     }
     const round = roundOf(block.height, params);

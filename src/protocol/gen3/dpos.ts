@@ -17,8 +17,8 @@ import { BlockRejected } from '../verdict.ts';
 const LISTS_KEPT = 8;
 
 /**
- * Adds the block to its generator's count. At the end of a round, it pays the earnings and freezes the next list. Earnings
- * count as vote weight at once.
+ * Adds the block to its generator's count. At the end of a round, the function pays the earnings and freezes the next list.
+ * Earnings count as vote weight at once.
  *
  * @param offset number of rounds before a frozen list is used
  */

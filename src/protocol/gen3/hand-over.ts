@@ -2,7 +2,7 @@
  * Decides when a delegate may go on although its earlier headers are unknown here (LIP-0014). Once a block that is newer than
  * all unknown headers is final, those headers can only be on branches that this chain has left. Such a branch can be higher
  * than this chain by at most the slots that this chain missed. A new header that names that height as the delegate's previous
- * one contradicts none of them.
+ * height contradicts none of the unknown headers.
  */
 
 import type { ChainParams } from '../params.ts';
@@ -15,8 +15,8 @@ import { finalityOf } from './ledger.ts';
 /** Maximum age of branches that are considered, as in the LIP. */
 const MONTH_S = 30 * 86_400;
 /**
- * If finality is behind by more than this multiple of its usual distance, it counts as stopped, and no end of the wait can be
- * stated.
+ * If finality is behind by more than this multiple of its usual distance, finality counts as stopped, and no end of the wait
+ * can be stated.
  */
 const STANDING_TIMES = 2;
 /**
@@ -84,7 +84,7 @@ export function handOver(
 
 /**
  * Highest height that an unknown header can have, on a chain with only the genesis block final. If a third of the delegates
- * wait for finality, it never comes. So on such a chain they do not wait for ever.
+ * wait for finality, finality never comes. So on such a chain, delegates do not wait for ever.
  *
  * @param wait.dueS time by which finality should have come
  * @param wait.isNew whether the chain has no block of the delegate

@@ -1,7 +1,7 @@
 /**
- * Transaction types 0 to 7 in the history of a generation 3 chain. The bytes of these types are those of generation 2. Their
- * assets are those of generation 3: assets include amounts and recipients, and registrations are flat. Only applications and
- * transfers to them keep nested assets.
+ * Transaction types 0 to 7 in the history of a generation 3 chain. The bytes of these types are those of generation 2. The
+ * assets of these types are those of generation 3: assets include amounts and recipients, and registrations are flat. Only the
+ * types for applications, and for transfers to and from applications, keep nested assets.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -208,7 +208,7 @@ export const LEGACY_TYPES: ReadonlyMap<number, TransactionType> = new Map(
   ]),
 );
 
-/** The older types that occur in a network's history. Each is allowed below a height that the network defines. */
+/** The older types that occur in a network's history. Each type is allowed below a height that the network defines. */
 export function legacyTypesOf({ exceptions }: Pick<ChainParams, 'exceptions'>): readonly TransactionType[] {
   const { disableDappTransaction, disableDappTransfer, disableV1Transactions } = exceptions.precedent;
   const endOf = ({ kind }: TransactionType): number => {

@@ -75,7 +75,7 @@ export function decimalIn(value: unknown): Decimal | undefined {
   return Array.isArray(value) ? decimalOf(textOfList(value)) : undefined;
 }
 
-/** The text of a list with a single element. The reference takes such a list for its element. */
+/** The text of a list with a single element. The reference treats a list with a single element like this element. */
 function textOfList(list: readonly unknown[]): string {
   let value: unknown = list;
   while (Array.isArray(value) && value.length === 1) [value] = value as readonly unknown[];

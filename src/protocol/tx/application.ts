@@ -1,6 +1,6 @@
 /**
- * Applications. Transactions in the early history of live networks registered them, moved amounts to them and from them. The
- * state has the owner of each application, and which names and links are in use.
+ * Applications. In the early history of live networks, transactions registered applications, and moved amounts to applications
+ * and from them. The state has the owner of each application, and which names and links are in use.
  */
 
 import { sha256Hex } from '../../crypto/hash.ts';

@@ -22,7 +22,8 @@ const OK: TransactionVerdict = { status: 'ok' };
  * unless the verdict is `ok`.
  *
  * Vote weights are changed separately (`bookVoteWeight`). Keys of accounts keep the letter case in which they were sent,
- * because later transactions of the block are compared with that form. `settleKeys` converts them after the block.
+ * because later transactions of the block are compared with that form. `settleKeys` converts the keys to lower case after the
+ * block.
  */
 export function applyTransaction(
   state: StateWriter,

@@ -1,6 +1,6 @@
 /**
- * Exceptions: transactions of live networks that count as valid although a check fails. For most of them only the first error
- * decides, so the order of errors is part of the rules.
+ * Exceptions: transactions of live networks that count as valid although a check fails. For most exceptions, only the first
+ * error decides, so the order of errors is part of the rules.
  */
 
 import type { Exceptions } from '../params.ts';

@@ -11,8 +11,8 @@ import { firstUnmatchedSignature, groupStanding, isSignedBy } from './signatures
  * Adds a member's signature.
  *
  * Signatures that arrived with the transaction are verified only when there are enough, and anybody can add false ones to a
- * copy. When false signatures are found, they are removed, and so is a second signature of a member. The reference keeps them,
- * and from then on refuses every further signature.
+ * copy. When false signatures are found, they are removed, and so is a second signature of a member. The reference keeps false
+ * signatures, and from then on refuses every further signature.
  *
  * @param added hexadecimal texts in upper or lower case, whose form was checked
  * @returns the transaction with the signature and whether its signatures are complete, or the errors for which the signature is
@@ -58,8 +58,8 @@ function unfitness(
   { publicKey, signature }: MemberSignature,
 ): TransactionError | undefined {
   const registers = payload.kind === 'multisignature';
-  // The reference verifies the signature before it gives the same answer. Here that order would let anybody cause any number of
-  // checks.
+  // The reference verifies the signature before it gives this answer. This node does not, because anybody could then cause any
+  // number of signature checks.
   if (members === undefined) return transactionError(id, 'Sender is not a multisignature account', '.signatures');
   if (!members.includes(publicKey)) {
     const owner = registers ? '' : ` for account '${senderId}'`;

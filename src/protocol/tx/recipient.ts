@@ -1,8 +1,8 @@
 /**
  * Recipients that the network accepts: addresses, and the text `NaNL`. The reference compares the text before the `L` with the
- * text that its number library writes for it, and these are equal for `NaN`, too. A transfer to `NaNL` has the bytes, the id
- * and the signature of a transfer to `10L`, but credits an account of its own. No node accepts it over HTTP, but peers pass it
- * on.
+ * text that its number library writes for it, and the two texts are equal for `NaN`, too. A transfer to `NaNL` has the bytes,
+ * the id and the signature of a transfer to `10L`, but credits an account of its own. No node accepts such a transfer over
+ * HTTP, but peers pass it on.
  */
 
 import { addressFault } from '../../crypto/keys.ts';

@@ -31,7 +31,8 @@ export function createShapeCompiler(
   isId: (text: string) => boolean = isLooseId,
 ): ShapeCompiler {
   const makeAjv = (): Ajv.Ajv => {
-    // Our own schemas need no validation. Compiling the schema of schemas would take longer than everything else here.
+    // Our own schemas need no validation. For a validation, Ajv would compile the schema of schemas, which takes longer than
+    // everything else in this file.
     const ajv = new Ajv({ allErrors: true, schemaId: 'auto', useDefaults: false, meta: false, validateSchema: false });
     ajv.addFormat('id', isId);
     ajv.addFormat('address', (text: string) => recipientFault(text) === undefined);
@@ -66,7 +67,7 @@ export function createShapeCompiler(
   };
 }
 
-/** The members of all transactions. Both generations build their base schema from them. */
+/** The members that all transactions have. Both generations build their base schema from these members. */
 export const BASE_PROPERTIES = {
   id: { type: 'string', format: 'id' },
   blockId: { type: 'string', format: 'id' },

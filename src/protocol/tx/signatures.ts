@@ -115,9 +115,9 @@ interface Match {
 }
 
 /**
- * Caches the matches of a transaction's signatures. So each signature costs one check the next time, or none if the signature
- * cache finds the result by the check object. The check is still made each time; this cache only changes the order in which
- * members are tried.
+ * Caches the matches of a transaction's signatures. With the known match, each signature costs one check the next time, or no
+ * check if the signature cache finds the result by the check object. The check is still made each time; this cache only changes
+ * the order in which members are tried.
  */
 const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
 

@@ -26,7 +26,7 @@ export interface TransactionRuleParts {
   isAllowed(transaction: Transaction, context: TransactionContext): boolean;
   /** Errors of a well-formed transaction in what it states of itself, apart from its signature. */
   statedErrors(transaction: Transaction): readonly TransactionError[];
-  /** Whether the network has an exception for a malformed transaction. Nothing else of it is then checked. */
+  /** Whether the network has an exception for a malformed transaction. Nothing else of such a transaction is checked. */
   isExceptedShape(transaction: Transaction): boolean;
   /** The reason why no forger should take a transaction, even if it is valid; the pool drops it. Undefined if there is none. */
   forgingFault?(transaction: Transaction): TransactionError | undefined;
@@ -217,8 +217,8 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
       addMemberSignature(state, transaction, signature, contextFor(verify)),
     multisignatureStatus: (state, transaction, verify) => {
       const { status } = groupStanding(transaction, state.account(transaction.senderId), contextFor(verify));
-      // A group may have been registered since, so that signatures do not fit any more. Such signatures count as missing until
-      // they are removed.
+      // A group may have been registered after the signatures were added, so that they do not fit any more. Such signatures
+      // count as missing until they are removed.
       return status === 'fail' ? 'pending' : status;
     },
     poolFault,

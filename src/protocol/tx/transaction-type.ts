@@ -34,8 +34,8 @@ export interface TransactionLayout {
   /**
    * Writes the basic bytes: the signed bytes without the network identifier.
    *
-   * @param before number of bytes to leave free before them
-   * @param after number of bytes to leave free after them
+   * @param before number of bytes to leave free before the basic bytes
+   * @param after number of bytes to leave free after the basic bytes
    */
   encodeBasic(fields: BasicFields, before: number, after: number): Buffer;
   /** Facts of a payload that the basic bytes do not contain, for the stored form; undefined if there are none. */
@@ -58,7 +58,7 @@ export interface TransactionType extends TransactionLayout {
   assetToJson(payload: Payload): JsonObject;
   /** The asset in its original form, if it contains more than the payload does; otherwise undefined. */
   writtenAsset(asset: unknown, payload: Payload): string | undefined;
-  /** Whether the type may occur in this context. If it is absent, the type may always occur. */
+  /** Whether the type may occur in this context. If the function is absent, the type may always occur. */
   matches?(context: TransactionContext): boolean;
 }
 

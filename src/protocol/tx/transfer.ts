@@ -60,7 +60,10 @@ export function isTransferAmount(digits: string): boolean {
   );
 }
 
-/** The text that results from its UTF-8 bytes. The result differs if the text has half of a surrogate pair. */
+/**
+ * The text that results when a text is written as UTF-8 bytes and read again. The result differs if the text has half of a
+ * surrogate pair.
+ */
 export function storableText(text: string): string {
   return /[\ud800-\udfff]/.test(text) ? Buffer.from(text, 'utf8').toString('utf8') : text;
 }

@@ -140,8 +140,8 @@ export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigi
   if (delegate === undefined) throw new ProtocolError('VOTED_KEY_IS_NO_DELEGATE', { publicKey });
   const { address, username, voteWeight, pendingVoteWeight, rank } = delegate;
   const isLive = mode === 'live';
-  // All members are copied by name, because spreading takes several times as long. One transfer by a voting account makes a
-  // hundred such copies.
+  // All members are copied by name, because spreading takes several times as long. One transfer by a voting account makes up to
+  // a hundred copies.
   const weight = isLive ? voteWeight + by : voteWeight;
   state.setDelegate({
     publicKey,
@@ -154,7 +154,7 @@ export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigi
   return weight;
 }
 
-/** The account that receives the amount. For a transfer to an application, it is the owner of the application. */
+/** The account that receives the amount. For a transfer to an application, the receiver is the owner of the application. */
 function receiverOf(state: StateReader, payload: Payload): Address | undefined {
   if (payload.kind === 'inTransfer') return ownerOfApplication(state, payload.dappId);
   return recipientOf({ payload });

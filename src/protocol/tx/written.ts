@@ -12,20 +12,22 @@ import { countedAmount } from './amounts.ts';
 
 /**
  * Maximum of nested arrays and objects in an asset of a block. The reference copies assets recursively when it stores them. The
- * limit of the reference depends on how far its code has been compiled. It is below 1,780 levels in a fresh process, and up to
- * 3,141 levels in one that has run for long. This node must accept whatever any node of the reference can store. The engine of
- * this node writes JSON of some 4,000 levels.
+ * limit of the reference depends on how far its code has been compiled. The limit is below 1,780 levels in a fresh process, and
+ * up to 3,141 levels in a process that has run for long. This node must accept whatever any node of the reference can store.
+ * The engine of this node writes JSON of some 4,000 levels.
  */
 export const ASSET_NESTING_MAX = 3_400;
 
 /**
- * Maximum of nested arrays and objects in an asset that this node takes into its pool and forges. All real nodes can store it.
+ * Maximum of nested arrays and objects in an asset that this node takes into its pool and forges. All real nodes can store an
+ * asset of this depth.
  */
 export const POOLED_NESTING_MAX = 256;
 
 /**
- * Maximum of bytes of an asset with unknown members in the pool. The network limits it only by the size of a message, 3 MB. But
- * the queues of the pool have room for 5,000 transactions, and a block of transactions must fit in a message.
+ * Maximum of bytes of an asset with unknown members in the pool. The network limits such an asset only by the size of a
+ * message, 3 MB. But the queues of the pool have room for 5,000 transactions, and a block of transactions must fit in a
+ * message.
  */
 export const POOLED_ASSET_BYTES_MAX = 8_192;
 
