@@ -119,7 +119,7 @@ export class Chain {
   }
 
   /**
-   * Reverts and appends blocks as one unit, moves the tip and tells the listeners. Call it inside `runExclusive`, with
+   * Reverts and appends blocks as one unit, moves the tip and tells the listeners. Call this method inside `runExclusive`, with
    * validated blocks.
    *
    * @throws BranchRejected for the first block that the rules refuse; in this case nothing has changed, and no listener is told

@@ -51,7 +51,10 @@ export interface EngineDependencies {
   readonly transport: Transport;
   /** Clock for waits and rates. */
   readonly clock: Clock;
-  /** Clocks that show whether the system clock was set or the machine slept. Without these clocks, neither event is noticed. */
+  /**
+   * Clocks that show whether the system clock was set or the machine slept. Without these clocks, the node does not notice that
+   * the clock was set or that the machine slept.
+   */
   readonly times?: ProcessTimes;
   /** Clock of the chain, for slots and timestamps; `clock` by default. */
   readonly chainClock?: Clock | undefined;

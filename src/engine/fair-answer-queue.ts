@@ -9,9 +9,9 @@ import type { WorkShare } from '../primitives/work-share.ts';
 import type { PeerId, TransportHandlers } from '../ports/transport.ts';
 
 /**
- * Number of waiting questions at which the queue is full. From then on a peer whose question still waits is refused further
- * ones; a peer without a waiting question may always ask. An answer takes 20 ms at most, so a full queue is answered within a
- * few seconds.
+ * Number of waiting questions at which the queue is full. While the queue is full, further questions of a peer with a waiting
+ * question are refused. A peer without a waiting question may always ask. An answer takes 20 ms at most, so a full queue is
+ * answered within a few seconds.
  */
 export const QUESTIONS_WAITING_MAX = 64;
 
@@ -95,7 +95,8 @@ export class FairAnswerQueue {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const charge = this.#options.share.begin();
       await next.work();
-      // The answer is packed in the promises that follow. Packing costs as much as the answer, so it must be charged, too.
+      // The answer is packed by promise steps that follow this one. Packing costs as much as the answer, so it must be charged,
+      // too.
       await settled();
       charge();
       if (this.#waiting > 0 && !this.#options.share.isFree) return this.#serveLater();

@@ -96,7 +96,7 @@ export class TransactionFetcher {
   /** Connected peers that announced transactions. */
   readonly #announcers = new Map<PeerId, Announcer>();
   readonly #buckets = new LruMap<PeerId, TokenBucket>(PEERS_MAX);
-  /** For each id, the Unix time in milliseconds at which a peer was first asked for it; in that order. */
+  /** For each id, the Unix time in milliseconds at which a peer was first asked for it, in the order of these times. */
   readonly #firstAskedMs = new Map<TransactionId, number>();
   /** Transactions that peers sent and that were refused here. */
   readonly #refusals = new LruMap<TransactionId, Refusal>(REFUSED_MAX);

@@ -92,7 +92,7 @@ function unlessFailed<A>(
 }
 
 /**
- * Whether an answer is a failed call as data (`packFailure`), which an honest peer sends if it is busy or stops.
+ * Whether an answer reports a failed call as data (`packFailure`). An honest peer sends such an answer if it is busy or stops.
  *
  * @param member name of the field that a successful answer has
  */

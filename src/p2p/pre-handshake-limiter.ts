@@ -1,7 +1,7 @@
 /**
  * Limits connections before their handshake: an open TCP connection, a part of an upgrade, no handshake yet. Each such
  * connection takes memory and a place, so the number of such connections is limited. If the limit is exceeded, the address with
- * the most such connections loses one. So one address with many slow connections cannot lock out others.
+ * the most such connections loses one of them. So one address with many slow connections cannot lock out others.
  */
 
 import type { Socket } from 'node:net';

@@ -99,7 +99,10 @@ const PACED: Sending = {
 const SEQUENTIAL: Sending = { burst: 5, everyMs: 50, piledMax: STALL_MS / 2_000 };
 /** Rate of a question that is asked once after connecting, with a few repetitions. */
 const ONCE: Sending = { burst: 5, everyMs: RATE_WINDOW_MS };
-/** Rate of a changing tip. The tip changes once in a slot of at least 2 s; a tie or a change of branch adds a few changes. */
+/**
+ * Rate of messages about a changed tip. The tip changes once in a slot of at least 2 s; a tie or a change of branch adds a few
+ * changes.
+ */
 const TIPS: Sending = { burst: 5, everyMs: 1_000 };
 /** Rate of a broadcaster: one message in each interval. The configuration allows intervals of one second. */
 const BROADCASTS: Sending = { burst: 1, everyMs: 1_000 };

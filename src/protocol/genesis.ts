@@ -51,7 +51,7 @@ export interface Genesis {
   readonly json: JsonObject;
   /** Payload hash of the block, which identifies the network in generation 2. */
   readonly nethash: string;
-  /** Identifies the network in generation 3, hexadecimal. */
+  /** The identifier of the network in generation 3, hexadecimal. */
   readonly networkIdentifier: string;
 }
 

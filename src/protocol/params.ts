@@ -22,7 +22,7 @@ export const FEES = {
   secondSignature: 500_000_000n,
   delegate: 2_500_000_000n,
   vote: 100_000_000n,
-  /** Multiplied by the size of the keysgroup plus one. */
+  /** The fee is this amount times the number of keys in the group plus one. */
   multisignaturePerKey: 500_000_000n,
   dapp: 2_500_000_000n,
   inTransfer: 10_000_000n,

@@ -61,8 +61,8 @@ export interface TransactionSigner {
   /** The bytes from which the id is computed: with the signatures of the sender, but without those of members. */
   toBytes(transaction: Transaction): Uint8Array;
   /**
-   * All transactions with these bytes. There is none if the bytes are something else. There are two if 64 bytes can be either
-   * the text of a transfer or a second signature.
+   * All transactions with these bytes. The list is empty if the bytes are no transaction. The list has two transactions if 64
+   * bytes can be either the text of a transfer or a second signature.
    */
   fromBytes(bytes: Uint8Array): readonly Transaction[];
 }

@@ -96,8 +96,9 @@ export function emptyAccount(address: Address): Account {
 }
 
 /**
- * The account with another balance, and with a public key if one is given. All members are copied by name. Different accounts
- * have different members, and spreading such objects takes twenty times as long; each transfer makes three copies.
+ * The account with another balance, and with a public key if one is given. All members are copied by name. Accounts differ in
+ * the members that they have, and spreading objects of different shapes takes twenty times as long. Each transfer makes three
+ * copies.
  */
 export function withBalance(account: Account, balance: bigint, publicKey = account.publicKey): Account {
   const { address, votes, producedBlocks, missedBlocks, forgedFees, forgedRewards } = account;
@@ -124,9 +125,9 @@ export interface StateChanges {
 const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
 
 /**
- * A copy of a state for trial changes. Reads go to the state below, except of values that were written here. Overlays are used
- * for checks of the pool, for verifying a transaction alone, and for applying a forged block before it is signed. An overlay
- * also collects the changes of a block before they are stored.
+ * A copy of a state for trial changes. A value that was written to the copy is read from there; all other values are read from
+ * the state below. Overlays are used for checks of the pool, for verifying a transaction alone, and for applying a forged block
+ * before it is signed. An overlay also collects the changes of a block before they are stored.
  */
 export class StateOverlay implements StateWriter {
   readonly #below: StateReader;

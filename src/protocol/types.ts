@@ -26,7 +26,10 @@ export type Payload =
   | { readonly kind: 'delegate'; readonly username: string }
   | {
       readonly kind: 'vote';
-      /** Votes: `+` or `-` followed by a public key as the sender wrote it. Order and letter case are signed. */
+      /**
+       * Votes: `+` or `-` followed by a public key as the sender wrote it. Signatures cover the order of the votes and the
+       * letter case.
+       */
       readonly votes: readonly string[];
       /** Generation 2 only; 0 unless the network has an exception for the transaction. */
       readonly amount: bigint;
@@ -83,7 +86,7 @@ export interface Transaction {
   readonly signSignature?: Signature;
   /**
    * Signatures of group members, in the letter case in which they were sent: the network distinguishes signatures by their
-   * text. Neither the signed bytes nor the id include them.
+   * text. Neither the signed bytes nor the id include these signatures.
    */
   readonly signatures: readonly Signature[];
   /** Generation 2: the recipient's key, only for information and never signed. */

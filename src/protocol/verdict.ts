@@ -162,5 +162,5 @@ export type ForkStatus =
   | 'tieBreak'
   /** The block is the tip of a better chain: synchronise. */
   | 'betterChain'
-  /** None of the above: ignore the block. */
+  /** Any other relation: ignore the block. */
   | 'discard';

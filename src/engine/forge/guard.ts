@@ -35,7 +35,10 @@ export type Clearance =
   | { readonly granted: true; readonly previouslyForged: SignedHeader | undefined }
   | ({ readonly granted: false } & Waiting);
 
-/** Number of rounds in which we search for a block of a delegate that has no record. Finality looks back over as many. */
+/**
+ * Number of rounds in which we search for a block of a delegate that has no record. The rules of finality look back over the
+ * same number of rounds.
+ */
 const SEARCHED_ROUNDS = 3;
 const GENESIS_HEIGHT = 1;
 const FIRST_FORGED_HEIGHT = 2;

@@ -1,6 +1,6 @@
 /**
- * The reasons why our slots were not used. A reason is logged only when its slot is over. Until then the slot may still be
- * used, and a node must not report a slot as missed and forge in it a second later.
+ * The reasons why our slots were not used. A reason is logged only when its slot is over. Before the end of the slot, the
+ * delegate may still forge, and a node must not report a slot as missed and forge in it a second later.
  */
 
 import { hexOf } from '../../primitives/bytes.ts';

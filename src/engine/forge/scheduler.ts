@@ -34,7 +34,10 @@ export interface ForgingDependencies {
   readonly clock: Clock;
   /** The clock that shows a standstill of the process; `clock` by default. */
   readonly processClock?: Pick<Clock, 'nowMs'>;
-  /** Clocks that show whether the system clock was set or the machine slept. Without these clocks, neither event is noticed. */
+  /**
+   * Clocks that show whether the system clock was set or the machine slept. Without these clocks, the scheduler does not notice
+   * that the clock was set or that the machine slept.
+   */
   readonly times?: ProcessTimes | undefined;
   /** Whether slots are left empty until `forgeNow` asks for a block; false by default. */
   readonly isHeld?: () => boolean;
@@ -136,13 +139,14 @@ export class ForgingScheduler {
    */
   look(): void {
     if (this.#attempt === undefined) this.#wake();
-    // The present attempt may have seen the state before this call.
+    // Another look is needed, because the present attempt may have seen the state before this call.
     else this.#isLookWanted = true;
   }
 
   /**
    * Fills the present slot at once if it is ours. The scheduler then does not wait for the late block of an earlier slot, and
-   * ignores `isHeld` and obstacles such as missing peers. The signing journal and the state of the disk still count.
+   * ignores `isHeld` and obstacles such as missing peers. The scheduler still respects the signing journal and the state of the
+   * disk.
    *
    * @returns the block; undefined if the slot is not ours or is filled, or if the delegate may not sign
    * @throws BlockRejected if the rules refuse it

@@ -157,8 +157,8 @@ export class TipCheck {
       const reason =
         `the chain here ends at height ${height}, and its delegates signed block ${lost}: ` +
         'the rest must come from peers, or from a newer backup';
-      // The option is named only if it may be the right remedy. This requires that peers had the time of a round and none of
-      // them sent the missing blocks, or that no peers are expected.
+      // The option that waives the check is named only if it may be the right remedy. This requires that peers had the time of
+      // a round and none of them sent the missing blocks, or that no peers are expected.
       const isLastResort = isLate && (tips.length > 0 || !areExpected);
       return { reason: isLastResort ? `${reason}; if every node has lost it, ${WAIVER}` : reason };
     }

@@ -1,7 +1,7 @@
 /**
  * Estimates the difference between the clocks of the peers and ours from the blocks that they send. A block is forged at the
- * start of its slot by the clock of its forger, and arrives soon after. No message has a time of day, so there is no other
- * source.
+ * start of its slot by the clock of its forger, and arrives soon after. No message has a time of day, so only blocks show this
+ * difference.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

@@ -29,7 +29,7 @@ const OWN_MAX = 32;
 const WAIT = { firstMs: 10_000, mostMs: 600_000 };
 /** Waits for fixed peers. These waits are shorter, because the nodes of a small network start one after another. */
 const WAIT_FIXED = { firstMs: 1_000, mostMs: 10_000 };
-/** Wait for fixed peers after an answer that will not change soon. */
+/** Time before a fixed peer is dialled again after it gave an answer that will not change soon. */
 const WAIT_FIXED_FINAL_MS = 60_000;
 const WAIT_FORBIDDEN_MS = 86_400_000;
 /** Maximum of a random extra wait, which keeps two nodes from dialling each other at the same time again and again. */

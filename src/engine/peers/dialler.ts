@@ -118,7 +118,7 @@ export class Dialler {
     return this.#plan.isDialling(peerId);
   }
 
-  /** Unix time in milliseconds from which the address may be dialled; infinite if it never may. */
+  /** Unix time in milliseconds from which the address may be dialled; infinite if the address may never be dialled. */
   dueMs(peerId: PeerId): number {
     return this.#plan.dueMs(peerId);
   }
@@ -293,7 +293,10 @@ export function isOwnAddress(address: PeerAddress, own: PeerAddress): boolean {
   return isHere && address.wsPort === own.wsPort;
 }
 
-/** Keeps one peer for each IP: the one with the greatest height. On this machine, all peers are kept. */
+/**
+ * Keeps one peer for each IP: the one with the greatest height. Peers on this machine have the same IP, and all of them are
+ * kept.
+ */
 function onePerIp(peers: readonly PeerInfo[]): PeerInfo[] {
   const best = new Map<string, PeerInfo>();
   for (const peer of peers) {

@@ -134,10 +134,11 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
 
 /**
  * Chooses the inbound connection to close for a newcomer. Four groups of connections are safe, because an attacker cannot enter
- * them at will. The first group has some connections whose netgroup has a high secret number. The second has those with the
- * shortest round trips. The third has those whose questions this node could answer best. The fourth is the older half of the
- * rest. Of all other connections, a random one of the largest netgroup is closed. So an attacker with many connections loses
- * one of its own. If all connections are safe because there are few, the youngest is closed.
+ * them at will. The first group has some connections whose netgroup has a high secret number. The second group has the
+ * connections with the shortest round trips. The third group has the connections of peers whose questions this node could
+ * answer best. The fourth group is the older half of the other connections. Of all connections that are not safe, a random one
+ * of the largest netgroup is closed. So an attacker with many connections loses one of these connections. If all connections
+ * are safe because there are few, the youngest is closed.
  *
  * @param netgroupOf must be unpredictable for others
  */

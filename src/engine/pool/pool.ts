@@ -281,8 +281,8 @@ export class TransactionPool {
    * Candidates for the next block, at most as many as fit. The candidates have the order in which the pool found that they can
    * be applied.
    *
-   * The reference offers the newest first. Suppose that a sender makes a transfer and then registers a second signature. In the
-   * reverse order, the transfer would be invalid, because it lacks the new signature.
+   * The reference offers the newest transactions first. Suppose that a sender makes a transfer and then registers a second
+   * signature. In the reverse order, the transfer would be invalid, because it lacks the new signature.
    */
   readyForForging(): readonly Transaction[] {
     return transactionsOf(this.#queues.oldest('ready', this.#context.rules.params.transactionsPerBlockMax));

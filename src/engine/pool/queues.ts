@@ -9,7 +9,7 @@ import type { PublicKey, Transaction, TransactionId } from '../../protocol/types
  */
 export const POOL_STATES: readonly PoolState[] = ['received', 'validated', 'verified', 'pending', 'ready'];
 
-/** A transaction with what the pool knows of it. */
+/** A transaction with the facts that the pool knows about it. */
 export interface Pooled {
   readonly transaction: Transaction;
   /** Time of arrival; Unix time in milliseconds. Moves between queues do not change this time. */

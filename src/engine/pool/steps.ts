@@ -51,10 +51,10 @@ export function verifyOne(context: PoolContext, queues: PoolQueues, pooled: Pool
  * Fills `ready` with transactions that can be applied one after another, up to the size of a block. Group transactions that
  * have enough signatures by now come first (newest first), then the others in the order of verification.
  *
- * The reference only checks the sequence. But in a block, each transaction must also be valid without the others. After a
- * revert, a transaction may be valid only together with another one: for example a vote, if the registration of its delegate is
- * back in the pool. A node that kept both transactions could forge no block. So each transaction is also verified alone,
- * including those in `ready`.
+ * The reference only checks the transactions one after another. But in a block, each transaction must also be valid without the
+ * others. After a revert, a transaction may be valid only together with another one: for example a vote, if the registration of
+ * its delegate is back in the pool. A node that kept both transactions could forge no block. So each transaction is also
+ * verified alone, including those in `ready`.
  */
 export function fillReady(context: PoolContext, queues: PoolQueues, events: StepEvents): void {
   const { rules, state, verify } = context;

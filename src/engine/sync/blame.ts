@@ -45,7 +45,7 @@ export class Blame {
     observer.log('warn', code, 'could not synchronise with a peer', { peer: peerId, reason });
     // Our own chain has changed meanwhile; the next check of announced tips decides what to do.
     if (code === 'TIP_MOVED') return;
-    // Other peers were waiting, so this peer was given up. It may only have a slow connection.
+    // Other peers were waiting, so this peer was given up. This peer may only have a slow connection.
     if (code === 'SYNC_CLAIM_UNPROVED') {
       backoff.fail(peerId, false);
       return;

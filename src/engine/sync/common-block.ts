@@ -4,8 +4,8 @@ import type { ChainReader } from '../../ports/store.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
 
 /**
- * Number of newest blocks that the question names one by one. One answer has as many blocks. So if the common height is found
- * too low by fewer blocks, no further question is needed.
+ * Number of newest blocks that the question names one by one. One answer has the same number of blocks. So if the common height
+ * is found too low by fewer blocks, no further question is needed.
  */
 const DENSE_BLOCKS = 34;
 

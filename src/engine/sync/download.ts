@@ -52,7 +52,7 @@ type Parent = Pick<BlockHeader, 'id' | 'height'>;
  */
 export async function* downloadAfter(from: Parent, source: DownloadSource): AsyncGenerator<Batch, void> {
   const download = new Download(source);
-  // The next batch is asked for when the batch before it has arrived, even if the caller has not taken that one yet.
+  // The next batch is asked for when the batch before it has arrived, even if the caller has not taken the earlier batch yet.
   const ahead: Promise<Batch | undefined>[] = [];
   let newest: Promise<Batch | undefined> = download.fetch(from, undefined);
   const push = (fetched: Promise<Batch | undefined>): void => {

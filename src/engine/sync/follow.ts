@@ -24,9 +24,9 @@ const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 
 /**
  * Maximum of bytes, as stored, of a rival branch that is kept in memory until it has proved to be better. In memory, the blocks
- * take up to twenty times as much. Five thousand blocks of 25 transfers fit in, or eighty-five thousand empty ones. While
- * nothing becomes final, a branch may part that far down, and anybody can sign blocks that are valid apart from their place in
- * a chain.
+ * take up to twenty times as much. Five thousand blocks of 25 transfers fit into this limit, or eighty-five thousand empty
+ * blocks. While nothing becomes final, a branch may part that far down, and anybody can sign blocks that are valid apart from
+ * their place in a chain.
  */
 export const BRANCH_BYTES_MAX = 16_000_000;
 
@@ -87,7 +87,7 @@ export async function follow(peerId: PeerId, isShown: boolean, dependencies: Fol
  */
 async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowDependencies): Promise<boolean> {
   const { chain, transport, clock, helpers, peerFailed, isStopped } = dependencies;
-  // A rival branch becomes ours only after it has proved to be better. Until then, no helpers are asked.
+  // A rival branch becomes ours only after it has proved to be better. Before that proof, no helpers are asked for blocks.
   let isOurs = from.height === chain.tip.header.height;
   const batches = downloadAfter(from, {
     leader: peerId,
@@ -130,7 +130,7 @@ async function commonHeightWith(peerId: PeerId, { chain, transport }: FollowDepe
   if (floorHeight <= Math.max(1, chain.finalizedHeight)) {
     throw new ProtocolError('SYNC_NO_COMMON_BLOCK', { peer: peerId, floorHeight });
   }
-  // The finalized height does not forbid the switch, so the peer may be right. But we cannot revert so many blocks, because
+  // The finalized height does not forbid the switch, so the peer may be honest. But we cannot revert so many blocks, because
   // their undo records are gone.
   throw new ProtocolError(
     'SYNC_FORK_TOO_DEEP',

@@ -4,7 +4,7 @@ import type { SyncProgress } from '../../ports/node-api.ts';
 
 /** Time over which the rate is measured: long enough for a steady value, short enough to show a change of peer. */
 const WINDOW_MS = 30_000;
-/** Maximum of samples in this time. */
+/** Maximum of samples of the progress that are kept. */
 const SAMPLES_MAX = 60;
 
 interface Sample {

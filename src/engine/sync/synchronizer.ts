@@ -2,8 +2,8 @@
  * Keeps up with the network. The synchronizer notices that a peer has a better chain, and follows that peer, one peer at a
  * time, until no better chain is announced.
  *
- * A run starts when a received block does not fit our chain, or when a peer has announced a better tip for a while. The second
- * case is needed on a quiet network, where the node might wait for a block for ever.
+ * A run starts when a received block does not fit our chain, or when a peer has announced a better tip for a while. The start
+ * because of an announced tip is needed on a quiet network, where the node might wait for a block for ever.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -298,7 +298,10 @@ export class Synchronizer {
     return isAhead;
   }
 
-  /** Whether the claimed tip is still better than ours. If not, the claim was true, and the blocks came another way. */
+  /**
+   * Whether the claimed tip is still better than ours. If it is not better any more, the claim was true, and the blocks of that
+   * chain came from other peers.
+   */
   #isStillBetter({ tip }: Claim): boolean {
     return tip === undefined || this.#chain.rules.prefersTip(tip, this.#chain.tip.header);
   }

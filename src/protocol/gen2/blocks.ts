@@ -55,8 +55,8 @@ export function createBlockRules(
 
   /**
    * The reference collects all faults of a block, and reports them in the reverse order of their discovery, beginning with the
-   * slot. If the slot is the only fault, the block passes here, and a later check refuses it. That check costs the sender
-   * nothing, because the fault may be due to our clock.
+   * slot. If the slot is the only fault, the block passes here, and a later check refuses it. A block that only fails that
+   * later check costs its sender no points, because the fault may be due to our clock.
    */
   function screenBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void {
     const faults = [...faultsOf(block, verify)].reverse();

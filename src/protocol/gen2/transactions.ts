@@ -28,7 +28,7 @@ export function createTransactionRules(params: ChainParams, codec: Gen2Codec): s
 /**
  * The reason not to forge a vote. A vote with a recipient other than its sender can be applied only in some blocks. Such a vote
  * could wait in the pool for hours, and take the place of transactions that can always be applied. So this node leaves votes
- * with another recipient to other forgers.
+ * whose recipient is not the sender to other forgers.
  */
 export function forgingFault({ id, payload, senderId }: Transaction): TransactionError | undefined {
   if (payload.kind !== 'vote' || payload.recipientId === senderId) return undefined;

@@ -18,7 +18,7 @@ export interface BftLimits {
    * LIP has another.
    */
   readonly threshold: number;
-  /** Number of heights that a vote reaches back, 3N-1. As many headers are searched for a contradiction. */
+  /** Number of heights that a vote reaches back, 3N-1. The same number of headers is searched for a contradiction. */
   readonly range: number;
   /**
    * Maximum of headers in the ledger, 5N. A block that refers to an older header gets a quarter of the reward, so this number
@@ -194,7 +194,7 @@ function minPrecommitHeight(ledger: BftLedger, header: BftHeader, limits: BftLim
   return Math.max(height + 1, floor);
 }
 
-/** Index of the newest header before the last one that votes for this delegate; -1 if there is none. */
+/** Index of the delegate's newest header that votes, except the last header of the ledger; -1 if there is none. */
 function newestVoteOf(ledger: BftLedger, generator: PublicKey): number {
   let index = ledger.generators.length - 1;
   do {

@@ -45,7 +45,7 @@ export function isTieBreak(tip: TipView, received: TipView, params: Timing): boo
   );
 }
 
-/** Whether a chain is better. Also decides between tips that peers only announce. */
+/** Whether a chain is better. This function also decides between tips that peers only announce. */
 export function isBetterChain(tip: AnnouncedTip, received: AnnouncedTip): boolean {
   return (
     tip.maxHeightPrevoted < received.maxHeightPrevoted ||

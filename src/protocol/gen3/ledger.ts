@@ -25,8 +25,8 @@ const MAX_PREVOTED_AT = 9;
 const FINALIZED_AT = 13;
 
 /**
- * Whether this machine has integers in memory as in the layout. Such integers are copied as bytes, which is fast: each block
- * needs a thousand of these copies.
+ * Whether this machine keeps integers in memory in the byte order of the layout. Such integers are copied as bytes, which is
+ * fast: each block needs a thousand of these copies.
  */
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 

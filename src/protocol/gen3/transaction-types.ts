@@ -33,8 +33,8 @@ interface AssetLayout<K extends PayloadKind> {
   readonly kind: K;
   readonly readAsset: TransactionType['readAsset'];
   /**
-   * Whether the asset is rebuilt from its known members. This hides a malformed asset from the base check, and drops unknown
-   * members.
+   * Whether the asset is rebuilt from its known members. Rebuilding an asset hides a malformed asset from the base check, and
+   * drops unknown members.
    */
   readonly rebuilt: boolean;
   /** Members that a rebuilt asset keeps, before all others, although the payload does not contain them. */

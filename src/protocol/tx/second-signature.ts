@@ -27,7 +27,8 @@ export function createSecondSignatureReader(compiler: ShapeCompiler): (asset: un
 }
 
 /**
- * False for values that the schema must get unchanged, so that it refuses their type. A missing asset counts as an empty one.
+ * False for values that the schema must get unchanged, so that the schema refuses their type. A missing asset counts as an
+ * empty one.
  */
 export function isPlainAsset(asset: unknown): boolean {
   return !asset || (typeof asset === 'object' && !Array.isArray(asset));

@@ -11,7 +11,7 @@ const NONE: ReadonlyMap<Transaction, TransactionError> = new Map<Transaction, Tr
 /**
  * Errors of the transactions that spend too much, in the order of the batch. Senders with only one transaction are left out,
  * because verifying that transaction checks the same. The amount of a refused transaction does not count when the sender's
- * later ones are checked.
+ * later transactions are checked.
  */
 export function spendingErrors(
   state: StateReader,

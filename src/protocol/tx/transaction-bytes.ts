@@ -38,7 +38,9 @@ export interface TransactionBytes {
  * it has seen a few of them. V8 would then keep these objects in memory long after they are needed.
  */
 class Known {
-  /** Space for the network identifier, if one is signed, followed by `bytes`. So the signed bytes are contiguous. */
+  /**
+   * Space for the network identifier, if one is signed, followed by `bytes`. With this layout, the signed bytes are contiguous.
+   */
   readonly whole: Buffer;
   /** The basic bytes, followed by the signatures that are part of the id. */
   readonly bytes: Buffer;

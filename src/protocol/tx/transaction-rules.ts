@@ -24,9 +24,11 @@ export interface TransactionRuleParts {
   readonly bytes: TransactionBytes;
   /** Whether the type of the transaction may occur in the context. */
   isAllowed(transaction: Transaction, context: TransactionContext): boolean;
-  /** Errors of a well-formed transaction in what it states of itself, apart from its signature. */
+  /** Errors in the values that a well-formed transaction states, such as its id and fee, apart from its signature. */
   statedErrors(transaction: Transaction): readonly TransactionError[];
-  /** Whether the network has an exception for a malformed transaction. Nothing else of such a transaction is checked. */
+  /**
+   * Whether the network has an exception for a malformed transaction. The exception excuses all errors of such a transaction.
+   */
   isExceptedShape(transaction: Transaction): boolean;
   /** The reason why no forger should take a transaction, even if it is valid; the pool drops it. Undefined if there is none. */
   forgingFault?(transaction: Transaction): TransactionError | undefined;

@@ -85,7 +85,7 @@ export function emptyData(asset: unknown): JsonObject | undefined {
   return member(asset, 'data') === '' ? { data: '' } : undefined;
 }
 
-/** Moves the amount. The sender has paid the fee before. */
+/** Moves the amount. The sender has already paid the fee. */
 export function applyTransfer(
   state: StateWriter,
   transaction: Transaction,
