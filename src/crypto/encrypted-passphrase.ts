@@ -32,8 +32,8 @@ export interface EncryptionOptions {
 
 const ITERATIONS = 1_000_000;
 /**
- * Maximum of rounds: ten times the default, which takes a second or two. With more, a configuration file could delay the start
- * of the node.
+ * Maximum of rounds: ten times the default, which takes a second or two. With more rounds, a configuration file could delay the
+ * start of the node.
  */
 const ITERATIONS_MAX = 10_000_000;
 const IV_BYTES = 12;

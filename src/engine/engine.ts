@@ -37,7 +37,7 @@ import { Synchronizer } from './sync/synchronizer.ts';
 
 const FIRST_FORGED_HEIGHT = 2;
 
-/** Age in slots up to which the tip counts as current; older means that the node is still catching up. */
+/** Age in slots up to which the tip counts as current; with an older tip, the node is still catching up. */
 const PRESENT_SLOTS = 10;
 /**
  * Number of peers whose pool is fetched after a start. Several peers are asked because the pool of one peer may have few

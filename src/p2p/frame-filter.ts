@@ -47,8 +47,8 @@ export interface FrameFilterEvents {
   flooded(detail: string): void;
   /**
    * Called when the peer sent more bytes than an honest peer ever sends, even one that strangers provoke. The handler must
-   * close the connection, at no cost to the address, and close the filter. Until then, the handler is called again for each
-   * frame.
+   * close the connection, at no cost to the address, and close the filter. Until the filter is closed, the handler is called
+   * again for each frame.
    */
   overflowed(detail: string): void;
 }

@@ -7,8 +7,8 @@ import { isIpv4 } from '../primitives/ip.ts';
 
 /**
  * Number of arrays and objects in a frame that cost nothing extra. The longest answers of real nodes, 34 full blocks or their
- * rows, have about 20,000 arrays and objects. Frames with more are read, too, because assets of generation 3 may have any
- * number. But each array or object above this number counts as `CONTAINER_BYTES`.
+ * rows, have about 20,000 arrays and objects. Frames with more arrays and objects are read, too, because assets of generation 3
+ * may have any number. But each array or object above this number counts as `CONTAINER_BYTES`.
  */
 export const CONTAINERS_FREE = 50_000;
 const CONTAINER_BYTES = 8;

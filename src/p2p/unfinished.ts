@@ -5,8 +5,8 @@
  * All peers that have a block of three megabytes send it at the same time, so many large messages at once are normal. Large
  * messages take turns: a few are received at a time, and the others wait in their connections until one has ended. A connection
  * loses its turn only while others wait for a turn. A connection loses its turn if it brings hardly any bytes, or if its
- * message takes so long that the heartbeat would end the waiting connections. In the second case, the slowest connection loses
- * its turn first.
+ * message takes so long that the heartbeat would end the waiting connections. If messages take too long, the slowest connection
+ * loses its turn first.
  *
  * A connection that loses its turn is paused, and gets another turn after all others. A connection without a turn may be a slow
  * connection of an honest node, and the bytes that its peer sends meanwhile collect in the socket. The part that has arrived

@@ -78,8 +78,8 @@ export interface ChainParams {
   /** Length of a slot, in seconds; at least 2. */
   readonly blockTimeS: number;
   /**
-   * Number of delegates, and so of blocks, in a round; from 1 to `ACTIVE_DELEGATES`. The owner of a slot is computed with this
-   * number, even if fewer delegates are registered.
+   * Number of delegates in a round, which is also the number of its blocks; from 1 to `ACTIVE_DELEGATES`. The owner of a slot
+   * is computed with this number, even if fewer delegates are registered.
    */
   readonly activeDelegates: number;
   readonly transactionsPerBlockMax: number;

@@ -88,7 +88,7 @@ export class ClockOffset {
   }
 
   /**
-   * Corrects the samples after our clock was set while the node ran, because they were measured before.
+   * Corrects the samples after our clock was set while the node ran, because the samples were measured before the change.
    *
    * @param byMs time by which the clock was set forward; if it is undefined, all samples are dropped
    */

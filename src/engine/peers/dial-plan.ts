@@ -1,4 +1,4 @@
-/** Decides when an address may be dialled again, and whether it may at all. */
+/** Decides when an address may be dialled again, and whether it may be dialled at all. */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock, Random } from '../../ports/clock.ts';

@@ -122,8 +122,8 @@ export function selectToTell(connections: readonly Connection[], limit: number, 
 }
 
 /**
- * Chooses the peers of a list for another peer. Up to a hundred peers are all listed. Of more, a random number from a quarter
- * to a half is listed, but at least 100 and at most 1000.
+ * Chooses the peers of a list for another peer. Up to a hundred peers are all listed. Of more peers, a random number from a
+ * quarter to a half is listed, but at least 100 and at most 1000.
  */
 export function selectToList<P>(peers: readonly P[], random: Random): P[] {
   const least = Math.ceil(Math.min(LISTED_MAX, peers.length / 4));

@@ -48,9 +48,9 @@ const CROWD: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
 const CROWD_RESERVE_MS = 100;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
 /**
- * Checking time that an address may use without sending anything useful; after that, nothing of it is verified. With the
- * portable back end, the time is enough for five damaged copies of a transaction, which honest nodes of the reference may pass
- * on. The budget refills within two minutes, or at once when the address sends something useful.
+ * Checking time that an address may use without sending anything useful; after that, nothing from this address is verified.
+ * With the portable back end, the time is enough for five damaged copies of a transaction, which honest nodes of the reference
+ * may pass on. The budget refills within two minutes, or at once when the address sends something useful.
  */
 const WASTE: BucketSize = { capacityMs: 100, refillMsPerS: 2 };
 /** Maximum of addresses that are remembered: far more than the crowd's budget can serve before the oldest are forgotten. */
@@ -166,8 +166,8 @@ class CostBucket {
   }
 
   take(costMs: number, nowMs: number): void {
-    // The debt is limited. Without the limit, one expensive piece of work could block an address that uses little for ever,
-    // because its bucket fills slowly.
+    // The debt is limited. Without the limit, one expensive piece of work could block an address for ever although it uses
+    // little, because its bucket fills slowly.
     this.#levelMs = Math.max(-this.#size.capacityMs, this.level(nowMs) - costMs);
   }
 }

@@ -23,7 +23,7 @@ export function payloadHashOf(transactions: readonly Transaction[], format: Bloc
 }
 
 // Caches the signature check of each header. The check is needed when the signature is verified ahead, and again when the block
-// is validated. Both use the same object, because the signature cache finds results by that object.
+// is validated. Both uses need the same check object, because the signature cache finds results by that object.
 const headerChecks = new WeakMap<BlockHeader, SignatureCheck>();
 
 export function headerSignatureCheck(header: BlockHeader, format: BlockFormat): SignatureCheck {

@@ -18,7 +18,7 @@ import { addressOfHex, GEN2_SHAPES, type Gen2Type, type PayloadMembers } from '.
 type Types = ReadonlyMap<number, Gen2Type>;
 
 const DIGITS_IN_FULL_MAX = 21;
-/** Fees with fewer digits are below the maximum; fees with as many digits may be above it. */
+/** Fees with fewer digits are below the maximum; fees with the same number of digits may be above the maximum. */
 const FEE_DIGITS_MAX = AMOUNT_MAX.toString().length;
 
 export const BASE_SHAPE = GEN2_SHAPES.compile({

@@ -185,7 +185,10 @@ export function createBlockRules(
   };
 }
 
-/** The ledger before a block of this height. Older block versions leave gaps, and votes do not reach across a gap. */
+/**
+ * The ledger before a block of this height. Blocks of older versions leave gaps in the ledger, and votes do not reach across a
+ * gap.
+ */
 function ledgerBelow(state: StateReader, height: number): BftLedger {
   const ledger = loadLedger(state) ?? emptyLedger(FINALIZED_AT_START);
   return lastHeightIn(ledger) === height - 1

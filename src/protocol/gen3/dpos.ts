@@ -11,7 +11,7 @@ import type { BlockHeader } from '../types.ts';
 import { BlockRejected } from '../verdict.ts';
 
 /**
- * Number of frozen lists that are kept. Finality needs the newest five, and a rival chain may be two rounds behind. The
+ * Number of frozen lists that are kept. Finality needs the newest five lists, and a rival chain may be two rounds behind. The
  * reference keeps all lists.
  */
 const LISTS_KEPT = 8;

@@ -112,14 +112,14 @@ function missedSlots(state: StateReader, block: BlockHeader, { blockTimeS }: Pic
 }
 
 /**
- * Distance in blocks between tip and finality if all delegates take part: two thirds of a round for prevotes, and as many for
- * precommits.
+ * Distance in blocks between tip and finality if all delegates take part: two thirds of a round for prevotes, and two thirds of
+ * a round for precommits.
  */
 function finalityBlocks({ threshold }: BftLimits): number {
   return 2 * threshold;
 }
 
-/** Headers of the delegate on the chain that a new header could contradict. */
+/** The delegate's headers on the chain, as far as a new header could contradict them. */
 function ownHeaders(
   state: StateReader,
   tip: BlockHeader,

@@ -47,7 +47,8 @@ export function isExceptedShape(transaction: Transaction, types: Types, exceptio
 }
 
 /**
- * Reads a transaction of a genesis block. Only what the bytes need is checked, and limits are not. The fee is 0.
+ * Reads a transaction of a genesis block. Only the members that the bytes need are checked, and limits are not checked. The fee
+ * is 0.
  *
  * @throws TransactionRejected
  */

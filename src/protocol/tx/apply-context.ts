@@ -28,7 +28,7 @@ export const GEN2_DIALECT: TransactionDialect = {
   voteWeight: 'pending',
 };
 
-/** The digests that the signatures of a transaction sign, 32 bytes each. */
+/** The digests that the keys of a transaction sign, 32 bytes each. */
 export interface SigningDigests {
   /** Digest for the primary signature and for members' signatures. */
   signingDigest(transaction: Transaction): Uint8Array;

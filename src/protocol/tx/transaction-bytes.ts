@@ -80,7 +80,7 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
     return found;
   }
 
-  /** Number of bytes before the basic bytes that signatures cover. */
+  /** Number of signed bytes before the basic bytes. */
   function identifierLength(type: number): number {
     return layoutOf(type).networkBound ? NETWORK_IDENTIFIER_BYTES : 0;
   }

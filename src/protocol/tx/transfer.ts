@@ -38,7 +38,7 @@ export function createTransferReader(
     const recipientId = asset ? member(asset, 'recipientId') : '';
     const data = member(asset, 'data');
     const payload = transferOf(amount, recipientId, data);
-    // If a payload was built, only the text can be wrong, so the schema is skipped without a text.
+    // If a payload was built, only the text can be wrong, so a transfer without a text is not checked with the schema.
     if (payload !== undefined && data === undefined) return { errors: [], payload };
     const errors = assetErrors(shape, { data, amount, recipientId }, id);
     if (!isTransferAmount(amount)) {
