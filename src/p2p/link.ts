@@ -150,8 +150,8 @@ export class Link {
   }
 
   /**
-   * Sends on an accepted connection whose handshake is not answered yet. A call takes its number from the library. The answer
-   * to this call has the same number, so it is not taken for the answer to a later call.
+   * Sends a message on an accepted connection whose handshake is not answered yet. A call takes its number from the library.
+   * The answer to this call has the same number, so it is not taken for the answer to a later call.
    */
   sendEarly({ event, data, call }: Outgoing): void {
     const frame = call ? { event, data, cid: this.#socket._nextCallId() } : { event, data };

@@ -31,7 +31,7 @@ export interface Rules {
 
   /**
    * Checks that need no state and are not part of parsing: whether the type may occur at a height, the primary signature, and
-   * what the transaction states of itself. Transactions of generation 2 state their id and fee.
+   * the values that the transaction states. Transactions of generation 2 state their id and fee.
    *
    * @param context height, version and timestamp of the block, or of the tip for the pool. A field is undefined if the
    *   reference does not pass it to its check. In this case, every type that is limited to a range of heights is refused

@@ -1,8 +1,8 @@
 /**
  * Decides whether a delegate may sign here without contradicting a header that it signed elsewhere. The journal has the headers
- * that were signed here, and the chain shows headers that were signed on other nodes. After a block of the delegate that was
- * not signed here, another node may still be forging for it, until one of the delegate's slots has passed unused. A generation
- * with finality demands more (`Rules.handOver`).
+ * that were signed here, and the chain shows headers that were signed on other nodes. If the chain has a block of the delegate
+ * that was not signed here, another node may still be forging for the delegate. This remains possible until one of the
+ * delegate's slots has passed unused. A generation with finality demands more (`Rules.handOver`).
  */
 
 import type { RecalledHeader, SigningJournal } from '../../ports/journal.ts';

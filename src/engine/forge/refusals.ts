@@ -1,6 +1,6 @@
 /**
  * The reasons why our slots were not used. A reason is logged only when its slot is over. Before the end of the slot, the
- * delegate may still forge, and a node must not report a slot as missed and forge in it a second later.
+ * delegate may still forge. A node must not report a slot as missed, and forge in it a second later.
  */
 
 import { hexOf } from '../../primitives/bytes.ts';

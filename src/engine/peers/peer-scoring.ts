@@ -1,6 +1,6 @@
 /**
- * The effects of offences. Each offence lowers the reputation of a peer. At 0, the peer's address is banned, with all peers at
- * that address.
+ * The effects of offences. Each offence lowers the reputation of a peer. At 0 points, the peer's address is banned, with all
+ * peers at that address.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

@@ -54,9 +54,9 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   TRANSACTION_KNOWN: 0,
   TRANSACTION_IN_FUTURE: 0,
   TRANSACTION_NOT_APPLICABLE: 0,
-  // A signature names its transaction by a 64-bit id, and two transactions can share an id. If a false signature cost points,
-  // an attacker with such a pair could make nodes with one of the transactions and nodes with the other ban each other. So the
-  // sender's signatures are only ignored for a while (`engine/gossip.ts`).
+  // A signature names its transaction by a 64-bit id, and two transactions can share an id. Suppose that a false signature cost
+  // points. An attacker with such a pair could then make nodes ban each other, if they have different transactions of the pair.
+  // So the sender's signatures are only ignored for a while (`engine/gossip.ts`).
   MEMBER_SIGNATURE_FALSE: 0,
   POOL_FULL: 0,
   VERIFICATION_LIMIT: 0,

@@ -11,7 +11,8 @@ import type { Block } from '../../protocol/types.ts';
 const FREE_MS = 12_000;
 /**
  * Time earned with each block. An answer of 34 blocks may take as long as the transport waits for one, 10 s. An answer has
- * fewer blocks only if it is the last one, or if its blocks are so full that it has the maximum size of a message.
+ * fewer blocks only in two cases: it is the last answer, or its blocks are so full that the answer has the maximum size of a
+ * message.
  */
 const PER_BLOCK_MS = 300;
 const PER_TRANSACTION_MS = 5;

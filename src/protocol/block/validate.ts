@@ -39,8 +39,8 @@ export function headerSignatureCheck(header: BlockHeader, format: BlockFormat): 
 }
 
 /**
- * Whether the header names a previous block if and only if it must: only the first block has none, and no later block may be
- * the genesis block.
+ * Whether the previous block in the header is right for its height. Only the first block has no previous block, and no later
+ * block may be the genesis block.
  */
 export function hasProperPrevious(header: BlockHeader, params: Pick<ChainParams, 'genesisBlockId'>): boolean {
   if (header.previousBlockId === undefined) return header.height === 1;

@@ -5,8 +5,8 @@
  *
  * The protocol's record of each delegate follows from the newest header of the delegate in the ledger that votes. The last
  * prevote of a delegate is the height of its newest voting header, and its last precommit is stored beside that header. A
- * delegate without a header in the ledger needs no record: each header votes only within the last `range` heights, where older
- * votes of that delegate cannot reach.
+ * delegate without a header in the ledger needs no record: each header votes only within the last `range` heights, and older
+ * votes of that delegate are all below these heights.
  */
 
 import { assert } from '../../primitives/errors.ts';

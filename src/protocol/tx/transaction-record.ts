@@ -1,8 +1,8 @@
 /**
  * The stored form of a transaction: the bytes from which its id is computed, then members' signatures, then facts that these do
  * not contain. Each fact is present only if it is needed. The facts are the fee (genesis), the id (an exception), the
- * recipient's key, the detail of the type, and JSON of whatever differs from the form in which nodes write it. The record is
- * read from the end, so that the signed bytes can be at the beginning unchanged.
+ * recipient's key, the detail of the type, and JSON of all parts that differ from the form in which nodes write them. The
+ * record is read from the end, so that the signed bytes can be at the beginning unchanged.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
