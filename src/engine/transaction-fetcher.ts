@@ -39,7 +39,7 @@ export const REFUSED_PAUSE_MS = 60_000;
 export const AGAIN_EVERY = 4;
 /** Time after which a refusal is forgotten, and any peer may be asked again: the pool may have been full. */
 const REFUSED_FORGOTTEN_MS = 600_000;
-/** Maximum of refused transactions that are remembered, and of peers that are remembered for each. */
+/** Maximum of refused transactions that are remembered, and of peers that are remembered for each such transaction. */
 const REFUSED_MAX = 10_000;
 const GIVERS_MAX = 12;
 /** Maximum of bytes of all that is remembered: 100 for an id that was asked for, 500 for a refused one. */

@@ -34,7 +34,7 @@ export interface GenesisDelegate {
 
 export interface GenesisRequest {
   readonly communityIdentifier: string;
-  /** Signs the block and pays out the supply, so its balance ends at minus the supply. */
+  /** This account signs the block and pays out the supply, so its balance ends at minus the supply. */
   readonly generator: KeyPair;
   /** Gets the whole supply, funds the accounts, and votes for all delegates. */
   readonly funder: KeyPair;

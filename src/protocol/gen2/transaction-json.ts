@@ -94,8 +94,8 @@ export function statedErrors(transaction: Transaction, types: Types): readonly T
 }
 
 /**
- * Reads a transaction of a genesis block. Only what the bytes need is checked, and limits are not. Id and fee are taken from
- * the document; a missing id is computed, and a missing fee is the usual one.
+ * Reads a transaction of a genesis block. Only the members that the bytes need are checked, and limits are not checked. Id and
+ * fee are taken from the document; a missing id is computed, and a missing fee is the usual one.
  *
  * @throws TransactionRejected
  */
