@@ -17,7 +17,8 @@ import type { Payer } from './verification-budget.ts';
 export function memberSignatureFromJson(json: unknown): MemberSignature {
   if (typeof json !== 'object' || json === null) throw malformed('Unable to process signature, signature not provided');
   const { transactionId, publicKey, signature } = json as Readonly<Record<string, unknown>>;
-  // Leading zeros are no error of form. Such an id belongs to no transaction, which is another refusal.
+  // Leading zeros are no error of form. An id with leading zeros belongs to no transaction, and is refused later for this
+  // reason.
   if (typeof transactionId !== 'string' || !isU64Decimal(transactionId.replace(/^0+(?=[0-9])/, ''))) {
     throw malformed('should match format "id"');
   }
