@@ -88,7 +88,7 @@ export class Chain {
     return this.#finalizedHeight;
   }
 
-  /** Lowest height at which a rival branch may part. No block at this height or below can be reverted. */
+  /** Lowest height at which a rival branch may part from our chain. No block at this height or below can be reverted. */
   get floorHeight(): number {
     const undoFloor = this.#store.undoFloor();
     const kept = undoFloor === undefined ? this.tip.header.height : undoFloor - 1;

@@ -11,7 +11,7 @@ import type { Witnesses } from './forge/tip-check.ts';
 import { consentPercent, speaks } from './peers/consent.ts';
 
 export interface NetworkViewDependencies {
-  /** Must hold at least the genesis block. */
+  /** The chain must have at least the genesis block. */
   readonly store: Pick<ChainReader, 'tip' | 'header' | 'heightOf'>;
   readonly params: ChainParams;
   readonly transport: Pick<Transport, 'connections'>;
