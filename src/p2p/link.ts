@@ -1,9 +1,4 @@
-/**
- * One WebSocket under the message layer, the same to both ends of it. The library's own types have gaps (answers are `any`,
- * inner sockets are missing), so what is used of it is written down here and nowhere else.
- */
-
-import type { IncomingMessage } from 'node:http';
+/** One WebSocket under the message layer, the same to both ends of it. */
 
 import type { WebSocket } from 'ws';
 
@@ -11,6 +6,7 @@ import { ProtocolError, messageOf } from '../primitives/errors.ts';
 import type { CloseReason } from '../ports/transport.ts';
 import type { Outgoing } from './dialect.ts';
 import type { FrameFilter } from './frame-filter.ts';
+import { type LibrarySocket, takeCallId } from './socket-cluster.ts';
 import type { AskedFor } from './unsolicited-bytes.ts';
 
 /** Unsent bytes that a peer may leave standing before it counts as too slow: a few of the largest messages. */
@@ -18,40 +14,8 @@ export const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
 /** Unsent bytes of all peers together; where there are more, those with more than a few kilobytes of them are let go. */
 export const UNSENT_BYTES_TOTAL_MAX = 24 * 1024 * 1024;
 const UNSENT_BYTES_FREE = 256 * 1024;
-/** How long a close frame may stay unanswered before the line is cut. */
-export const CLOSE_TIMEOUT_MS = 2_000;
 /** A close frame holds 125 bytes, two of them for the code. */
 const CLOSE_REASON_BYTES_MAX = 123;
-
-/** What the library's sockets of both ends have in common. */
-export interface LibrarySocket {
-  readonly state: 'connecting' | 'open' | 'closed';
-  transmit(event: string, data: unknown): Promise<void>;
-  invoke(event: string, data: unknown, options: { ackTimeout: number }): Promise<unknown>;
-  procedure(name: string): AsyncIterable<LibraryCall>;
-  receiver(name: string): AsyncIterable<unknown>;
-  listener(name: string): { once(): Promise<unknown> };
-  send(text: string): void;
-  _nextCallId(): number;
-  disconnect(code: number, reason: string): unknown;
-}
-
-export interface LibraryCall {
-  readonly data: unknown;
-  end(data: unknown): void;
-  /** Sends the own members of the error. */
-  error(error: object): void;
-}
-
-export interface ServerSocket extends LibrarySocket {
-  readonly socket: WebSocket;
-  readonly request: IncomingMessage;
-}
-
-export interface ClientSocket extends LibrarySocket {
-  connect(): void;
-  readonly transport: { readonly socket: WebSocket; isStale: () => boolean };
-}
 
 export interface LinkEvents {
   called(event: string, data: unknown, answer: Answer): void;
@@ -149,7 +113,7 @@ export class Link {
    * its answer, which nobody waits for, is not taken for that of a later one.
    */
   sendEarly({ event, data, call }: Outgoing): void {
-    const frame = call ? { event, data, cid: this.#socket._nextCallId() } : { event, data };
+    const frame = call ? { event, data, cid: takeCallId(this.#socket) } : { event, data };
     this.#socket.send(JSON.stringify(frame));
   }
 
@@ -200,8 +164,8 @@ export class Link {
   }
 
   async #awaitLibraryClose(): Promise<void> {
-    const event = (await this.#socket.listener('close').once()) as { code?: number; reason?: string } | undefined;
-    this.#end({ code: event?.code ?? 1006, reason: event?.reason ?? '' });
+    const { code, reason } = await this.#socket.listener('close').once();
+    this.#end({ code, reason: reason ?? '' });
   }
 
   async #serveCalls(event: string, on: LinkEvents): Promise<void> {

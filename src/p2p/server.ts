@@ -3,8 +3,7 @@
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 
-import socketClusterServer from 'socketcluster-server';
-import { type WebSocket, WebSocketServer } from 'ws';
+import type { WebSocket } from 'ws';
 
 import { ProtocolError } from '../primitives/errors.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -12,9 +11,10 @@ import type { PeerInfo } from '../ports/transport.ts';
 import { CLOSE, type QueryVerdict, type WireDialect } from './dialect.ts';
 import { PreHandshakeLimiter } from './pre-handshake-limiter.ts';
 import { arrivalOf, FrameFilter, type FrameFilterEvents } from './frame-filter.ts';
-import { CLOSE_TIMEOUT_MS, Link, type ServerSocket } from './link.ts';
-import { FRAME_BYTES_MAX, ipv4Of, MESSAGE_FRAGMENTS_MAX } from './packets.ts';
+import { Link } from './link.ts';
+import { ipv4Of } from './packets.ts';
 import { ReceivePause } from './receive-pause.ts';
+import { attachServer, type ServerSocket } from './socket-cluster.ts';
 import { UnsolicitedBytesBudget, type SharedUnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 import { type LineControl, UnfinishedMessages } from './unfinished.ts';
 import { HEAD_BYTES_MAX, screenUpgrade } from './upgrade-screen.ts';
@@ -64,20 +64,6 @@ export interface Listener {
   readonly wsPort: number;
   /** Stops listening and cuts whatever is still connected. */
   close(): Promise<void>;
-}
-
-interface Action {
-  readonly type: string;
-  readonly data: unknown;
-  readonly socket: ServerSocket;
-  readonly request: IncomingMessage;
-  allow(packet?: { data: unknown }): void;
-  block(error: Error): void;
-}
-
-interface Library {
-  setMiddleware(type: string, middleware: (stream: AsyncIterable<Action>) => void): void;
-  listener(name: string): AsyncIterable<{ socket: ServerSocket }>;
 }
 
 /** The state of an accepted WebSocket, from its first byte on. */
@@ -185,34 +171,6 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     webSocket.on('pong', cut);
   }
 
-  class GuardedServer extends WebSocketServer {
-    constructor(settings: ConstructorParameters<typeof WebSocketServer>[0]) {
-      super(settings);
-      this.on('connection', guard);
-    }
-  }
-
-  const library = socketClusterServer.attach(http, {
-    path: dialect.path,
-    protocolVersion: 1,
-    pingInterval: 8_000,
-    pingTimeout: 20_000,
-    handshakeTimeout: options.handshakeTimeoutMs,
-    allowClientPublish: false,
-    middlewareEmitFailures: false,
-    authEngine: { verifyToken: () => Promise.resolve(null), signToken: () => Promise.resolve('') },
-    // The filter has parsed the frames.
-    codecEngine: { decode: (message: unknown) => message, encode: (value: unknown) => JSON.stringify(value) },
-    wsEngine: { Server: GuardedServer },
-    wsEngineServerOptions: {
-      maxPayload: FRAME_BYTES_MAX,
-      maxFragments: MESSAGE_FRAGMENTS_MAX,
-      perMessageDeflate: false,
-      autoPong: false,
-      closeTimeout: CLOSE_TIMEOUT_MS,
-    },
-  } as never) as unknown as Library;
-
   function lineOf(socket: ServerSocket): Line & { link: Link } {
     const line = lines.get(socket.socket);
     if (line === undefined) throw new Error('a WebSocket without its filter');
@@ -246,35 +204,21 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     return line.welcome !== undefined;
   }
 
-  library.setMiddleware('inboundRaw', (stream) => {
-    void (async () => {
-      for await (const action of stream) {
-        const line = lines.get(action.socket.socket);
-        action.allow({ data: line === undefined ? null : line.filter.admit(action.data) });
-      }
-    })();
+  attachServer(http, {
+    path: dialect.path,
+    handshakeTimeoutMs: options.handshakeTimeoutMs,
+    on: {
+      admitsUpgrade: (request) => !dialect.bansAtUpgrade || on.admits(ipv4Of(request.socket.remoteAddress) ?? ''),
+      upgraded: guard,
+      created: (socket) => {
+        const line = lineOf(socket);
+        if (line.ip === '' || !on.admits(line.ip)) refuse(line, { accepted: false, close: CLOSE.forbidden });
+      },
+      frame: (socket, text) => lines.get(socket.socket)?.filter.admit(text) ?? null,
+      handshake,
+      opened: (socket) => lines.get(socket.socket)?.welcome?.(),
+    },
   });
-  library.setMiddleware('handshake', (stream) => {
-    void (async () => {
-      for await (const action of stream) {
-        const ip = ipv4Of(action.request.socket.remoteAddress) ?? '';
-        if (action.type === 'handshakeWS') {
-          if (dialect.bansAtUpgrade && !on.admits(ip)) action.block(new Error('Unauthorized'));
-          else action.allow();
-        } else if (handshake(action.socket)) action.allow();
-        else action.block(new Error('Refused'));
-      }
-    })();
-  });
-  void (async () => {
-    for await (const { socket } of library.listener('handshake')) {
-      const line = lineOf(socket);
-      if (line.ip === '' || !on.admits(line.ip)) refuse(line, { accepted: false, close: CLOSE.forbidden });
-    }
-  })();
-  void (async () => {
-    for await (const { socket } of library.listener('connection')) lines.get(socket.socket)?.welcome?.();
-  })();
 
   await bound(server, options.host, options.wsPort);
   const address = server.address();
