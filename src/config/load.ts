@@ -51,6 +51,7 @@ export function loadConfig(sources: ConfigSources): Config {
   for (const { named, value } of explainConfig(sources)) {
     values[named.section] = { ...values[named.section], [named.key]: value };
   }
+  // Each option has a value of the type that the schema declares; the loop over it loses the types.
   return values as unknown as Config;
 }
 
@@ -76,6 +77,7 @@ export function explainConfig(sources: ConfigSources): readonly ExplainedOption[
     section[named.key] = value;
     explained.push({ named, value, origin });
   }
+  // As in `loadConfig`.
   checkTogether(values as unknown as Config, sources.network);
   return explained;
 }

@@ -57,7 +57,10 @@ const PARAMETER = /[?&]minHeight=([^&#]*)/g;
 const HEIGHT = /^[1-9][0-9]{0,9}$/;
 
 /** @param allowsParameter whether the parameter is known, besides the header: the strict dialect knows none but the reference's */
-export function wantedHeight({ url = '', headers }: IncomingMessage, allowsParameter: boolean): WantedHeight {
+export function wantedHeight(
+  { url = '', headers }: Pick<IncomingMessage, 'url' | 'headers'>,
+  allowsParameter: boolean,
+): WantedHeight {
   const said = headers[MIN_HEIGHT_HEADER];
   const texts = typeof said === 'string' ? [said] : [];
   let target = url;

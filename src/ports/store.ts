@@ -40,14 +40,20 @@ export interface ChainWriter extends ChainReader, StateWriter {
   setNote(key: NoteName, value: Uint8Array | undefined): void;
 }
 
-export interface ChainStore extends ChainReader {
+/** The engine records of a store, for modules that keep some and nothing else. */
+export interface NoteStore {
+  /** As `ChainStore.transact`. */
+  transact<T>(work: (writer: Pick<ChainWriter, 'setNote'>) => T): T;
+  /** An engine record kept with `setNote`. */
+  note(key: NoteName): Uint8Array | undefined;
+}
+
+export interface ChainStore extends ChainReader, NoteStore {
   /**
    * Runs `work` as one unit. When this returns, all of it is on the disk; when this throws, nothing has changed. `work` is
    * never asynchronous.
    */
   transact<T>(work: (writer: ChainWriter) => T): T;
-  /** An engine record kept with `setNote`. */
-  note(key: NoteName): Uint8Array | undefined;
   /** Keys of notes that start with the prefix, ascending. */
   noteKeys(prefix: string): readonly string[];
   /** SHA-256 over all consensus state in key order, hexadecimal: equal tips must mean equal digests. */

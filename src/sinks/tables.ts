@@ -137,6 +137,7 @@ export function valueIn(row: object, column: string): bigint | number | string {
 
 /** Rows of blocks that follow one another, in one list for each table. */
 export function joinedRows(parts: readonly Rows[]): Rows {
+  // `fromEntries` loses which rows belong to which table.
   return Object.fromEntries(
     SINK_TABLE_NAMES.map((table) => [table, parts.flatMap((rows): readonly object[] => rows[table])]),
   ) as unknown as Rows;

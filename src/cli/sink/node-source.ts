@@ -38,10 +38,12 @@ export interface NodeSourceOptions {
   readonly say?: (line: string) => void;
 }
 
+type SourceNetwork = Pick<Network, 'name' | 'params' | 'genesisJson'>;
+
 /** @throws ProtocolError `SINK_OF_OTHER_CHAIN` for a node of another network, and as asking it does */
 export async function openNodeSource(
   url: string,
-  network: Network,
+  network: SourceNetwork,
   { depth, signal: whole, pauseMs = PAUSE_MS, say = note }: NodeSourceOptions,
 ): Promise<ChainSource> {
   const node = nodeAsker(url, { isOwnKind: true });
@@ -162,7 +164,7 @@ async function* abortable<T>(events: AsyncIterable<T>, signal: AbortSignal): Asy
   }
 }
 
-async function refuseOtherNetwork(node: NodeAsker, { name, params }: Network): Promise<void> {
+async function refuseOtherNetwork(node: NodeAsker, { name, params }: SourceNetwork): Promise<void> {
   const [genesis] = await node.ask<readonly { readonly id: string }[]>('blocks?height=1');
   if (genesis?.id === params.genesisBlockId) return;
   throw new ProtocolError(

@@ -5,17 +5,22 @@
 
 import type { StateReader } from '../../protocol/state.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
-import type { Chain } from '../chain.ts';
 
 /** Headers that are read at a time: some hundredths of a second. The scheduler looks again within a second. */
 const HEADERS_PER_LOOK = 5000;
 const GENESIS_HEIGHT = 1;
 
+/** The part of the chain that is searched. */
+export interface SearchedChain {
+  readonly state: Pick<StateReader, 'header'>;
+  readonly tip: { readonly header: BlockHeader };
+}
+
 /** `unknown` while the search has not come far enough. */
 export type Newest = BlockHeader | undefined | 'unknown';
 
 export class NewestBlocks {
-  readonly #chain: Pick<Chain, 'state' | 'tip'>;
+  readonly #chain: SearchedChain;
   readonly #settledBlocks: number;
   /** The block below which `#below` tells. */
   #anchor: BlockHeader | undefined;
@@ -25,7 +30,7 @@ export class NewestBlocks {
   #above: { readonly tipId: string; readonly headers: Map<PublicKey, BlockHeader> } = { tipId: '', headers: new Map() };
 
   /** @param settledBlocks newest blocks that are searched anew with each tip, as they may still be reverted */
-  constructor(chain: Pick<Chain, 'state' | 'tip'>, settledBlocks: number) {
+  constructor(chain: SearchedChain, settledBlocks: number) {
     this.#chain = chain;
     this.#settledBlocks = settledBlocks;
   }
@@ -72,7 +77,7 @@ export class NewestBlocks {
 }
 
 /** Keeps the header of a height unless a newer one of its delegate is known. The genesis block is nobody's. */
-function note(headers: Map<PublicKey, BlockHeader>, state: StateReader, height: number): void {
+function note(headers: Map<PublicKey, BlockHeader>, state: SearchedChain['state'], height: number): void {
   const header = height > GENESIS_HEIGHT ? state.header(height) : undefined;
   if (header !== undefined && !headers.has(header.generatorPublicKey)) headers.set(header.generatorPublicKey, header);
 }

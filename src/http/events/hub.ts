@@ -4,7 +4,6 @@
  * back. What is read for strangers draws on the time that all work for strangers gets.
  */
 
-import type { ServerResponse } from 'node:http';
 import { LruMap } from '../../primitives/bounded.ts';
 import type { ForgingDelegate, Live, NodeApi, PeerEntry } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
@@ -29,6 +28,15 @@ export interface EventClient {
   readonly isTrusted: boolean;
 }
 
+/** A response as the hub uses it. */
+export interface EventSink {
+  /** @returns false while the reader has not taken what was written before */
+  write(text: string): boolean;
+  end(): unknown;
+  destroy(): unknown;
+  on(event: 'drain' | 'close', listener: () => void): unknown;
+}
+
 export interface EventHub {
   /**
    * Serves a reader until it or the hub goes.
@@ -36,7 +44,7 @@ export interface EventHub {
    * @param after the last event that it has; undefined to begin with the next
    * @returns false when there are as many readers as may be, or as many of the client that are given what was long before
    */
-  add(response: ServerResponse, filter: EventFilter, after: EventPlace | undefined, client: EventClient): boolean;
+  add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): boolean;
   /**
    * Where a stream begins that tells of all blocks from a height on, and then of what happens.
    *
@@ -71,7 +79,7 @@ export const RECORDS_CACHED_MAX = 64;
 const TRUSTED = '';
 
 interface Reader {
-  readonly response: ServerResponse;
+  readonly response: EventSink;
   readonly filter: EventFilter;
   readonly client: EventClient;
   /** The last event that was sent or passed over. */
@@ -306,7 +314,7 @@ export function createEventHub(api: NodeApi, dialect: HttpDialect, options: Even
 
   /** A reader that begins here. @returns undefined when its client replays as much as it may */
   const readerOf = (
-    response: ServerResponse,
+    response: EventSink,
     filter: EventFilter,
     after: EventPlace | undefined,
     client: EventClient,
