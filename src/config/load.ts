@@ -10,7 +10,7 @@ import { RENAMED_OPTIONS } from './renamed-options.ts';
 import { OPTIONS, allOptions, variableOf, type Config, type NamedOption } from './schema.ts';
 
 /** Raw values of one source by `section.key`. */
-export interface ConfigLayer {
+interface ConfigLayer {
   /** What an error calls it: a file, `environment`, `flags`. */
   readonly origin: string;
   readonly values: ReadonlyMap<string, unknown>;

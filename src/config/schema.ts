@@ -267,10 +267,6 @@ export type Config = {
 
 export type HttpConfig = Config['http'];
 export type P2pConfig = Config['p2p'];
-export type ForgingConfig = Config['forging'];
-export type PoolConfig = Config['pool'];
-export type VerifierConfig = Config['verifier'];
-export type LogConfig = Config['log'];
 export type NotifyConfig = Config['notify'];
 
 export interface NamedOption {

@@ -16,7 +16,7 @@ const MIN_HEIGHT_HEADER = 'x-min-height';
 /** A slot, and some time for its block. */
 export const HEIGHT_WAIT_MS_MAX = 12_000;
 /** Requests that wait at once: each holds its connection, and no more. */
-export const WAITING_MAX = 1000;
+const WAITING_MAX = 1000;
 /** What clients do who are told that a node is behind. */
 export const RETRY_AFTER_S = 5;
 

@@ -10,7 +10,7 @@ import { type LibrarySocket, takeCallId } from './socket-cluster.ts';
 import type { AskedFor } from './unsolicited-bytes.ts';
 
 /** Unsent bytes that a peer may leave standing before it counts as too slow: a few of the largest messages. */
-export const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
+const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
 /** Unsent bytes of all peers together; where there are more, those with more than a few kilobytes of them are let go. */
 export const UNSENT_BYTES_TOTAL_MAX = 24 * 1024 * 1024;
 const UNSENT_BYTES_FREE = 256 * 1024;

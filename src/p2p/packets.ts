@@ -9,7 +9,7 @@ import { isIpv4 } from '../primitives/ip.ts';
  * Arrays and objects in a frame that cost its reader nothing: the longest answers of real nodes, 34 full blocks or their rows,
  * have about 20,000. More are read, as assets of generation 3 may hold any number, but each counts like so many bytes.
  */
-export const CONTAINERS_FREE = 50_000;
+const CONTAINERS_FREE = 50_000;
 const CONTAINER_BYTES = 8;
 
 /** Largest WebSocket message in both directions, in bytes: the limit of the reference nodes. */
@@ -30,7 +30,7 @@ export const BATCH_FRAMES_MAX = 100;
  * Levels of arrays and objects in a frame. Real frames need 10. Assets of generation 3 may hold anything: real nodes store some
  * 3,100 levels at most (`protocol/tx/written.ts`); code that follows them by recursion has stack for 4,000.
  */
-export const NESTING_MAX = 3_420;
+const NESTING_MAX = 3_420;
 /** Longest text member of a node info that is kept, in characters. */
 const INFO_TEXT_MAX = 128;
 const ERROR_TEXT_MAX = 300;

@@ -7,7 +7,7 @@ import type { AnsweredCall, Failure, IncomingCall, WireDialect } from './dialect
 import type { Answer } from './link.ts';
 
 /** Questions of one peer that may wait for our answers. */
-export const ANSWERS_PER_PEER_MAX = 32;
+const ANSWERS_PER_PEER_MAX = 32;
 /** After this time without a question, the counts begin anew. */
 const QUESTIONS_REMEMBERED_MS = 20_000;
 

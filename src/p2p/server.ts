@@ -40,7 +40,7 @@ export interface ListenOptions {
   readonly on: ListenerEvents;
 }
 
-export interface ListenerEvents {
+interface ListenerEvents {
   admits(ip: string): boolean;
   /** Whether the operator named a peer at an IP. */
   isNamed(ip: string): boolean;

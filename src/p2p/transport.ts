@@ -44,7 +44,7 @@ export interface TransportOptions {
   readonly timeouts?: Partial<TransportTimeouts>;
 }
 
-export interface TransportTimeouts {
+interface TransportTimeouts {
   /** Time-out of the connection of a dial, and again of the answer to its handshake. Default 2 000, as in the reference. */
   readonly dialMs: number;
   /** Time-out of a request. Default 10 000. */

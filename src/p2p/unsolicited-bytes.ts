@@ -30,7 +30,7 @@ const HEAVY_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 2_000_000 };
 /** Peers that we dialled are read beyond what all may: those that dial us cannot use up what the blocks of our own choice need. */
 const HEAVY_RESERVE = HEAVIEST;
 /** Of all peers together: one of the heaviest blocks in four seconds. A block that is dropped comes by synchronisation. */
-export const HEAVY_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
+const HEAVY_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
 /** Heavy answers of pools and peer lists, of all peers: each peer can make us ask it every five seconds. */
 export const HEAVY_ANSWERS_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
 /** Bytes taken off the wire beyond answers, whether they are read or not; a peer that sends faster waits. */

@@ -59,7 +59,7 @@ export interface ReadersStatus {
   readonly each: readonly ReaderStatus[];
 }
 
-export interface ReaderStatus {
+interface ReaderStatus {
   /** From 1, the lowest number that is free at its start. So a reader mostly has the number of the one that it replaces. */
   readonly reader: number;
   /** `silent`: the reader does not react, and another one is started beside it. */
@@ -151,13 +151,13 @@ export interface SlotRange {
   readonly toSlot: number;
 }
 
-export interface OldOrder extends SlotRange {
+interface OldOrder extends SlotRange {
   /** Height of the block whose forging order the node used. */
   readonly height: number;
 }
 
 /** A branch that the node left. In its slots, the order of the delegates may have been another than that of the chain. */
-export interface LeftBranch {
+interface LeftBranch {
   /** Unix time in milliseconds at which it was left. */
   readonly timeMs: number;
   /** First slot after the block that it had in common with the chain, and the slot in which it was left. */

@@ -61,7 +61,7 @@ export const STALL_MS = 30_000;
 /** Factor between the uses that are accepted and those that an honest node can cause. */
 export const SAFETY = 1.5;
 /** Factor between the uses that cost points and those that are accepted. */
-export const CHARGED_FROM = 2;
+const CHARGED_FROM = 2;
 
 /**
  * Time that this node needs for one item of a message before any signature check, in milliseconds: to read it, to look it up,

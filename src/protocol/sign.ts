@@ -23,7 +23,7 @@ import type { TransactionError } from './verdict.ts';
 /** What a transaction must know of the network that it is meant for. */
 export type SigningNetwork = Pick<ChainParams, 'generation' | 'networkIdentifier'>;
 
-export interface SigningRequest {
+interface SigningRequest {
   readonly payload: Payload;
   /** Whole seconds since the epoch of the network. */
   readonly timestamp: number;

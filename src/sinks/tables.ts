@@ -10,7 +10,7 @@ export type ColumnType = 'u8' | 'i8' | 'u32' | 'i32' | 'u64' | 'i64' | 'time' | 
 export const SCHEMA_VERSION = 1;
 
 /** Amounts are beddows. Ids are the unsigned integers that the network writes as decimal text. */
-export const SINK_TABLES = {
+const SINK_TABLES = {
   blocks: {
     height: 'u32',
     id: 'u64',

@@ -6,8 +6,6 @@
 import type { Network } from '../../config/network.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { createRules } from '../../protocol/generations.ts';
-import type { Rules } from '../../protocol/rules.ts';
-import type { Block } from '../../protocol/types.ts';
 import type { ChainChange, ChainSource } from '../../sinks/source.ts';
 import { FULL_STATUS } from '../answer-shapes.ts';
 import { nodeAsker, type NodeAsker } from '../ask-node.ts';
@@ -173,5 +171,3 @@ async function refuseOtherNetwork(node: NodeAsker, { name, params }: SourceNetwo
     `${node.base} is no node of ${name}: its genesis block is ${genesis?.id ?? 'unknown'}, not ${params.genesisBlockId}`,
   );
 }
-
-export type { Block, Rules };

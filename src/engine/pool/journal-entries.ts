@@ -4,7 +4,7 @@ import type { JournaledTransaction, TransactionJournal } from '../../ports/trans
 import type { MemberSignature, TransactionId } from '../../protocol/types.ts';
 
 /** As many as all queues of a pool hold at their largest setting; confirmed ones make room for others. */
-export const JOURNALED_MAX = 25_000;
+const JOURNALED_MAX = 25_000;
 /** Of the texts: twenty thousand of the usual size, and a few hundred of the largest. */
 export const JOURNALED_BYTES_MAX = 32 * 1024 * 1024;
 

@@ -10,7 +10,7 @@ const DENSE_BLOCKS = 34;
  * Heights to ask about: each of the newest, then ever fewer, down to `floorHeight`, which is always among them: nothing at or
  * below it may change. Ascending.
  */
-export function sampleHeights(tipHeight: number, floorHeight: number): readonly number[] {
+function sampleHeights(tipHeight: number, floorHeight: number): readonly number[] {
   const heights: number[] = [];
   let step = 1;
   let height = tipHeight;

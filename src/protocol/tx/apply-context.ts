@@ -29,7 +29,7 @@ export const GEN2_DIALECT: TransactionDialect = {
 };
 
 /** The digests that signatures of a transaction are made over, 32 bytes each. */
-export interface SigningDigests {
+interface SigningDigests {
   /** Of the primary signature and of those of group members. */
   signingDigest(transaction: Transaction): Uint8Array;
   /** Of the second signature, which also covers the first. */

@@ -15,16 +15,16 @@ import { countedAmount } from './amounts.ts';
  * its stack ends depends on what its engine has compiled: below 1,780 levels in a fresh process, up to 3,141 in one that has
  * run for long. What any of them stores must be taken here. The engine of this node writes JSON of some 4,000 levels.
  */
-export const ASSET_NESTING_MAX = 3_400;
+const ASSET_NESTING_MAX = 3_400;
 
 /** The same of what this node forges: every real node stores it. */
-export const POOLED_NESTING_MAX = 256;
+const POOLED_NESTING_MAX = 256;
 
 /**
  * Bytes of an asset with unknown members that the pool takes. The network sets no bound but that of a message, 3 MB; the
  * queues of the pool hold 5,000 transactions, and a block of them must fit in a message.
  */
-export const POOLED_ASSET_BYTES_MAX = 8_192;
+const POOLED_ASSET_BYTES_MAX = 8_192;
 
 const CAPITALS = /[A-F]/;
 const ESCAPE = /\\(?:u([0-9a-f]{4})|.)/g;
