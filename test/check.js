@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 /** Each is a script of package.json, so that one can be run alone. The longest come first. */
-const CHECKS = ['check:lint', 'check:types', 'check:format', 'check:floors'];
+const CHECKS = ['check:lint', 'check:types', 'check:exports', 'check:format', 'check:floors'];
 /** More of them on two cores only get in each other's way. */
 const AT_A_TIME = 2;
 

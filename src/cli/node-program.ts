@@ -28,7 +28,7 @@ export interface NodeProgram {
   untilEnd(node: RunningInProgram): Promise<void>;
 }
 
-export interface RunningInProgram {
+interface RunningInProgram {
   /** Resolves when the node cannot go on. */
   readonly damaged: Promise<ProtocolError>;
   close(): Promise<void>;

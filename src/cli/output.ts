@@ -132,3 +132,8 @@ function unwritable(error: unknown): ProtocolError {
     cause: error,
   });
 }
+
+/** `1 slot`, `2 slots`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

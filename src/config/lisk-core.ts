@@ -31,7 +31,7 @@ export interface ForeignOptions {
 /** Texts by file name, as a network folder has them. */
 export type NetworkFiles = ReadonlyMap<string, string>;
 
-export const IMPORT_CODE = 'NETWORK_IMPORT_INVALID';
+const IMPORT_CODE = 'NETWORK_IMPORT_INVALID';
 
 /** Arrays and objects within each other; real files have six. */
 const DEPTH_MAX = 64;

@@ -10,7 +10,7 @@ import { RENAMED_OPTIONS } from './renamed-options.ts';
 import { OPTIONS, allOptions, variableOf, type Config, type NamedOption } from './schema.ts';
 
 /** Raw values of one source by `section.key`. */
-export interface ConfigLayer {
+interface ConfigLayer {
   /** What an error calls it: a file, `environment`, `flags`. */
   readonly origin: string;
   readonly values: ReadonlyMap<string, unknown>;
@@ -51,6 +51,7 @@ export function loadConfig(sources: ConfigSources): Config {
   for (const { named, value } of explainConfig(sources)) {
     values[named.section] = { ...values[named.section], [named.key]: value };
   }
+  // Each option has a value of the type that the schema declares; the loop over it loses the types.
   return values as unknown as Config;
 }
 
@@ -76,6 +77,7 @@ export function explainConfig(sources: ConfigSources): readonly ExplainedOption[
     section[named.key] = value;
     explained.push({ named, value, origin });
   }
+  // As in `loadConfig`.
   checkTogether(values as unknown as Config, sources.network);
   return explained;
 }

@@ -3,7 +3,6 @@
  * module receives only its own section. What all nodes of a network must agree on is no option: it lives in the network folder.
  */
 
-import { isWebUrl } from '../primitives/web-url.ts';
 import { isIpv4 } from '../primitives/ip.ts';
 import { EVENT_CODES } from './event-codes.ts';
 import {
@@ -267,10 +266,6 @@ export type Config = {
 
 export type HttpConfig = Config['http'];
 export type P2pConfig = Config['p2p'];
-export type ForgingConfig = Config['forging'];
-export type PoolConfig = Config['pool'];
-export type VerifierConfig = Config['verifier'];
-export type LogConfig = Config['log'];
 export type NotifyConfig = Config['notify'];
 
 export interface NamedOption {
@@ -299,4 +294,12 @@ export function allOptions(): readonly NamedOption[] {
 /** The variable of the environment that sets an option: `http`, `forgingWhitelist` is `BLOOMERY_HTTP_FORGING_WHITELIST`. */
 export function variableOf(section: string, key: string): string {
   return `BLOOMERY_${section}_${key.replace(/[A-Z]/g, (capital) => `_${capital}`)}`.toUpperCase();
+}
+
+/** Whether a text is an absolute http or https URL without name and password in it; the empty text is none. */
+function isWebUrl(text: string): boolean {
+  if (text === '') return true;
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  return (protocol === 'http:' || protocol === 'https:') && username === '' && password === '';
 }

@@ -6,12 +6,7 @@ import { ProtocolError } from '../primitives/errors.ts';
 import { defaultEd25519, type Ed25519KeyPair } from './ed25519.ts';
 import { idOf, sha256 } from './hash.ts';
 
-export {
-  decryptPassphrase,
-  encryptPassphrase,
-  parseEncryptedPassphrase,
-  type EncryptedPassphrase,
-} from './encrypted-passphrase.ts';
+export { decryptPassphrase, encryptPassphrase, parseEncryptedPassphrase } from './encrypted-passphrase.ts';
 
 /** Key pair of a passphrase. The passphrase is used as it is, neither trimmed nor normalised. */
 export function keyPairOfPassphrase(passphrase: string): Ed25519KeyPair {

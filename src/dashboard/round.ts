@@ -5,7 +5,7 @@ import type { Block, Forger } from './answers.ts';
 /** Where the node tells no other. */
 const DELEGATES_OF_ROUND = 101;
 
-export type SlotState = 'forged' | 'missed' | 'now' | 'next';
+type SlotState = 'forged' | 'missed' | 'now' | 'next';
 
 export interface RoundSlot {
   readonly slot: number;

@@ -10,6 +10,7 @@ import type { Clock } from '../ports/clock.ts';
 import { rateOf } from '../ports/rates.ts';
 import type { PeerId, Transport } from '../ports/transport.ts';
 import type { Generation } from '../protocol/params.ts';
+import type { Codec } from '../protocol/rules.ts';
 import type { Block, BlockId } from '../protocol/types.ts';
 import { BlockRejected, type BlockRejectionCode } from '../protocol/verdict.ts';
 import type { BlockImporter } from './block-importer.ts';
@@ -25,7 +26,9 @@ const PASSING_REFUSALS: ReadonlySet<BlockRejectionCode> = new Set([
 ]);
 
 export interface BlockGossipDependencies {
-  readonly chain: Chain;
+  readonly chain: Pick<Chain, 'listen'> & {
+    readonly rules: { readonly codec: Pick<Codec, 'blockFromJson' | 'blockToJson'> };
+  };
   readonly importer: Pick<BlockImporter, 'import'>;
   readonly transport: Pick<Transport, 'send'>;
   readonly clock: Clock;

@@ -6,7 +6,7 @@
 import { codeOf, messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
-import type { ChainStore } from '../ports/store.ts';
+import type { NoteStore } from '../ports/store.ts';
 
 /** Time between two trial writes to a disk that has failed. */
 const TRIAL_INTERVAL_MS = 2000;
@@ -24,7 +24,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
 };
 
 export interface DiskWatchDependencies {
-  readonly store: Pick<ChainStore, 'transact'>;
+  readonly store: Pick<NoteStore, 'transact'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly observer: Observer;
 }

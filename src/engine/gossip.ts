@@ -8,6 +8,8 @@ import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { Observer } from '../ports/observer.ts';
 import { type RateKind, rateOf, type Sending } from '../ports/rates.ts';
 import type { PeerId, PeerMessage, Transport } from '../ports/transport.ts';
+import type { Codec } from '../protocol/rules.ts';
+import type { StateReader } from '../protocol/state.ts';
 import type { MemberSignature, TransactionId } from '../protocol/types.ts';
 import { Announcements } from './announcements.ts';
 import { BlockGossip, type BlockGossipDependencies } from './block-gossip.ts';
@@ -31,7 +33,11 @@ const SLICE_MS = 5;
 const PENDING_PER_PEER_MAX = 8;
 
 export interface GossipDependencies extends BlockGossipDependencies {
-  readonly pool: TransactionPool;
+  readonly chain: BlockGossipDependencies['chain'] & {
+    readonly state: Pick<StateReader, 'hasTransaction'>;
+    readonly rules: { readonly codec: Pick<Codec, 'transactionToJson'> };
+  };
+  readonly pool: Pick<TransactionPool, 'has' | 'get' | 'receive' | 'verifyReceived' | 'addSignature'>;
   readonly transport: Pick<Transport, 'request' | 'send' | 'connections'>;
   readonly observer: Observer;
   /** Number of peers that get a message which does not go to all peers. */

@@ -20,7 +20,7 @@ const OLD_ORDERS_MAX = 200;
 const LOOKS_MAX = 500;
 /** Modules whose log lines with a slot are facts of that slot. */
 const MODULES: ReadonlySet<string> = new Set(['chain', 'forge']);
-export const SWITCHED = 'FORGING_SWITCHED';
+const SWITCHED = 'FORGING_SWITCHED';
 const BRANCH_LEFT = 'BRANCH_LEFT';
 const ORDER_OLD = 'ORDER_OLD';
 

@@ -45,7 +45,7 @@ export interface HttpOptions {
   readonly shared?: SharedLimits;
 }
 
-export interface EventOptions {
+interface EventOptions {
   /** Streams of events open at once. */
   readonly readersMax: number;
   /** A reader that takes nothing for so long is cut, in milliseconds. */

@@ -3,7 +3,7 @@
 import type { SchemaType } from './schema.ts';
 
 /** The one element of a list (`p[]=1`). As an integer it counts like the element itself, as anything else like an object. */
-export interface ListValue {
+interface ListValue {
   readonly element: string;
 }
 

@@ -16,7 +16,7 @@ const MIN_HEIGHT_HEADER = 'x-min-height';
 /** A slot, and some time for its block. */
 export const HEIGHT_WAIT_MS_MAX = 12_000;
 /** Requests that wait at once: each holds its connection, and no more. */
-export const WAITING_MAX = 1000;
+const WAITING_MAX = 1000;
 /** What clients do who are told that a node is behind. */
 export const RETRY_AFTER_S = 5;
 
@@ -57,7 +57,10 @@ const PARAMETER = /[?&]minHeight=([^&#]*)/g;
 const HEIGHT = /^[1-9][0-9]{0,9}$/;
 
 /** @param allowsParameter whether the parameter is known, besides the header: the strict dialect knows none but the reference's */
-export function wantedHeight({ url = '', headers }: IncomingMessage, allowsParameter: boolean): WantedHeight {
+export function wantedHeight(
+  { url = '', headers }: Pick<IncomingMessage, 'url' | 'headers'>,
+  allowsParameter: boolean,
+): WantedHeight {
   const said = headers[MIN_HEIGHT_HEADER];
   const texts = typeof said === 'string' ? [said] : [];
   let target = url;

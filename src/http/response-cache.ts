@@ -3,7 +3,7 @@
 import { gzipSync } from 'node:zlib';
 import type { NodeApi } from '../ports/node-api.ts';
 
-export interface KeptAnswer {
+interface KeptAnswer {
   readonly plain: Buffer;
   /** The same compressed; undefined for a body that is too short for that. */
   packed(): Buffer | undefined;

@@ -8,7 +8,7 @@ export interface RouteTable {
   find(path: string): KnownPath | undefined;
 }
 
-export interface KnownPath {
+interface KnownPath {
   /** Whether a request with this method may bring a body. */
   takesBody(method: string): boolean;
 }

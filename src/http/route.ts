@@ -62,7 +62,7 @@ export interface PlainRoute extends Declared {
   readonly respond: (api: NodeApi, request: CheckedRequest) => PlainReply | Promise<PlainReply>;
 }
 
-export interface PlainReply {
+interface PlainReply {
   readonly status: number;
   /** Text is sent as it is, everything else as JSON. */
   readonly body: unknown;
@@ -78,7 +78,7 @@ export interface StreamRoute extends Declared {
   readonly subscriptionOf: (request: CheckedRequest, lastEventIdHeader: string | undefined) => Subscription;
 }
 
-export interface Subscription {
+interface Subscription {
   /** The last event that the reader has; undefined to begin with the next. */
   readonly after: EventPlace | undefined;
   /** The first block that it wants, where it has no event yet. */
@@ -96,7 +96,7 @@ export interface Parameter {
   readonly isIgnoredWhenEmpty?: true;
 }
 
-export interface Body {
+interface Body {
   /** The name that errors carry. */
   readonly name: string;
   readonly schema: Schema;

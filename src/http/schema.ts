@@ -26,7 +26,7 @@ export interface Schema {
   readonly additionalProperties?: boolean;
 }
 
-export type FaultCode =
+type FaultCode =
   | 'INVALID_TYPE'
   | 'INVALID_FORMAT'
   | 'ENUM_MISMATCH'

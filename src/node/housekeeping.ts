@@ -18,7 +18,7 @@ export interface Housekeeping {
 }
 
 /** Cron patterns of six fields: the first is the second of the minute. */
-export type HousekeepingTimes = Readonly<Record<keyof HousekeepingJobs, string>>;
+type HousekeepingTimes = Readonly<Record<keyof HousekeepingJobs, string>>;
 
 const TIMES: HousekeepingTimes = {
   snapshotPeers: '15 */10 * * * *',

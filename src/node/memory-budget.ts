@@ -51,7 +51,7 @@ const MB = 1_000_000;
  * Of a node that holds nothing: V8, compiled code, the threads' own. A devnet's node has 59 MB of its own after its start (Node
  * 20, Linux); the rest is for code that is compiled later and for the pages that LMDB keeps of a transaction.
  */
-export const BASE_BYTES = 150 * MB;
+const BASE_BYTES = 150 * MB;
 
 /** A transaction with fifteen members' signatures, as an object with its texts. */
 const TRANSACTION_BYTES = 12 * KB;

@@ -89,7 +89,7 @@ export interface NodeControl {
 }
 
 /** The storage of a node without a folder. */
-export interface NodeMemory {
+interface NodeMemory {
   readonly keyValue: KeyValue;
   readonly journal: FolderJournal;
   readonly transactionJournal: TransactionJournal;

@@ -21,7 +21,7 @@ export interface SigningRecord {
   readonly delegates: readonly DelegateRecord[];
 }
 
-export interface DelegateRecord {
+interface DelegateRecord {
   readonly publicKey: PublicKey;
   readonly last?: SignedHeader;
   /** Chain time before which the delegate may have signed what the record does not tell of. */

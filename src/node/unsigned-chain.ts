@@ -6,12 +6,12 @@
 
 import { ProtocolError } from '../primitives/errors.ts';
 import type { NoteName } from '../ports/notes.ts';
-import type { ChainStore } from '../ports/store.ts';
+import type { NoteStore } from '../ports/store.ts';
 
 const NOTE: NoteName = 'chain/unsigned';
 
 /** To be called before the first such block or transaction is taken. */
-export function markUnsigned(store: Pick<ChainStore, 'note' | 'transact'>): void {
+export function markUnsigned(store: NoteStore): void {
   if (store.note(NOTE) !== undefined) return;
   store.transact((writer) => {
     writer.setNote(NOTE, Uint8Array.of(1));
@@ -19,7 +19,7 @@ export function markUnsigned(store: Pick<ChainStore, 'note' | 'transact'>): void
 }
 
 /** @throws ProtocolError `STORE_OF_DEVNET` for a store that was marked */
-export function refuseUnsigned(store: Pick<ChainStore, 'note'>, directory: string): void {
+export function refuseUnsigned(store: Pick<NoteStore, 'note'>, directory: string): void {
   if (store.note(NOTE) === undefined) return;
   throw new ProtocolError(
     'STORE_OF_DEVNET',

@@ -13,7 +13,7 @@ import type { PublicKey } from '../protocol/types.ts';
 import { entriesOf, entryOf, isPlace, learn, lineOf, type Known } from './journal-lines.ts';
 
 /** In the configuration: keeps none. */
-export const NO_WATERMARKS = 'none';
+const NO_WATERMARKS = 'none';
 /** Of a network identifier, in names of files: enough to tell the networks of a machine apart. */
 const IDENTIFIER_DIGITS = 16;
 

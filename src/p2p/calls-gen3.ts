@@ -114,7 +114,7 @@ function packResult(call: AnsweredCall, result: unknown): unknown {
 function packPeer(peer: PeerInfo): object {
   const entry: Record<string, unknown> = { ipAddress: peer.ip, wsPort: peer.wsPort };
   if (peer.height !== undefined) entry['height'] = peer.height;
-  const known = peer as unknown as Fields;
+  const known: Fields = { ...peer };
   for (const name of INFO_MEMBERS) {
     if (name !== 'wsPort' && name !== 'height' && known[name] !== undefined) entry[name] = known[name];
   }

@@ -1,14 +1,12 @@
 /** Dialling: one WebSocket to a peer, up to the answer of its handshake. */
 
-import socketClusterClient from 'socketcluster-client';
-
 import type { Clock } from '../ports/clock.ts';
 import type { CloseReason, NodeInfo, PeerAddress } from '../ports/transport.ts';
 import { CLOSE, type WireDialect } from './dialect.ts';
 import { arrivalOf, FrameFilter, type FrameFilterEvents } from './frame-filter.ts';
-import { type ClientSocket, CLOSE_TIMEOUT_MS, Link, type LinkEvents } from './link.ts';
-import { FRAME_BYTES_MAX, MESSAGE_FRAGMENTS_MAX } from './packets.ts';
+import { Link, type LinkEvents } from './link.ts';
 import { ReceivePause } from './receive-pause.ts';
+import { connectClient } from './socket-cluster.ts';
 import { UnsolicitedBytesBudget, type SharedUnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 
 export interface DialOptions {
@@ -43,38 +41,14 @@ export function dial(options: DialOptions): Dialled {
     },
   };
   const filter = new FrameFilter('dialer', dialect, clock, flow, new UnsolicitedBytesBudget(options.crowd, true));
-  const socket = socketClusterClient.create({
+  const { socket, webSocket, opened } = connectClient({
     hostname: address.ip,
     port: address.wsPort,
     path: dialect.path,
     query: dialect.query(info),
-    secure: false,
-    protocolVersion: 1,
-    autoConnect: false,
-    autoReconnect: false,
-    connectTimeout: timeoutMs,
-    ackTimeout: timeoutMs,
-    // The filter parses and cleans; the codec must never throw, as the library calls it inside a socket event.
-    codecEngine: {
-      decode: (message: unknown) => filter.admit(message),
-      encode: (value: unknown) => JSON.stringify(value),
-    },
-    wsOptions: {
-      maxPayload: FRAME_BYTES_MAX,
-      maxFragments: MESSAGE_FRAGMENTS_MAX,
-      perMessageDeflate: false,
-      handshakeTimeout: timeoutMs,
-      closeTimeout: CLOSE_TIMEOUT_MS,
-      autoPong: false,
-      followRedirects: false,
-    },
-  } as never) as unknown as ClientSocket;
-
-  const opened = socket.listener('connect').once();
-  socket.connect();
-  // To send on a connection without heartbeats the library dials a new one, behind our back; its timer ends it as well.
-  socket.transport.isStale = () => false;
-  const webSocket = socket.transport.socket;
+    timeoutMs,
+    decode: (frame) => filter.admit(frame),
+  });
   const link = new Link(socket, webSocket, filter);
   const pause = new ReceivePause(webSocket, clock);
   webSocket.prependListener('message', (data) => {

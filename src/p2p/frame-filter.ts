@@ -67,7 +67,7 @@ export class FrameFilter {
   readonly unsolicited: UnsolicitedBytesBudget;
   readonly #role: 'acceptor' | 'dialer';
   readonly #events: ReadonlySet<string>;
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #on: FrameFilterEvents;
   readonly #second = new RateWindow(1_000);
   /**
@@ -84,7 +84,7 @@ export class FrameFilter {
   constructor(
     role: 'acceptor' | 'dialer',
     { events, generation }: Pick<WireDialect, 'events' | 'generation'>,
-    clock: Clock,
+    clock: Pick<Clock, 'nowMs'>,
     on: FrameFilterEvents,
     unsolicited = new UnsolicitedBytesBudget(),
   ) {

@@ -29,7 +29,7 @@ const COUNTS = ['httpPort', 'height'] as const;
 
 /** The members that are understood, each only if its value is possible; the address is what the socket says. */
 export function infoOf(said: Fields, address: PeerAddress): PeerInfo {
-  return readMembers(said, address, TEXTS, COUNTS) as unknown as PeerInfo;
+  return readMembers(said, address, TEXTS, COUNTS);
 }
 
 /** Nodes of this generation reject infos and whole peer lists with a version that is none. */

@@ -29,7 +29,7 @@ export function infoOf(said: Fields, address: PeerAddress): PeerInfo {
   const info = readMembers(said, address, TEXTS, COUNTS);
   const advertise = own(said, 'advertiseAddress');
   // Of a text only `false` means no; an empty value, as the reference sends when unset, means yes.
-  if (advertise === false || advertise === 'false') info['advertiseAddress'] = false;
-  else if (advertise !== undefined && advertise !== null) info['advertiseAddress'] = true;
-  return info as unknown as PeerInfo;
+  if (advertise === false || advertise === 'false') info.advertiseAddress = false;
+  else if (advertise !== undefined && advertise !== null) info.advertiseAddress = true;
+  return info;
 }

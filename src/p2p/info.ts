@@ -1,22 +1,33 @@
 /** Reads node infos of both generations, member by member. */
 
-import type { CloseReason, PeerAddress } from '../ports/transport.ts';
+import type { CloseReason, PeerAddress, PeerInfo } from '../ports/transport.ts';
 import { CLOSE } from './dialect.ts';
 import { type Fields, infoCount, infoText, isRecord, own, parseJson } from './packets.ts';
+
+/** A `PeerInfo` while it is read. */
+type ReadInfo = { -readonly [Name in keyof PeerInfo]: PeerInfo[Name] };
+
+/** Names of the members of an info with values of this type, without those of its address. */
+type MembersOf<Value> = {
+  [Name in Exclude<keyof PeerInfo, 'ip' | 'wsPort'>]-?: Required<PeerInfo>[Name] extends Value ? Name : never;
+}[Exclude<keyof PeerInfo, 'ip' | 'wsPort'>];
 
 /** Reads the known members of an info; a member with an impossible value is left out. The address is always the given one. */
 export function readMembers(
   said: Fields,
   address: PeerAddress,
-  texts: readonly string[],
-  counts: readonly string[],
-): Record<string, unknown> {
-  const info: Record<string, unknown> = { ip: address.ip, wsPort: address.wsPort };
-  const keep = (name: string, value: unknown): void => {
-    if (value !== undefined) info[name] = value;
-  };
-  for (const name of texts) keep(name, infoText(own(said, name)));
-  for (const name of counts) keep(name, infoCount(own(said, name)));
+  texts: readonly MembersOf<string>[],
+  counts: readonly MembersOf<number>[],
+): ReadInfo {
+  const info: ReadInfo = { ip: address.ip, wsPort: address.wsPort };
+  for (const name of texts) {
+    const text = infoText(own(said, name));
+    if (text !== undefined) info[name] = text;
+  }
+  for (const name of counts) {
+    const count = infoCount(own(said, name));
+    if (count !== undefined) info[name] = count;
+  }
   return info;
 }
 

@@ -1,9 +1,4 @@
-/**
- * One WebSocket under the message layer, with the same interface for both sides. The library's own types have gaps: answers are
- * `any`, and inner sockets are missing. So this file declares the parts of the library that we use.
- */
-
-import type { IncomingMessage } from 'node:http';
+/** One WebSocket under the message layer, with the same interface for both sides. */
 
 import type { WebSocket } from 'ws';
 
@@ -11,52 +6,21 @@ import { ProtocolError, messageOf } from '../primitives/errors.ts';
 import type { CloseReason } from '../ports/transport.ts';
 import type { Outgoing } from './dialect.ts';
 import type { FrameFilter } from './frame-filter.ts';
+import { type LibrarySocket, takeCallId } from './socket-cluster.ts';
 import type { AskedFor } from './unsolicited-bytes.ts';
 
 /**
  * Maximum of unsent bytes for one peer: a few of the largest messages. A peer with more unsent bytes reads its messages too
  * slowly.
  */
-export const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
+const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
 /**
  * Maximum of unsent bytes of all peers together. Above this maximum, peers with more than `UNSENT_BYTES_FREE` are disconnected.
  */
 export const UNSENT_BYTES_TOTAL_MAX = 24 * 1024 * 1024;
 const UNSENT_BYTES_FREE = 256 * 1024;
-/** Time for which a close frame may stay unanswered before the connection is cut. */
-export const CLOSE_TIMEOUT_MS = 2_000;
 /** A close frame can carry 125 bytes; two of them are the code. */
 const CLOSE_REASON_BYTES_MAX = 123;
-
-/** The common part of the library's sockets on both sides. */
-export interface LibrarySocket {
-  readonly state: 'connecting' | 'open' | 'closed';
-  transmit(event: string, data: unknown): Promise<void>;
-  invoke(event: string, data: unknown, options: { ackTimeout: number }): Promise<unknown>;
-  procedure(name: string): AsyncIterable<LibraryCall>;
-  receiver(name: string): AsyncIterable<unknown>;
-  listener(name: string): { once(): Promise<unknown> };
-  send(text: string): void;
-  _nextCallId(): number;
-  disconnect(code: number, reason: string): unknown;
-}
-
-export interface LibraryCall {
-  readonly data: unknown;
-  end(data: unknown): void;
-  /** Sends an error with the own members of this object. */
-  error(error: object): void;
-}
-
-export interface ServerSocket extends LibrarySocket {
-  readonly socket: WebSocket;
-  readonly request: IncomingMessage;
-}
-
-export interface ClientSocket extends LibrarySocket {
-  connect(): void;
-  readonly transport: { readonly socket: WebSocket; isStale: () => boolean };
-}
 
 export interface LinkEvents {
   called(event: string, data: unknown, answer: Answer): void;
@@ -154,7 +118,7 @@ export class Link {
    * The answer to this call has the same number, so it is not taken for the answer to a later call.
    */
   sendEarly({ event, data, call }: Outgoing): void {
-    const frame = call ? { event, data, cid: this.#socket._nextCallId() } : { event, data };
+    const frame = call ? { event, data, cid: takeCallId(this.#socket) } : { event, data };
     this.#socket.send(JSON.stringify(frame));
   }
 
@@ -205,8 +169,8 @@ export class Link {
   }
 
   async #awaitLibraryClose(): Promise<void> {
-    const event = (await this.#socket.listener('close').once()) as { code?: number; reason?: string } | undefined;
-    this.#end({ code: event?.code ?? 1006, reason: event?.reason ?? '' });
+    const { code, reason } = await this.#socket.listener('close').once();
+    this.#end({ code, reason: reason ?? '' });
   }
 
   async #serveCalls(event: string, on: LinkEvents): Promise<void> {

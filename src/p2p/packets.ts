@@ -10,7 +10,7 @@ import { isIpv4 } from '../primitives/ip.ts';
  * rows, have about 20,000 arrays and objects. Frames with more arrays and objects are read, too, because assets of generation 3
  * may have any number. But each array or object above this number counts as `CONTAINER_BYTES`.
  */
-export const CONTAINERS_FREE = 50_000;
+const CONTAINERS_FREE = 50_000;
 const CONTAINER_BYTES = 8;
 
 /** Largest WebSocket message in both directions, in bytes: the limit of the reference nodes. */
@@ -31,7 +31,7 @@ export const BATCH_FRAMES_MAX = 100;
  * Maximum of nested arrays and objects in a frame. Real frames need 10 levels. But assets of generation 3 may contain anything,
  * and real nodes store some 3,100 levels at most (`protocol/tx/written.ts`). Recursive code has stack for 4,000 levels.
  */
-export const NESTING_MAX = 3_420;
+const NESTING_MAX = 3_420;
 /** Maximum of characters of a text in a node info; longer texts are left out. */
 const INFO_TEXT_MAX = 128;
 const ERROR_TEXT_MAX = 300;

@@ -9,7 +9,7 @@ import type { AnsweredCall, Failure, IncomingCall, WireDialect } from './dialect
 import type { Answer } from './link.ts';
 
 /** Maximum of questions of one peer that are being answered at a time. */
-export const ANSWERS_PER_PEER_MAX = 32;
+const ANSWERS_PER_PEER_MAX = 32;
 /** Time without a question after which the counts start again. */
 const QUESTIONS_REMEMBERED_MS = 20_000;
 

@@ -4,13 +4,17 @@
  * the most such connections loses one of them. So one address with many slow connections cannot lock out others.
  */
 
-import type { Socket } from 'node:net';
 import { LruMap } from '../primitives/bounded.ts';
 import { TokenBucket } from '../primitives/token-bucket.ts';
 import type { Clock } from '../ports/clock.ts';
 import { RateWindow } from './rate.ts';
 
-export interface PreHandshakeLimiterOptions {
+export /** A connection, as far as the limiter knows it. */
+interface Cuttable {
+  destroy(): unknown;
+}
+
+interface PreHandshakeLimiterOptions {
   readonly clock: Clock;
   /** Maximum of connections without handshake at a time. */
   readonly strangersMax: number;
@@ -33,7 +37,7 @@ const ARRIVALS_WINDOW_MS = 10_000;
 const ADDRESSES_MAX = 5_000;
 
 interface Greeting {
-  readonly socket: Socket;
+  readonly socket: Cuttable;
   readonly ip: string;
   readonly isNamed: boolean;
   readonly begin: () => void;
@@ -42,7 +46,7 @@ interface Greeting {
 export class PreHandshakeLimiter {
   readonly #options: PreHandshakeLimiterOptions;
   /** Sockets without handshake with their IPs, in the order of arrival. */
-  readonly #strangers = new Map<Socket, string>();
+  readonly #strangers = new Map<Cuttable, string>();
   readonly #arrivals = new LruMap<string, RateWindow>(ADDRESSES_MAX);
 
   /** Limits all handshakes, and the handshakes of addresses that had one recently. */
@@ -68,7 +72,7 @@ export class PreHandshakeLimiter {
    *
    * @returns false if it was cut at once
    */
-  enter(socket: Socket, ip: string): boolean {
+  enter(socket: Cuttable, ip: string): boolean {
     let arrivals = this.#arrivals.get(ip);
     if (arrivals === undefined) this.#arrivals.set(ip, (arrivals = new RateWindow(ARRIVALS_WINDOW_MS)));
     if (arrivals.use(this.#options.clock.nowMs()) > this.#options.arrivalsPerIpMax) {
@@ -81,7 +85,7 @@ export class PreHandshakeLimiter {
   }
 
   /** Begins the WebSocket handshake of a connection, now or when the rate allows it. */
-  greet(socket: Socket, ip: string, isNamed: boolean, begin: () => void): void {
+  greet(socket: Cuttable, ip: string, isNamed: boolean, begin: () => void): void {
     const isFirst = this.#waiting.length === 0;
     if ((isFirst || isNamed) && this.#takeHandshake(ip, isNamed)) return begin();
     this.#waiting.push({ socket, ip, isNamed, begin });
@@ -111,7 +115,7 @@ export class PreHandshakeLimiter {
   }
 
   /** Forgets a connection that finished its handshake or closed. */
-  leave(socket: Socket): void {
+  leave(socket: Cuttable): void {
     this.#strangers.delete(socket);
   }
 

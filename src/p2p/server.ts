@@ -1,10 +1,9 @@
 /** Listens for peers: an HTTP server that only answers upgrades, and the checks of a handshake. */
 
-import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage, type Server as HttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 
-import socketClusterServer from 'socketcluster-server';
-import { type WebSocket, WebSocketServer } from 'ws';
+import type { WebSocket } from 'ws';
 
 import { ProtocolError } from '../primitives/errors.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -12,12 +11,15 @@ import type { PeerInfo } from '../ports/transport.ts';
 import { CLOSE, type QueryVerdict, type WireDialect } from './dialect.ts';
 import { PreHandshakeLimiter } from './pre-handshake-limiter.ts';
 import { arrivalOf, FrameFilter, type FrameFilterEvents } from './frame-filter.ts';
-import { CLOSE_TIMEOUT_MS, Link, type ServerSocket } from './link.ts';
-import { FRAME_BYTES_MAX, ipv4Of, MESSAGE_FRAGMENTS_MAX } from './packets.ts';
+import { Link } from './link.ts';
+import { ipv4Of } from './packets.ts';
 import { ReceivePause } from './receive-pause.ts';
+import { attachServer, type ServerEvents, type ServerSocket } from './socket-cluster.ts';
 import { UnsolicitedBytesBudget, type SharedUnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 import { type LineControl, UnfinishedMessages } from './unfinished.ts';
 import { HEAD_BYTES_MAX, screenUpgrade } from './upgrade-screen.ts';
+
+type Refusal = Extract<QueryVerdict, { accepted: false }>;
 
 export interface ListenOptions {
   /** IPv4 address to bind. */
@@ -40,7 +42,7 @@ export interface ListenOptions {
   readonly on: ListenerEvents;
 }
 
-export interface ListenerEvents {
+interface ListenerEvents {
   admits(ip: string): boolean;
   /** Whether the operator named a peer at an IP. */
   isNamed(ip: string): boolean;
@@ -51,7 +53,7 @@ export interface ListenerEvents {
    * @returns a function to call when the handshake is answered; undefined if the link was closed
    */
   accept(link: Link, info: PeerInfo): (() => void) | undefined;
-  refused(ip: string, verdict: Extract<QueryVerdict, { accepted: false }>['close']): void;
+  refused(ip: string, verdict: Refusal['close']): void;
   /** The peer sent more frames than are read. */
   overused(link: Link | undefined, ip: string, detail: string): void;
   /** The peer sent so many frames that the line was cut. */
@@ -66,20 +68,6 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-interface Action {
-  readonly type: string;
-  readonly data: unknown;
-  readonly socket: ServerSocket;
-  readonly request: IncomingMessage;
-  allow(packet?: { data: unknown }): void;
-  block(error: Error): void;
-}
-
-interface Library {
-  setMiddleware(type: string, middleware: (stream: AsyncIterable<Action>) => void): void;
-  listener(name: string): AsyncIterable<{ socket: ServerSocket }>;
-}
-
 /** The state of an accepted WebSocket, from its first byte on. */
 interface Line {
   readonly ip: string;
@@ -88,9 +76,12 @@ interface Line {
   welcome: (() => void) | undefined;
 }
 
+type LinkedLine = Line & { link: Link };
+
 /** @throws ProtocolError `PORT_IN_USE` with port and host, `LISTEN_FAILED` for any other reason */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { dialect, on } = options;
+  const limiter = new PreHandshakeLimiter(options);
+  const lines = new Lines(options, limiter);
   // It does not listen: the caller hands it the connections that asked for a WebSocket.
   const http = createHttpServer({ maxHeaderSize: HEAD_BYTES_MAX }, ({ socket }) => {
     socket.destroy();
@@ -98,64 +89,83 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   http.on('clientError', (_error, socket) => {
     socket.destroy();
   });
+  attachServer(http, {
+    path: options.dialect.path,
+    handshakeTimeoutMs: options.handshakeTimeoutMs,
+    on: lines,
+  });
   const server = createServer({ allowHalfOpen: true, noDelay: true });
   const sockets = new Set<Socket>();
   server.maxConnections = options.socketsMax;
-  const limiter = new PreHandshakeLimiter(options);
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.once('close', () => {
       sockets.delete(socket);
       limiter.leave(socket);
     });
-    if (!limiter.enter(socket, ipv4Of(socket.remoteAddress) ?? '')) return;
-    screenUpgrade(socket, {
-      path: dialect.path,
-      clock: options.clock,
-      timeoutMs: options.handshakeTimeoutMs,
-      passed: () => {
-        const ip = ipv4Of(socket.remoteAddress) ?? '';
-        // No other listener exists while the socket waits, and an error without a listener would end the process.
-        const leave = (): void => void socket.destroy();
-        socket.on('error', leave);
-        limiter.greet(socket, ip, on.isNamed(ip), () => {
-          socket.off('error', leave);
-          http.emit('connection', socket);
-          socket.resume();
-        });
-      },
-    });
+    if (limiter.enter(socket, ipOf(socket))) screen(socket, http, limiter, options);
   });
+  await bound(server, options.host, options.wsPort);
+  const address = server.address();
+  return {
+    wsPort: typeof address === 'object' && address !== null ? address.port : options.wsPort,
+    close: () =>
+      new Promise((settle) => {
+        server.close(() => {
+          settle();
+        });
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}
 
-  const lines = new WeakMap<WebSocket, Line>();
-  const unfinished = new UnfinishedMessages<WebSocket>(options.clock);
+/** Hands a connection to the HTTP server once it has asked for a WebSocket and there is time for its handshake. */
+function screen(socket: Socket, http: HttpServer, limiter: PreHandshakeLimiter, options: ListenOptions): void {
+  screenUpgrade(socket, {
+    path: options.dialect.path,
+    clock: options.clock,
+    timeoutMs: options.handshakeTimeoutMs,
+    passed: () => {
+      const ip = ipOf(socket);
+      // No other listener exists while the socket waits, and an error without a listener would end the process.
+      const leave = (): void => void socket.destroy();
+      socket.on('error', leave);
+      limiter.greet(socket, ip, options.on.isNamed(ip), () => {
+        socket.off('error', leave);
+        http.emit('connection', socket);
+        socket.resume();
+      });
+    },
+  });
+}
 
-  /** Runs inside the event of the new WebSocket, before the library has it: the first frame finds the filter in place. */
-  function guard(webSocket: WebSocket, request: IncomingMessage): void {
-    const ip = ipv4Of(request.socket.remoteAddress) ?? '';
-    const flow: FrameFilterEvents = {
-      overused: (detail) => {
-        on.overused(line.link, ip, detail);
-      },
-      flooded: (detail) => {
-        cut();
-        on.flooded(line.link, ip, detail);
-      },
-      overflowed: (detail) => {
-        if (line.link === undefined) cut();
-        else line.link.close(CLOSE.overflow);
-        on.overflowed(ip, detail);
-      },
+/** The accepted WebSockets, from their upgrade to the answer of their handshake. */
+class Lines implements ServerEvents {
+  readonly #options: ListenOptions;
+  readonly #limiter: PreHandshakeLimiter;
+  readonly #lines = new WeakMap<WebSocket, Line>();
+  readonly #unfinished: UnfinishedMessages<WebSocket>;
+
+  constructor(options: ListenOptions, limiter: PreHandshakeLimiter) {
+    this.#options = options;
+    this.#limiter = limiter;
+    this.#unfinished = new UnfinishedMessages<WebSocket>(options.clock);
+  }
+
+  admitsUpgrade({ socket }: IncomingMessage): boolean {
+    const { dialect, on } = this.#options;
+    return !dialect.bansAtUpgrade || on.admits(ipOf(socket));
+  }
+
+  /** The first frame finds the filter in place. */
+  upgraded(webSocket: WebSocket, { socket }: IncomingMessage): void {
+    const { clock } = this.#options;
+    const line = this.#lineOver(webSocket, ipOf(socket));
+    this.#lines.set(webSocket, line);
+    const pause = new ReceivePause(webSocket, clock);
+    const cut = (): void => {
+      cutLine(line, webSocket);
     };
-    const filter = new FrameFilter('acceptor', dialect, options.clock, flow, new UnsolicitedBytesBudget(options.crowd));
-    const line: Line = { ip, filter, link: undefined, welcome: undefined };
-    lines.set(webSocket, line);
-    const pause = new ReceivePause(webSocket, options.clock);
-    function cut(): void {
-      filter.close();
-      webSocket.removeAllListeners('message');
-      webSocket.terminate();
-    }
     const control: LineControl = {
       hold: () => {
         pause.hold();
@@ -169,125 +179,104 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       },
     };
     // Runs before the listener of the WebSocket, which emits the messages that end with these bytes.
-    request.socket.prependListener('data', (bytes: Buffer) => {
-      unfinished.arrived(webSocket, bytes.length, control);
+    socket.prependListener('data', (bytes: Buffer) => {
+      this.#unfinished.arrived(webSocket, bytes.length, control);
     });
     webSocket.on('close', () => {
-      unfinished.ended(webSocket);
+      this.#unfinished.ended(webSocket);
       pause.end();
     });
     webSocket.on('message', (data) => {
-      unfinished.ended(webSocket);
-      pause.waitFor(filter.count(arrivalOf(data)));
+      this.#unfinished.ended(webSocket);
+      pause.waitFor(line.filter.count(arrivalOf(data)));
     });
     // Nodes never send control frames; the reference closes the connection of a peer that does.
     webSocket.on('ping', cut);
     webSocket.on('pong', cut);
   }
 
-  class GuardedServer extends WebSocketServer {
-    constructor(settings: ConstructorParameters<typeof WebSocketServer>[0]) {
-      super(settings);
-      this.on('connection', guard);
-    }
+  created(socket: ServerSocket): void {
+    const line = this.#linked(socket);
+    if (!this.#admits(line)) this.#refuse(line, { accepted: false, close: CLOSE.forbidden });
   }
 
-  const library = socketClusterServer.attach(http, {
-    path: dialect.path,
-    protocolVersion: 1,
-    pingInterval: 8_000,
-    pingTimeout: 20_000,
-    handshakeTimeout: options.handshakeTimeoutMs,
-    allowClientPublish: false,
-    middlewareEmitFailures: false,
-    authEngine: { verifyToken: () => Promise.resolve(null), signToken: () => Promise.resolve('') },
-    // The filter has parsed the frames.
-    codecEngine: { decode: (message: unknown) => message, encode: (value: unknown) => JSON.stringify(value) },
-    wsEngine: { Server: GuardedServer },
-    wsEngineServerOptions: {
-      maxPayload: FRAME_BYTES_MAX,
-      maxFragments: MESSAGE_FRAGMENTS_MAX,
-      perMessageDeflate: false,
-      autoPong: false,
-      closeTimeout: CLOSE_TIMEOUT_MS,
-    },
-  } as never) as unknown as Library;
-
-  function lineOf(socket: ServerSocket): Line & { link: Link } {
-    const line = lines.get(socket.socket);
-    if (line === undefined) throw new Error('a WebSocket without its filter');
-    line.link ??= new Link(socket, socket.socket, line.filter);
-    return line as Line & { link: Link };
+  frame(socket: ServerSocket, text: unknown): unknown {
+    return this.#lines.get(socket.socket)?.filter.admit(text) ?? null;
   }
 
-  function refuse(line: Line & { link: Link }, verdict: Extract<QueryVerdict, { accepted: false }>): void {
-    line.link.close(verdict.close, verdict.body);
-    on.refused(line.ip, verdict.close);
-  }
-
-  /** The handshake frame arrived: says whether it is answered. */
-  function handshake(socket: ServerSocket): boolean {
-    const line = lineOf(socket);
+  handshake(socket: ServerSocket): boolean {
+    const { dialect, nonce, on } = this.#options;
+    const line = this.#linked(socket);
     if (line.link.ended !== undefined) return false;
-    if (line.ip === '' || !on.admits(line.ip)) {
-      refuse(line, { accepted: false, close: CLOSE.forbidden });
+    if (!this.#admits(line)) {
+      this.#refuse(line, { accepted: false, close: CLOSE.forbidden });
       return false;
     }
     const url = socket.request.url ?? '';
     const start = url.indexOf('?');
     const query = new URLSearchParams(start < 0 ? '' : url.slice(start + 1));
-    const verdict = dialect.readQuery(query, line.ip, options.nonce);
+    const verdict = dialect.readQuery(query, line.ip, nonce);
     if (!verdict.accepted) {
-      refuse(line, verdict);
+      this.#refuse(line, verdict);
       return false;
     }
     line.welcome = on.accept(line.link, verdict.info);
-    if (line.welcome !== undefined) limiter.leave(socket.request.socket);
+    if (line.welcome !== undefined) this.#limiter.leave(socket.request.socket);
     return line.welcome !== undefined;
   }
 
-  library.setMiddleware('inboundRaw', (stream) => {
-    void (async () => {
-      for await (const action of stream) {
-        const line = lines.get(action.socket.socket);
-        action.allow({ data: line === undefined ? null : line.filter.admit(action.data) });
-      }
-    })();
-  });
-  library.setMiddleware('handshake', (stream) => {
-    void (async () => {
-      for await (const action of stream) {
-        const ip = ipv4Of(action.request.socket.remoteAddress) ?? '';
-        if (action.type === 'handshakeWS') {
-          if (dialect.bansAtUpgrade && !on.admits(ip)) action.block(new Error('Unauthorized'));
-          else action.allow();
-        } else if (handshake(action.socket)) action.allow();
-        else action.block(new Error('Refused'));
-      }
-    })();
-  });
-  void (async () => {
-    for await (const { socket } of library.listener('handshake')) {
-      const line = lineOf(socket);
-      if (line.ip === '' || !on.admits(line.ip)) refuse(line, { accepted: false, close: CLOSE.forbidden });
-    }
-  })();
-  void (async () => {
-    for await (const { socket } of library.listener('connection')) lines.get(socket.socket)?.welcome?.();
-  })();
+  opened(socket: ServerSocket): void {
+    this.#lines.get(socket.socket)?.welcome?.();
+  }
 
-  await bound(server, options.host, options.wsPort);
-  const address = server.address();
-  return {
-    wsPort: typeof address === 'object' && address !== null ? address.port : options.wsPort,
-    close: () =>
-      new Promise((settle) => {
-        server.close(() => {
-          settle();
-        });
-        for (const socket of sockets) socket.destroy();
-      }),
-  };
+  #lineOver(webSocket: WebSocket, ip: string): Line {
+    const { clock, crowd, dialect, on } = this.#options;
+    const flow: FrameFilterEvents = {
+      overused: (detail) => {
+        on.overused(line.link, ip, detail);
+      },
+      flooded: (detail) => {
+        cutLine(line, webSocket);
+        on.flooded(line.link, ip, detail);
+      },
+      overflowed: (detail) => {
+        if (line.link === undefined) cutLine(line, webSocket);
+        else line.link.close(CLOSE.overflow);
+        on.overflowed(ip, detail);
+      },
+    };
+    const filter = new FrameFilter('acceptor', dialect, clock, flow, new UnsolicitedBytesBudget(crowd));
+    const line: Line = { ip, filter, link: undefined, welcome: undefined };
+    return line;
+  }
+
+  #linked(socket: ServerSocket): LinkedLine {
+    const line = this.#lines.get(socket.socket);
+    if (line === undefined) throw new Error('a WebSocket without its filter');
+    line.link ??= new Link(socket, socket.socket, line.filter);
+    return line as LinkedLine;
+  }
+
+  #admits({ ip }: Line): boolean {
+    return ip !== '' && this.#options.on.admits(ip);
+  }
+
+  #refuse(line: LinkedLine, { body, close }: Refusal): void {
+    line.link.close(close, body);
+    this.#options.on.refused(line.ip, close);
+  }
+}
+
+/** Cuts a line without a word. */
+function cutLine({ filter }: Line, webSocket: WebSocket): void {
+  filter.close();
+  webSocket.removeAllListeners('message');
+  webSocket.terminate();
+}
+
+/** The address of a connection; empty if it has none that we can use. */
+function ipOf({ remoteAddress }: Socket): string {
+  return ipv4Of(remoteAddress) ?? '';
 }
 
 function bound(server: Server, host: string, port: number): Promise<void> {

@@ -44,7 +44,7 @@ export interface TransportOptions {
   readonly timeouts?: Partial<TransportTimeouts>;
 }
 
-export interface TransportTimeouts {
+interface TransportTimeouts {
   /**
    * Time-out for opening an outbound connection, and the same again for the answer to its handshake. Default 2 000, as in the
    * reference.

@@ -46,7 +46,7 @@ const HEAVY_RESERVE = HEAVIEST;
  * Budget for heavy frames of all peers together: one of the heaviest blocks in four seconds. If a block is dropped, the node
  * gets it by synchronisation.
  */
-export const HEAVY_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
+const HEAVY_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
 /**
  * Budget for heavy answers with transactions or peer lists, of all peers together. This budget is needed because any peer can
  * make us ask it every five seconds.

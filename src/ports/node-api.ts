@@ -59,7 +59,7 @@ export interface ReadersStatus {
   readonly each: readonly ReaderStatus[];
 }
 
-export interface ReaderStatus {
+interface ReaderStatus {
   /**
    * Number of the reader: the lowest from 1 on that is free when it starts. A new reader usually gets the number of the reader
    * that it replaces.
@@ -157,13 +157,13 @@ export interface SlotRange {
   readonly toSlot: number;
 }
 
-export interface OldOrder extends SlotRange {
+interface OldOrder extends SlotRange {
   /** Height whose order of forgers the node used. */
   readonly height: number;
 }
 
 /** A branch that the node left. In its slots, the order of the delegates may differ from the order of the present chain. */
-export interface LeftBranch {
+interface LeftBranch {
   /** Time when the node left the branch; Unix time in milliseconds. */
   readonly timeMs: number;
   /** First slot after the last block that the branch shares with our chain, and the slot in which the node left the branch. */

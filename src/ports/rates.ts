@@ -64,7 +64,7 @@ export const STALL_MS = 30_000;
 /** Factor between the uses that an honest node can cause and those that are accepted. */
 export const SAFETY = 1.5;
 /** Factor between the uses that are accepted and those that cost points. */
-export const CHARGED_FROM = 2;
+const CHARGED_FROM = 2;
 
 /**
  * Time in milliseconds to read, look up and refuse one item of a message, before any signature check. Measured: 15 us for a

@@ -43,14 +43,20 @@ export interface ChainWriter extends ChainReader, StateWriter {
   setNote(key: NoteName, value: Uint8Array | undefined): void;
 }
 
-export interface ChainStore extends ChainReader {
+/** The engine records of a store, for modules that keep some and nothing else. */
+export interface NoteStore {
+  /** As `ChainStore.transact`. */
+  transact<T>(work: (writer: Pick<ChainWriter, 'setNote'>) => T): T;
+  /** An engine record kept with `setNote`. */
+  note(key: NoteName): Uint8Array | undefined;
+}
+
+export interface ChainStore extends ChainReader, NoteStore {
   /**
    * Runs `work` as one unit. If this returns, all its writes are on disk; if it throws, nothing has changed. `work` must not be
    * asynchronous.
    */
   transact<T>(work: (writer: ChainWriter) => T): T;
-  /** A note that was stored with `setNote`. */
-  note(key: NoteName): Uint8Array | undefined;
   /** Names of notes that begin with the prefix, ascending. */
   noteKeys(prefix: string): readonly string[];
   /** SHA-256 of all consensus state in the order of keys, hexadecimal. Nodes with the same tip must have the same digest. */

@@ -5,9 +5,9 @@
  */
 
 /** Share of the time: blocks, forging and the operator have the rest. */
-export const WORK_SHARE = 0.5;
+const WORK_SHARE = 0.5;
 /** Work in a row, in milliseconds; a small part of the shortest slot. */
-export const WORK_BURST_MS = 10;
+const WORK_BURST_MS = 10;
 /** Work that cannot be put off makes no larger debt, or a flood of it would outlast itself. */
 const OUTSIDE_DEBT_MS_MAX = 50;
 

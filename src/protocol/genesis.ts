@@ -27,7 +27,7 @@ export interface GenesisFormat extends BlockFormat {
   toJson(genesis: Block, communityIdentifier: string): JsonObject;
 }
 
-export interface GenesisDelegate {
+interface GenesisDelegate {
   readonly keyPair: KeyPair;
   readonly username: string;
 }

@@ -23,7 +23,7 @@ import type { TransactionError } from './verdict.ts';
 /** The properties of a network on which signatures and bytes of its transactions depend. */
 export type SigningNetwork = Pick<ChainParams, 'generation' | 'networkIdentifier'>;
 
-export interface SigningRequest {
+interface SigningRequest {
   readonly payload: Payload;
   /** Whole seconds since the epoch of the network. */
   readonly timestamp: number;

@@ -10,7 +10,7 @@ import { GEN2_DIALECT, GEN3_DIALECT, type ApplyTransactionContext } from '../pro
 import { applyTransaction } from '../protocol/tx/apply.ts';
 import type { Address, Block, Transaction, TransactionId } from '../protocol/types.ts';
 
-export type Cause = 'transfer' | 'fee' | 'reward' | 'genesis';
+type Cause = 'transfer' | 'fee' | 'reward' | 'genesis';
 
 export interface BalanceChange {
   readonly address: Address;

@@ -10,7 +10,7 @@ export type ColumnType = 'u8' | 'i8' | 'u32' | 'i32' | 'u64' | 'i64' | 'time' | 
 export const SCHEMA_VERSION = 1;
 
 /** Amounts are beddows. Ids are the unsigned integers that the network writes as decimal text. */
-export const SINK_TABLES = {
+const SINK_TABLES = {
   blocks: {
     height: 'u32',
     id: 'u64',
@@ -137,6 +137,7 @@ export function valueIn(row: object, column: string): bigint | number | string {
 
 /** Rows of blocks that follow one another, in one list for each table. */
 export function joinedRows(parts: readonly Rows[]): Rows {
+  // `fromEntries` loses which rows belong to which table.
   return Object.fromEntries(
     SINK_TABLE_NAMES.map((table) => [table, parts.flatMap((rows): readonly object[] => rows[table])]),
   ) as unknown as Rows;

@@ -1,6 +1,6 @@
 /** Every metric of a node, once. Modules name them without the prefix; what is not declared here is refused. */
 
-export type MetricKind = 'counter' | 'gauge' | 'histogram';
+type MetricKind = 'counter' | 'gauge' | 'histogram';
 
 export interface MetricDeclaration {
   readonly kind: MetricKind;

@@ -28,6 +28,8 @@ export interface Presence {
 export class Intruder implements Presence {
   readonly ip: string;
   readonly #webSocket: WebSocket;
+  /** The connection beneath; undefined before the upgrade. */
+  #socket: Socket | undefined;
   readonly #answers: IntruderOptions['answers'];
   #calls = 1;
   #isOpen = false;
@@ -40,6 +42,7 @@ export class Intruder implements Presence {
     const options = { localAddress: ip, perMessageDeflate: false, handshakeTimeout: 60_000 };
     this.#webSocket = new WebSocket(`ws://${host}:${port}${target}`, options);
     this.#webSocket.on('error', () => undefined);
+    this.#webSocket.once('upgrade', ({ socket }) => (this.#socket = socket));
     this.#webSocket.on('open', () => (this.#isOpen = true));
     this.#webSocket.on('close', (code) => (this.#end ??= this.#isOpen ? (this.#farewell ?? code) : 'refused'));
     this.#webSocket.on('message', (data) => this.#heard((data as Buffer).toString()));
@@ -86,7 +89,7 @@ export class Intruder implements Presence {
   /** Writes to the connection beneath, whatever a WebSocket would have to say. */
   bytes(data: Buffer): void {
     if (this.#webSocket.readyState !== WebSocket.OPEN) return;
-    (this.#webSocket as unknown as { readonly _socket: Socket })._socket.write(data);
+    this.#socket?.write(data);
   }
 
   /** What the node has not taken yet. */

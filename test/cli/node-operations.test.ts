@@ -1,9 +1,9 @@
 /** Commands that start nodes of a devnet or let them go on, over processes that only pretend. */
 
-import type { ChildProcess } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import test from 'ava';
-import { ProcessLink } from '../../src/cli/devnet/agent-link.ts';
+import { nodeClient } from '../../src/cli/node-client.ts';
+import { type LinkedProcess, ProcessLink } from '../../src/cli/devnet/agent-link.ts';
 import { NO_FAULTS } from '../../src/cli/devnet/faults.ts';
 import type { NodeEnd } from '../../src/cli/devnet/node-process.ts';
 import { operationsOf, type OperationParts } from '../../src/cli/devnet/operations.ts';
@@ -16,14 +16,14 @@ import type { Untyped } from '../support/untyped.ts';
 const network = loadNetwork(packagedNetworkDirectory('devnet'));
 
 /** A child process that says it is ready, and answers, when it is told to. */
-class FakeChild extends EventEmitter {
+class FakeChild extends EventEmitter implements LinkedProcess {
   readonly connected = true;
   isRunning = true;
   isAnswering = false;
   readonly #open: number[] = [];
 
-  send(message: { readonly number?: number }): void {
-    if (message.number === undefined) return;
+  send(message: Parameters<LinkedProcess['send']>[0]): void {
+    if (!('number' in message)) return;
     this.#open.push(message.number);
     if (this.isAnswering) this.answer();
   }
@@ -44,7 +44,7 @@ function devnet() {
   const [plan] = planDevnet({ nodes: 1, httpPort: 4000, wsPort: 5000, directory: '/d', network });
   const node = new SupervisedNode({
     node: plan!,
-    client: {} as Untyped,
+    client: nodeClient('http://127.0.0.1:1'),
     restart: 'always',
     nowMs: () => 0,
     start: (planned) => {
@@ -55,7 +55,8 @@ function devnet() {
         child.isRunning = false;
         ends.at(-1)?.({ reason, exitCode: 0 });
       };
-      const first = { setting: { kind: 'running', aheadMs: 0 }, isHeld: true, impersonated: [], faults: NO_FAULTS };
+      const setting = { kind: 'running', aheadMs: 0 } as const;
+      const first = { setting, isHeld: true, impersonated: [], faults: NO_FAULTS };
       const options = { first, onEvent: () => undefined, onReturn: () => undefined } as const;
       return {
         ...{ node: planned, pid: 1, ended, isRunning: () => child.isRunning },
@@ -63,17 +64,32 @@ function devnet() {
         kill: () => end('killed'),
         // What was asked meanwhile is answered when the test says so.
         pause: () => void (child.isAnswering = false),
-        link: new ProcessLink(child as unknown as ChildProcess, options as Untyped),
+        link: new ProcessLink(child, options),
       };
     },
   });
-  const parts = {
+  const unused = (): never => {
+    throw new Error('no test asks for it');
+  };
+  const parts: OperationParts = {
     nodes: () => [node],
     add: () => Promise.resolve(node),
     resumed: () => undefined,
-    timekeeper: { mode: 'on-demand', setting: { kind: 'running' }, nowMs: () => 0 },
-    faults: { standing: () => ({ parts: [], nodes: [] }) },
-  } as unknown as OperationParts;
+    stop: unused,
+    clockMoved: unused,
+    timekeeper: {
+      mode: 'on-demand',
+      setting: { kind: 'running', aheadMs: 0 },
+      nowMs: () => 0,
+      ...{ mine: unused, setMode: unused, warp: unused, freeze: unused, resume: unused },
+    },
+    snapshots: { create: unused, revert: unused, list: unused },
+    people: { fund: unused, impersonate: unused },
+    faults: {
+      standing: () => ({ parts: [], nodes: [] }),
+      ...{ partition: unused, delay: unused, lose: unused, skew: unused, heal: unused },
+    },
+  };
   const operations = operationsOf(parts);
   const ask = (name: string, parameters: object = {}): Promise<Untyped> =>
     operations.get(name)!({ ...parameters }) as Promise<Untyped>;

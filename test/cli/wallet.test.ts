@@ -119,7 +119,7 @@ for (const [args, hasSecond, make2, make3] of CASES) {
         // The reference takes the time by itself, so it signs again with ours.
         const Class = (network === 'devnet' ? CLASSES_3 : CLASSES_2)[ours.type as 0];
         const content = { ...reference, timestamp: ours.timestamp, senderPublicKey: SENDER.publicKey };
-        const same: Untyped = new Class({ ...content, networkIdentifier } as never);
+        const same: Untyped = new Class({ ...content, networkIdentifier });
         same.sign(SENDER.passphrase, hasSecond ? SECOND.passphrase : undefined);
         const signed = same.toJSON();
         for (const name of ['id', 'type', 'signature', 'signSignature', 'senderPublicKey'])
@@ -171,7 +171,7 @@ test.serial('a member signs a transaction of a file as the reference does', asyn
     JSON.parse(stdout),
     {
       ...gen3.createSignatureObject({
-        transaction: transaction as never,
+        transaction: transaction as Untyped,
         passphrase: MEMBER.passphrase,
         networkIdentifier,
       }),

@@ -3,7 +3,7 @@
 import { cpSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { counted } from '../../src/cli/counted.ts';
+import { counted } from '../../src/cli/output.ts';
 import { devnetDirectory, lockDevnetFolder, writeImpersonated } from '../../src/cli/devnet/folder.ts';
 import { forkSourceOf } from '../../src/cli/devnet/fork/source.ts';
 import { planDevnet } from '../../src/cli/devnet/plan.ts';

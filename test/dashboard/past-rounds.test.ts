@@ -1,6 +1,7 @@
 import test from 'ava';
 import type { Block } from '../../src/dashboard/answers.ts';
 import { pastRounds, unknownSlots } from '../../src/dashboard/past-rounds.ts';
+import { madeBlock } from './made-block.ts';
 
 const DELEGATES = 5;
 const BLOCK_TIME_S = 10;
@@ -16,7 +17,7 @@ function chain(slots: number, leftOut: readonly number[] = []): readonly Block[]
 
 function blockAt(height: number, slot: number): Block {
   const generatorPublicKey = `key${slot % DELEGATES}`;
-  return { height, timestamp: slot * BLOCK_TIME_S, generatorPublicKey, numberOfTransactions: 0 } as Block;
+  return madeBlock({ height, timestamp: slot * BLOCK_TIME_S, generatorPublicKey });
 }
 
 function roundsOf(blocks: readonly Block[], told?: ReadonlyMap<number, string>) {

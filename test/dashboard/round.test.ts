@@ -1,6 +1,7 @@
 import test from 'ava';
 import type { Block, Forger } from '../../src/dashboard/answers.ts';
 import { roundOf, roundSlots, nextSlotsOf } from '../../src/dashboard/round.ts';
+import { madeBlock } from './made-block.ts';
 
 const BLOCK_TIME_S = 10;
 /** The first slot in which the network of these tests forged: no multiple of 101. */
@@ -24,7 +25,7 @@ function chain(slots: number, leftOut: readonly number[] = []): readonly Block[]
 }
 
 function blockAt(height: number, timestamp: number): Block {
-  return { height, timestamp, id: String(height) } as Block;
+  return madeBlock({ height, timestamp, id: String(height) });
 }
 
 function roundAt(slots: number, leftOut: readonly number[] = []) {

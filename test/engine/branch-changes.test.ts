@@ -1,9 +1,8 @@
 import test from 'ava';
 import { BranchChanges } from '../../src/engine/branch-changes.ts';
-import type { Block } from '../../src/protocol/types.ts';
 
-function blocks(...heights: readonly number[]): readonly Block[] {
-  return heights.map((height) => ({ height }) as Block);
+function blocks(...heights: readonly number[]): readonly { readonly height: number }[] {
+  return heights.map((height) => ({ height }));
 }
 
 function scene(): BranchChanges {
@@ -42,6 +41,6 @@ test('all changes are counted, and only the latest twenty kept', (t) => {
 test('a branch of any length can be reverted', (t) => {
   const changes = scene();
   const heights = Array.from({ length: 200_000 }, (_, index) => 200_002 - index);
-  changes.note(heights.map((height) => ({ height }) as Block));
+  changes.note(heights.map((height) => ({ height })));
   t.like(changes.latest[0], { commonHeight: 2, revertedBlocks: 200_000 });
 });

@@ -2,7 +2,6 @@ import test from 'ava';
 import { DiskWatch } from '../../src/engine/disk-watch.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { SILENT, type Observer } from '../../src/ports/observer.ts';
-import type { ChainWriter } from '../../src/ports/store.ts';
 
 function scene(observer: Observer = SILENT) {
   const world = { nowMs: 0, failure: undefined as Error | undefined, trials: 0 };
@@ -11,7 +10,7 @@ function scene(observer: Observer = SILENT) {
       transact: (work) => {
         world.trials += 1;
         if (world.failure !== undefined) throw world.failure;
-        return work({ setNote: () => undefined } as unknown as ChainWriter);
+        return work({ setNote: () => undefined });
       },
     },
     clock: { nowMs: () => world.nowMs },

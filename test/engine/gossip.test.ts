@@ -4,9 +4,45 @@ import type { ImportOutcome } from '../../src/engine/block-importer.ts';
 import { Gossip, type GossipDependencies } from '../../src/engine/gossip.ts';
 import { NO_PAYER, type Payer } from '../../src/engine/pool/verification-budget.ts';
 import { SILENT } from '../../src/ports/observer.ts';
+import type { AnswerTo, PeerRequest } from '../../src/ports/transport.ts';
 import type { Block, JsonObject, MemberSignature } from '../../src/protocol/types.ts';
-import { BlockRejected, type BlockRejectionCode, TransactionRejected } from '../../src/protocol/verdict.ts';
+import {
+  BlockRejected,
+  type BlockRejectionCode,
+  TransactionRejected,
+  type TransactionRejectionCode,
+} from '../../src/protocol/verdict.ts';
+import { FAKE_CODEC, fakeBlock } from '../support/fake-codec.ts';
 import { VirtualTime } from '../sim/virtual-clock.ts';
+
+/** A gossip without peers, over a chain without blocks and a pool without transactions. */
+const QUIET: GossipDependencies = {
+  chain: { listen: () => undefined, state: { hasTransaction: () => false }, rules: { codec: FAKE_CODEC } },
+  importer: { import: () => Promise.resolve({ kind: 'ignored', status: 'discard' }) },
+  pool: {
+    has: () => false,
+    get: () => undefined,
+    receive: () => ({ accepted: [], refused: [], fault: undefined }),
+    verifyReceived: () => undefined,
+    addSignature: () => ({ accepted: false, code: 'TRANSACTION_INVALID', message: '', errors: [] }),
+  },
+  clock: { nowMs: () => 0, after: () => ({ cancel: () => undefined }) },
+  observer: SILENT,
+  generation: 3,
+  gossipPeersMax: 16,
+  transactionGossip: 'ids',
+  transport: {
+    connections: () => [],
+    send: () => undefined,
+    request: () => Promise.reject(new Error('nobody is asked')),
+  },
+  gossipTargets: () => [],
+  penalise: () => undefined,
+  noteBlockTime: () => undefined,
+  payerOf: () => NO_PAYER,
+  cutWasteful: () => undefined,
+  synchronizer: { syncing: false, trigger: () => undefined },
+};
 
 /** A gossip over a chain that only notes what it is given, and refuses what it is told to. */
 function stage(refuse: (block: Block) => BlockRejectionCode | 'passOver' | undefined) {
@@ -15,7 +51,10 @@ function stage(refuse: (block: Block) => BlockRejectionCode | 'passOver' | undef
   const timed: string[] = [];
   const chain = {
     listen: () => undefined,
-    rules: { codec: { blockFromJson: (json: JsonObject) => json as unknown as Block } },
+    state: { hasTransaction: () => false },
+    rules: {
+      codec: { ...FAKE_CODEC, blockFromJson: (json: unknown) => fakeBlock(undefined, [], json as Partial<Block>) },
+    },
   };
   const importer = {
     import: (block: Block): Promise<ImportOutcome> => {
@@ -26,21 +65,13 @@ function stage(refuse: (block: Block) => BlockRejectionCode | 'passOver' | undef
       return Promise.resolve({ kind: 'refused', rejection: new BlockRejected(code, 'refused') });
     },
   };
-  const dependencies = {
+  const gossip = new Gossip({
+    ...QUIET,
     chain,
     importer,
-    clock: { nowMs: () => 0, after: () => ({ cancel: () => undefined }) },
-    observer: SILENT,
-    generation: 3,
-    gossipPeersMax: 16,
-    transactionGossip: 'ids',
-    transport: { connections: () => [] },
-    gossipTargets: () => [],
     penalise: (_peerId: string, code: string) => penalties.push(code),
     noteBlockTime: (peerId: string, { id }: Block) => timed.push(`${peerId} ${id}`),
-    synchronizer: { syncing: false, trigger: () => undefined },
-  };
-  const gossip = new Gossip(dependencies as unknown as GossipDependencies);
+  });
   gossip.start();
   const give = async (block: JsonObject, from = '10.0.0.1:5000'): Promise<void> => {
     gossip.receive(from, { kind: 'block', block });
@@ -104,26 +135,19 @@ function signatureStage() {
   const read: string[] = [];
   const penalties: string[] = [];
   const time = { nowMs: 0 };
-  const pool = {
+  const pool: GossipDependencies['pool'] = {
+    ...QUIET.pool,
     addSignature: ({ transactionId, signature }: MemberSignature) => {
       read.push(transactionId);
       return { accepted: false, code: signature, message: 'Error processing signature', errors: [] };
     },
   };
-  const dependencies = {
-    chain: { listen: () => undefined },
+  const gossip = new Gossip({
+    ...QUIET,
     pool,
     clock: { nowMs: () => time.nowMs, after: () => ({ cancel: () => undefined }) },
-    observer: SILENT,
-    generation: 3,
-    gossipPeersMax: 16,
-    transactionGossip: 'ids',
-    transport: { connections: () => [] },
-    gossipTargets: () => [],
     penalise: (_peerId: string, code: string) => penalties.push(code),
-    payerOf: () => NO_PAYER,
-  };
-  const gossip = new Gossip(dependencies as unknown as GossipDependencies);
+  });
   gossip.start();
   const tell = (from: string, codes: Readonly<Record<string, string>>): void => {
     const signatures = Object.entries(codes).map(([transactionId, signature]) => {
@@ -163,7 +187,7 @@ test('signatures that do not fit here, as honest peers send them, are no reason 
  * A gossip over a pool that looks at so many transactions of a peer. In the answers of liars each transaction is refused, by
  * `code`.
  */
-function fetchStage(lookedAt: number, code: string) {
+function fetchStage(lookedAt: number, code: TransactionRejectionCode) {
   const time = new VirtualTime(0);
   const asked: string[] = [];
   const here = new Set<string>();
@@ -174,17 +198,18 @@ function fetchStage(lookedAt: number, code: string) {
     payers.set(payer, peerId);
     return payer;
   };
-  const pool = {
+  const pool: GossipDependencies['pool'] = {
+    ...QUIET.pool,
     has: (id: string) => here.has(id),
-    receive: ([json]: readonly { readonly id: string }[], payer: Payer) => {
+    receive: ([json], payer = NO_PAYER) => {
       const peerId = payers.get(payer) ?? '';
       const isLiar = peerId.startsWith('liar');
       const level = levels.get(peerId) ?? lookedAt;
       levels.set(peerId, level - 1);
       const limited = isLiar && level <= 0;
       const refusal =
-        limited || isLiar ? new TransactionRejected(limited ? 'VERIFICATION_LIMIT' : (code as never), []) : undefined;
-      if (refusal === undefined) here.add(json?.id ?? '');
+        limited || isLiar ? new TransactionRejected(limited ? 'VERIFICATION_LIMIT' : code, []) : undefined;
+      if (refusal === undefined) here.add((json as { readonly id: string }).id);
       const isFault = refusal?.code === 'TRANSACTION_INVALID';
       return {
         accepted: [],
@@ -192,29 +217,17 @@ function fetchStage(lookedAt: number, code: string) {
         fault: isFault ? refusal : undefined,
       };
     },
-    verifyReceived: () => undefined,
   };
-  const gossip = new Gossip({
-    chain: { listen: () => undefined, state: { hasTransaction: () => false } },
-    pool,
-    clock: time.clock(),
-    observer: SILENT,
-    generation: 3,
-    gossipPeersMax: 16,
-    transactionGossip: 'ids',
-    transport: {
-      connections: () => [],
-      request: (peerId: string, { ids }: { readonly ids: readonly string[] }) => {
-        asked.push(`${peerId}: ${ids.join(' ')}`);
-        return Promise.resolve(ids.map((id) => ({ id })));
-      },
+  const transport = {
+    ...QUIET.transport,
+    request: async <R extends PeerRequest>(peerId: string, request: R): Promise<AnswerTo<R>> => {
+      if (request.kind !== 'transactions') throw new Error('only transactions are asked for');
+      const { ids = [] } = request;
+      asked.push(`${peerId}: ${ids.join(' ')}`);
+      return ids.map((id) => ({ id })) as readonly unknown[] as AnswerTo<R>;
     },
-    gossipTargets: () => [],
-    penalise: () => undefined,
-    payerOf,
-    cutWasteful: () => undefined,
-    synchronizer: { syncing: false },
-  } as unknown as GossipDependencies);
+  };
+  const gossip = new Gossip({ ...QUIET, pool, clock: time.clock(), transport, payerOf });
   gossip.start();
   const tell = (from: string, ids: readonly string[]): void => gossip.receive(from, { kind: 'transactionIds', ids });
   const run = async (seconds: number): Promise<void> => {

@@ -8,7 +8,7 @@ import {
   REFUSED_PAUSE_MS,
   TransactionFetcher,
 } from '../../src/engine/transaction-fetcher.ts';
-import type { Transport } from '../../src/ports/transport.ts';
+import type { AnswerTo, PeerRequest } from '../../src/ports/transport.ts';
 import { VirtualTime } from '../sim/virtual-clock.ts';
 
 interface Asked {
@@ -30,14 +30,17 @@ function scene(
   const time = new VirtualTime(0);
   const asked: Asked[] = [];
   const here = new Set<string>();
-  const request = (peerId: string, { ids = [] }: { readonly ids?: readonly string[] }): Promise<unknown> => {
+  const request = async <R extends PeerRequest>(peerId: string, request: R): Promise<AnswerTo<R>> => {
+    if (request.kind !== 'transactions') throw new Error('only transactions are asked for');
+    const { ids = [] } = request;
     asked.push({ atMs: time.nowMs, peerId, ids });
     if (silent.includes(peerId)) return new Promise(() => undefined);
-    return ids.some(isUnreadable) ? Promise.reject(new Error('no answer')) : Promise.resolve(ids);
+    if (ids.some(isUnreadable)) throw new Error('no answer');
+    return ids as readonly unknown[] as AnswerTo<R>;
   };
   const fetcher = new TransactionFetcher({
     clock: time.clock(),
-    transport: { request: request as unknown as Transport['request'] },
+    transport: { request },
     rate: { burst: 1, everyMs: 5_000 },
     has: (id) => here.has(id),
     take: (peerId, transactions) => {

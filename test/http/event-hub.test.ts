@@ -1,9 +1,8 @@
 import { EventEmitter } from 'node:events';
-import type { ServerResponse } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
 import { FairScheduler } from '../../src/http/admission/fair-scheduler.ts';
 import type { EventFilter } from '../../src/http/events/filter.ts';
-import { createEventHub, RECORDS_CACHED_MAX, type EventHub } from '../../src/http/events/hub.ts';
+import { createEventHub, RECORDS_CACHED_MAX, type EventHub, type EventSink } from '../../src/http/events/hub.ts';
 import { CHANGES_PER_LOOK_MAX } from '../../src/http/events/peer-changes.ts';
 import { REPLAYS_MAX, REPLAYS_PER_ADDRESS_MAX } from '../../src/http/events/replays.ts';
 import { HTTP_DEFAULTS } from '../../src/http/options.ts';
@@ -27,7 +26,7 @@ const OPERATOR = { key: '127.0.0.1', isTrusted: true };
 const START = { sequence: 0, index: 0 };
 
 /** A response that takes whatever it is given. */
-class Sink extends EventEmitter {
+class Sink extends EventEmitter implements EventSink {
   writes = 0;
   text = '';
 
@@ -38,6 +37,10 @@ class Sink extends EventEmitter {
   }
 
   end(): void {
+    this.emit('close');
+  }
+
+  destroy(): void {
     this.emit('close');
   }
 
@@ -91,7 +94,7 @@ function stage(t: ExecutionContext, blocks: number) {
 
 function read(hub: EventHub, filter: Partial<EventFilter>, client = STRANGER, after?: typeof START): Sink | undefined {
   const sink = new Sink();
-  const isAdded = hub.add(sink as unknown as ServerResponse, { ...EVERYTHING, ...filter }, after, client);
+  const isAdded = hub.add(sink, { ...EVERYTHING, ...filter }, after, client);
   return isAdded ? sink : undefined;
 }
 

@@ -13,6 +13,7 @@ import {
   type Envelope,
 } from './fake-node.ts';
 import { furnished } from './furnished-node.ts';
+import type { Untyped } from '../support/untyped.ts';
 
 const EPOCH_MS = 1_464_109_200_000;
 
@@ -117,7 +118,7 @@ test('a node without peers whose chain stands still is not ready, and beside a p
   const alone = await ask('/readyz');
   t.is(alone.status, 503);
   t.like(alone.body, { ready: false, reason: 'The node has no peers, and its last block is 301 s old.' });
-  const info = { ip: '10.0.0.1', wsPort: 5000, height: 2 } as PeerEntry['info'];
+  const info: PeerEntry['info'] = { ip: '10.0.0.1', wsPort: 5000, height: 2 };
   fake.peers = [{ info, state: 'disconnected' }];
   t.is((await ask('/readyz')).status, 503);
   fake.peers = [{ info, state: 'connected' }];
@@ -147,19 +148,19 @@ test('the root of the interface names the pages and the paths, each of which ans
         generation,
         pages: { dashboard: '/', docs: '/api/docs', spec: '/api/spec' },
       });
-      const { paths } = data as unknown as { paths: { path: string }[] };
+      const { paths } = data as Untyped as { paths: { path: string }[] };
       const listed = paths.map(({ path }) => path);
       for (const path of ['/api/accounts', '/api/blocks', '/api/node/status', '/api/transactions', '/api/events'])
         t.true(listed.includes(path), path);
     }
     const { body } = await ask('/api');
-    const { data } = body as unknown as { data: { pages: { docs: string; spec: string }; paths: { path: string }[] } };
+    const { data } = body as Untyped as { data: { pages: { docs: string; spec: string }; paths: { path: string }[] } };
     // A stream has no end, and who asks for votes says whose.
     const askable = data.paths.filter(({ path }) => !/events$|vote/.test(path)).map(({ path }) => path);
     for (const path of [...askable, data.pages.docs, data.pages.spec]) t.is((await ask(path)).status, 200, path);
   }
   const without = await serve(t, fakeNode(3));
-  const { data } = (await without('/api')).body as unknown as { data: { pages: object } };
+  const { data } = (await without('/api')).body as Untyped as { data: { pages: object } };
   t.deepEqual(Object.keys(data.pages), ['docs', 'spec']);
   const strict = await serve(t, fakeNode(3), { strictDialect: true });
   t.is((await strict('/api')).status, 404);

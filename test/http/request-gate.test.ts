@@ -1,7 +1,6 @@
-import type { IncomingMessage } from 'node:http';
 import test from 'ava';
 import { BODY_BYTES_MAX, INPUT_BYTES_MAX, PIPELINED_BYTES_MAX } from '../../src/http/admission/limits.ts';
-import { RequestGate } from '../../src/http/admission/request-gate.ts';
+import { type GatedRequest, RequestGate } from '../../src/http/admission/request-gate.ts';
 
 const HEAD = 'POST / HTTP/1.1\r\nHost: a\r\n\r\n';
 
@@ -82,10 +81,10 @@ interface Said {
 }
 
 /** As node:http tells of a request whose head has come. */
-function requestOf({ contentLength, isChunked = false, isComplete = false }: Said): IncomingMessage {
+function requestOf({ contentLength, isChunked = false, isComplete = false }: Said): GatedRequest {
   const headers = {
     ...(contentLength !== undefined && { 'content-length': String(contentLength) }),
     ...(isChunked && { 'transfer-encoding': 'chunked' }),
   };
-  return { headers, complete: isComplete } as unknown as IncomingMessage;
+  return { headers, complete: isComplete };
 }

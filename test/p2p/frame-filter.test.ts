@@ -31,7 +31,7 @@ class Scene {
     const filter = new FrameFilter(
       role,
       { events: ['remote-message'], generation: 3 },
-      { nowMs: () => this.nowMs } as never,
+      { nowMs: () => this.nowMs },
       on,
       unsolicited,
     );

@@ -549,7 +549,7 @@ test('rubbish on the bare port harms nobody', async (t) => {
   }
   const peer = await greetedPeer(node.address.wsPort);
   peer.webSocket.on('error', () => undefined);
-  (peer.webSocket as unknown as { _socket: { write(bytes: Buffer): void } })._socket.write(Buffer.from([0xff, 0xff]));
+  peer.socket?.write(Buffer.from([0xff, 0xff]));
   await until(() => peer.closed() !== undefined, 'closed');
   t.true(await works(await greetedPeer(node.address.wsPort)));
   await node.transport.close();

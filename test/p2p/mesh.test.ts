@@ -6,6 +6,7 @@ import { PeerManager } from '../../src/engine/peers/manager.ts';
 import { gen3Dialect } from '../../src/p2p/messages-gen3.ts';
 import { createTransport, type ListeningTransport } from '../../src/p2p/transport.ts';
 import { SILENT } from '../../src/ports/observer.ts';
+import type { NoteStore } from '../../src/ports/store.ts';
 import { freePorts } from '../support/ports.ts';
 import { clock, HOST, NETWORK, nodeInfo, pause, random, until } from './support.ts';
 
@@ -27,7 +28,7 @@ test('nodes that start one after the other on one machine all know each other so
       clock,
       random,
     });
-    const store = { note: () => undefined, transact: () => undefined as never };
+    const store: NoteStore = { note: () => undefined, transact: (work) => work({ setNote: () => undefined }) };
     const manager = new PeerManager(
       { transport, store, clock, random, observer: SILENT },
       {

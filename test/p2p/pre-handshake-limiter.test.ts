@@ -1,7 +1,7 @@
-import type { Socket } from 'node:net';
 import test from 'ava';
 
 import {
+  type Cuttable,
   PreHandshakeLimiter,
   HANDSHAKES_AT_ONCE_MAX,
   HANDSHAKES_PER_SECOND,
@@ -16,7 +16,7 @@ function stage(strangersMax: number, arrivalsPerIpMax = 1_000) {
   let nowMs = 0;
   const clock = { nowMs: () => nowMs, after: () => ({ cancel: () => undefined }) };
   const limiter = new PreHandshakeLimiter({ clock, strangersMax, arrivalsPerIpMax });
-  const socket = (name: string): Socket => ({ destroy: () => cut.push(name) }) as unknown as Socket;
+  const socket = (name: string): Cuttable => ({ destroy: () => cut.push(name) });
   return { limiter, socket, cut, pass: (ms: number) => (nowMs += ms) };
 }
 
@@ -54,7 +54,7 @@ test('handshakes are bounded in all: an address that comes again leaves half to 
   let begun: string[] = [];
   const greet = (count: number, name: string, isNamed = false): void => {
     for (let index = 0; index < count; index += 1) {
-      const socket = { destroy: () => undefined } as unknown as Socket;
+      const socket = { destroy: () => undefined };
       const ip = name.replace('#', String(index));
       limiter.enter(socket, ip);
       limiter.greet(socket, ip, isNamed, () => begun.push(name));
@@ -78,7 +78,7 @@ test('a connection that is cut while it waits for its handshake gets none', asyn
   const clock = new FakeClock();
   const limiter = new PreHandshakeLimiter({ clock, strangersMax: 10_000, arrivalsPerIpMax: 10_000 });
   const begun: number[] = [];
-  const sockets = Array.from({ length: HANDSHAKES_AT_ONCE_MAX }, () => ({}) as Socket);
+  const sockets = Array.from({ length: HANDSHAKES_AT_ONCE_MAX }, () => ({ destroy: () => undefined }));
   for (const [index, socket] of sockets.entries()) {
     limiter.enter(socket, 'a');
     limiter.greet(socket, 'a', false, () => begun.push(index));

@@ -1,6 +1,7 @@
 /** Transports, raw sockets and waiting for the tests of this room. */
 
 import { randomBytes, randomInt } from 'node:crypto';
+import type { Socket } from 'node:net';
 
 import { WebSocket } from 'ws';
 
@@ -152,6 +153,8 @@ export function pause(ms: number): Promise<void> {
 /** A client of bare frames. */
 export interface RawPeer {
   readonly webSocket: WebSocket;
+  /** The connection beneath; undefined if there was no upgrade. */
+  readonly socket: Socket | undefined;
   /** What the node said; its heartbeats, which come when a machine is slow, are answered and counted apart. */
   readonly frames: string[];
   readonly heartbeats: () => number;
@@ -177,6 +180,8 @@ export async function rawPeer(port: number, query = SMALLEST_QUERY, path = '/rpc
     heartbeats += 1;
     if (!isMute) webSocket.send('#2');
   });
+  let socket: Socket | undefined;
+  webSocket.once('upgrade', (response) => (socket = response.socket));
   webSocket.on('close', (code, reason) => (end = { code, reason: reason.toString() }));
   webSocket.on('error', () => undefined);
   await new Promise<void>((settle) => {
@@ -187,6 +192,7 @@ export async function rawPeer(port: number, query = SMALLEST_QUERY, path = '/rpc
   });
   return {
     webSocket,
+    socket,
     frames,
     heartbeats: () => heartbeats,
     mute: () => void (isMute = true),

@@ -16,6 +16,7 @@ import {
   type Content,
 } from '../support/reference-transactions.ts';
 import { gen2ContentOf, json2Of, signedReference2 } from '../support/reference-transactions-2.ts';
+import type { Untyped } from '../support/untyped.ts';
 
 const NETWORKS = {
   2: { generation: 2, networkIdentifier: NETWORK_IDENTIFIER },
@@ -27,7 +28,7 @@ function payloadOf({ type, asset, sender }: Content, generation: 2 | 3): Payload
   const said = asset as Record<string, never>;
   switch (type) {
     case 8: {
-      const { amount, recipientId, data } = said as unknown as { amount: string; recipientId: string; data?: string };
+      const { amount, recipientId, data } = asset as { amount: string; recipientId: string; data?: string };
       const text = data === undefined || data === '' ? {} : { data };
       return { kind: 'transfer', amount: BigInt(amount), recipientId, ...text };
     }
@@ -117,7 +118,7 @@ test("a member's signature is the one that the reference makes", (t) => {
   for (const generation of [2, 3] as const) {
     const signer = createSigner(NETWORKS[generation], defaultEd25519());
     const transaction = signer.sign({ payload, timestamp: 100, keyPair: sender.keyPair });
-    const json = signer.toJson(transaction) as never;
+    const json: Untyped = signer.toJson(transaction);
     const reference =
       generation === 2
         ? createSignatureObject2(json, member.passphrase)

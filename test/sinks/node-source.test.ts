@@ -17,8 +17,8 @@ import { serveChain } from './served-chain.ts';
 const FORK = 54;
 const running = new AbortController().signal;
 
-function networkOf({ params, genesisJson }: TestNetwork): Network {
-  return { name: 'made', params, genesisJson } as unknown as Network;
+function networkOf({ params, genesisJson }: TestNetwork): Pick<Network, 'name' | 'params' | 'genesisJson'> {
+  return { name: 'made', params, genesisJson };
 }
 
 function rowsOf({ maker }: FullChain, blocks: readonly Block[]): unknown {

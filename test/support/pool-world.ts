@@ -28,6 +28,7 @@ import type {
   Transaction,
 } from '../../src/protocol/types.ts';
 import { MemoryState } from './memory-state.ts';
+import type { Untyped } from './untyped.ts';
 
 export const LSK = 100_000_000n;
 
@@ -175,7 +176,7 @@ export class PoolWorld {
 
   signatureOf(member: Person, transaction: JsonObject): MemberSignature {
     return createSignatureObject({
-      transaction: { ...transaction, networkIdentifier } as never,
+      transaction: { ...transaction, networkIdentifier } as Untyped,
       passphrase: member.passphrase,
       networkIdentifier,
     });

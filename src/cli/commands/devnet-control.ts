@@ -3,7 +3,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lskText } from '../../primitives/amount.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import { counted } from '../counted.ts';
 import { ANSWERS, type Answer, type ControlNode } from '../devnet/control-answers.ts';
 import { askDevnet } from '../devnet/control-client.ts';
 import { isControlFileThere } from '../devnet/control-file.ts';
@@ -21,7 +20,7 @@ import type { MiningMode } from '../devnet/mining.ts';
 import { devnetNetworkName } from '../devnet/network.ts';
 import type { SnapshotFacts } from '../devnet/snapshots.ts';
 import type { ControlFlags } from '../flags.ts';
-import { printJson, printLines } from '../output.ts';
+import { counted, printJson, printLines } from '../output.ts';
 import { usageError } from '../problems.ts';
 
 /** Nodes stop within ten seconds or are ended. */

@@ -6,7 +6,6 @@ import { dirname, join, resolve } from 'node:path';
 import { bloomeryHome } from '../../config/network.ts';
 import { systemRandom } from '../../node/system.ts';
 import { messageOf } from '../../primitives/errors.ts';
-import { counted } from '../counted.ts';
 import { lockDevnetFolder, placedNetwork, writeDevnetFolder } from '../devnet/folder.ts';
 import { freePorts } from '../devnet/free-ports.ts';
 import { chooseNetwork } from '../devnet/network.ts';
@@ -18,7 +17,7 @@ import { runScenario, type StepResult } from '../devnet/scenario/run-scenario.ts
 import type { Scenario } from '../devnet/scenario/scenario.ts';
 import { runSession, type RunningSession } from '../devnet/session.ts';
 import type { ScenarioFlags } from '../flags.ts';
-import { note, printLine } from '../output.ts';
+import { counted, note, printLine } from '../output.ts';
 import { checkPortsFree } from '../ports.ts';
 import { EXIT, usageError } from '../problems.ts';
 import { STOP_SIGNALS } from '../stop-request.ts';

@@ -1,6 +1,5 @@
 /** Questions to the agent of a node that is a child process, and its answers. */
 
-import type { ChildProcess } from 'node:child_process';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type {
   AgentEvent,
@@ -20,6 +19,14 @@ export interface LinkOptions {
   readonly onReturn: () => void;
 }
 
+/** A child process as the link uses it. */
+export interface LinkedProcess {
+  readonly connected: boolean;
+  send(message: NumberedRequest | AgentStart, sent: () => void): unknown;
+  on(event: 'message', listener: (message: NumberedAnswer | AgentEvent) => void): unknown;
+  once(event: 'exit', listener: () => void): unknown;
+}
+
 interface Waiting {
   readonly resolve: (state: AgentState) => void;
   readonly reject: (error: Error) => void;
@@ -30,13 +37,13 @@ interface Waiting {
 const ANSWER_MS_MAX = 15_000;
 
 export class ProcessLink implements AgentLink {
-  readonly #child: ChildProcess;
+  readonly #child: LinkedProcess;
   readonly #waiting = new Map<number, Waiting>();
   #number = 0;
   #isReady = false;
   #isSilent = false;
 
-  constructor(child: ChildProcess, { first, onEvent, onReturn }: LinkOptions) {
+  constructor(child: LinkedProcess, { first, onEvent, onReturn }: LinkOptions) {
     this.#child = child;
     child.on('message', (message: NumberedAnswer | AgentEvent) => {
       if (this.#isSilent) {

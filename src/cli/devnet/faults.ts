@@ -28,7 +28,7 @@ export interface StandingFaults {
   readonly nodes: readonly NodeFault[];
 }
 
-export interface NodeFault {
+interface NodeFault {
   readonly node: number;
   readonly delayMs: number;
   /** 0 to 1. */

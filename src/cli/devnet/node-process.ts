@@ -34,7 +34,7 @@ export interface NodeProcess {
 }
 
 /** What runs in the process, and what the process is told about itself. */
-export interface NodeProgram {
+interface NodeProgram {
   readonly entry: string;
   readonly args: readonly string[];
 }

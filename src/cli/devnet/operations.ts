@@ -13,10 +13,13 @@ import { whenUsable } from './usable.ts';
 
 export interface OperationParts {
   readonly nodes: () => readonly SupervisedNode[];
-  readonly timekeeper: Timekeeper;
-  readonly snapshots: Snapshots;
-  readonly people: People;
-  readonly faults: FaultControl;
+  readonly timekeeper: Pick<
+    Timekeeper,
+    'mode' | 'setting' | 'nowMs' | 'mine' | 'setMode' | 'warp' | 'freeze' | 'resume'
+  >;
+  readonly snapshots: Pick<Snapshots, 'create' | 'revert' | 'list'>;
+  readonly people: Pick<People, 'fund' | 'impersonate'>;
+  readonly faults: Pick<FaultControl, 'partition' | 'delay' | 'lose' | 'skew' | 'heal' | 'standing'>;
   /** Starts one more node, which follows the others. */
   readonly add: () => Promise<SupervisedNode>;
   /** Called when a paused node goes on. */

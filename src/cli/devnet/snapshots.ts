@@ -37,7 +37,7 @@ interface SnapshotRecord extends SnapshotFacts, TimeState {
   readonly nodes: readonly number[];
 }
 
-export const SNAPSHOTS_FOLDER = 'snapshots';
+const SNAPSHOTS_FOLDER = 'snapshots';
 /** The folder of the devnet may be one that everybody reads. */
 const OWNER_ALONE = 0o700;
 const RECORD_FILE = 'snapshot.json';

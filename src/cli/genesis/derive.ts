@@ -22,7 +22,7 @@ export interface DerivedAccounts {
   readonly delegates: readonly DerivedAccount[];
 }
 
-export const FUNDED_ACCOUNTS = 10;
+const FUNDED_ACCOUNTS = 10;
 /** Entropy of twelve words. */
 const ENTROPY_BYTES = 16;
 

@@ -116,7 +116,7 @@ function filesOf(plan: InitPlan): readonly NewFile[] {
 }
 
 /** JSON5. What is not said stays as docs/configuration.md tells it. */
-export function configText({ httpPort, wsPort, isPublic, delegate }: InitPlan): string {
+function configText({ httpPort, wsPort, isPublic, delegate }: InitPlan): string {
   const config = {
     http: { port: httpPort, ...(isPublic ? { accessPublic: true } : {}) },
     p2p: { port: wsPort },

@@ -6,8 +6,6 @@
 import type { Network } from '../../config/network.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { createRules } from '../../protocol/generations.ts';
-import type { Rules } from '../../protocol/rules.ts';
-import type { Block } from '../../protocol/types.ts';
 import type { ChainChange, ChainSource } from '../../sinks/source.ts';
 import { FULL_STATUS } from '../answer-shapes.ts';
 import { nodeAsker, type NodeAsker } from '../ask-node.ts';
@@ -38,10 +36,12 @@ export interface NodeSourceOptions {
   readonly say?: (line: string) => void;
 }
 
+type SourceNetwork = Pick<Network, 'name' | 'params' | 'genesisJson'>;
+
 /** @throws ProtocolError `SINK_OF_OTHER_CHAIN` for a node of another network, and as asking it does */
 export async function openNodeSource(
   url: string,
-  network: Network,
+  network: SourceNetwork,
   { depth, signal: whole, pauseMs = PAUSE_MS, say = note }: NodeSourceOptions,
 ): Promise<ChainSource> {
   const node = nodeAsker(url, { isOwnKind: true });
@@ -162,7 +162,7 @@ async function* abortable<T>(events: AsyncIterable<T>, signal: AbortSignal): Asy
   }
 }
 
-async function refuseOtherNetwork(node: NodeAsker, { name, params }: Network): Promise<void> {
+async function refuseOtherNetwork(node: NodeAsker, { name, params }: SourceNetwork): Promise<void> {
   const [genesis] = await node.ask<readonly { readonly id: string }[]>('blocks?height=1');
   if (genesis?.id === params.genesisBlockId) return;
   throw new ProtocolError(
@@ -171,5 +171,3 @@ async function refuseOtherNetwork(node: NodeAsker, { name, params }: Network): P
     `${node.base} is no node of ${name}: its genesis block is ${genesis?.id ?? 'unknown'}, not ${params.genesisBlockId}`,
   );
 }
-
-export type { Block, Rules };

@@ -6,17 +6,22 @@
 
 import type { StateReader } from '../../protocol/state.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
-import type { Chain } from '../chain.ts';
 
 /** Maximum of headers read in one look, which takes some hundredths of a second. The scheduler looks again within a second. */
 const HEADERS_PER_LOOK = 5000;
 const GENESIS_HEIGHT = 1;
 
+/** The part of the chain that is searched. */
+export interface SearchedChain {
+  readonly state: Pick<StateReader, 'header'>;
+  readonly tip: { readonly header: BlockHeader };
+}
+
 /** `unknown` while the search has not gone back far enough; undefined if the delegate has no block. */
 export type Newest = BlockHeader | undefined | 'unknown';
 
 export class NewestBlocks {
-  readonly #chain: Pick<Chain, 'state' | 'tip'>;
+  readonly #chain: SearchedChain;
   readonly #settledBlocks: number;
   /** The block up to which `#below` holds the newest blocks of delegates. */
   #anchor: BlockHeader | undefined;
@@ -26,7 +31,7 @@ export class NewestBlocks {
   #above: { readonly tipId: string; readonly headers: Map<PublicKey, BlockHeader> } = { tipId: '', headers: new Map() };
 
   /** @param settledBlocks number of newest blocks that are searched again with each tip, as they may still be reverted */
-  constructor(chain: Pick<Chain, 'state' | 'tip'>, settledBlocks: number) {
+  constructor(chain: SearchedChain, settledBlocks: number) {
     this.#chain = chain;
     this.#settledBlocks = settledBlocks;
   }
@@ -74,7 +79,7 @@ export class NewestBlocks {
 }
 
 /** Keeps the header at a height unless a newer one of its delegate is known. The genesis block has no delegate. */
-function note(headers: Map<PublicKey, BlockHeader>, state: StateReader, height: number): void {
+function note(headers: Map<PublicKey, BlockHeader>, state: SearchedChain['state'], height: number): void {
   const header = height > GENESIS_HEIGHT ? state.header(height) : undefined;
   if (header !== undefined && !headers.has(header.generatorPublicKey)) headers.set(header.generatorPublicKey, header);
 }

@@ -7,6 +7,7 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { SigningJournal } from '../../ports/journal.ts';
 import type { AnnouncedTip } from '../../protocol/rules.ts';
+import type { StateReader } from '../../protocol/state.ts';
 import { slotAt } from '../../protocol/slots.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
@@ -26,7 +27,7 @@ export interface Witnesses {
 }
 
 export interface TipCheckDependencies {
-  readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'nowS' | 'listen'>;
+  readonly chain: Pick<Chain, 'rules' | 'tip' | 'currentSlot' | 'nowS' | 'listen'> & { readonly state: StateReader };
   readonly journal: Pick<SigningJournal, 'last' | 'outside'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Whether forging of a delegate is enabled on this node. */

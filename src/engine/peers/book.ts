@@ -217,6 +217,7 @@ export class PeerBook {
     const isTried = said['list'] === 'tried';
     const bucket = said['bucket'];
     if (typeof bucket !== 'number' || !(bucket >= 0 && bucket < (isTried ? TRIED_BUCKETS : NEW_BUCKETS))) return;
+    // Only the address is checked: this node wrote the note, and the rest was read from the wire before.
     this.#place(info as unknown as PeerInfo, isTried ? 'tried' : 'new', bucket, addedMs);
   }
 

@@ -11,7 +11,7 @@ import { WorkShare } from '../../primitives/work-share.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
 import type { PeerVerdict } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
-import type { ChainStore } from '../../ports/store.ts';
+import type { NoteStore } from '../../ports/store.ts';
 import {
   peerIdOf,
   type ChainQuestion,
@@ -42,7 +42,7 @@ export interface PeerManagerOptions extends NamedPeersOptions {
 
 export interface PeerManagerDependencies {
   readonly transport: Transport;
-  readonly store: Pick<ChainStore, 'note' | 'transact'>;
+  readonly store: NoteStore;
   readonly clock: Clock;
   readonly random: Random;
   readonly observer: Observer;

@@ -11,7 +11,7 @@ export const REPUTATION_FULL = 100;
 export const BAN_MS = 86_400_000;
 
 /** Offences that only synchronisation can find. */
-export type SyncFaultCode =
+type SyncFaultCode =
   /** The peer has no common block with us, or only one below the finalized height. */
   | 'SYNC_NO_COMMON_BLOCK'
   /** The downloaded blocks do not follow each other. */
@@ -19,7 +19,7 @@ export type SyncFaultCode =
   /** A downloaded block was refused at its place in the peer's own chain. */
   | 'SYNC_BRANCH_INVALID';
 
-export type OffenceCode = PeerFaultCode | BlockRejectionCode | TransactionRejectionCode | SyncFaultCode;
+type OffenceCode = PeerFaultCode | BlockRejectionCode | TransactionRejectionCode | SyncFaultCode;
 
 const POINTS: Readonly<Record<OffenceCode, number>> = {
   MALFORMED_MESSAGE: 100,

@@ -3,7 +3,7 @@
 import { messageOf } from '../../primitives/errors.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
-import type { ChainStore } from '../../ports/store.ts';
+import type { NoteStore } from '../../ports/store.ts';
 import type { PeerBook } from './book.ts';
 
 const NOTE = 'peers/book';
@@ -11,7 +11,7 @@ const NOTE = 'peers/book';
 const SAVE_WAIT_MS = 1_000;
 
 export interface SavedBookDependencies {
-  readonly store: Pick<ChainStore, 'note' | 'transact'>;
+  readonly store: NoteStore;
   readonly book: Pick<PeerBook, 'load' | 'toNote'>;
   readonly clock: Pick<Clock, 'after'>;
   readonly observer: Observer;

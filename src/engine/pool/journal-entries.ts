@@ -10,7 +10,7 @@ import type { MemberSignature, TransactionId } from '../../protocol/types.ts';
  * Maximum of transactions: as many as all queues of a pool hold at their largest setting. Confirmed transactions are dropped to
  * make room.
  */
-export const JOURNALED_MAX = 25_000;
+const JOURNALED_MAX = 25_000;
 /** Maximum of bytes of the entries' JSON: twenty thousand transactions of the usual size, or a few hundred of the largest. */
 export const JOURNALED_BYTES_MAX = 32 * 1024 * 1024;
 

@@ -13,7 +13,7 @@ const DENSE_BLOCKS = 34;
  * Heights to ask about, ascending. The newest heights are all included, then ever fewer. `floorHeight` is always included,
  * because nothing at or below it may change.
  */
-export function sampleHeights(tipHeight: number, floorHeight: number): readonly number[] {
+function sampleHeights(tipHeight: number, floorHeight: number): readonly number[] {
   const heights: number[] = [];
   let step = 1;
   let height = tipHeight;

@@ -51,7 +51,7 @@ export class PeerTimeBudget {
    *
    * @throws ProtocolError `SYNC_TOO_SLOW` if the blocks so far took too long
    */
-  reward(blocks: readonly Block[]): void {
+  reward(blocks: readonly Pick<Block, 'transactions'>[]): void {
     for (const { transactions } of blocks) this.#earnedMs += PER_BLOCK_MS + transactions.length * PER_TRANSACTION_MS;
     if (this.#waitedMs > this.#earnedMs) throw new ProtocolError('SYNC_TOO_SLOW', { waitedMs: this.#waitedMs });
     this.#earnedMs = Math.min(this.#earnedMs, this.#waitedMs + SAVED_MS_MAX);

@@ -5,7 +5,7 @@ import type { Observer } from '../../ports/observer.ts';
 import type { MonotonicClock } from '../monotonic-clock.ts';
 
 /** Each with when it is counted. */
-export const REFUSAL_REASONS = {
+const REFUSAL_REASONS = {
   access: 'the address may not ask',
   rate: 'the address asked more than the rate limit allows',
   route: 'there is no such path',

@@ -6,8 +6,11 @@
 import type { IncomingMessage } from 'node:http';
 import { BODY_BYTES_MAX, INPUT_BYTES_MAX, PIPELINED_BYTES_MAX } from './limits.ts';
 
+/** What the gate reads of a request: `complete` turns true when its last byte came. */
+export type GatedRequest = Pick<IncomingMessage, 'headers' | 'complete'>;
+
 interface Exchange {
-  readonly request: IncomingMessage;
+  readonly request: GatedRequest;
   takesBody: boolean;
   /** Of a body with a stated length: what has not been let through yet. */
   bodyBytesLeft: number;
@@ -71,7 +74,7 @@ export class RequestGate {
   }
 
   /** The head of a request was let through. */
-  begin(request: IncomingMessage): void {
+  begin(request: GatedRequest): void {
     const bodyBytesLeft = Number(request.headers['content-length'] ?? 0);
     this.#exchange = { request, takesBody: false, bodyBytesLeft, start: undefined };
   }
@@ -137,7 +140,7 @@ export class RequestGate {
   }
 }
 
-function isChunked({ headers }: IncomingMessage): boolean {
+function isChunked({ headers }: GatedRequest): boolean {
   return headers['transfer-encoding'] !== undefined;
 }
 

@@ -4,7 +4,6 @@
  * back. What is read for strangers draws on the time that all work for strangers gets.
  */
 
-import type { ServerResponse } from 'node:http';
 import { LruMap } from '../../primitives/bounded.ts';
 import type { ForgingDelegate, Live, NodeApi, PeerEntry } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
@@ -29,6 +28,15 @@ export interface EventClient {
   readonly isTrusted: boolean;
 }
 
+/** A response as the hub uses it. */
+export interface EventSink {
+  /** @returns false while the reader has not taken what was written before */
+  write(text: string): boolean;
+  end(): unknown;
+  destroy(): unknown;
+  on(event: 'drain' | 'close', listener: () => void): unknown;
+}
+
 export interface EventHub {
   /**
    * Serves a reader until it or the hub goes.
@@ -36,7 +44,7 @@ export interface EventHub {
    * @param after the last event that it has; undefined to begin with the next
    * @returns false when there are as many readers as may be, or as many of the client that are given what was long before
    */
-  add(response: ServerResponse, filter: EventFilter, after: EventPlace | undefined, client: EventClient): boolean;
+  add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): boolean;
   /**
    * Where a stream begins that tells of all blocks from a height on, and then of what happens.
    *
@@ -71,7 +79,7 @@ export const RECORDS_CACHED_MAX = 64;
 const TRUSTED = '';
 
 interface Reader {
-  readonly response: ServerResponse;
+  readonly response: EventSink;
   readonly filter: EventFilter;
   readonly client: EventClient;
   /** The last event that was sent or passed over. */
@@ -94,63 +102,112 @@ interface LazyEvent {
 }
 
 export function createEventHub(api: NodeApi, dialect: HttpDialect, options: EventHubOptions): EventHub {
-  const { scheduler } = options;
-  const readers = new Set<Reader>();
-  const cached = new LruMap<string, readonly LazyEvent[]>(RECORDS_CACHED_MAX);
-  const replays = new Replays();
+  return new Hub(api, dialect, options);
+}
+
+class Hub implements EventHub {
+  readonly #api: NodeApi;
+  readonly #dialect: HttpDialect;
+  readonly #options: EventHubOptions;
+  readonly #readers = new Set<Reader>();
+  readonly #cached = new LruMap<string, readonly LazyEvent[]>(RECORDS_CACHED_MAX);
+  readonly #replays = new Replays();
   /** Readers for whom there may be something, by the client that waits for a turn. */
-  const waiting = new Map<string, Set<Reader>>();
-  let timers: readonly NodeJS.Timeout[] = [];
-  let stopListening: (() => void) | undefined;
-  const peers = new PeerChanges();
-  let forging = new Map<string, ForgingDelegate>();
-  options.observer.gauge('http_event_readers', 0);
+  readonly #waiting = new Map<string, Set<Reader>>();
+  readonly #moments = new Moments((gathered) => this.#sendMoments(gathered));
+  readonly #peers = new PeerChanges();
+  #timers: readonly NodeJS.Timeout[] = [];
+  #stopListening: (() => void) | undefined;
+  #forging = new Map<string, ForgingDelegate>();
+
+  constructor(api: NodeApi, dialect: HttpDialect, options: EventHubOptions) {
+    this.#api = api;
+    this.#dialect = dialect;
+    this.#options = options;
+    options.observer.gauge('http_event_readers', 0);
+  }
+
+  add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): boolean {
+    const reserved = client.isTrusted ? 0 : Math.floor(this.#options.readersMax * RESERVED_SHARE);
+    if (this.#readers.size >= this.#options.readersMax - reserved) return false;
+    const reader = this.#readerOf(response, filter, after, client);
+    if (reader === undefined) return false;
+    if (this.#readers.size === 0) this.#begin();
+    this.#readers.add(reader);
+    this.#options.observer.gauge('http_event_readers', this.#readers.size);
+    response.on('drain', () => {
+      reader.isFull = false;
+      reader.tookMs = performance.now();
+      if (this.#readers.has(reader)) this.#wake(reader);
+    });
+    response.on('close', () => this.#drop(reader));
+    this.#wake(reader);
+    return true;
+  }
+
+  placeAt(height: number, finality: Finality): EventPlace | undefined {
+    const known = placeAtHeight(this.#api, height, finality);
+    if (known !== undefined || this.#api.refresh === undefined) return known;
+    this.#api.refresh();
+    return placeAtHeight(this.#api, height, finality);
+  }
+
+  close(): void {
+    for (const reader of [...this.#readers]) {
+      this.#drop(reader);
+      reader.response.end();
+    }
+    this.#waiting.clear();
+  }
 
   /** Events of a record, none where the reader cannot want any: its block is not read then. */
-  const eventsAt = (sequence: number, filter: EventFilter): readonly LazyEvent[] => {
+  #eventsAt(sequence: number, filter: EventFilter): readonly LazyEvent[] {
     const key = `${filter.finality} ${sequence}`;
-    const known = cached.get(key);
+    const known = this.#cached.get(key);
     if (known !== undefined) return known;
-    const [record] = api.log.records(sequence, 1);
-    if (record?.sequence !== sequence || !mayWant(filter, record, api.params)) return [];
-    const events = eventsOf(api, record, filter.finality, dialect).map((event) => ({ event, text: undefined }));
-    cached.set(key, events);
+    const [record] = this.#api.log.records(sequence, 1);
+    if (record?.sequence !== sequence || !mayWant(filter, record, this.#api.params)) return [];
+    const events = eventsOf(this.#api, record, filter.finality, this.#dialect).map((event) => ({
+      event,
+      text: undefined,
+    }));
+    this.#cached.set(key, events);
     return events;
-  };
+  }
 
-  const drop = (reader: Reader): void => {
-    if (!readers.delete(reader)) return;
-    endReplay(reader);
-    waiting.get(waitingKeyOf(reader))?.delete(reader);
-    if (readers.size === 0) rest();
-    options.observer.gauge('http_event_readers', readers.size);
-  };
+  #drop(reader: Reader): void {
+    if (!this.#readers.delete(reader)) return;
+    this.#endReplay(reader);
+    this.#waiting.get(waitingKeyOf(reader))?.delete(reader);
+    if (this.#readers.size === 0) this.#rest();
+    this.#options.observer.gauge('http_event_readers', this.#readers.size);
+  }
 
-  const endReplay = (reader: Reader): void => {
-    if (reader.isReplaying) replays.end(reader.client.key);
+  #endReplay(reader: Reader): void {
+    if (reader.isReplaying) this.#replays.end(reader.client.key);
     reader.isReplaying = false;
-  };
+  }
 
-  const send = (reader: Reader, text: string): void => {
+  #send(reader: Reader, text: string): void {
     if (!reader.response.write(text)) reader.isFull = true;
     reader.tookMs = performance.now();
-  };
+  }
 
   /** Gives a reader what comes next. @returns whether it wants another turn */
-  const feed = (reader: Reader, untilMs: number): boolean => {
-    const floor = api.log.floor();
-    if (reader.isAstray || reader.place.sequence < floor - 1) tellGap(reader, floor);
-    if (!wantsRecords(reader.filter)) reader.place = endOfLog(api);
+  #feed(reader: Reader, untilMs: number): boolean {
+    const floor = this.#api.log.floor();
+    if (reader.isAstray || reader.place.sequence < floor - 1) this.#tellGap(reader, floor);
+    if (!wantsRecords(reader.filter)) reader.place = endOfLog(this.#api);
     for (let records = 0; records < RECORDS_PER_READER && !reader.isFull; records += 1) {
       const { sequence, height } = reader.place;
-      if (height === undefined) sendWanted(reader, eventsAt(sequence, reader.filter));
-      else sendPast(reader, height);
+      if (height === undefined) this.#sendWanted(reader, this.#eventsAt(sequence, reader.filter));
+      else this.#sendPast(reader, height);
       if (reader.isFull) return false;
       // Of a block of before all is sent now, and the place is behind it.
-      if (height === undefined && sequence >= api.log.last()) {
-        endReplay(reader);
+      if (height === undefined && sequence >= this.#api.log.last()) {
+        this.#endReplay(reader);
         if (reader.filter.endsWithLog === true) {
-          drop(reader);
+          this.#drop(reader);
           reader.response.end();
         }
         return false;
@@ -159,203 +216,171 @@ export function createEventHub(api: NodeApi, dialect: HttpDialect, options: Even
       if (performance.now() > untilMs) break;
     }
     return !reader.isFull;
-  };
+  }
 
   /** Sends what a block of the chain of before has for the reader, and goes on to the next one or to the log. */
-  const sendPast = (reader: Reader, height: number): void => {
+  #sendPast(reader: Reader, height: number): void {
     const { sequence } = reader.place;
-    const past = (reader.past ??= new ChainAsOf(api, sequence));
+    const past = (reader.past ??= new ChainAsOf(this.#api, sequence));
     const last = lastPastHeight(past, reader.filter.finality);
     // No event has such a place: what came there is in the log.
-    if (height > last) return beginLog(reader);
+    if (height > last) return this.#beginLog(reader);
     const finalized = height === last ? past.finalizedHeight() : undefined;
-    const events = pastEvents(api, past.block(height), finalized, dialect);
-    sendWanted(
+    const events = pastEvents(this.#api, past.block(height), finalized, this.#dialect);
+    this.#sendWanted(
       reader,
       events.map((event) => ({ event, text: undefined })),
     );
     if (reader.isFull) return;
     if (height < last) reader.place = { sequence, height: height + 1, index: -1 };
-    else beginLog(reader);
-  };
+    else this.#beginLog(reader);
+  }
 
-  const beginLog = (reader: Reader): void => {
+  #beginLog(reader: Reader): void {
     reader.place = { sequence: reader.place.sequence, index: Number.MAX_SAFE_INTEGER };
     reader.past = undefined;
-  };
+  }
 
   /** Sends of the events at the reader's place those behind it that it wants. */
-  const sendWanted = (reader: Reader, events: readonly LazyEvent[]): void => {
+  #sendWanted(reader: Reader, events: readonly LazyEvent[]): void {
     for (let index = reader.place.index + 1; index < events.length && !reader.isFull; index += 1) {
       const lazy = events[index];
       reader.place = { ...reader.place, index };
       if (lazy === undefined || !isWanted(lazy.event, reader.filter)) continue;
       lazy.text ??= eventText(lazy.event, reader.place);
-      send(reader, lazy.text);
+      this.#send(reader, lazy.text);
     }
-  };
+  }
 
-  const tellGap = (reader: Reader, floor: number): void => {
-    const [record] = api.log.records(floor, 1);
+  #tellGap(reader: Reader, floor: number): void {
+    const [record] = this.#api.log.records(floor, 1);
     const after = idOf(reader.place);
-    const tip = api.chain.tip();
+    const tip = this.#api.chain.tip();
     const data = (): unknown => ({
       after,
       next: floor,
       height: record?.height ?? tip?.height ?? 0,
       blockId: record?.blockId ?? tip?.id ?? '0',
     });
-    send(reader, eventText({ name: 'log/gap', data }, undefined));
+    this.#send(reader, eventText({ name: 'log/gap', data }, undefined));
     reader.place = { sequence: floor, index: -1 };
     reader.past = undefined;
     reader.isAstray = false;
-  };
+  }
 
-  const wake = (reader: Reader): void => {
+  #wake(reader: Reader): void {
     const key = waitingKeyOf(reader);
-    const beside = waiting.get(key);
+    const beside = this.#waiting.get(key);
     if (beside !== undefined) return void beside.add(reader);
-    waiting.set(key, new Set([reader]));
-    serveLater(key);
-  };
+    this.#waiting.set(key, new Set([reader]));
+    this.#serveLater(key);
+  }
 
   /** Nothing is sent within the event that gave rise to it: the beginning of an answer, or a change of the chain. */
-  const serveLater = (key: string): void => {
+  #serveLater(key: string): void {
     setImmediate(() => {
-      if (key === TRUSTED) serveReaders(key);
-      else scheduler.take(key, () => serveReaders(key));
+      if (key === TRUSTED) this.#serveReaders(key);
+      else this.#options.scheduler.take(key, () => this.#serveReaders(key));
     });
-  };
+  }
 
-  const serveReaders = (key: string): void => {
+  #serveReaders(key: string): void {
     const untilMs = performance.now() + SERVING_MS;
-    const served = waiting.get(key) ?? new Set();
+    const served = this.#waiting.get(key) ?? new Set();
     // A set goes on with what is added behind: each reader that wants more comes again after the others.
     for (const reader of served) {
       served.delete(reader);
-      if (!reader.isFull && feed(reader, untilMs)) served.add(reader);
+      if (!reader.isFull && this.#feed(reader, untilMs)) served.add(reader);
       if (performance.now() > untilMs) break;
     }
-    if (served.size > 0) serveLater(key);
-    else waiting.delete(key);
-  };
+    if (served.size > 0) this.#serveLater(key);
+    else this.#waiting.delete(key);
+  }
 
   /** Sends what is of the moment to all readers that take it now. */
-  const moments = new Moments((gathered) => {
+  #sendMoments(gathered: readonly Moment[]): void {
     const startMs = performance.now();
-    for (const reader of readers) {
+    for (const reader of this.#readers) {
       const text = reader.isFull ? '' : wantedText(gathered, reader.filter);
-      if (text !== '') send(reader, text);
+      if (text !== '') this.#send(reader, text);
     }
-    scheduler.spend(performance.now() - startMs);
-  });
+    this.#options.scheduler.spend(performance.now() - startMs);
+  }
 
-  const look = (): void => {
-    told(withLive(api.peers(), lookAtPeers));
-    told(withLive(api.forgingDelegates(), lookAtForging));
+  #look(): void {
+    told(withLive(this.#api.peers(), (entries) => this.#lookAtPeers(entries)));
+    told(withLive(this.#api.forgingDelegates(), (delegates) => this.#lookAtForging(delegates)));
     const nowMs = performance.now();
-    for (const reader of readers)
-      if (reader.isFull && nowMs - reader.tookMs > options.stallMs) reader.response.destroy();
-  };
+    for (const reader of this.#readers)
+      if (reader.isFull && nowMs - reader.tookMs > this.#options.stallMs) reader.response.destroy();
+  }
 
-  const lookAtPeers = (entries: readonly PeerEntry[]): void => {
-    for (const entry of peers.look(entries))
-      moments.add({
+  #lookAtPeers(entries: readonly PeerEntry[]): void {
+    for (const entry of this.#peers.look(entries))
+      this.#moments.add({
         name: entry.state === 'connected' ? 'peers/connected' : 'peers/disconnected',
-        data: () => peerView(entry, dialect, api.params),
+        data: () => peerView(entry, this.#dialect, this.#api.params),
       });
-  };
+  }
 
-  const lookAtForging = (delegates: readonly ForgingDelegate[]): void => {
+  #lookAtForging(delegates: readonly ForgingDelegate[]): void {
     const forgingNow = byPublicKey(delegates);
     for (const [publicKey, delegate] of forgingNow)
-      if (forging.get(publicKey)?.forging !== delegate.forging) {
+      if (this.#forging.get(publicKey)?.forging !== delegate.forging) {
         const data = { publicKey, forging: delegate.forging };
-        moments.add({ name: 'forging/change', data: () => data, delegates: [publicKey] });
+        this.#moments.add({ name: 'forging/change', data: () => data, delegates: [publicKey] });
       }
-    forging = forgingNow;
-  };
+    this.#forging = forgingNow;
+  }
 
-  const beat = (): void => {
-    for (const reader of readers) if (!reader.isFull) send(reader, ': alive\n\n');
-  };
+  #beat(): void {
+    for (const reader of this.#readers) if (!reader.isFull) this.#send(reader, ': alive\n\n');
+  }
 
   /** Works only while somebody reads. */
-  const begin = (): void => {
-    told(withLive(api.peers(), (entries) => peers.begin(entries)));
-    told(withLive(api.forgingDelegates(), (delegates) => void (forging = byPublicKey(delegates))));
-    timers = [setInterval(look, options.lookMs), setInterval(beat, options.heartbeatMs)];
-    stopListening = api.listen({
+  #begin(): void {
+    told(withLive(this.#api.peers(), (entries) => this.#peers.begin(entries)));
+    told(withLive(this.#api.forgingDelegates(), (delegates) => void (this.#forging = byPublicKey(delegates))));
+    const { lookMs, heartbeatMs } = this.#options;
+    this.#timers = [setInterval(() => this.#look(), lookMs), setInterval(() => this.#beat(), heartbeatMs)];
+    this.#stopListening = this.#api.listen({
       chainChanged: () => {
-        for (const reader of readers) wake(reader);
+        for (const reader of this.#readers) this.#wake(reader);
       },
       transactionReceived: (transaction) => {
-        const data = (): unknown => receivedView(transaction, api, dialect);
-        moments.add({ name: 'transactions/new', data, ...partiesOf(transaction) });
+        const data = (): unknown => receivedView(transaction, this.#api, this.#dialect);
+        this.#moments.add({ name: 'transactions/new', data, ...partiesOf(transaction) });
       },
     });
-  };
+  }
 
-  const rest = (): void => {
-    for (const timer of timers) clearInterval(timer);
-    timers = [];
-    stopListening?.();
-    stopListening = undefined;
-    moments.flush();
-  };
+  #rest(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#timers = [];
+    this.#stopListening?.();
+    this.#stopListening = undefined;
+    this.#moments.flush();
+  }
 
   /** A reader that begins here. @returns undefined when its client replays as much as it may */
-  const readerOf = (
-    response: ServerResponse,
+  #readerOf(
+    response: EventSink,
     filter: EventFilter,
     after: EventPlace | undefined,
     client: EventClient,
-  ): Reader | undefined => {
+  ): Reader | undefined {
     // Another process may have told of more than this one has seen.
-    if (after !== undefined && after.sequence > api.log.last()) api.refresh?.();
+    if (after !== undefined && after.sequence > this.#api.log.last()) this.#api.refresh?.();
     // Nothing of a record that was told before: all of the last one has passed.
-    const last = endOfLog(api);
+    const last = endOfLog(this.#api);
     const isAstray = after !== undefined && after.sequence > last.sequence;
     const place = after ?? last;
     const isBehind = isAstray || place.height !== undefined || place.sequence < last.sequence - RECORDS_CACHED_MAX;
     const isReplaying = isBehind && !client.isTrusted && wantsRecords(filter);
-    if (isReplaying && !replays.begin(client.key)) return undefined;
+    if (isReplaying && !this.#replays.begin(client.key)) return undefined;
     const tookMs = performance.now();
     return { response, filter, client, place, past: undefined, isAstray, isReplaying, isFull: false, tookMs };
-  };
-
-  return {
-    add(response, filter, after, client) {
-      const reserved = client.isTrusted ? 0 : Math.floor(options.readersMax * RESERVED_SHARE);
-      if (readers.size >= options.readersMax - reserved) return false;
-      const reader = readerOf(response, filter, after, client);
-      if (reader === undefined) return false;
-      if (readers.size === 0) begin();
-      readers.add(reader);
-      options.observer.gauge('http_event_readers', readers.size);
-      response.on('drain', () => {
-        reader.isFull = false;
-        reader.tookMs = performance.now();
-        if (readers.has(reader)) wake(reader);
-      });
-      response.on('close', () => drop(reader));
-      wake(reader);
-      return true;
-    },
-    placeAt(height, finality) {
-      const known = placeAtHeight(api, height, finality);
-      if (known !== undefined || api.refresh === undefined) return known;
-      api.refresh();
-      return placeAtHeight(api, height, finality);
-    },
-    close() {
-      for (const reader of [...readers]) {
-        drop(reader);
-        reader.response.end();
-      }
-      waiting.clear();
-    },
-  };
+  }
 }
 
 /** What the node did not tell this time it tells at the next look. */

@@ -8,7 +8,7 @@ import { eventText, type NodeEvent } from './event.ts';
 /** Between two writes, in milliseconds. */
 const GATHER_MS = 25;
 /** Characters that are gathered for one write: 10 MB in a second. */
-export const MOMENTS_CHARS_MAX = 256 * 1024;
+const MOMENTS_CHARS_MAX = 256 * 1024;
 
 export interface Moment {
   readonly event: NodeEvent;

@@ -60,11 +60,7 @@ export function describedInterface(routes: readonly Route[], dialect: HttpDialec
 }
 
 /** What `/spec` answers. A strict dialect has no examples: those there are have the members of the joined one. */
-export async function servedDocument(
-  routes: readonly Route[],
-  dialect: HttpDialect,
-  version: string,
-): Promise<NamedDocument> {
+async function servedDocument(routes: readonly Route[], dialect: HttpDialect, version: string): Promise<NamedDocument> {
   const document = describedInterface(routes, dialect, version);
   if (dialect.strict) return document;
   // Most nodes are never asked.

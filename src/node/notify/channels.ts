@@ -58,7 +58,7 @@ export function webhook(url: string, options: { readonly secret?: string; readon
   };
 }
 
-export function signatureOf(body: string, secret: string, nowMs: number): string {
+function signatureOf(body: string, secret: string, nowMs: number): string {
   const seconds = Math.floor(nowMs / 1000);
   return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
 }

@@ -23,7 +23,7 @@ export interface WatchdogOptions {
 }
 
 /** Where and how the last word is written. */
-export interface LastWordPlace {
+interface LastWordPlace {
   readonly format: 'human' | 'json';
   /** The log file; the standard error output unless given. */
   readonly file?: string;

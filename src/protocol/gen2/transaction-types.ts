@@ -286,7 +286,7 @@ export const GEN2_TYPES: ReadonlyMap<number, Gen2Type> = new Map(
 );
 
 /** True for the decimal text of a number above 0. */
-export function isPositive(amount: string): boolean {
+function isPositive(amount: string): boolean {
   return Number(amount) > 0;
 }
 

@@ -18,12 +18,12 @@ export function forkStatus(tip: TipView, received: TipView, params: Timing): For
   return 'discard';
 }
 
-export function extendsTip(tip: BlockHeader, received: BlockHeader): boolean {
+function extendsTip(tip: BlockHeader, received: BlockHeader): boolean {
   return tip.height + 1 === received.height && tip.id === received.previousBlockId;
 }
 
 /** Whether a block is a rival of the tip: another block at the same place. */
-export function isDuplicate(tip: BlockHeader, received: BlockHeader): boolean {
+function isDuplicate(tip: BlockHeader, received: BlockHeader): boolean {
   return (
     tip.height === received.height &&
     tip.maxHeightPrevoted === received.maxHeightPrevoted &&
@@ -31,12 +31,12 @@ export function isDuplicate(tip: BlockHeader, received: BlockHeader): boolean {
   );
 }
 
-export function isDoubleForging(tip: BlockHeader, received: BlockHeader): boolean {
+function isDoubleForging(tip: BlockHeader, received: BlockHeader): boolean {
   return isDuplicate(tip, received) && tip.generatorPublicKey === received.generatorPublicKey;
 }
 
 /** Whether a rival wins: it was received in its own slot, and the tip is of an earlier slot and was received late. */
-export function isTieBreak(tip: TipView, received: TipView, params: Timing): boolean {
+function isTieBreak(tip: TipView, received: TipView, params: Timing): boolean {
   return (
     isDuplicate(tip.header, received.header) &&
     slotAt(tip.header.timestamp, params) < slotAt(received.header.timestamp, params) &&

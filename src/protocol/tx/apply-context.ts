@@ -29,7 +29,7 @@ export const GEN2_DIALECT: TransactionDialect = {
 };
 
 /** The digests that the keys of a transaction sign, 32 bytes each. */
-export interface SigningDigests {
+interface SigningDigests {
   /** Digest for the primary signature and for members' signatures. */
   signingDigest(transaction: Transaction): Uint8Array;
   /** Digest for the second signature, which also covers the primary one. */

@@ -57,7 +57,7 @@ function isByte(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 255;
 }
 
-export function isKeysgroup(keys: unknown): keys is readonly string[] {
+function isKeysgroup(keys: unknown): keys is readonly string[] {
   return Array.isArray(keys) && keys.every((key) => typeof key === 'string' && /^\+[0-9a-fA-F]{64}$/.test(key));
 }
 

@@ -16,20 +16,20 @@ import { countedAmount } from './amounts.ts';
  * up to 3,141 levels in a process that has run for long. This node must accept whatever any node of the reference can store.
  * The engine of this node writes JSON of some 4,000 levels.
  */
-export const ASSET_NESTING_MAX = 3_400;
+const ASSET_NESTING_MAX = 3_400;
 
 /**
  * Maximum of nested arrays and objects in an asset that this node takes into its pool and forges. All real nodes can store an
  * asset of this depth.
  */
-export const POOLED_NESTING_MAX = 256;
+const POOLED_NESTING_MAX = 256;
 
 /**
  * Maximum of bytes of an asset with unknown members in the pool. The network limits such an asset only by the size of a
  * message, 3 MB. But the queues of the pool have room for 5,000 transactions, and a block of transactions must fit in a
  * message.
  */
-export const POOLED_ASSET_BYTES_MAX = 8_192;
+const POOLED_ASSET_BYTES_MAX = 8_192;
 
 const CAPITALS = /[A-F]/;
 const ESCAPE = /\\(?:u([0-9a-f]{4})|.)/g;

@@ -9,7 +9,7 @@ import type { StoredChain } from './chain-store.ts';
 import { claimedStore, readChainStore, type ChainStoreOptions, type MemoryChainStoreOptions } from './open.ts';
 
 /** A moment that is over is kept for questions that were asked in it for so long: then they fail, and its pages are free again. */
-export const MOMENT_MS_MAX = 30_000;
+const MOMENT_MS_MAX = 30_000;
 
 /** The chain as it was when the moment began. */
 export interface Moment {

@@ -52,6 +52,7 @@ export class BlockQueries {
     const rules: CursorRules<BlockHeader> = {
       cursorOf: (header) => cursorOf(header, field),
       compareWith: (cursor) => {
+        // The order reads these two members and no other.
         const target = { [field]: valueOf(cursor), height: heightOf(cursor) } as unknown as BlockHeader;
         return (header) => order(header, target);
       },

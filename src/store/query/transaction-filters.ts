@@ -24,13 +24,13 @@ export type Predicate = (transaction: Transaction, place: TransactionPlace) => b
 export type TransactionFilters = Omit<TransactionQuery, keyof PageRequest | 'sort'>;
 
 /** The store and all filters of the query that a filter belongs to. */
-export interface Question {
+interface Question {
   readonly store: StoredChain;
   readonly filters: TransactionFilters;
 }
 
 /** A list that holds all transactions that fit. */
-export interface FilterList {
+interface FilterList {
   readonly list: ListFilter;
   /** Whether it holds no others. */
   readonly isExact: boolean;
@@ -70,7 +70,7 @@ function listOf(kind: 'sender' | 'recipient' | 'party', address: Address, isExac
   return isAddress(address) ? { list: { kind, address }, isExact } : undefined;
 }
 
-export const TRANSACTION_FILTERS: Filters = {
+const TRANSACTION_FILTERS: Filters = {
   id: {
     predicate: (id) => (transaction) => transaction.id === id,
     among: (id, { store }) => withId(store, id),

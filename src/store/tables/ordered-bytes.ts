@@ -7,34 +7,10 @@ export const EMPTY: Buffer = Buffer.alloc(0);
 export const PLACE_BYTES = 6;
 export const HEIGHT_BYTES = 4;
 
-/**
- * A copy for keeping: what the pool of small buffers gives would keep kilobytes of its neighbours in memory as long as it is
- * kept itself.
- */
-export function ownBuffer(bytes: Uint8Array): Buffer {
-  const own = Buffer.allocUnsafeSlow(bytes.length);
-  own.set(bytes);
-  return own;
-}
-
 /** 4 bytes that sort like the number. */
 export function heightBytes(height: number): Buffer {
   const bytes = Buffer.allocUnsafe(HEIGHT_BYTES);
   writeU32(bytes, height, 0);
-  return bytes;
-}
-
-/** 4 bytes that sort like the timestamp. */
-export function timestampBytes(timestamp: number): Buffer {
-  const bytes = Buffer.allocUnsafe(4);
-  writeTimestamp(bytes, timestamp, 0);
-  return bytes;
-}
-
-/** 2 bytes that sort like the type. */
-export function typeBytes(type: number): Buffer {
-  const bytes = Buffer.allocUnsafe(2);
-  bytes.writeUInt16BE(type);
   return bytes;
 }
 

@@ -57,6 +57,7 @@ export class Table<const P extends readonly PartName[] = readonly PartName[]> {
     this.isCounted = isCounted;
     this.start = Buffer.from([number]);
     this.all = spanOf(this.start);
+    // The public methods take and return the types of these parts; inside, all parts are treated alike.
     this.#parts = key.map((name) => PARTS[name] as unknown as KeyPart<unknown>);
     this.#behind = key.map((_, at) =>
       this.#parts.slice(at + 1).reduce((sum, part) => sum + (part.bytes ?? Number.NaN), 0),
@@ -88,6 +89,7 @@ export class Table<const P extends readonly PartName[] = readonly PartName[]> {
       return value;
     });
     assert(at === key.length, 'a key ends with its last part');
+    // The parts were read in the order of `P`, whose types `map` loses.
     return values as unknown as ValuesOf<P>;
   }
 

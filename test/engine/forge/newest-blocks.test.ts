@@ -1,9 +1,10 @@
 /** The newest block of a delegate, held to a plain search of the whole chain. */
 
 import test from 'ava';
-import { NewestBlocks } from '../../../src/engine/forge/newest-blocks.ts';
+import { type Newest, NewestBlocks, type SearchedChain } from '../../../src/engine/forge/newest-blocks.ts';
 import type { BlockHeader } from '../../../src/protocol/types.ts';
 import { fc } from '../../support/fast-check.ts';
+import { headerWith } from '../../support/fixtures.ts';
 
 const SETTLED = 5;
 
@@ -13,16 +14,19 @@ interface Entry {
 }
 
 /** A chain of entries above the genesis block; the timestamp of each is its height. */
-function chainOver(entries: readonly Entry[]) {
-  const headerAt = (height: number): BlockHeader | undefined => {
-    if (height === 1) return { id: 'genesis', height, timestamp: 1, generatorPublicKey: 'nobody' } as BlockHeader;
+function chainOver(entries: readonly Entry[]): SearchedChain {
+  const genesis = headerWith({ id: 'genesis', height: 1, timestamp: 1, generatorPublicKey: 'nobody' });
+  const header = (height: number): BlockHeader | undefined => {
+    if (height === 1) return genesis;
     const entry = entries[height - 2];
-    return entry === undefined ? undefined : ({ ...entry, height, timestamp: height } as BlockHeader);
+    return entry === undefined ? undefined : headerWith({ ...entry, height, timestamp: height });
   };
-  return {
-    headerAt,
-    chain: { state: { header: headerAt }, tip: { header: headerAt(entries.length + 1) } } as never,
-  };
+  return { state: { header }, tip: { header: header(entries.length + 1) ?? genesis } };
+}
+
+/** Height of what was found; undefined while it is not known, or if there is none. */
+function heightOf(found: Newest): number | undefined {
+  return found === 'unknown' ? undefined : found?.height;
 }
 
 /** What a plain search finds: the newest, unless it is older than asked for and beyond what is searched anyway. */
@@ -36,7 +40,7 @@ test('over growing and reverted chains the newest block of each delegate since a
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 12 }), fc.nat(60), (steps, sinceS) => {
       const entries: Entry[] = [];
-      const view = { current: chainOver(entries).chain as { state: unknown; tip: unknown } };
+      const view = { current: chainOver(entries) };
       const newest = new NewestBlocks(
         {
           get state() {
@@ -45,19 +49,19 @@ test('over growing and reverted chains the newest block of each delegate since a
           get tip() {
             return view.current.tip;
           },
-        } as never,
+        },
         SETTLED,
       );
       let made = 0;
       for (const { revert, forge } of steps) {
         entries.splice(Math.max(0, entries.length - revert));
         for (const delegate of forge) entries.push({ id: String((made += 1)), generatorPublicKey: `d${delegate}` });
-        view.current = chainOver(entries).chain;
+        view.current = chainOver(entries);
         for (const publicKey of ['d0', 'd1', 'd2', 'd3', 'd4']) {
           const found = newest.of(publicKey, sinceS);
           const expected = plain(entries, publicKey);
-          if (expected !== undefined && expected > sinceS) t.is((found as BlockHeader | undefined)?.height, expected);
-          else if (found !== undefined) t.is((found as BlockHeader | undefined)?.height, expected);
+          if (expected !== undefined && expected > sinceS) t.is(heightOf(found), expected);
+          else if (found !== undefined) t.is(heightOf(found), expected);
         }
       }
     }),
@@ -70,15 +74,15 @@ test('a long search goes on in chunks, and once it is done a new block costs lit
     id: String(index),
     generatorPublicKey: index === 100 ? 'old' : 'others',
   }));
-  const { chain, headerAt } = chainOver(entries);
+  const chain = chainOver(entries);
   let reads = 0;
-  const state = { header: (height: number) => ((reads += 1), headerAt(height)) };
-  const newest = new NewestBlocks({ ...(chain as object), state } as never, SETTLED);
+  const state = { header: (height: number) => ((reads += 1), chain.state.header(height)) };
+  const newest = new NewestBlocks({ ...chain, state }, SETTLED);
   t.is(newest.of('old', 0), 'unknown');
   t.is(newest.of('old', 0), 'unknown');
-  t.is((newest.of('old', 0) as BlockHeader).height, 102);
+  t.is(heightOf(newest.of('old', 0)), 102);
   t.is(newest.of('never', 11_000), undefined, 'nothing since then');
   const before = reads;
-  t.is((newest.of('old', 0) as BlockHeader).height, 102);
+  t.is(heightOf(newest.of('old', 0)), 102);
   t.true(reads - before < 10);
 });

@@ -22,7 +22,7 @@ function node(witnesses: Witnesses, signedBeyond: number) {
     currentSlot: () => Math.floor(now.s / blockTimeS),
   };
   const tipCheck = new TipCheck({
-    chain: chain as unknown as ConstructorParameters<typeof TipCheck>[0]['chain'],
+    chain,
     journal: { ...NO_JOURNAL, last: (key) => (signedBeyond > 0 && key === publicKey ? last : undefined) },
     clock: { nowMs: () => epochMs + now.s * 1000 },
     isEnabled: (key) => key === publicKey,

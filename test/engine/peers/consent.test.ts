@@ -9,7 +9,7 @@ const elsewhere = peer({ height: 7, broadhash: '33'.repeat(32) });
 const silent = peer({ height: 1, broadhash: NETHASH });
 
 function peer(info: Partial<PeerInfo>): PeerInfo {
-  return { ip: '10.0.0.1', wsPort: 5000, version: '2.3.8', ...info } as PeerInfo;
+  return { ip: '10.0.0.1', wsPort: 5000, version: '2.3.8', ...info };
 }
 
 test('consent is the share of peers at our tip, by its id or by its broadhash, in two significant digits', (t) => {

@@ -2,7 +2,7 @@ import test from 'ava';
 
 import { type PeerHandlers, PeerManager, type PeerManagerOptions } from '../../../src/engine/peers/manager.ts';
 import { SILENT } from '../../../src/ports/observer.ts';
-import type { ChainStore, ChainWriter } from '../../../src/ports/store.ts';
+import type { NoteStore } from '../../../src/ports/store.ts';
 import type { PeerInfo, TransportHandlers } from '../../../src/ports/transport.ts';
 import { address, FakeClock, FakeTransport, seeded, settle } from './support.ts';
 
@@ -27,10 +27,10 @@ async function world(
   const clock = new FakeClock();
   const transport = new FakeTransport(clock);
   prepare(transport);
-  const store: Pick<ChainStore, 'note' | 'transact'> = {
+  const store: NoteStore = {
     note: (key) => notes.get(key),
     transact: (work) =>
-      work({ setNote: (key: string, value: Uint8Array) => notes.set(key, value) } as unknown as ChainWriter),
+      work({ setNote: (key, value) => void (value === undefined ? notes.delete(key) : notes.set(key, value)) }),
   };
   const manager = new PeerManager(
     { transport, store, clock, random: seeded(11), observer: SILENT },

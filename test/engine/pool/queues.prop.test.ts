@@ -1,10 +1,10 @@
 import test from 'ava';
 import { fc } from '../../support/fast-check.ts';
 import { POOL_STATES, PoolQueues, type Pooled } from '../../../src/engine/pool/queues.ts';
-import type { Transaction } from '../../../src/protocol/types.ts';
+import { transactionOf, TRANSFER } from '../../http/fake-node.ts';
 
 const pooled = (id: string): Pooled => ({
-  transaction: { id } as Transaction,
+  transaction: { ...transactionOf(3, TRANSFER), id },
   receivedAtMs: 0,
   group: 'none',
   announced: false,

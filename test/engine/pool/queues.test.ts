@@ -1,9 +1,9 @@
 import test from 'ava';
 import { PoolQueues, type Pooled } from '../../../src/engine/pool/queues.ts';
-import type { Transaction } from '../../../src/protocol/types.ts';
+import { transactionOf, TRANSFER } from '../../http/fake-node.ts';
 
 function pooled(id: string, receivedAtMs = 0): Pooled {
-  return { transaction: { id } as Transaction, receivedAtMs, group: 'none', announced: false };
+  return { transaction: { ...transactionOf(3, TRANSFER), id }, receivedAtMs, group: 'none', announced: false };
 }
 
 const idsOf = (entries: readonly Pooled[]) => entries.map(({ transaction }) => transaction.id);

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { downloadAfter, type Batch } from '../../../src/engine/sync/download.ts';
 import { codeOf, messageOf, ProtocolError } from '../../../src/primitives/errors.ts';
-import type { PeerRequest } from '../../../src/ports/transport.ts';
+import type { AnswerTo, PeerRequest } from '../../../src/ports/transport.ts';
 import type { Block } from '../../../src/protocol/types.ts';
 import { ChainMaker } from '../../support/chain-maker.ts';
 import { VirtualTime } from '../../sim/virtual-clock.ts';
@@ -74,7 +74,10 @@ class Stage {
       helpers: () => helpers,
       clock: this.time.clock(),
       codec,
-      transport: { request: ((peerId: string, request: PeerRequest) => this.#request(peerId, request)) as never },
+      transport: {
+        request: async <R extends PeerRequest>(peerId: string, request: R) =>
+          (await this.#request(peerId, request)) as AnswerTo<R>,
+      },
       peerFailed: (peerId, error) => {
         this.failed.push(`${peerId} ${codeOf(error) ?? messageOf(error)}`);
       },

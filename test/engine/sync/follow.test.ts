@@ -5,7 +5,7 @@ import test from 'ava';
 import { follow } from '../../../src/engine/sync/follow.ts';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
 import { SILENT } from '../../../src/ports/observer.ts';
-import type { PeerRequest } from '../../../src/ports/transport.ts';
+import type { AnswerTo, PeerRequest } from '../../../src/ports/transport.ts';
 import { ChainMaker, type TestNetwork } from '../../support/chain-maker.ts';
 import { VirtualTime } from '../../sim/virtual-clock.ts';
 import { forkOf, grown, LoneChain } from '../chain/lone-chain.ts';
@@ -51,7 +51,9 @@ async function followed({ lone, rival }: Awaited<ReturnType<typeof scene>>, bran
   };
   const code = await follow('peer', true, {
     chain: lone.chain,
-    transport: { request: (async (_peerId: string, request: PeerRequest) => answer(request)) as never },
+    transport: {
+      request: <R extends PeerRequest>(_peerId: string, request: R) => Promise.resolve(answer(request) as AnswerTo<R>),
+    },
     clock: new VirtualTime(0).clock(),
     observer: SILENT,
     helpers: () => [],

@@ -1,10 +1,5 @@
 import test from 'ava';
 import { PeerTimeBudget } from '../../../src/engine/sync/peer-time-budget.ts';
-import type { Block } from '../../../src/protocol/types.ts';
-
-function blocks(count: number): readonly Block[] {
-  return Array.from({ length: count }, () => ({ transactions: [] }) as unknown as Block);
-}
 
 function scene() {
   let nowMs = 0;
@@ -15,7 +10,7 @@ function scene() {
       nowMs += tookMs;
     });
     await budget.during(answer);
-    budget.reward(blocks(count));
+    budget.reward(Array.from({ length: count }, () => ({ transactions: [] })));
   };
   return { budget, give };
 }

@@ -4,15 +4,12 @@ import { ED25519_VECTORS } from '../../../src/crypto/ed25519-vectors.ts';
 import { defaultEd25519 } from '../../../src/crypto/ed25519.ts';
 import { hexOf } from '../../../src/primitives/bytes.ts';
 import type { MemberSignature, Transaction } from '../../../src/protocol/types.ts';
+import { fakeBlock } from '../../support/fake-codec.ts';
 import { LSK, TransactionWorld, messagesOf, nobody, verify } from '../../support/transaction-world.ts';
 import type { Signer } from '../../support/reference-transactions.ts';
 
 const [alice, bob, carol, dave] = [nobody(0), nobody(1), nobody(2), nobody(3)];
 const ed25519 = defaultEd25519();
-
-function blockOf(...transactions: readonly Transaction[]): Parameters<TransactionWorld['state']['append']>[0] {
-  return { id: '1', height: 1, transactions } as unknown as Parameters<TransactionWorld['state']['append']>[0];
-}
 
 test('the primary signature is checked against the network that the node is of', (t) => {
   const world = new TransactionWorld();
@@ -78,7 +75,7 @@ test('a confirmed transaction is refused by its id, whatever its signatures', (t
   const world = new TransactionWorld();
   world.fund(alice);
   const transaction = world.transfer(alice, bob, 1n);
-  world.state.append(blockOf(transaction), () => undefined);
+  world.state.append(fakeBlock(undefined, [transaction]), () => undefined);
   const message = [`Transaction is already confirmed: ${transaction.id}`];
   t.deepEqual(messagesOf(world.judge(transaction)), message);
   const fresh = world.transfer(alice, bob, 2n);

@@ -25,17 +25,17 @@ async function liar(scripted: ScriptedWorld, model: SimNode, height: number, vic
   const blockAt = (at: number): Block => (at === height ? last : model.store.block(at)!);
   const handlers = silentHandlers({
     answer: (_peerId, request) => {
-      if (request.kind === 'tip') return Promise.resolve(codec.blockToJson(last) as never);
+      if (request.kind === 'tip') return Promise.resolve(codec.blockToJson(last));
       if (request.kind === 'highestCommonBlock') {
         const common = request.blockIds.map((id) => model.store.heightOf(id) ?? 0).sort((a, b) => b - a)[0] ?? 0;
-        return Promise.resolve({ id: model.store.header(common)!.id, height: common } as never);
+        return Promise.resolve({ id: model.store.header(common)!.id, height: common });
       }
       if (request.kind !== 'blocksAfter') return Promise.reject(new Error('not answered'));
       const from = model.store.heightOf(request.blockId) ?? height;
       const blocks = Array.from({ length: Math.max(0, Math.min(34, height - from)) }, (_, index) =>
         codec.blockToJson(blockAt(from + 1 + index)),
       );
-      return Promise.resolve(blocks as never);
+      return Promise.resolve(blocks);
     },
   });
   const transport = world.wire.transport({ ip: '172.30.0.1', wsPort: 6000 });

@@ -11,7 +11,7 @@ import type { Verifier } from '../../../ports/verifier.ts';
 import type { KeyPair, PublicKey, SignatureCheck } from '../../../protocol/types.ts';
 
 /** Everybody knows it, as all keys of a devnet. */
-export const FORK_PASSPHRASE = 'the stand-in of all accounts of a forked devnet, worthless elsewhere';
+const FORK_PASSPHRASE = 'the stand-in of all accounts of a forked devnet, worthless elsewhere';
 
 /** Signs for an account in a forked devnet, and nowhere else. */
 export function standInFor(publicKey: PublicKey): KeyPair {

@@ -150,6 +150,7 @@ function required<const T extends readonly string[]>(
   names: T,
   members = place.known(what, names),
 ): PlacesOf<T> {
+  // `map` loses the length of the tuple.
   return names.map((name) => {
     const found = members.get(name);
     if (found === undefined) throw place.fault(`${what} must have \`${name}\``);

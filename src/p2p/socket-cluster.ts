@@ -1,0 +1,213 @@
+/**
+ * Adapter of the SocketCluster libraries: no other file imports them. Nodes use members that the libraries do not publish, or
+ * whose types are wrong. Each cast below says which. `test/p2p/socket-cluster.test.ts` checks every one of them against the
+ * installed libraries, so an update that changes them fails there.
+ */
+
+import type { IncomingMessage, Server } from 'node:http';
+
+import socketClusterClient from 'socketcluster-client';
+import socketClusterServer from 'socketcluster-server';
+import { type ClientOptions, type ServerOptions, type WebSocket, WebSocketServer } from 'ws';
+
+import { FRAME_BYTES_MAX, MESSAGE_FRAGMENTS_MAX } from './packets.ts';
+
+/** How long a close frame may stay unanswered before the line is cut. */
+const CLOSE_TIMEOUT_MS = 2_000;
+/** The version whose heartbeats are the frames `#1` and `#2`, as both generations use it. */
+const PROTOCOL_VERSION = 1;
+const PING_INTERVAL_MS = 8_000;
+const PING_TIMEOUT_MS = 20_000;
+
+/** An option of `ws` that its types do not have yet. */
+interface CloseTimeout {
+  readonly closeTimeout: number;
+}
+
+/** Members that the sockets of client and server have in common. */
+interface CommonSocket {
+  readonly state: 'connecting' | 'open' | 'closed';
+  transmit(event: string, data: unknown): Promise<void>;
+  invoke(event: string, data: unknown, options: { ackTimeout: number }): Promise<unknown>;
+  procedure(name: string): AsyncIterable<LibraryCall>;
+  receiver(name: string): AsyncIterable<unknown>;
+  listener(name: 'close'): { once(): Promise<{ readonly code: number; readonly reason: string | undefined }> };
+  send(text: string): void;
+  disconnect(code: number, reason: string): unknown;
+}
+
+export interface LibraryCall {
+  readonly data: unknown;
+  end(data: unknown): void;
+  /** Sends the own members of the error. */
+  error(error: object): void;
+}
+
+export interface ServerSocket extends CommonSocket {
+  readonly socket: WebSocket;
+  readonly request: IncomingMessage;
+  _nextCallId(): number;
+}
+
+interface ClientSocket extends CommonSocket {
+  readonly transport: { readonly socket: WebSocket; isStale: () => boolean };
+}
+
+export type LibrarySocket = ServerSocket | ClientSocket;
+
+/** A step of a connection that the library asks to allow. */
+interface Action {
+  readonly type: string;
+  readonly data: unknown;
+  readonly socket: ServerSocket;
+  readonly request: IncomingMessage;
+  allow(packet?: { data: unknown }): void;
+  block(error: Error): void;
+}
+
+interface LibraryServer {
+  setMiddleware(type: 'inboundRaw' | 'handshake', middleware: (stream: AsyncIterable<Action>) => void): void;
+  listener(name: 'handshake' | 'connection'): AsyncIterable<{ socket: ServerSocket }>;
+}
+
+export interface ServerOptionsOfNode {
+  readonly path: string;
+  /** Time in which a connection must send its handshake. */
+  readonly handshakeTimeoutMs: number;
+  readonly on: ServerEvents;
+}
+
+export interface ServerEvents {
+  /** Whether an upgrade goes on; otherwise it is answered with status 401. */
+  admitsUpgrade(request: IncomingMessage): boolean;
+  /** Runs inside the event of a new WebSocket, before the library has it: no frame comes earlier. */
+  upgraded(webSocket: WebSocket, request: IncomingMessage): void;
+  /** The library made a socket for an upgraded connection. */
+  created(socket: ServerSocket): void;
+  /** A frame came. Returns what the library takes instead of its text. */
+  frame(socket: ServerSocket, text: unknown): unknown;
+  /** The handshake frame came. Returns whether it is answered. */
+  handshake(socket: ServerSocket): boolean;
+  /** The handshake was answered. */
+  opened(socket: ServerSocket): void;
+}
+
+/** Lets the library serve the upgrades of an HTTP server. */
+export function attachServer(http: Server, { path, handshakeTimeoutMs, on }: ServerOptionsOfNode): void {
+  class ObservedServer extends WebSocketServer {
+    constructor(options?: ServerOptions) {
+      super(options);
+      this.on('connection', (webSocket, request) => {
+        on.upgraded(webSocket, request);
+      });
+    }
+  }
+  const limits: ServerOptions & CloseTimeout = {
+    maxPayload: FRAME_BYTES_MAX,
+    maxFragments: MESSAGE_FRAGMENTS_MAX,
+    perMessageDeflate: false,
+    autoPong: false,
+    closeTimeout: CLOSE_TIMEOUT_MS,
+  };
+  const server = socketClusterServer.attach(http, {
+    path,
+    protocolVersion: PROTOCOL_VERSION,
+    pingInterval: PING_INTERVAL_MS,
+    pingTimeout: PING_TIMEOUT_MS,
+    handshakeTimeout: handshakeTimeoutMs,
+    allowClientPublish: false,
+    middlewareEmitFailures: false,
+    // Peers have no tokens. The types know only verified tokens; the library passes any value on, and null is "no token".
+    authEngine: { verifyToken: () => Promise.resolve(null as never), signToken: () => Promise.resolve('') },
+    // The middleware below has decoded the frames.
+    codecEngine: { decode: (message: unknown) => message, encode: (value: unknown) => JSON.stringify(value) },
+    // The types ask for an instance; the library calls `new` on it.
+    wsEngine: { Server: ObservedServer as never },
+    wsEngineServerOptions: limits,
+    // The types of streams and actions are `any` or have gaps: an action's `allow` takes no packet, a socket's `request` none.
+  }) as unknown as LibraryServer;
+
+  server.setMiddleware('inboundRaw', (stream) => {
+    void (async () => {
+      for await (const action of stream) action.allow({ data: on.frame(action.socket, action.data) });
+    })();
+  });
+  server.setMiddleware('handshake', (stream) => {
+    void (async () => {
+      for await (const action of stream) {
+        if (action.type === 'handshakeWS') {
+          if (on.admitsUpgrade(action.request)) action.allow();
+          else action.block(new Error('Unauthorized'));
+        } else if (on.handshake(action.socket)) action.allow();
+        else action.block(new Error('Refused'));
+      }
+    })();
+  });
+  void (async () => {
+    for await (const { socket } of server.listener('handshake')) on.created(socket);
+  })();
+  void (async () => {
+    for await (const { socket } of server.listener('connection')) on.opened(socket);
+  })();
+}
+
+export interface ClientOptionsOfNode {
+  readonly hostname: string;
+  readonly port: number;
+  readonly path: string;
+  readonly query: Record<string, string>;
+  /** Time-out of the TCP connection with the upgrade, and again of the handshake. */
+  readonly timeoutMs: number;
+  /** Takes each frame. Must not throw: the library calls it inside a socket event. */
+  decode(frame: unknown): unknown;
+}
+
+export interface Connecting {
+  readonly socket: LibrarySocket;
+  readonly webSocket: WebSocket;
+  /** Settles when the handshake is answered; never, if it is not. */
+  readonly opened: Promise<void>;
+}
+
+/** Begins to connect to a server. */
+export function connectClient({ hostname, port, path, query, timeoutMs, decode }: ClientOptionsOfNode): Connecting {
+  const limits: ClientOptions & CloseTimeout = {
+    maxPayload: FRAME_BYTES_MAX,
+    maxFragments: MESSAGE_FRAGMENTS_MAX,
+    perMessageDeflate: false,
+    handshakeTimeout: timeoutMs,
+    closeTimeout: CLOSE_TIMEOUT_MS,
+    autoPong: false,
+    followRedirects: false,
+  };
+  const client = socketClusterClient.create({
+    hostname,
+    port,
+    path,
+    query,
+    secure: false,
+    protocolVersion: PROTOCOL_VERSION,
+    autoConnect: false,
+    autoReconnect: false,
+    connectTimeout: timeoutMs,
+    ackTimeout: timeoutMs,
+    codecEngine: { decode, encode: (value: unknown) => JSON.stringify(value) },
+    wsOptions: limits,
+  });
+  const opened = client.listener('connect').once();
+  client.connect();
+  // The types lack `isStale`, and give the data of calls and events as `any`. `connect` has made the transport.
+  const socket = client as unknown as ClientSocket;
+  // To send on a connection without heartbeats the library dials a new one, unknown to us; its own timer ends such a connection, too.
+  socket.transport.isStale = () => false;
+  return { socket, webSocket: socket.transport.socket, opened: opened.then(() => undefined) };
+}
+
+/**
+ * Takes the number of the next call of an accepted socket. A call that is sent without the library, before the handshake is
+ * answered, needs a number that the library will not use again. The library publishes no member for that.
+ */
+export function takeCallId(socket: LibrarySocket): number {
+  if (!('_nextCallId' in socket)) throw new Error('only an accepted connection sends before its handshake is answered');
+  return socket._nextCallId();
+}

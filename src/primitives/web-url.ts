@@ -1,7 +1,0 @@
-/** Whether a text is an absolute http or https URL without name and password in it; the empty text is none. */
-export function isWebUrl(text: string): boolean {
-  if (text === '') return true;
-  if (!URL.canParse(text)) return false;
-  const { protocol, username, password } = new URL(text);
-  return (protocol === 'http:' || protocol === 'https:') && username === '' && password === '';
-}

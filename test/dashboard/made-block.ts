@@ -1,0 +1,24 @@
+import type { Block } from '../../src/dashboard/answers.ts';
+
+/** A block as the node shows it. */
+export function madeBlock(changes: Partial<Block>): Block {
+  return {
+    id: '10',
+    version: 2,
+    timestamp: 0,
+    height: 10,
+    previousBlockId: '9',
+    numberOfTransactions: 0,
+    totalAmount: '0',
+    totalFee: '0',
+    reward: '0',
+    payloadLength: 0,
+    payloadHash: 'ab'.repeat(32),
+    generatorPublicKey: 'cd'.repeat(32),
+    generatorAddress: '1L',
+    blockSignature: 'ef'.repeat(64),
+    confirmations: 1,
+    totalForged: '0',
+    ...changes,
+  };
+}
