@@ -1,4 +1,6 @@
-/** Whether a text is an absolute http or https URL without name and password in it; the empty text is none. */
+/**
+ * True for an absolute http or https URL without name and password, and for the empty text, which stands for no URL.
+ */
 export function isWebUrl(text: string): boolean {
   if (text === '') return true;
   if (!URL.canParse(text)) return false;
