@@ -1,7 +1,7 @@
 /**
- * Serves all readers of the stream. None has a queue: each has a place in the chain's log, and what comes next is read from
- * there when its connection takes more. A reader that takes nothing for a while is cut, and resumes at its place when it comes
- * back. What is read for strangers draws on the time that all work for strangers gets.
+ * Serves all readers of the event stream. A reader has no queue, but a place in the chain's log. When its connection
+ * takes more data, the next events are read from there. A reader that takes no data for a while is disconnected, and
+ * resumes at its place when it comes back. Reading for strangers uses the time budget of all work for strangers.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -21,26 +21,26 @@ import { PeerChanges } from './peer-changes.ts';
 import { withLive } from '../with-live.ts';
 import { Replays } from './replays.ts';
 
-/** The client that a reader belongs to. */
+/** Client of a reader. */
 export interface EventClient {
-  /** What limits count as one client. */
+  /** Key of the client for limits. */
   readonly key: string;
-  /** Whether it may have one of the places that strangers cannot take, and waits for no turn. */
+  /** True for a client that may use the reserved places and waits for no turn. */
   readonly isTrusted: boolean;
 }
 
 export interface EventHub {
   /**
-   * Serves a reader until it or the hub goes.
+   * Serves a reader until it disconnects or the hub closes.
    *
-   * @param after the last event that it has; undefined to begin with the next
-   * @returns false when there are as many readers as may be, or as many of the client that are given what was long before
+   * @param after last event that the reader has; undefined to start with the next event
+   * @returns false when there are too many readers, or too many replays of this client
    */
   add(response: ServerResponse, filter: EventFilter, after: EventPlace | undefined, client: EventClient): boolean;
   /**
-   * Where a stream begins that tells of all blocks from a height on, and then of what happens.
+   * Start of a stream that sends all blocks from a height on, and then the following events.
    *
-   * @returns undefined where the block above the height before is not there yet
+   * @returns undefined when the block below that height does not exist yet, or is not final
    */
   placeAt(height: number, finality: Finality): EventPlace | undefined;
   /** Ends all streams. */
@@ -49,45 +49,48 @@ export interface EventHub {
 
 export interface EventHubOptions {
   readonly readersMax: number;
-  /** A reader that takes nothing for so long is cut. */
+  /** Time after which a reader that takes no data is disconnected. */
   readonly stallMs: number;
-  /** A stream says that it lives this often, and peers and forging are looked at. */
+  /** Interval of the signs of life in a stream. */
   readonly heartbeatMs: number;
   readonly lookMs: number;
   readonly observer: Observer;
-  /** Where readers that are not trusted wait. */
+  /** Scheduler in which readers that are not trusted wait. */
   readonly scheduler: Pick<FairScheduler, 'take' | 'spend'>;
 }
 
-/** Readers of one client are served for so long before others have their turn: forging must not wait. */
+/** Time for which the readers of one client are served before others have their turn, because forging must not wait. */
 const SERVING_MS = 5;
-/** Records that a reader is given before the next reader of the turn. */
+/** Records for one reader before the next reader is served. */
 const RECORDS_PER_READER = 20;
-/** Share of the places that only trusted readers get. */
+/** Share of the places that is reserved for trusted readers. */
 const RESERVED_SHARE = 0.1;
-/** Records kept with their texts: readers mostly want the same ones. A reader further back than that replays. */
+/**
+ * Number of records that are cached with their texts, because most readers want the same ones. A reader that is further
+ * behind counts as a replay.
+ */
 export const RECORDS_CACHED_MAX = 64;
-/** Under this key all trusted readers are served together. */
+/** Key under which all trusted readers are served together. */
 const TRUSTED = '';
 
 interface Reader {
   readonly response: ServerResponse;
   readonly filter: EventFilter;
   readonly client: EventClient;
-  /** The last event that was sent or passed over. */
+  /** Last event that was sent or skipped. */
   place: EventPlace;
-  /** What it reads while its place has a height. */
+  /** The past chain, while the place of the reader has a height. */
   past: ChainAsOf | undefined;
-  /** What it asked to go on from is no place of this log: the log was begun anew. */
+  /** True when the requested place is not in this log, because the log was begun anew. */
   isAstray: boolean;
-  /** Whether it is given what was long before. */
+  /** True while the reader is sent old events. */
   isReplaying: boolean;
   isFull: boolean;
-  /** When it last took something, by a clock that nobody sets. */
+  /** Time when it last took data, on a clock that nobody can set. */
   tookMs: number;
 }
 
-/** An event whose text is made when the first reader wants it. */
+/** An event; its text is made when the first reader wants it. */
 interface LazyEvent {
   readonly event: NodeEvent;
   text: string | undefined;
@@ -98,7 +101,7 @@ export function createEventHub(api: NodeApi, dialect: HttpDialect, options: Even
   const readers = new Set<Reader>();
   const cached = new LruMap<string, readonly LazyEvent[]>(RECORDS_CACHED_MAX);
   const replays = new Replays();
-  /** Readers for whom there may be something, by the client that waits for a turn. */
+  /** Readers that may have new events, by the client that waits for its turn. */
   const waiting = new Map<string, Set<Reader>>();
   let timers: readonly NodeJS.Timeout[] = [];
   let stopListening: (() => void) | undefined;
@@ -106,7 +109,7 @@ export function createEventHub(api: NodeApi, dialect: HttpDialect, options: Even
   let forging = new Map<string, ForgingDelegate>();
   options.observer.gauge('http_event_readers', 0);
 
-  /** Events of a record, none where the reader cannot want any: its block is not read then. */
+  /** Events of a record. Empty when the reader cannot want any; then the block is not read. */
   const eventsAt = (sequence: number, filter: EventFilter): readonly LazyEvent[] => {
     const key = `${filter.finality} ${sequence}`;
     const known = cached.get(key);
@@ -136,7 +139,7 @@ export function createEventHub(api: NodeApi, dialect: HttpDialect, options: Even
     reader.tookMs = performance.now();
   };
 
-  /** Gives a reader what comes next. @returns whether it wants another turn */
+  /** Sends a reader its next events. @returns true when it needs another turn */
   const feed = (reader: Reader, untilMs: number): boolean => {
     const floor = api.log.floor();
     if (reader.isAstray || reader.place.sequence < floor - 1) tellGap(reader, floor);
@@ -146,7 +149,7 @@ export function createEventHub(api: NodeApi, dialect: HttpDialect, options: Even
       if (height === undefined) sendWanted(reader, eventsAt(sequence, reader.filter));
       else sendPast(reader, height);
       if (reader.isFull) return false;
-      // Of a block of before all is sent now, and the place is behind it.
+      // A past block was sent completely, and the place is after it.
       if (height === undefined && sequence >= api.log.last()) {
         endReplay(reader);
         if (reader.filter.endsWithLog === true) {
@@ -161,12 +164,12 @@ export function createEventHub(api: NodeApi, dialect: HttpDialect, options: Even
     return !reader.isFull;
   };
 
-  /** Sends what a block of the chain of before has for the reader, and goes on to the next one or to the log. */
+  /** Sends the events of a past block, and moves on to the next past block or to the log. */
   const sendPast = (reader: Reader, height: number): void => {
     const { sequence } = reader.place;
     const past = (reader.past ??= new ChainAsOf(api, sequence));
     const last = lastPastHeight(past, reader.filter.finality);
-    // No event has such a place: what came there is in the log.
+    // No event has such a place: blocks at this height are in the log.
     if (height > last) return beginLog(reader);
     const finalized = height === last ? past.finalizedHeight() : undefined;
     const events = pastEvents(api, past.block(height), finalized, dialect);
@@ -184,7 +187,7 @@ export function createEventHub(api: NodeApi, dialect: HttpDialect, options: Even
     reader.past = undefined;
   };
 
-  /** Sends of the events at the reader's place those behind it that it wants. */
+  /** Sends the wanted events after the reader's place. */
   const sendWanted = (reader: Reader, events: readonly LazyEvent[]): void => {
     for (let index = reader.place.index + 1; index < events.length && !reader.isFull; index += 1) {
       const lazy = events[index];
@@ -219,7 +222,7 @@ export function createEventHub(api: NodeApi, dialect: HttpDialect, options: Even
     serveLater(key);
   };
 
-  /** Nothing is sent within the event that gave rise to it: the beginning of an answer, or a change of the chain. */
+  /** Sends in a later turn of the event loop, because nothing may be sent inside the change that caused the event. */
   const serveLater = (key: string): void => {
     setImmediate(() => {
       if (key === TRUSTED) serveReaders(key);
@@ -230,7 +233,8 @@ export function createEventHub(api: NodeApi, dialect: HttpDialect, options: Even
   const serveReaders = (key: string): void => {
     const untilMs = performance.now() + SERVING_MS;
     const served = waiting.get(key) ?? new Set();
-    // A set goes on with what is added behind: each reader that wants more comes again after the others.
+    // The iteration includes readers that are added at the end, so a reader that wants more is served again after the
+    // others.
     for (const reader of served) {
       served.delete(reader);
       if (!reader.isFull && feed(reader, untilMs)) served.add(reader);
@@ -240,7 +244,7 @@ export function createEventHub(api: NodeApi, dialect: HttpDialect, options: Even
     else waiting.delete(key);
   };
 
-  /** Sends what is of the moment to all readers that take it now. */
+  /** Sends events of the moment to all readers that can take data now. */
   const moments = new Moments((gathered) => {
     const startMs = performance.now();
     for (const reader of readers) {
@@ -280,7 +284,7 @@ export function createEventHub(api: NodeApi, dialect: HttpDialect, options: Even
     for (const reader of readers) if (!reader.isFull) send(reader, ': alive\n\n');
   };
 
-  /** Works only while somebody reads. */
+  /** Starts timers and listeners; they run only while there are readers. */
   const begin = (): void => {
     told(withLive(api.peers(), (entries) => peers.begin(entries)));
     told(withLive(api.forgingDelegates(), (delegates) => void (forging = byPublicKey(delegates))));
@@ -304,16 +308,16 @@ export function createEventHub(api: NodeApi, dialect: HttpDialect, options: Even
     moments.flush();
   };
 
-  /** A reader that begins here. @returns undefined when its client replays as much as it may */
+  /** Creates a reader. @returns undefined when its client has too many replays */
   const readerOf = (
     response: ServerResponse,
     filter: EventFilter,
     after: EventPlace | undefined,
     client: EventClient,
   ): Reader | undefined => {
-    // Another process may have told of more than this one has seen.
+    // Another process may have sent events that this one has not seen yet.
     if (after !== undefined && after.sequence > api.log.last()) api.refresh?.();
-    // Nothing of a record that was told before: all of the last one has passed.
+    // The place after the last record: all its events were sent before.
     const last = endOfLog(api);
     const isAstray = after !== undefined && after.sequence > last.sequence;
     const place = after ?? last;
@@ -358,7 +362,7 @@ export function createEventHub(api: NodeApi, dialect: HttpDialect, options: Even
   };
 }
 
-/** What the node did not tell this time it tells at the next look. */
+/** If the node does not answer this time, the next look asks again. */
 function told(live: Live<void>): void {
   if (live instanceof Promise) live.catch(() => undefined);
 }
