@@ -35,7 +35,7 @@ function unknownCommand(parent: Command, name: string): ProtocolError {
   return usageError(`unknown command \`${name}\`: ${meant}see \`${pathOf(parent)} --help\``);
 }
 
-/** `help COMMAND`: what `COMMAND --help` prints. */
+/** `help COMMAND` prints the same as `COMMAND --help`. */
 export function addHelpCommand(program: Command): void {
   command(program, 'help', 'describe a command')
     .argument('[command...]', 'command, for example: forging export')

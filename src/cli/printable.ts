@@ -10,8 +10,8 @@
 const STEERING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const STEERING_BUT_BREAKS_AND_TABS = /[^\P{Cc}\n\t]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 /**
- * Unsafe characters except the line break between documents. Of the ASCII ones, only DEL can occur in JSON text,
- * because `JSON.stringify` escapes the others.
+ * Unsafe characters except the line break between documents. DEL is the only unsafe ASCII character that JSON text can
+ * contain, because `JSON.stringify` escapes the others.
  */
 const STEERING_BUT_BREAKS = /[^\P{Cc}\n]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 

@@ -5,8 +5,7 @@ const DIFFERENT_SHARE_MAX = 0.4;
 const DIFFERENT_MAX = 3;
 
 /**
- * The known word nearest to an unknown one; undefined when none is near enough. Of equally near words, the first
- * counts.
+ * The known word nearest to an unknown one; undefined when none is near enough. The first of equally near words counts.
  */
 export function similarTo(word: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined;

@@ -139,7 +139,7 @@ class Search {
     this.#skip();
   }
 
-  /** Skips members for whom no signature is left, and sets the result after the last member. */
+  /** Skips members without a matching signature, and sets the result after the last member. */
   #skip(): void {
     const { min, members } = this.#group;
     while (this.#hasSigned.length < members.length && this.#at >= this.#unclaimed.length) {

@@ -83,7 +83,8 @@ export async function importChain(options: ImportOptions): Promise<ImportResult>
   const reading = await failureOf(async () => {
     wasStopped = await readInto(run, options);
   });
-  // Whatever ended the reading, the blocks read before are applied. If one of them is refused, that error comes first.
+  // The blocks that were read are applied, however the reading ended. If one of them is refused, that error comes
+  // first.
   const takingOver = await failureOf(() => run.takeRest());
   const broken = isUnreadable(reading) ? withTip(reading, run.progress.height) : reading;
   const ending = await failureOf(() => run.end());

@@ -22,7 +22,7 @@ import { takeLock, type ProcessLock } from '../store/disk/process-lock.ts';
 import { checkedLine, contentOf } from './checked-lines.ts';
 import { systemClock } from './system.ts';
 
-/** Bytes of outdated lines that a file may have, besides as many as there are needed ones. */
+/** Bytes of outdated lines that a file may have, in addition to the number of bytes of its needed lines. */
 const SPARE_BYTES = 1024 * 1024;
 /** Limit for reading: it covers the needed lines twice, the spare bytes, and lines that come while the disk is busy. */
 const FILE_BYTES_MAX = 4 * JOURNALED_BYTES_MAX;

@@ -124,7 +124,7 @@ function decodedTransaction(
   };
 }
 
-/** Reads a block header. Its first four bytes are the version, of which three are 0. */
+/** Reads a block header. Three of its first four bytes are 0, because these bytes are a small version number. */
 function headerIn(bytes: Buffer): BlockHeader | undefined {
   if (bytes.length < 4 || bytes.readUInt32LE(0) > 2) return undefined;
   try {

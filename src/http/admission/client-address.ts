@@ -3,8 +3,8 @@
 import { isIPv6 } from 'node:net';
 
 /**
- * The key of a client for limits: its IPv4 address, also when that is written as IPv6 (`::ffff:192.0.2.1`), or the /64
- * of its IPv6 address, because a /64 is the smallest network that providers give to one customer.
+ * The key of a client for limits: its IPv4 address (also when it is written as IPv6, `::ffff:192.0.2.1`), or the /64 of
+ * its IPv6 address. A /64 is the smallest network that providers give to one customer.
  *
  * @param address address in the form of a socket
  */

@@ -1,7 +1,7 @@
 /**
  * A connection of a client from its acceptance to its end: when it is read, how long it may take, how much memory it
  * occupies, and how it ends. A gate (`request-gate.ts`) between the socket and the parser of node:http passes on the
- * bytes of one request at a time: the next request is parsed only when the answer to the request before it has left the
+ * bytes of one request at a time. The next request is parsed only when the answer to the previous one has left the
  * process. Without the gate, node:http would parse all requests of one read, possibly thousands, before it answers the
  * first one.
  *
@@ -44,7 +44,7 @@ export interface ConnectionHost {
 }
 
 /**
- * - `unread`: a stranger's connection, of which nothing is read before its turn
+ * - `unread`: a stranger's connection before its first turn; nothing was read from it
  * - `arriving`: nothing or a part of the head of a request has come; with TLS, also the time of the handshake
  * - `waiting`: a request has come and waits for its turn
  * - `answering`: a request is being handled; its body may still be arriving

@@ -8,7 +8,7 @@ export interface Place {
   /** Key of the client for limits. */
   readonly key: string;
   readonly isTrusted: boolean;
-  /** True when the connection waits for a request of which nothing has come. */
+  /** True when the connection waits for a request and has received no byte of it. */
   readonly isIdle: boolean;
   cutForNewcomer(): void;
 }

@@ -26,7 +26,7 @@ const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
  * @param durable false, for temporary stores, leaves it to the system when written data reaches the disk
  * @param clock needed for a folder that other containers can reach
  * @param arePagesChecked as for `openForWriting`
- * @throws ProtocolError as `openForWriting`
+ * @throws ProtocolError like `openForWriting`
  */
 export function openLmdb(
   directory: string,
@@ -42,7 +42,7 @@ export function openLmdb(
  * Opens the folder for reading; a node may hold it meanwhile. All answers are of this moment until `close`. The node
  * cannot reuse freed pages as long as the snapshot is open, so its file may grow.
  *
- * @throws ProtocolError as `openForReading`
+ * @throws ProtocolError like `openForReading`
  */
 export function openLmdbSnapshot(directory: string, clock?: Clock): KeyValue {
   const database = openForReading(directory, clock);
@@ -67,7 +67,7 @@ export interface LmdbReader {
   close(): Promise<void>;
 }
 
-/** @throws ProtocolError as `openForReading` */
+/** @throws ProtocolError like `openForReading` */
 export function openLmdbReader(directory: string, clock?: Clock): LmdbReader {
   const database = openForReading(directory, clock);
   return {

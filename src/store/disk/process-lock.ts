@@ -1,8 +1,8 @@
 /**
  * Locks a folder, or a named thing in it, for one process. A claim is a file named after its process and the start of
  * that process. So a claim of a killed process is recognised and does not block a restart: no process has its number,
- * or that process has ended and waits for its parent, or it started at another moment. Because the names differ, the
- * removal of a stale claim never removes a new one.
+ * or the process with that number has ended or started at another moment. Because the names differ, the removal of a
+ * stale claim never removes a new one.
  *
  * Between containers, process numbers mean nothing: each node may have number 1. So an owner with a clock touches its
  * claim every few seconds and listens on a socket beside it. A claim of another container is stale when it was not
@@ -175,8 +175,8 @@ function keepTouching(file: string, clock: Clock): () => void {
 
 function isTouched(file: string, clock: Clock | undefined): boolean {
   try {
-    // A claim with a time far in the future is as old as one far in the past: the clock was set back, and a living
-    // owner would have touched the claim since.
+    // A claim with a time far in the future counts as old, like one with a time far in the past. The clock was set
+    // back, and a living owner would have touched the claim since.
     return clock === undefined || Math.abs(clock.nowMs() - statSync(file).mtimeMs) < ELSEWHERE_MS_MAX;
   } catch {
     return false;

@@ -1,8 +1,8 @@
 /**
  * The indexes of transactions. While many blocks are appended and nobody queries them, the indexes may lag behind the
  * chain, because writing the entries of many blocks at once is faster. The entries of a hundred blocks are mostly far
- * apart in the index. Of the entries of some thousand blocks about ten are next to each other, and ten neighbours are
- * written as fast as one entry.
+ * apart in the index. Among the entries of some thousand blocks, about ten are next to each other, and ten neighbours
+ * are written as fast as one entry.
  *
  * The index watermark is saved in the store, in the transaction of the first block that the indexes lack. The missing
  * entries are also kept in memory; a new process reads them again from the blocks.

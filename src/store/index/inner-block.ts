@@ -23,7 +23,8 @@ export class InnerBlock {
   }
 
   /**
-   * @param packed result of `packed`. Of damaged bytes, the readable children are returned, or one child without keys
+   * @param packed result of `packed`. If its bytes are damaged, the readable children are returned, or one child
+   *   without keys
    */
   static read(level: number, start: Buffer, packed: Buffer): InnerBlock {
     const starts = KeyBlock.read(packed);

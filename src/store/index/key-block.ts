@@ -29,7 +29,7 @@ export class KeyBlock {
   }
 
   /**
-   * @param packed result of `packed`. Of damaged bytes, the readable keys are returned, in any order
+   * @param packed result of `packed`. If its bytes are damaged, the readable keys are returned, in any order
    */
   static read(packed: Buffer): KeyBlock {
     const count = packed.length < COUNT_BYTES ? 0 : packed.readUInt16LE(0);

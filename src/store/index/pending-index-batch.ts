@@ -1,6 +1,6 @@
 /**
- * Transactions whose index entries are not written yet. They are kept as columns of numbers. As objects, a hundred
- * thousand transactions would take several times the memory, and the garbage collector would move them.
+ * Transactions whose index entries are not written yet. They are kept as columns of numbers. A hundred thousand
+ * transactions as objects would take several times the memory, and the garbage collector would move them.
  */
 
 import type { TransactionPlace } from '../../ports/store.ts';
@@ -167,7 +167,7 @@ export class PendingIndexBatch {
     for (let row = 0; row < this.#size; row += 1) this.#enter(row);
   }
 
-  /** Enters a row into the hash table. Of two rows with one id, the later one counts. */
+  /** Enters a row into the hash table. If two rows have the same id, the later one counts. */
   #enter(row: number): void {
     const { idHigh, idLow } = this.#columns;
     this.#slots[this.#slotOf(idHigh[row] ?? 0, idLow[row] ?? 0)] = row;

@@ -1,5 +1,5 @@
 /**
- * A key that stands in for all other keys in a forked devnet: its signatures pass as those of any account, so the
+ * A key that stands in for all other keys in a forked devnet: a signature of this key passes for any account. So the
  * devnet can forge for delegates whose keys it lacks. Only the agent of a devnet node creates it; `bloomery start` does
  * not even load it.
  */
