@@ -117,7 +117,7 @@ export interface TestDevnet {
   /** Sets the mining mode from now on. @throws an error for an unknown mode */
   setMining(mode: MiningMode): Promise<void>;
   /**
-   * Sets the chain's clock forward: to a moment, or by a duration (`90s`, `15m`, `1h`, `2d`, `3w`, `1y`). The slots
+   * Sets the chain's clock ahead: to a moment, or by a duration (`90s`, `15m`, `1h`, `2d`, `3w`, `1y`). The slots
    * between stay empty.
    *
    * @throws an error for an invalid date or a moment in the past; the clock then stays as it is
@@ -129,8 +129,9 @@ export interface TestDevnet {
    */
   snapshot(name: string): Promise<Snapshot>;
   /**
-   * Restores a snapshot on all nodes. The snapshot is kept, and the ports stay the same. @throws an error that names
-   * the existing snapshots
+   * Restores a snapshot on all nodes. The snapshot is kept, and the ports stay the same.
+   *
+   * @throws an error with the existing names, for a name without a snapshot
    */
   revert(name: string): Promise<Snapshot>;
   /**
