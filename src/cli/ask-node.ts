@@ -194,8 +194,8 @@ async function boundedText(response: Response): Promise<string> {
 }
 
 /**
- * Runs an exchange with a time limit. It does not rely on the signal alone: an exchange that was open while its process
- * was suspended has been seen never to end.
+ * Runs an exchange with a time limit. The function does not rely on the signal alone: an exchange that was open while
+ * its process was suspended has been seen never to end.
  */
 async function within<T>(allowedMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();

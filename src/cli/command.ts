@@ -52,8 +52,9 @@ export function addHelpCommand(program: Command): void {
 }
 
 /**
- * Switches off the error output of Commander, which has several lines; `main` prints errors in one line. It also makes
- * options belong to the command that they follow, so that a parent does not take those of its subcommand.
+ * Switches off the error output of Commander, which has several lines; `main` prints errors in one line. The function
+ * also makes options belong to the command that they follow, so that a parent command does not take the options of its
+ * subcommand.
  */
 export function quiet(program: Command): Command {
   return program

@@ -37,8 +37,8 @@ export function readBounded(file: string, { bytesMax, allowPipe = false }: Bound
 }
 
 /**
- * Reads the standard input until its end. It accepts a file, a pipe and a terminal, and waits as long as a person needs
- * to type.
+ * Reads the standard input until its end. The function accepts a file, a pipe and a terminal, and waits as long as a
+ * person needs to type.
  */
 export function readStandardInput(bytesMax: number): Buffer {
   return readAll(STANDARD_INPUT, bytesMax, Infinity);

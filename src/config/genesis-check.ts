@@ -1,6 +1,6 @@
 /**
- * Checks that the parts of a genesis block belong together. It does not verify signatures: the network accepts the
- * genesis block as it is.
+ * Checks that the parts of a genesis block belong together. The check does not verify signatures: the network accepts
+ * the genesis block as it is.
  */
 
 import { ProtocolError, messageOf } from '../primitives/errors.ts';

@@ -2,7 +2,7 @@
 
 import { ProtocolError } from '../primitives/errors.ts';
 
-/** One JSON object of a file. It reads own members only, and `end` refuses members that were not read. */
+/** One JSON object of a file. The reader uses own members only, and `end` refuses members that were not read. */
 export class RecordReader {
   readonly #file: string;
   readonly #path: string;

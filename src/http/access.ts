@@ -136,10 +136,10 @@ const PROXY_HEADERS = [
 ];
 
 /**
- * True for a request that comes through a proxy although no proxy is trusted. Its address is the proxy's (often this
- * machine's), so every client of the proxy would get the rights of that address. HTTP/1.0 also counts as a sign,
- * because proxies that add no header still use it (nginx does by default). A forged sign does no harm, because it can
- * only remove rights.
+ * True for a request that comes through a proxy although no proxy is trusted. The request has the address of the proxy
+ * (often of this machine), so every client of the proxy would get the rights of that address. HTTP/1.0 also counts as a
+ * sign, because proxies that add no header still use it (nginx does by default). A forged sign does no harm, because it
+ * can only remove rights.
  */
 function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request) => boolean {
   let isLogged = false;

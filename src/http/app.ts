@@ -221,9 +221,9 @@ function answerProblem(response: ServerResponse, { status, body }: Problem): voi
 }
 
 /**
- * The server of node:http that parses requests. It answers no request by itself: requests that it would refuse pass the
- * same checks as all others, so that they cost the client the same. A request to upgrade is answered like one without
- * that header.
+ * The server of node:http that parses requests. The server answers no request by itself: requests that it would refuse
+ * pass the same checks as all others, so that they cost the client the same. A request to upgrade is answered like one
+ * without that header.
  */
 function createParser(
   answer: (request: IncomingMessage, response: ServerResponse, expectation?: Expectation) => void,

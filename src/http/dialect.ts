@@ -7,9 +7,9 @@ import { objectOf } from './views/shapes.ts';
 export interface HttpDialect {
   readonly generation: Generation;
   /**
-   * True: the interface behaves like a node of that generation. It sends and accepts no members, parameters, sort names
-   * or peer states that such a node does not have. False: it joins the names of both generations and those of this
-   * node.
+   * True: the interface behaves like a node of that generation. The interface sends and accepts no members, parameters,
+   * sort names or peer states that such a node does not have. False: it joins the names of both generations and those
+   * of this node.
    */
   readonly strict: boolean;
 }

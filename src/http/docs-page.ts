@@ -1,5 +1,6 @@
 /**
- * The description of the interface as one HTML page. It has no scripts or fonts, and loads nothing from other sites.
+ * The description of the interface as one HTML page. The page has no scripts or fonts, and loads nothing from other
+ * sites.
  */
 
 import { createHash } from 'node:crypto';

@@ -1,8 +1,8 @@
 /**
  * The fast path answers the most frequent requests: a GET of a route with the usual envelope, by a client that may ask,
- * with a 200 as answer. It does the same as the slow path through the application, but in one function and without
- * Express. Any other request (another method, a body, a refusal, another encoding) takes the slow path, which decides
- * on its own.
+ * with a 200 as answer. The fast path does the same as the slow path through the application, but in one function and
+ * without Express. Any other request (another method, a body, a refusal, another encoding) takes the slow path, which
+ * decides on its own.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';

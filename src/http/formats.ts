@@ -1,4 +1,4 @@
-/** Named text formats of parameters and bodies. They are as tolerant as clients of Lisk expect. */
+/** Named text formats of parameters and bodies. The formats are as tolerant as clients of Lisk expect. */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
 import { cursorIn } from './cursor.ts';

@@ -213,7 +213,8 @@ function openStream(
   response.setHeader('Cache-Control', 'no-store');
   // Common proxies buffer streams unless this header is set.
   response.setHeader('X-Accel-Buffering', 'no');
-  // A stream may be quiet for long. It is closed when its reader takes no data, not when it sends none.
+  // A stream may be quiet for long. A stream is closed when its reader takes no data, not when the stream sends no
+  // data.
   request.socket.setTimeout(0);
   response.flushHeaders();
 }

@@ -33,8 +33,8 @@ export function placeOf(api: Pick<NodeApi, 'chain'>): ReadPlace | undefined {
 }
 
 /**
- * ETag of an answer that depends on the chain alone: it changes with the chain and with the version of the program. It
- * is weak, because compressed and plain answers share it.
+ * ETag of an answer that depends on the chain alone: it changes with the chain and with the version of the program. The
+ * tag is weak, because compressed and plain answers share it.
  */
 export function etagOf({ id }: ReadPlace, build: string): string {
   return `W/"${id}-${build}"`;

@@ -15,8 +15,8 @@ export interface LiveRateLimit {
 }
 
 /**
- * Creates a shared rate limit. It asks the counting process for each counted request. After a refusal, the client is
- * refused until the end of the window without asking again, because counts never decrease within a window.
+ * Creates a shared rate limit. The rate limit asks the counting process for each counted request. After a refusal, the
+ * client is refused until the end of the window without asking again, because counts never decrease within a window.
  */
 export function createSharedRateLimit(
   limits: HttpLimits,

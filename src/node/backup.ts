@@ -136,7 +136,8 @@ export interface RestoreOptions {
    */
   readonly trustedDigest?: string;
   /**
-   * True to trust the file, as for a devnet. Its state must match the digest in its manifest, but no block is verified.
+   * True to trust the file, as for a devnet. The state in the file must match the digest in its manifest, but no block
+   * is verified.
    */
   readonly isTrusted?: boolean;
   readonly onProgress?: (height: number, tipHeight: number) => void;

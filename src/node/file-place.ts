@@ -6,8 +6,8 @@ import type { FilePlace } from './journal-lines.ts';
 const FILE_MODE = 0o600;
 
 /**
- * Call it before `isAt`. It sets the time of change, so that `isAt` can tell a stored time of birth from one that the
- * file system derives from the time of change.
+ * Call it before `isAt`. The call sets the time of change, so that `isAt` can tell a stored time of birth from one that
+ * the file system derives from the time of change.
  */
 export function renewTimeOfChange(descriptor: number): void {
   fchmodSync(descriptor, FILE_MODE);

@@ -18,8 +18,8 @@ const REMEMBERED_MAX = 1_000;
 /** Checks in one turn of the event loop: 2 ms with the native back end, 40 ms with the portable one. */
 const CHECKS_PER_TURN = 8;
 /**
- * Time of a check besides the signature, for making and hashing the signed bytes. It is charged even when the cache has
- * the result.
+ * Time of a check besides the signature, for making and hashing the signed bytes. This time is charged even when the
+ * cache has the result.
  */
 const HANDLING_MS = 0.05;
 

@@ -14,8 +14,8 @@ import { foreignGenesis, foreignText, type NetworkNames } from './foreign-chain.
 import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backfill.ts';
 
 /**
- * Blocks in one commit. They are more than in a running node, because no other work waits here, and accounts, pages and
- * undo records that several blocks change are written only once.
+ * Blocks in one commit. The number is larger than in a running node, because no other work waits here, and accounts,
+ * pages and undo records that several blocks change are written only once.
  */
 export const BLOCKS_PER_COMMIT = 510;
 /** Groups of blocks that are being read, waiting or being applied; they are applied one after the other. */
@@ -124,7 +124,7 @@ function withTip({ code, data, message, cause }: ProtocolError, height: number):
   return new ProtocolError(code, data, `${message}; the chain ends at height ${height}`, { cause });
 }
 
-/** Throws the first error. Its message includes those of later errors that have another cause. */
+/** Throws the first error. The message of that error includes the messages of later errors that have another cause. */
 function throwInOrder(outcomes: readonly (Error | undefined)[]): void {
   const failures = outcomes.filter((outcome) => outcome !== undefined);
   const [first] = failures;

@@ -126,8 +126,8 @@ class FileJournal implements JournalFile {
   /** Checksum of the newest line of a delegate; the marker holds the same. */
   #newest: string | undefined;
   /**
-   * True when line and marker identify this file, and each write keeps both up to date. It stays false for a copy and
-   * for a file that was never identified.
+   * True when line and marker identify this file, and each write keeps both up to date. The value stays false for a
+   * copy and for a file that was never identified.
    */
   #isPlaceKept: boolean;
   /** True when the marker belongs to this file. */

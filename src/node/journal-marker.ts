@@ -1,7 +1,7 @@
 /**
- * The marker of a signing journal: a small file beside it, which is created anew with each line. It identifies itself
- * and the newest line of the journal. A backup that is copied over existing files keeps their inodes and times of
- * birth, so a restored journal looks genuine. But a restored marker is recognised if it was renewed since.
+ * The marker of a signing journal: a small file beside it, which is created anew with each line. The marker identifies
+ * itself and the newest line of the journal. A backup that is copied over existing files keeps their inodes and times
+ * of birth, so a restored journal looks genuine. But a restored marker is recognised if it was renewed since.
  */
 
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -42,8 +42,8 @@ export function readMarker(journalFile: string): JournalMarker | undefined {
 }
 
 /**
- * Writes a new marker in place of the old one. It is not flushed: after a power cut, the old marker is less recent but
- * not wrong. If the new marker cannot be written, the old one stays and no error is reported.
+ * Writes a new marker in place of the old one. The new marker is not flushed to the disk: after a power cut, the old
+ * marker is less recent but not wrong. If the new marker cannot be written, the old one stays and no error is reported.
  */
 export function renewMarker(journalFile: string, newest: string | undefined): void {
   const file = markerOf(journalFile);

@@ -32,7 +32,10 @@ const FORMAT = 'bloomery signing record 1';
 /** Maximum number of delegates, far above those of any node. */
 const DELEGATES_MAX = 10_000;
 
-/** Makes a record of all delegates in a journal. It changes nothing: `moveRecord` ends signing on this node. */
+/**
+ * Makes a record of all delegates in a journal. Making the record changes nothing: `moveRecord` ends signing on this
+ * node.
+ */
 export function recordOf(
   journal: JournalFile,
   { networkIdentifier }: Pick<ChainParams, 'networkIdentifier'>,

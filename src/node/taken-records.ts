@@ -44,7 +44,7 @@ export class TakenRecords {
   }
 
   /**
-   * Writes a note. It is on the disk when this returns.
+   * Writes a note. The note is on the disk when this function returns.
    *
    * @throws errors of the system
    */

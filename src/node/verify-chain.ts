@@ -20,7 +20,7 @@ type ScratchChain = Pick<Chain, 'rules' | 'append'> & {
 };
 
 export interface VerifyOptions {
-  /** The chain to verify. It must not change meanwhile, and its indexes must not lag. */
+  /** The chain to verify. The chain must not change meanwhile, and its indexes must not lag. */
   readonly examined: StoredChain;
   /** A chain of the same network with the genesis block only. */
   readonly scratch: { readonly chain: ScratchChain; readonly store: StoredChain };

@@ -68,8 +68,8 @@ const U64_BYTES = new Uint8Array(8);
 const U64_VIEW = new DataView(U64_BYTES.buffer);
 
 /**
- * Writes an unsigned 64-bit integer, big-endian. It uses a DataView, which writes a bigint several times as fast as a
- * Buffer does.
+ * Writes an unsigned 64-bit integer, big-endian. The function uses a DataView, which writes a bigint several times as
+ * fast as a Buffer does.
  *
  * @throws RangeError unless the integer is in 0..2^64-1
  */

@@ -85,8 +85,8 @@ interface Limbs {
 }
 
 /**
- * A sum that is built up step by step. It keeps its terms as they were written and adds them only when the result is
- * read, because a block may add one number of a million digits for a hundred delegates.
+ * A sum that is built up step by step. The sum keeps its terms as they were written and adds them only when the result
+ * is read, because a block may add one number of a million digits for a hundred delegates.
  */
 export class DecimalSum {
   #terms: { readonly number: Decimal; readonly sign: number }[] = [];
@@ -227,7 +227,7 @@ function signOf(runs: readonly Limbs[]): number {
 }
 
 /**
- * The magnitude of a sum in limbs from 0 to `LIMB` - 1, lowest first. It has `WHOLE_LIMBS_MAX` limbs.
+ * The magnitude of a sum in limbs from 0 to `LIMB` - 1, lowest first. The array has `WHOLE_LIMBS_MAX` limbs.
  *
  * @param runs as `carry` leaves them
  * @returns undefined for a sum with a fraction, and for a sum of too many limbs

@@ -1,4 +1,4 @@
-/** Errors that carry a code and data. They refuse data from outside; a failed `assert` is a bug of our own. */
+/** Errors that carry a code and data. Such errors refuse data from outside; a failed `assert` is a bug of our own. */
 
 export type ErrorData = Readonly<Record<string, unknown>>;
 

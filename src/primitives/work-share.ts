@@ -1,7 +1,7 @@
 /**
  * Limits the time of the main thread that all work for other parties may take together: HTTP requests, event streams,
- * questions of peers. They share one budget, because two budgets of a half each would leave no time for blocks. Work
- * beyond the budget waits in line.
+ * questions of peers. All of these share one budget, because two budgets of a half each would leave no time for blocks.
+ * Work beyond the budget waits in line.
  */
 
 /** Share of the time that this work may take. The rest is for blocks, forging and the operator. */

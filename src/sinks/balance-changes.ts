@@ -1,7 +1,7 @@
 /**
  * Finds which balances the transactions of a block change, and why. To find the changes, it applies each transaction
- * with the rules of the protocol to accounts that are all empty: the balance afterwards is the change. It verifies
- * nothing, and the only part of the chain's state that it needs is the owners of applications.
+ * with the rules of the protocol to accounts that are all empty: the balance afterwards is the change. The computation
+ * verifies nothing, and the only part of the chain's state that it needs is the owners of applications.
  */
 
 import type { ChainParams } from '../protocol/params.ts';

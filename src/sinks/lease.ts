@@ -6,7 +6,8 @@
 import { ProtocolError } from '../primitives/errors.ts';
 
 /**
- * Seconds after which the lease of a killed process ends. They are more than the delays of a busy process or server.
+ * Seconds after which the lease of a killed process ends. This time is longer than the delays of a busy process or
+ * server.
  */
 export const LEASE_S = 30;
 /** Time between two renewals: a lease is renewed about three times before it would end. */

@@ -7,7 +7,7 @@ import { LEASE_S, leaseLost, sinkInUse, type LeaseHolder } from './lease.ts';
 import type { HeightSpan, Sink, SinkBlock, SinkIdentity, SinkPlace } from './sink.ts';
 import { joinedRows, type Rows } from './tables.ts';
 
-/** Content of a memory sink. It outlives the sink object, like a disk. */
+/** Content of a memory sink. The content outlives the sink object, like a disk. */
 export interface MemorySinkContent {
   identity: SinkIdentity | undefined;
   readonly ranges: { readonly span: HeightSpan; readonly lastBlockId: BlockId; readonly rows: Rows }[];

@@ -1,7 +1,7 @@
 /**
- * Makes the rows of a chain's blocks. It applies the blocks again, from the genesis block on, with the rules of the
- * network. The accounts then show what a round pays to each delegate and who missed a block. It checks the balance
- * changes of each block against the accounts.
+ * Makes the rows of a chain's blocks. The maker applies the blocks again, from the genesis block on, with the rules of
+ * the network. The accounts then show what a round pays to each delegate and who missed a block. The maker checks the
+ * balance changes of each block against the accounts.
  */
 
 import { addressOf } from '../crypto/keys.ts';

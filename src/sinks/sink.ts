@@ -14,7 +14,7 @@ export interface SinkIdentity {
   readonly network: string;
   readonly generation: number;
   readonly genesisBlockId: BlockId;
-  /** Number of heights in a range, at least 1. It is fixed when the sink is made. */
+  /** Number of heights in a range, at least 1. The number is fixed when the sink is made. */
   readonly rangeBlocks: number;
 }
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { ProtocolError, messageOf } from '../primitives/errors.ts';
 
 export interface LogSink {
-  /** Writes one or more whole lines, line feeds included. It never throws. */
+  /** Writes one or more whole lines, line feeds included. This function never throws. */
   write(lines: string): void;
   /** Number of lines that could not be written. */
   readonly linesLost: number;

@@ -91,7 +91,8 @@ export class MetricsRegistry {
   }
 
   /**
-   * Calls `set` each time before the metrics are read. It is for metrics that are measured, not counted as events happen.
+   * Calls `set` each time before the metrics are read. This function is for metrics that are measured, not counted as
+   * events happen.
    *
    * @returns a function that ends the calls; until then everything that `set` refers to stays in memory
    */
@@ -103,8 +104,8 @@ export class MetricsRegistry {
   }
 
   /**
-   * Removes all series of a gauge. It is for labels whose values come and go, and for values that are known only at
-   * times.
+   * Removes all series of a gauge. This function is for labels whose values come and go, and for values that are known
+   * only at times.
    */
   forget(name: string): void {
     const family = this.#families.get(name);

@@ -1,6 +1,6 @@
 /**
- * The types of `bloomery/testing`. They use no types of other modules, so they stay valid for applications that install
- * the package.
+ * The types of `bloomery/testing`. These types use no types of other modules, so they stay valid for applications that
+ * install the package.
  */
 
 export interface DevnetOptions {

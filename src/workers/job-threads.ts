@@ -1,4 +1,4 @@
-/** Several threads of one program. They start when the first job comes. */
+/** Several threads of one program. The threads start when the first job comes. */
 
 import { SILENT, type Observer } from '../ports/observer.ts';
 import { assert } from '../primitives/errors.ts';

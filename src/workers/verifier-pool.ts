@@ -1,4 +1,7 @@
-/** The verifier of a node. It makes single checks on the calling thread, and many checks at once on worker threads. */
+/**
+ * The verifier of a node. The verifier makes single checks on the calling thread, and many checks at once on worker
+ * threads.
+ */
 
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { selectEd25519, type Ed25519Backend } from '../crypto/ed25519.ts';

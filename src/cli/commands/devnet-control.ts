@@ -192,7 +192,7 @@ function nodeLine({ index, state, http, ws, delegates, pid }: ControlNode): stri
   return `node ${index}  ${state.padEnd(8)} http ${http}, peers ${ws}, ${counted(delegates, 'delegate')}${process}`;
 }
 
-/** One line for the parts of the network, and one for each node with faults. */
+/** Makes one line for the parts of the network, and one line for each node with faults. */
 function faultLines({ parts, nodes }: StandingFaults): readonly string[] {
   const cut = parts.length === 0 ? [] : [`partition ${parts.map((part) => part.join(',')).join(' | ')}`];
   const own = nodes.map(({ node, delayMs, loss, skewMs }) => {

@@ -93,7 +93,7 @@ function linesOf({ publicKey, address }: ReturnType<typeof identityOf>): readonl
 }
 
 /**
- * Writes a file that only its owner can read. It never replaces a file, because that may be the only copy of a
+ * Writes a file that only its owner can read. An existing file is never replaced, because it may be the only copy of a
  * passphrase.
  */
 function writeSecretFile(file: string, passphrase: string): void {

@@ -1,4 +1,7 @@
-/** Answers of a devnet's supervisor. They are checked before use, because another program may have taken the port. */
+/**
+ * Answers of a devnet's supervisor. The answers are checked before use, because another program may have taken the
+ * port.
+ */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import { listOf, members, moment, number, optional, text, uint32, type Shape } from '../answer-shapes.ts';

@@ -1,7 +1,8 @@
 /**
- * The control port of a devnet's supervisor. It listens only on the loopback address. It accepts a request only with
- * the token from the devnet's folder, under its own host name, and not from a web page. A page in a browser can also
- * send requests to this machine; they have an `Origin` header, or a host name that was made to resolve to this address.
+ * The control port of a devnet's supervisor. The server listens only on the loopback address. The server accepts a
+ * request only with the token from the devnet's folder, under its own host name, and not from a web page. A page in a
+ * browser can also send requests to this machine; they have an `Origin` header, or a host name that was made to resolve
+ * to this address.
  */
 
 import { timingSafeEqual } from 'node:crypto';

@@ -40,7 +40,7 @@ export interface NodeProgram {
 }
 
 /**
- * Starts a planned node. Its output goes to its log file. It stops by itself when this process ends.
+ * Starts a planned node. The node's output goes to its log file. The node stops by itself when this process ends.
  *
  * @param entry the executable that runs `bloomery` commands
  */

@@ -235,8 +235,8 @@ class Session {
   }
 
   /**
-   * Copies the chain to a new node of a forked devnet. It cannot download the chain block by block, because the first
-   * blocks of the fork rest on state that this network's genesis block does not give.
+   * Copies the chain to a new node of a forked devnet. The node cannot download the chain block by block, because the
+   * first blocks of the fork rest on state that this network's genesis block does not give.
    */
   async #copyChainTo({ directory }: PlannedNode): Promise<void> {
     const source = this.#nodes.find(

@@ -17,7 +17,10 @@ export interface DevnetStart {
   readonly waitMsMax?: number;
 }
 
-/** Operations that move or save the clock or the chain. Others (stopping nodes, setting faults) work during a start. */
+/**
+ * Operations that move or save the clock or the chain. Other operations (stopping nodes, setting faults) work during a
+ * start.
+ */
 const WAITING = ['mine', 'mode', 'warp', 'freeze', 'resume', 'snapshot', 'revert', 'fund', 'impersonate'];
 const WAIT_MS_MAX = 60_000;
 const POLL_MS = 50;

@@ -1,4 +1,4 @@
-/** One node of a devnet with all its processes: the running one, and those that are started when it ends. */
+/** One node of a devnet with all its processes: the running process, and the processes that are started after it. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { NodeClient } from '../node-client.ts';
@@ -43,7 +43,7 @@ export class SupervisedNode {
     return this.#state.kind === 'running' ? this.#state.process : undefined;
   }
 
-  /** One word for the state of its process. */
+  /** One word for the state of the node's process. */
   get stateName(): 'running' | 'paused' | 'killed' | 'ended' | 'dead' {
     const { kind } = this.#state;
     if (kind === 'waiting') return 'ended';

@@ -85,7 +85,10 @@ const WRITES_AGAIN = 'STORE_WRITES_AGAIN';
 const UNDELIVERED_MS_MIN = 60_000;
 /** Consequences for a node that cannot store blocks. */
 const UNWRITTEN: readonly FaultCode[] = ['NODE_LAGS', 'CONSENSUS_LOW', 'NETWORK_STANDS_STILL', 'FINALITY_LAGS'];
-/** Consequences of each fault. They are not reported beside it, because they would distract from the cause. */
+/**
+ * Consequences of each fault. The consequences are not reported beside the fault, because they would distract from the
+ * cause.
+ */
 const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
   // Present blocks are in the future of a node whose clock is wrong.
   CLOCK_OFF: ['NODE_LAGS', 'CONSENSUS_LOW', 'BLOCKS_REFUSED', 'SYNC_FAILS', 'NETWORK_STANDS_STILL'],
@@ -357,8 +360,8 @@ function judgeForging(seen: Seen): readonly Finding[] {
 }
 
 /**
- * Findings while a delegate waits because another node may sign for it. It continues by itself after one of its slots
- * has stayed empty.
+ * Findings while a delegate waits because another node may sign for it. The delegate continues by itself after one of
+ * its slots has stayed empty.
  */
 function judgeElsewhere({ forging }: Seen): readonly Finding[] {
   const held = forging.filter(({ waiting }) => waiting !== undefined && ELSEWHERE.has(waiting.code));

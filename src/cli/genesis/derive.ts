@@ -14,7 +14,8 @@ export interface DerivedAccount extends KnownAccount {
 
 export interface DerivedAccounts {
   /**
-   * Account that forges the genesis block and pays out the supply. Its balance stays negative, so it cannot be used.
+   * Account that forges the genesis block and pays out the supply. The balance of this account stays negative, so the
+   * account cannot be used.
    */
   readonly generator: DerivedAccount;
   /** Account that receives the supply and votes for all delegates. */

@@ -1,10 +1,10 @@
 /**
- * Controls all incoming HTTP connections before the application sees them. It decides which connections are accepted,
- * and passes on one request of a connection at a time. It limits the memory that clients occupy, the time that they
- * take, and their share of the main thread. It shuts out addresses that go on after many refusals. A part of the
- * connections is reserved for trusted clients.
+ * Controls all incoming HTTP connections before the application sees them. The admission decides which connections are
+ * accepted, and passes on one request of a connection at a time. It limits the memory that clients occupy, the time
+ * that they take, and their share of the main thread. It shuts out addresses that go on after many refusals. A part of
+ * the connections is reserved for trusted clients.
  *
- * It does not depend on routes or on global state: the server passes clock, limits and observer.
+ * The admission does not depend on routes or on global state: the server passes clock, limits and observer.
  */
 
 import type { IncomingMessage } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * Limits for addresses that several processes share. One process counts, and the others ask it. Each process still
- * refuses by its own limits first, so that a flood at one process does not become a flood of questions.
+ * Limits for addresses that several processes share. One process counts, and the other processes ask that process. Each
+ * process still refuses by its own limits first, so that a flood at one process does not become a flood of questions.
  */
 
 import type { Allowance } from './allowance.ts';

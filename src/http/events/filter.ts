@@ -1,4 +1,4 @@
-/** Filter of a reader. It is applied to a record before its block is read, and to each event. */
+/** Filter of a reader. The filter is applied to a record before the record's block is read, and to each event. */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';
 import type { ChainParams } from '../../protocol/params.ts';

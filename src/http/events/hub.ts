@@ -315,7 +315,7 @@ export function createEventHub(api: NodeApi, dialect: HttpDialect, options: Even
     after: EventPlace | undefined,
     client: EventClient,
   ): Reader | undefined => {
-    // Another process may have sent events that this one has not seen yet.
+    // Another process may have sent events that this process has not seen yet.
     if (after !== undefined && after.sequence > api.log.last()) api.refresh?.();
     // The place after the last record: all its events were sent before.
     const last = endOfLog(api);

@@ -1,6 +1,6 @@
 /**
- * Events of the moment. They are collected for a short time and written to each reader at once, because a write costs
- * as much as making an event. Events beyond the capacity of a usual connection are dropped.
+ * Events of the moment. The events are collected for a short time and written to each reader at once, because a write
+ * costs as much as making an event. Events beyond the capacity of a usual connection are dropped.
  */
 
 import { eventText, type NodeEvent } from './event.ts';

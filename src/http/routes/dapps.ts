@@ -1,6 +1,6 @@
 /**
- * Routes for applications registered on the chain. They belong to the history of generation 2; on most networks the
- * list is empty.
+ * Routes for applications registered on the chain. The applications belong to the history of generation 2; on most
+ * networks the list is empty.
  */
 
 import type { DappQuery } from '../../ports/queries.ts';

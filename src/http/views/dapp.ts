@@ -2,7 +2,7 @@
 
 import type { TransactionEntry } from '../../ports/queries.ts';
 
-/** One application; empty for a transaction that registers none. */
+/** One application; empty for a transaction that registers no application. */
 export function dappView({ transaction }: TransactionEntry): readonly Readonly<Record<string, unknown>>[] {
   const { payload } = transaction;
   if (payload.kind !== 'dapp') return [];

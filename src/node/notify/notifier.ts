@@ -1,6 +1,6 @@
 /**
- * Notifies the operator's receivers of events. It selects events, keeps them on the disk until they are delivered, and
- * delivers them in order, with retries until the receiver accepts them.
+ * Notifies the operator's receivers of events. The notifier selects events, keeps them on the disk until they are
+ * delivered, and delivers them in order, with retries until the receiver accepts them.
  */
 
 import { SLOT_CODES, type OwnSlotsEvent } from '../../engine/forge/own-slot-outcomes.ts';

@@ -26,7 +26,9 @@ const SPARE_BYTES = 256 * 1024;
 const FILE_MODE = 0o600;
 
 export interface OutboxEvent {
-  /** Id of the event. It is the same after any restart, so that receivers recognise an event that they already have. */
+  /**
+   * Id of the event. The id is the same after any restart, so that receivers recognise an event that they already have.
+   */
   readonly id: string;
   /** ISO 8601. */
   readonly time: string;
@@ -87,7 +89,8 @@ export class Outbox {
   }
 
   /**
-   * Adds an event; an event with the id of a waiting one is ignored. It may be delivered after `flush` has resolved.
+   * Adds an event; an event with the id of a waiting one is ignored. The event may be delivered after `flush` has
+   * resolved.
    */
   add(event: OutboxEvent): void {
     if (this.#waiting.has(event.id)) return;

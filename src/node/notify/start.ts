@@ -34,8 +34,8 @@ export interface NotifierSources {
 }
 
 /**
- * Starts the notifier; returns undefined when no receiver is configured. It reports slots since the last run, but none
- * from before the node was set up.
+ * Starts the notifier; returns undefined when no receiver is configured. The notifier reports slots since the last run,
+ * but no slots from before the node was set up.
  *
  * @throws ProtocolError `CONFIG_INVALID` for the file of the secret; errors of the system when the outbox cannot be
  *   created

@@ -1,6 +1,6 @@
 /**
- * The node's end of the limits that readers share. It counts for each reader, and tells all readers which addresses are
- * shut out.
+ * The node's end of the limits that readers share. The node counts for each reader, and tells all readers which
+ * addresses are shut out.
  */
 
 import { LimitLedger } from '../../http/limit-ledger.ts';

@@ -1,7 +1,7 @@
 /**
- * A reader's end of the channel. It asks the node for data that only the node has, with a limit on open questions. A
- * read without an answer in time fails. A write only fails with the node's answer, because only the node knows whether
- * it was done.
+ * A reader's end of the channel. The reader asks the node for data that only the node has, with a limit on open
+ * questions. A read without an answer in time fails. A write only fails with the node's answer, because only the node
+ * knows whether it was done.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';

@@ -58,7 +58,7 @@ export class NodeEnd {
     try {
       this.#send({ kind: 'answers', outcomes });
     } catch (error) {
-      // One of the outcomes is no plain data.
+      // One of the outcomes is not plain data.
       this.#send({ kind: 'answers', outcomes: outcomes.map(() => failedOutcome(error)) });
     }
   }

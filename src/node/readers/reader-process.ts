@@ -1,6 +1,6 @@
 /**
- * A process that answers HTTP beside the node. It has no keys and no journal, writes to no file, and ends with its
- * node. It asks the node for missing data over the channel between the processes.
+ * A process that answers HTTP beside the node. Such a reader has no keys and no journal, writes to no file, and ends
+ * with its node. The reader asks the node for missing data over the channel between the processes.
  */
 
 import { createHttpServer, type HttpServer } from '../../http/app.ts';

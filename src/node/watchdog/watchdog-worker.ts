@@ -12,7 +12,7 @@ import type { WatchdogData } from './watchdog.ts';
 
 /**
  * Signal that ends a process whose main thread does not react. The process has no handler for it, so the kernel ends
- * the process whatever its threads do. It writes no core dump.
+ * the process whatever its threads do. The kernel writes no core dump.
  */
 const SIGNAL = 'SIGALRM';
 /** Time limit for writing the last log line; it may fail because nobody reads the log. */

@@ -1,6 +1,6 @@
 /**
- * Statements that create the tables in a ClickHouse database, for each version of the schema. They work with servers
- * from 18.16 on, so they use no codecs, no LowCardinality and no window functions.
+ * Statements that create the tables in a ClickHouse database, for each version of the schema. The statements work with
+ * servers from 18.16 on, so they use no codecs, no LowCardinality and no window functions.
  *
  * A process that lost its lease must not write final rows or markers. So these go through a fence: a table that stores
  * nothing, with a materialized view behind it. The view passes rows with the token of the lease's holder, and refuses

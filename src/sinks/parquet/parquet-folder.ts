@@ -1,7 +1,7 @@
 /**
- * The folder of a Parquet sink. It holds a folder for each range and each block of the tail, and that folder holds a
- * file for each table with rows. A folder is written under another name and renamed when it is complete, so a reader
- * never sees half of it. The names of the folders alone say where the sink stands.
+ * The folder of a Parquet sink. This folder holds one folder for each range and for each block of the tail; each of
+ * those holds a file for each table with rows. A folder is written under another name and renamed when it is complete,
+ * so a reader never sees half of it. The names of the folders alone say where the sink stands.
  */
 
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';

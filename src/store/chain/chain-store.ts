@@ -48,7 +48,7 @@ export interface StoredChain extends ChainStore {
   readonly codec: Codec;
   /** Largest number of items in a list of transactions that is not kept sorted (transaction-lists.ts). */
   readonly shortListMax: number;
-  /** A read-only view of the store at this moment. It is valid until its `close` or the `close` of this store. */
+  /** A read-only view of the store at this moment. The view is valid until its `close` or the `close` of this store. */
   snapshot(): StoredChain;
   /**
    * Number of blocks and transactions that are missing in the indexes of transactions. Look-ups by id work all the

@@ -1,6 +1,6 @@
 /**
- * Compares two stores: do they hold the same chain? It compares every key and value of the tables that depend on the
- * blocks.
+ * Compares two stores: do they hold the same chain? The comparison covers every key and value of the tables that depend
+ * on the blocks.
  */
 
 import { CountedKeySets } from '../index/counted-key-sets.ts';
@@ -25,7 +25,7 @@ export interface Comparison {
 }
 
 /**
- * Walks through both stores. It leaves out notes, because they belong to one node. Borders of leaf blocks depend on the
+ * Walks through both stores. Notes are left out, because they belong to one node. Borders of leaf blocks depend on the
  * order in which keys were added, so the keys are compared instead of the blocks. A store may have dropped undo records
  * of final blocks, so an undo record that only one store has counts as a difference only above the finalized height.
  *

@@ -1,6 +1,6 @@
 /**
- * The stored note of the finalized height. It has a checksum, because it decides which blocks may be reverted, and no
- * other record would show that it is wrong.
+ * The stored note of the finalized height. The note has a checksum, because it decides which blocks may be reverted,
+ * and no other record would show that the note is wrong.
  */
 
 import type { NoteName } from '../../ports/notes.ts';

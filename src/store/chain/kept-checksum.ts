@@ -7,7 +7,7 @@ import { StateChecksum } from './state-checksum.ts';
 
 /**
  * Compares the state with its checksum, in as many steps as the caller wants. Transactions of the store may run between
- * two steps. It reads from the store only during a step.
+ * two steps. The computation reads from the store only during a step.
  */
 export interface StateCheck {
   /** Reads on to a key, without the key itself. */

@@ -1,4 +1,4 @@
-/** Opens a chain store. It refuses a store of another network, generation or unknown layout. */
+/** Opens a chain store. The function refuses a store of another network, generation or unknown layout. */
 
 import type { Clock } from '../../ports/clock.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -30,8 +30,8 @@ export interface MemoryChainStoreOptions {
   readonly codec: Codec;
   readonly params: ChainParams;
   /**
-   * Largest number of items in a list that is not kept sorted. It never changes during the life of a store. Tests use
-   * small numbers.
+   * Largest number of items in a list that is not kept sorted. The number never changes during the life of a store.
+   * Tests use small numbers.
    */
   readonly shortListMax?: number;
 }
@@ -62,7 +62,7 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
 }
 
 /**
- * Opens the store of a folder and locks it until `close`. It upgrades a store of an earlier layout. If a killed process
+ * Opens the store of a folder and locks it until `close`. A store of an earlier layout is upgraded. If a killed process
  * left the indexes behind the chain, it writes the missing entries, which takes at most some seconds.
  *
  * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_NOT_ALLOWED`, `STORE_UNREADABLE`,
@@ -130,8 +130,8 @@ export function readChainStore(
 }
 
 /**
- * Compares the whole state with its checksum, then each undo record with its own. It takes a second for a million
- * accounts.
+ * Compares the whole state with its checksum, then each undo record with its own. The comparison takes a second for a
+ * million accounts.
  *
  * @param directory folder that the error names
  * @throws ProtocolError `STORE_DAMAGED` when the state or an undo record does not match its checksum
@@ -233,8 +233,8 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
 }
 
 /**
- * Overwrites the marks of a store with those of a network. It is only for a copy of a chain that goes on under another
- * network identifier (a forked devnet), never for the store of a running network.
+ * Overwrites the marks of a store with those of a network. This function is only for a copy of a chain that goes on
+ * under another network identifier (a forked devnet), never for the store of a running network.
  */
 export function writeMarks(keyValue: KeyValue, params: ChainParams): void {
   keyValue.transact((writer) => putMarks(writer, params));

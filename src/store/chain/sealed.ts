@@ -1,4 +1,4 @@
-/** Records with a checksum of their key and content. They are used where no other record would show the damage. */
+/** Records with a checksum of their key and content. Such records are used where no other record would show damage. */
 
 import { CHECKSUM_BYTES, checksumOfEntry } from './state-checksum.ts';
 

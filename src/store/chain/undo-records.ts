@@ -1,8 +1,8 @@
 /**
  * The undo records of a store. The records of a running transaction stay in memory until it ends: a long transaction
- * drops most of them before that. On the disk, a checksum of key and content follows each record. It is compared before
- * a block is reverted. Otherwise a wrong balance or vote would become state, and the checksum of the state would
- * include it.
+ * drops most of them before that. On the disk, a checksum of key and content follows each record. The checksum is
+ * compared before a block is reverted. Otherwise a wrong balance or vote would become state, and the checksum of the
+ * state would include it.
  */
 
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
@@ -66,8 +66,8 @@ export class UndoRecords {
   }
 
   /**
-   * Compares records with their checksums, from the highest block down. It takes some milliseconds for a thousand
-   * records.
+   * Compares records with their checksums, from the highest block down. The comparison takes some milliseconds for a
+   * thousand records.
    *
    * @param recordsMax largest number of records to compare
    * @returns height of the first record that does not match its checksum

@@ -15,7 +15,7 @@ export interface Overwritten {
 
 export interface OverwrittenAccount {
   readonly address: Address;
-  /** Earlier value. Its votes are recorded separately, because they are in a table of their own. */
+  /** Earlier value. The votes of an account are recorded separately, because they are in a table of their own. */
   readonly before: Account | undefined;
 }
 

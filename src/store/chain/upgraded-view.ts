@@ -9,8 +9,8 @@ import { TABLES } from '../tables/layout.ts';
 import { upgradeStore } from './upgrade.ts';
 
 /**
- * Tables that an upgrade changes. They take about 40 bytes for each leaf block of counted keys, and the size of the
- * undo records.
+ * Tables that an upgrade changes. The changed tables take about 40 bytes for each leaf block of counted keys, and the
+ * size of the undo records.
  */
 const IN_MEMORY: readonly number[] = [TABLES.meta.number, TABLES.undo.number, TABLES.innerBlocks.number];
 

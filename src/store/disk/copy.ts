@@ -10,7 +10,7 @@ import { makeFolder } from './folder.ts';
 
 /**
  * Copies the store of a folder into another folder, which it creates. The copy is on the disk when the call resolves.
- * It contains no free pages, so it may be smaller.
+ * The copy contains no free pages, so it may be smaller.
  *
  * @param clock needed for a folder that other containers can reach
  * @throws ProtocolError `STORE_MISSING` when there is none, `STORE_UNREADABLE` when it is damaged, `STORE_COPY_FAILED`

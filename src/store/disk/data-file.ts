@@ -66,8 +66,8 @@ function openIfPresent(path: string): number | undefined {
 }
 
 /**
- * Like `examineDataFile`. It reports damage only when a second look finds the same bytes, because a look may see half
- * of a write.
+ * Like `examineDataFile`. The function reports damage only when a second look finds the same bytes, because a look may
+ * see half of a write.
  */
 export function examine(file: FileToExamine): DataFile {
   let before: Buffer | undefined;

@@ -16,7 +16,9 @@ import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
 const KEY_BYTES_MAX = 1_000;
 const VALUE_BYTES_MAX = 64 * 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
-/** Entries in one transaction; it also ends at `BYTES_PER_TRANSACTION`. Both limits bound its memory. */
+/**
+ * Entries in one transaction; it also ends at `BYTES_PER_TRANSACTION`. Both limits bound the memory of a transaction.
+ */
 const ENTRIES_PER_TRANSACTION = 20_000;
 const BYTES_PER_TRANSACTION = 32 * 1024 * 1024;
 
@@ -47,7 +49,7 @@ export async function* dumpStore(directory: string): AsyncIterable<Buffer> {
 }
 
 /**
- * Writes a dump into a new store. It does not check the content: the caller must verify the store before use.
+ * Writes a dump into a new store. The function does not check the content: the caller must verify the store before use.
  *
  * @param directory folder that holds no store yet
  * @throws ProtocolError `DUMP_MALFORMED` for bytes that are no dump

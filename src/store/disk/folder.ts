@@ -16,8 +16,8 @@ import { dirname, join, resolve } from 'node:path';
 import { ProtocolError } from '../../primitives/errors.ts';
 
 /**
- * Creates a folder and all missing folders above it. It does not use the recursive `mkdir` of Node, which never returns
- * when the system reports ENOENT for a new folder below an existing one (as under `/proc`).
+ * Creates a folder and all missing folders above it. The function does not use the recursive `mkdir` of Node, which
+ * never returns when the system reports ENOENT for a new folder below an existing one (as under `/proc`).
  *
  * @throws ProtocolError `FOLDER_IMPOSSIBLE` in that case, and for a link without a target; otherwise the error of
  *   `mkdir` (`EEXIST` for a file in its place)

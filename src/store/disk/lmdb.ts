@@ -21,7 +21,7 @@ import type { ProcessLock } from './process-lock.ts';
 const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
 
 /**
- * Opens the folder for writing and holds it until `close`. It creates a missing folder if `create` is true.
+ * Opens the folder for writing and holds it until `close`. A missing folder is created if `create` is true.
  *
  * @param durable false, for temporary stores, leaves it to the system when written data reaches the disk
  * @param clock needed for a folder that other containers can reach

@@ -1,6 +1,6 @@
 /**
- * Ordered keys in memory, for tests and simulations. They are in sorted chunks of bounded size; a log undoes a failed
- * transaction.
+ * Ordered keys in memory, for tests and simulations. The keys are in sorted chunks of bounded size; a log undoes a
+ * failed transaction.
  */
 
 import { bufferOf } from '../../primitives/bytes.ts';

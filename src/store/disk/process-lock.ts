@@ -51,8 +51,8 @@ const OWNER = /^(\d+)\.([0-9a-z]+(?:-\d+)?)(?:-in(\d+))?$/;
 const ownClaims = new Set<string>();
 
 /**
- * Takes the lock. It writes its own claim first and then looks for other claims. So when several processes start at
- * once, all may be refused, but never do two succeed.
+ * Takes the lock. The function writes its own claim first and then looks for other claims. So when several processes
+ * start at once, all may be refused, but never do two succeed.
  *
  * @param directory an existing folder
  * @param name name of the lock: claims are files `<name>.<process number>.<its start>`; with a clock,
@@ -86,7 +86,7 @@ export function takeLock(directory: string, name: string, clock?: Clock): Proces
 }
 
 /**
- * Name of the owner of a valid claim; undefined when there is none. It changes no files.
+ * Name of the owner of a valid claim; undefined when there is none. The function changes no files.
  *
  * @param clock as for `takeLock`
  */
@@ -104,7 +104,7 @@ function wordsForFirst(claims: readonly Claim[]): string | undefined {
   return owner === undefined ? undefined : wordsFor(owner);
 }
 
-/** Throws when another process has a valid claim. It removes stale claims. */
+/** Throws when another process has a valid claim. The function removes stale claims. */
 function refuseOthers(directory: string, name: string, ownFile: string, clock: Clock | undefined): void {
   for (const claim of claimsIn(directory, name, clock)) {
     if (resolve(claim.file) === ownFile) continue;

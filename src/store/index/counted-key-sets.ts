@@ -15,8 +15,8 @@ import type { CachedBlocks, BlockSizes } from './order-statistic-tree.ts';
 import { BLOCK_SIZES, LeafBlocks, type CachedLeaves } from './leaf-blocks.ts';
 
 /**
- * Changed leaf blocks of a table that wait to be written together when thousands of keys are added. They take some
- * megabytes.
+ * Changed leaf blocks of a table that wait to be written together when thousands of keys are added. These leaf blocks
+ * take some megabytes.
  */
 export const LEAVES_CHANGED_MAX = 512;
 /** Leaf blocks cached with their keys, about 8 KB each. */

@@ -1,10 +1,10 @@
 /**
- * A Bloom filter with one hash over transaction ids. It recognises nearly all new ids as new, much faster than the disk
- * does, and nearly every transaction of an imported chain is new. Ids are parts of hashes, so their own bits serve as
- * the hash.
+ * A Bloom filter with one hash over transaction ids. The filter recognises nearly all new ids as new, much faster than
+ * the disk does, and nearly every transaction of an imported chain is new. Ids are parts of hashes, so their own bits
+ * serve as the hash.
  */
 
-/** Marks, 32 in each word. They take 4 MB; a chain of five million transactions sets a seventh of them. */
+/** Marks, 32 in each word. The marks take 4 MB; a chain of five million transactions sets a seventh of them. */
 const WORDS = 2 ** 20;
 /** Offset of the last half of the id in its key. */
 const LOW_AT = 5;

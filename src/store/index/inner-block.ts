@@ -1,6 +1,6 @@
 /**
- * An inner block of the tree over the leaf blocks of a table. It holds the start of each child and the number of keys
- * below it.
+ * An inner block of the tree over the leaf blocks of a table. An inner block holds the start of each child and the
+ * number of keys below it.
  */
 
 import { KeyBlock } from './key-block.ts';

@@ -29,7 +29,9 @@ interface Step {
   readonly child: number;
 }
 
-/** The path to a leaf block, from the block above it up to the root. It is valid until an insertion or removal. */
+/**
+ * The path to a leaf block, from the block above it up to the root. The path is valid until an insertion or removal.
+ */
 export type LeafPath = readonly Step[];
 
 /** A leaf block and its path. */
@@ -97,8 +99,8 @@ export class OrderStatisticTree {
   }
 
   /**
-   * Start of the next leaf block; undefined for the last one. It reads nothing from the disk, because an inner block
-   * has the same start as its first leaf block.
+   * Start of the next leaf block; undefined for the last one. The function reads nothing from the disk, because an
+   * inner block has the same start as its first leaf block.
    */
   endOf({ path }: LeafPlace): Buffer | undefined {
     const step = path.find(({ block, child }) => child + 1 < block.children);

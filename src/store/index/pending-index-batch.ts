@@ -1,6 +1,6 @@
 /**
- * Transactions whose index entries are not written yet. They are kept as columns of numbers. A hundred thousand
- * transactions as objects would take several times the memory, and the garbage collector would move them.
+ * Transactions whose index entries are not written yet. The transactions are kept as columns of numbers. A hundred
+ * thousand transactions as objects would take several times the memory, and the garbage collector would move them.
  */
 
 import type { TransactionPlace } from '../../ports/store.ts';
@@ -27,7 +27,10 @@ const ORDERS = TRANSACTION_SORTS.map((sort) => ({ sort, of: TRANSACTION_ORDERS[s
 export class PendingIndexBatch {
   readonly #addresses: Address[] = [];
   readonly #numberOfAddress = new Map<Address, number>();
-  /** Values that a double cannot hold exactly. Their column has the nearest double, which sorts like them. */
+  /**
+   * Values that a double cannot hold exactly. The column has the nearest double in place of each such value; the
+   * doubles sort like the values.
+   */
   readonly #large = ofEachOrder(() => new Map<number, bigint>());
   #columns = columnsOf(ROWS_AT_FIRST);
   /** Hash table of rows by id: a row is at the place that its id gives, or at the next free one. */

@@ -1,7 +1,7 @@
 /**
- * Answers queries for which there is no index. They run in chunks, one query at a time, over a snapshot of the store,
- * so blocks can be applied meanwhile and other work waits at most for one chunk. A result is kept until the chain
- * changes, so the next page of the same list costs no more than any other page.
+ * Answers queries for which there is no index. The queries run in chunks, one query at a time, over a snapshot of the
+ * store, so blocks can be applied meanwhile and other work waits at most for one chunk. A result is kept until the
+ * chain changes, so the next page of the same list costs no more than any other page.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

@@ -196,7 +196,10 @@ export class AccountQueries {
     return accountIn(this.#store, address);
   }
 
-  /** The account of a public key. It may never have been written: then it is an empty account with that key. */
+  /**
+   * The account of a public key. The account may never have been written: then the result is an empty account with that
+   * key.
+   */
   #accountWithKey(publicKey: PublicKey): Account {
     return { ...this.#accountOf(this.#store.delegate(publicKey)?.address ?? addressOf(publicKey)), publicKey };
   }

@@ -184,8 +184,8 @@ function productivityOf({ producedBlocks, missedBlocks }: Account): number {
 }
 
 /**
- * Percentage with two decimals, rounded half away from zero. It is computed with integers, so that it is the same on
- * every machine.
+ * Percentage with two decimals, rounded half away from zero. The percentage is computed with integers, so that it is
+ * the same on every machine.
  */
 function percentOf(part: bigint, whole: bigint): number {
   const size = part < 0n ? -part : part;

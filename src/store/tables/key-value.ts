@@ -39,7 +39,7 @@ export function readsOf(reader: KeyValueReader): KeyValueReader {
   };
 }
 
-/** Valid only during its transaction. Its reads see its own writes. */
+/** Valid only during its transaction. Reads of the transaction see its own writes. */
 export interface KeyValueWriter extends KeyValueReader {
   /**
    * @param isNew true when the caller knows that the key does not exist, which saves a look-up

@@ -1,7 +1,7 @@
 /**
- * The table of all keys, published in docs/store-layout.md. It is one database of binary keys: the first byte is the
- * number of the table, and the rest is big-endian, so that keys sort like their values. A change of any key or value
- * needs a new `LAYOUT_VERSION`.
+ * The table of all keys, published in docs/store-layout.md. The store is one database of binary keys: the first byte is
+ * the number of the table, and the rest is big-endian, so that keys sort like their values. A change of any key or
+ * value needs a new `LAYOUT_VERSION`.
  */
 
 import { TRANSACTION_SORTS, type BlockAmountSort, type TransactionSort } from '../../ports/queries.ts';
@@ -149,7 +149,7 @@ export const COUNTED_TABLES: readonly TableName[] = (Object.keys(TABLES) as Tabl
   (name) => TABLES[name].isCounted,
 );
 
-/** Numbers of tables in earlier layouts. They are never used again. */
+/** Numbers of tables in earlier layouts. These numbers are never used again. */
 export const RETIRED_TABLES: readonly number[] = [3];
 
 export const META_LAYOUT = 'layout';
@@ -219,7 +219,7 @@ export const SELF_LIST = 56;
 
 /** A sort order of transactions, with all facts that the store needs. */
 export interface TransactionOrder {
-  /** Number of the order in the keys of long lists. It is never used for another order. */
+  /** Number of the order in the keys of long lists. The number is never used for another order. */
   readonly number: number;
   /**
    * Table of all transactions in this order; undefined for the order by type, which reads the lists of the types one

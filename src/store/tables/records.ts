@@ -17,7 +17,7 @@ const HAS_USERNAME = 4;
 const HAS_GROUP = 8;
 const HAS_VOTES = 16;
 
-/** Encodes an account without its votes. They are long and seldom change, so they are in a table of their own. */
+/** Encodes an account without its votes. Votes are long and seldom change, so they are in a table of their own. */
 export function encodeAccount(account: Account): Buffer {
   const record = new RecordWriter();
   writeAccount(record, account);

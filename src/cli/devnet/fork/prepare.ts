@@ -1,4 +1,4 @@
-/** Copies the chain of the source to the nodes of a devnet. It only reads the source. */
+/** Copies the chain of the source to the nodes of a devnet. The source is only read. */
 
 import { constants, statSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';

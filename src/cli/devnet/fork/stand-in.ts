@@ -19,8 +19,8 @@ export function standInFor(publicKey: PublicKey): KeyPair {
 }
 
 /**
- * Number of the node that forges for a delegate. It stays the same during the life of a devnet, however the votes
- * change.
+ * Number of the node that forges for a delegate. The number stays the same during the life of a devnet, however the
+ * votes change.
  */
 export function nodeOfDelegate(publicKey: PublicKey, nodes: number): number {
   return Number.parseInt(publicKey.slice(0, 8), 16) % nodes;
