@@ -43,9 +43,9 @@ const BARE_ADDRESS = /^(\[[0-9a-fA-F:.]+\]|localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-
 /** Usual HTTP port of Lisk networks. */
 const DEFAULT_PORT = 4000;
 const TIMEOUT_MS = 5000;
-/** Unlocking a passphrase takes a node one or two seconds. */
+/** Time limit for a request that changes something: unlocking a passphrase takes a node one or two seconds. */
 const SEND_TIMEOUT_MS = 30_000;
-/** Several times the longest answer that a command needs (500 diagnostics). */
+/** Limit for an answer: several times the longest answer that a command needs (500 diagnostics). */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 const REASON_CHARACTERS_MAX = 500;
 const REASONS_MAX = 10;

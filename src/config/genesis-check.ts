@@ -13,7 +13,7 @@ import type { Block } from '../protocol/types.ts';
 
 /**
  * First block version in which the payload hash of a genesis block is the hash of its payload. In the genesis blocks of
- * the older public networks it is not.
+ * the older public networks, the hash is another one.
  */
 const HASHED_VERSION = 2;
 

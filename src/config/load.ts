@@ -31,7 +31,7 @@ export interface ConfigSources {
 }
 
 const CODE = 'CONFIG_INVALID';
-/** Several times the size of a file that sets all options, with the keys of all delegates. */
+/** Limit for a file: several times the size of a file that sets all options, with the keys of all delegates. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 /** Nodes of generation 2 do not forge below this percentage. */
 const GEN2_CONSENSUS_MIN = 51;

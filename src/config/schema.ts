@@ -1,7 +1,7 @@
 /**
- * All options of a node. File, environment and flags set them, `docs/configuration.md` is generated from them, and each
- * module receives only its own section. Values that all nodes of a network must share are no options: they are in the
- * network folder.
+ * All options of a node. File, environment and flags set options, `docs/configuration.md` is generated from this list,
+ * and each module receives only its own section. Values that all nodes of a network must share are no options: they are
+ * in the network folder.
  */
 
 import { isWebUrl } from '../primitives/web-url.ts';

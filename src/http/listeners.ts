@@ -26,7 +26,7 @@ export interface Listeners {
 
 /**
  * Connections that the system keeps until they are accepted; Linux allows so many by default. When the queue is full, a
- * client tries again after a second, and a burst of strangers must not delay the operator by that.
+ * client tries again after a second, and a burst of strangers must not delay the operator by this second.
  */
 const BACKLOG = 4_096;
 /** Twice the time after which node:http closes an idle connection. */

@@ -138,5 +138,5 @@ export function sortOf<Field extends string>(request: CheckedRequest): Sort<Fiel
   return { field: field as Field, direction: direction as Direction };
 }
 
-/** More entries than any list of a chain can have. */
+/** This offset is larger than the number of entries in any list of a chain. */
 const OFFSET_BEYOND_ALL = 2 ** 31 - 1;

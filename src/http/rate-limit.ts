@@ -17,8 +17,8 @@ export interface RateLimit {
 }
 
 /**
- * Addresses that are counted at once. Beyond it, the least recent one is forgotten, so that a flood of addresses cannot
- * fill the memory.
+ * Number of addresses that are counted at once. Beyond this number, the least recent address is forgotten, so that a
+ * flood of addresses cannot fill the memory.
  */
 export const CLIENTS_MAX = 20_000;
 /** Longest delay of a request, because waiting requests cost memory. */

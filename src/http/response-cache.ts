@@ -23,7 +23,7 @@ export const KEPT_BYTES_MAX = 32 * 1024 * 1024;
 /** Memory of an entry besides its bytes and its target. */
 const ENTRY_BYTES = 400;
 const TARGET_CHARACTERS_MAX = 500;
-/** Same threshold as in the compression of the slow path. */
+/** This threshold is the same as in the compression of the slow path. */
 const COMPRESSED_FROM_BYTES = 1024;
 
 /**

@@ -45,7 +45,10 @@ const READ_BYTES = 256 * 1024;
  * times their size.
  */
 const UNPACKED_TIMES_MAX = 100;
-/** Always allowed, because a small file may hold the state of a genesis block with many similar accounts. */
+/**
+ * A backup may always unpack to so many bytes, because a small file may hold the state of a genesis block with many
+ * similar accounts.
+ */
 const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
 
 /**

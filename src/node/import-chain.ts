@@ -20,7 +20,7 @@ import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backf
 export const BLOCKS_PER_COMMIT = 510;
 /** Groups of blocks that are being read, waiting or being applied; they are applied one after the other. */
 const GROUPS_AHEAD_MAX = 3;
-/** Lines that a thread reads at once: about ten milliseconds of work for full blocks. */
+/** Number of lines that a thread reads at once: about ten milliseconds of work for full blocks. */
 const LINES_PER_JOB = 10;
 
 export interface ImportProgress {

@@ -63,7 +63,7 @@ export interface JournalFile extends FolderJournal {
 }
 
 const SPARE_LINES_MAX = 20_000;
-/** Several times the size of `SPARE_LINES_MAX` lines and one line for each delegate. */
+/** Limit for the file: several times the size of `SPARE_LINES_MAX` lines and one line for each delegate. */
 const BYTES_MAX = 64 * 1024 * 1024;
 const FILE_MODE = 0o600;
 

@@ -55,7 +55,7 @@ const MB = 1_000_000;
  */
 export const BASE_BYTES = 150 * MB;
 
-/** A transaction with the signatures of fifteen members, as an object with its texts. */
+/** Memory of a transaction with the signatures of fifteen members, as an object with its texts. */
 const TRANSACTION_BYTES = 12 * KB;
 /** Factor by which stored blocks grow when they are decoded (docs/decisions/0005). */
 const VALUES_PER_STORED_BYTE = 20;
@@ -64,9 +64,9 @@ const OBJECTS_PER_JSON = 4;
 const QUEUES = 5;
 const BLOCK_TRANSACTIONS = 25;
 const ANNOUNCED_KINDS = 2;
-/** The default: 100 inbound and 20 outbound peers. */
+/** Connected peers by default: 100 inbound and 20 outbound. */
 const CONNECTED_PEERS = 120;
-/** The default: 100 inbound peers, and 64 connections without a handshake. */
+/** Accepted connections by default: 100 inbound peers, and 64 connections without a handshake. */
 const ACCEPTED_LINES = 164;
 const DIALLED_PEERS = 20;
 const MODULES = 4;

@@ -17,17 +17,22 @@ import { STATE_RANGE, TABLES } from '../store/tables/layout.ts';
 import { STATE_CHANGED } from '../store/chain/open.ts';
 import { checkPages, type PageCheck } from '../store/disk/page-check.ts';
 
-/** About 3 ms of the node's time once a second; a store of 16 GB takes an hour and a half. */
+/**
+ * Pages checked in one look: about 3 ms of the node's time once a second. A store of 16 GB takes an hour and a half.
+ */
 const PAGES_PER_LOOK = 800;
 const LOOK_MS = 1000;
-/** About 1.5 ms, because entries are read too; a state of a million accounts takes about twenty-five minutes. */
+/**
+ * Pages of the state checked in one look: about 1.5 ms, because entries are read too. A state of a million accounts
+ * takes about twenty-five minutes.
+ */
 const STATE_PAGES_PER_LOOK = 16;
 /**
  * Undo records of the highest blocks that are checked in one look, which takes about 5 ms. Only a chain without
  * finality for hours has more.
  */
 const UNDO_RECORDS_MAX = 2_000;
-/** Pages of these undo records. */
+/** Number of pages with these undo records. */
 const UNDO_PAGES_MAX = 4_000;
 /** Pause between two rounds. */
 const ROUND_MS = 60 * 60_000;

@@ -82,7 +82,7 @@ export async function openStoppedNode(
   return { api, close: () => store.close() };
 }
 
-/** A running node has a new nonce at each start. */
+/** A running node has a new nonce at each start; a stopped node has none. */
 const NO_NONCE = '0'.repeat(16);
 
 function latestIds(store: ChainReader): readonly string[] {

@@ -27,7 +27,7 @@ export interface LineReader {
   close(): Promise<void>;
 }
 
-/** So few lines are read on the calling thread, because a thread would take longer to start. */
+/** So few lines, or fewer, are read on the calling thread, because a thread would take longer to start. */
 const INLINE_LINES_MAX = 4;
 /** No limit: the threads exist to read lines, so a job always waits for one of them. */
 const WAITING_MAX = Number.POSITIVE_INFINITY;

@@ -35,8 +35,8 @@ export interface VerifierPoolOptions {
 const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60, noble: 4 };
 
 /**
- * Checks in one job. The number is small, so that all threads end at about the same time, and large enough that posting
- * a job costs little.
+ * Number of checks in one job. The number is small, so that all threads end at about the same time, and large enough
+ * that posting a job costs little.
  */
 const JOB_CHECKS_MAX = 128;
 
@@ -47,7 +47,10 @@ const JOB_CHECKS_MAX = 128;
  */
 const KEYED_CHECKS_MAX = 200;
 
-/** Checks that may wait on one thread. Further checks run on the caller's own thread, which slows the callers down. */
+/**
+ * Number of checks that may wait on one thread. Further checks run on the caller's own thread, which slows the callers
+ * down.
+ */
 export const THREAD_CHECKS_MAX = 20_000;
 
 /**

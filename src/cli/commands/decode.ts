@@ -17,7 +17,7 @@ import { usageError } from '../problems.ts';
 import { describe } from '../wallet/describe.ts';
 
 const KEY_BYTES = 32;
-/** Several times the longest transaction or header. */
+/** Limit for the input: several times the longest transaction or header. */
 const BYTES_MAX = 1024 * 1024;
 const FIRST_TYPE_GEN3 = 8;
 /** Only the check of a signature needs the network; when it is unknown, this value stands for it. */

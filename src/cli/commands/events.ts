@@ -11,7 +11,7 @@ import type { EventsFlags } from '../flags.ts';
 import { note, printJson, printLine } from '../output.ts';
 import { usageError } from '../problems.ts';
 
-/** Pause before a lost node is asked again. */
+/** Pause before the command asks a lost node again. */
 const AGAIN_MS = 1000;
 const BEGINNING = '0.0';
 

@@ -35,7 +35,7 @@ import type { ForgingExportFlags, ForgingImportFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
 import { flushOutput, note, printLine, printText, report } from '../output.ts';
 
-/** Several times the size of a record with the maximum number of delegates. */
+/** Limit for a file: several times the size of a record with the maximum number of delegates. */
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
@@ -184,7 +184,7 @@ function writeInstead(file: string, text: string): void {
 }
 
 /**
- * Updates the watermarks of this machine, if there are any. Otherwise they would still say that the record is here, or
+ * Updates the watermarks of this machine, if there are any. Old watermarks would still say that the record is here, or
  * elsewhere. A watermark that is newer than the record stays. A node whose watermarks are in another folder updates
  * them itself.
  *

@@ -5,7 +5,7 @@ import { usageError } from '../problems.ts';
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 /** A question fails after ten seconds anyway, so a much slower link is a cut. */
 export const DELAY_MS_MAX = 60_000;
-/** Far beyond all differences of clocks that rules of the chain tolerate. */
+/** This limit is far beyond all differences of clocks that rules of the chain tolerate. */
 export const SKEW_MS_MAX = 86_400_000;
 
 /**

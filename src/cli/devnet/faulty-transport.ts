@@ -2,9 +2,10 @@
  * The transport of a devnet node whose links may be cut, slow or lossy. Only the agent of a devnet node creates it;
  * `bloomery start` does not even load it.
  *
- * Both ends of a link know its faults. The sender applies them to messages and questions. The receiver applies them to
- * answers and to the peer's information about itself, because its sender sends that to all peers at once. Handshakes,
- * heartbeats and the measured round trip are not affected, so connections stay open.
+ * Both ends of a link know the faults of the link. The sender applies the faults to messages and questions. The
+ * receiver applies the faults to answers and to the peer's information about itself, because the sender sends that
+ * information to all peers at once. Handshakes, heartbeats and the measured round trip are not affected, so connections
+ * stay open.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

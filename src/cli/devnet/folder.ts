@@ -22,7 +22,7 @@ interface DevnetRecord {
 
 const RECORD_FILE = 'devnet.json';
 const FILE_BYTES_MAX = 1024 * 1024;
-/** Folder of the network, when it is none of the package's. */
+/** Folder of the network, when the network is not one of the package. */
 export const NETWORK_FOLDER = 'network';
 /** File with the state of the clock at the end of the devnet. */
 const CLOCK_FILE = 'clock.json';

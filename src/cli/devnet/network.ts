@@ -25,7 +25,10 @@ export interface ChosenNetwork {
   dispose(): void;
 }
 
-/** Seed of the packaged devnets. A smaller devnet uses it too, so its accounts are among theirs. */
+/**
+ * Seed of the packaged devnets. A smaller devnet uses the same seed, so its accounts are among the accounts of the
+ * packaged devnets.
+ */
 const PACKAGED_SEED = 'devnet';
 
 /** Name of the packaged devnet of a generation. */

@@ -44,7 +44,7 @@ interface SignedTransfer {
   readonly json: JsonObject;
 }
 
-/** Several times the fee of a transfer. */
+/** Amount that must remain for fees: several times the fee of a transfer. */
 const FEES_BEDDOWS_MAX = 100_000_000n;
 const BEDDOWS = /^[1-9][0-9]{0,18}$/;
 

@@ -49,7 +49,7 @@ export interface DevnetResult {
 }
 
 const POLL_MS = 500;
-/** Short, so that the readiness of the nodes is noticed at once. */
+/** The interval is short, so that the readiness of the nodes is noticed at once. */
 const STARTUP_POLL_MS = 150;
 /** A node stops within three seconds; on an overloaded machine it may take longer. */
 const STOP_MS = 10_000;

@@ -1,6 +1,6 @@
 /**
- * Time and blocks of a devnet: one clock for all its nodes, and the moment of the next block. All changes of both go
- * through one serial queue, so two commands never use the same slot.
+ * Time and blocks of a devnet: one clock for all its nodes, and the moment of the next block. All changes of the clock
+ * and of the chain go through one serial queue, so two commands never use the same slot.
  */
 
 import { SerialQueue } from '../../engine/serial-queue.ts';

@@ -72,7 +72,7 @@ const TIMES_MIN = 3;
 const RECENT_ROUNDS = 3;
 const TIMES_MIN_PER_DELEGATE = 2;
 const CLOSE_OTHER_NETWORK = 4104;
-/** Codes of slots that passed while the node did not look; the reason for that is a fault of its own. */
+/** Codes of slots that passed while the node did not look; the doctor reports the reason for that as another fault. */
 const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED']);
 const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
 /** Codes that a successful download reports. */

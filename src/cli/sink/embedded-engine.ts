@@ -23,7 +23,7 @@ const PACKAGE = 'chdb';
  * would run with the rights of this user.
  *
  * @param folder in which the package is installed; undefined for the packages of this program
- * @throws ProtocolError `ENGINE_MISSING` when it is missing or cannot be loaded
+ * @throws ProtocolError `ENGINE_MISSING` when the package is missing or cannot be loaded
  */
 export function embeddedEngine(folder: string | undefined): EmbeddedEngine {
   const session = new (loadPackage(folder).Session)();

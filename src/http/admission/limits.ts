@@ -39,7 +39,7 @@ export const RESERVED_SHARE = 0.1;
  */
 export const BODY_BYTES_MAX = 128 * 1024;
 
-/** A body costs one more request of the rate limit for each of so many bytes. */
+/** The rate limit counts a body as one more request for each such number of bytes. */
 export const BODY_BYTES_PER_REQUEST = 16 * 1024;
 
 /** Largest unread request: the largest body and the largest head. */
@@ -75,7 +75,7 @@ export const REFUSALS_MAX = 100;
 export const WINDOW_MS = 10_000;
 export const SHUT_OUT_MS = 10_000;
 
-/** Addresses whose penalties are remembered; beyond it, the least recent ones are forgotten. */
+/** Number of addresses whose penalties are remembered; beyond it, the least recent addresses are forgotten. */
 export const ADDRESSES_MAX = 20_000;
 
 /** Interval of the checks of time limits, in milliseconds. */

@@ -6,7 +6,7 @@ import type { Block } from '../../protocol/types.ts';
 import type { EventPlace } from './event.ts';
 import type { Finality } from './expand.ts';
 
-/** Records that are read at a time. */
+/** Number of records that are read at once. */
 const RECORDS_AT_ONCE = 1_000;
 
 export class ChainAsOf {

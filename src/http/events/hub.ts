@@ -61,7 +61,7 @@ export interface EventHubOptions {
 
 /** Time for which the readers of one client are served before others have their turn, because forging must not wait. */
 const SERVING_MS = 5;
-/** Records for one reader before the next reader is served. */
+/** Number of records that one reader gets before the next reader is served. */
 const RECORDS_PER_READER = 20;
 /** Share of the places that is reserved for trusted readers. */
 const RESERVED_SHARE = 0.1;

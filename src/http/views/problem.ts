@@ -5,7 +5,7 @@ import { FLAG, INTEGER, listOf, objectOf, TEXT } from './shapes.ts';
 
 export const SIMPLE: Schema = objectOf({ message: TEXT });
 
-/** Access rules name themselves in `errors`. */
+/** Refusal by an access rule; `errors` has the reason. */
 export const REFUSED: Schema = objectOf({ message: TEXT, errors: listOf(TEXT) }, ['errors']);
 
 /** Refusal of a body that could not be read. */

@@ -107,7 +107,7 @@ const COMMON: Readonly<Record<string, Schema>> = {
   asset: shape.ANY_OBJECT,
 };
 
-/** Members that only generation 3 has in the asset. */
+/** Members that are in the asset only in generation 3. */
 const MOVED: Readonly<Record<string, Schema>> = {
   recipientPublicKey: shape.PUBLIC_KEY,
   recipientId: shape.ADDRESS,

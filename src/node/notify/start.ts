@@ -17,7 +17,10 @@ import { Notifier } from './notifier.ts';
 import { Outbox } from './outbox.ts';
 import { webhookSecretOf } from './secret.ts';
 
-/** Large enough for all diagnostics that are kept, because those from before the notifier started are sent too. */
+/**
+ * The number is large enough for all diagnostics that are kept, because diagnostics from before the notifier started
+ * are sent too.
+ */
 const DIAGNOSTICS_MAX = 10_000;
 /** Blocks that are looked at again at most, after a run that was killed before it saved its position. */
 const BLOCKS_AGAIN_MAX = 1000;

@@ -32,16 +32,20 @@ export type Read = (typeof READS)[number];
 export const WRITES = ['submitTransaction', 'submitSignature', 'registerSecondSignature', 'setForging'] as const;
 export type Write = (typeof WRITES)[number];
 
-/** Reads in one message. A reader has only one unanswered message of reads; further reads wait in the reader. */
+/**
+ * Number of reads in one message. A reader has only one unanswered message of reads; further reads wait in the reader.
+ */
 export const READS_AT_ONCE = 16;
-/** Reads that may wait in a reader; several requests may share a read. */
+/** Number of reads that may wait in a reader; several requests may share a read. */
 export const READS_WAITING_MAX = 500;
-/** Unanswered writes of a reader. */
+/** Number of unanswered writes that a reader may have. */
 export const WRITES_AT_ONCE = 100;
 /** Transactions that a reader has not received yet; beyond this number the oldest are dropped. */
 export const NEWS_WAITING_MAX = 10_000;
 
-/** Questions about shared limits in one message. A reader has only one unanswered message of them. */
+/**
+ * Number of questions about shared limits in one message. A reader has only one unanswered message with such questions.
+ */
 export const LIMIT_ASKS_AT_ONCE = 500;
 /**
  * Questions about limits that may wait in a reader: more than its connections by default, each of which has one

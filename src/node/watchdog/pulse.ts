@@ -3,7 +3,7 @@
  * watchdog.
  */
 
-/** Positions of the integers. */
+/** Positions of the integers in the shared memory. */
 const BEATS = 0;
 const IS_ARMED = 1;
 const IS_DEBUGGED = 2;

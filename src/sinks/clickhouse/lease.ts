@@ -48,7 +48,7 @@ export class ClickHouseLease {
 
   /**
    * Takes the lease if no other process has it. The function claims the lease first, and then looks for other holders.
-   * So when several processes start at once, all may be refused, but never do two succeed. The function also ends
+   * So when several processes start at once, all may be refused, but two never succeed. The function also ends
    * statements of an earlier holder that still run on the server.
    *
    * @throws ProtocolError `SINK_IN_USE`

@@ -17,7 +17,7 @@ const TYPES: Readonly<Record<ColumnType, ElementType>> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
 };
 
-/** Rows in a row group. Engines skip row groups by the minimum and maximum of a column. */
+/** Number of rows in a row group. Engines skip row groups by the minimum and maximum of a column. */
 const ROW_GROUP_ROWS = 100_000;
 
 /** Columns with random texts, which no compression makes shorter; trying takes five times as long as writing them. */

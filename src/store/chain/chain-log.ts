@@ -18,7 +18,7 @@ export interface ChainLogOptions {
   readonly recordsMax?: number;
 }
 
-/** Records of about ten days; they take about ten megabytes. */
+/** Number of kept records: those of about ten days, which take about ten megabytes. */
 const RECORDS_MAX = 100_000;
 const HEAD = 'chain-log-head';
 

@@ -130,8 +130,8 @@ export function readChainStore(
 }
 
 /**
- * Compares the whole state with its checksum, then each undo record with its own. The comparison takes a second for a
- * million accounts.
+ * Compares the whole state with its checksum, then each undo record with the checksum of the record. The comparison
+ * takes a second for a million accounts.
  *
  * @param directory folder that the error names
  * @throws ProtocolError `STORE_DAMAGED` when the state or an undo record does not match its checksum

@@ -19,7 +19,10 @@ interface Sum {
   high: number;
 }
 
-/** A walk over all entries, with blocks applied meanwhile. `sum` is the sum of the entries below `next`. */
+/**
+ * A walk over all entries of the state; blocks may be applied during the walk. `sum` is the sum of the entries below
+ * `next`.
+ */
 interface Walk {
   next: Uint8Array;
   readonly sum: Sum;

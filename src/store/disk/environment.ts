@@ -38,9 +38,7 @@ const MAP_BYTES = 64 * 2 ** 30;
  * step by step.
  */
 const PAGES_CHECKED_BEFORE_WRITING = 25_000;
-/**
- * 16 GB in pages of the usual size. The check takes about 20 s, a small part of the time that reading so much takes.
- */
+/** Number of pages in 16 GB. The check takes about 20 s, a small part of the time that reading so much takes. */
 const PAGES_CHECKED_BEFORE_READING = 4_000_000;
 /** Error codes for a full disk, an exhausted quota and a file that is too large. */
 const ROOM_CODES: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);

@@ -7,7 +7,7 @@ import { bufferOf } from '../../primitives/bytes.ts';
 import { assert } from '../../primitives/errors.ts';
 import { readsOf, type KeyRange, type KeyValue, type KeyValueEntry, type KeyValueWriter } from '../tables/key-value.ts';
 
-/** A chunk with more keys is split. So inserting a key is cheap, and so is finding its chunk. */
+/** A chunk with more keys is split. This makes it cheap to insert a key and to find the chunk of a key. */
 const CHUNK_KEYS_MAX = 512;
 
 /** A key as Latin-1 text: one character for each byte, so texts sort like bytes. */

@@ -52,7 +52,7 @@ const ownClaims = new Set<string>();
 
 /**
  * Takes the lock. The function writes its own claim first and then looks for other claims. So when several processes
- * start at once, all may be refused, but never do two succeed.
+ * start at once, all may be refused, but two never succeed.
  *
  * @param directory an existing folder
  * @param name name of the lock: claims are files `<name>.<process number>.<its start>`; with a clock,

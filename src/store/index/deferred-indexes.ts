@@ -21,8 +21,8 @@ import { TransactionLists } from './transaction-lists.ts';
 /** Up to so many stored ids are read before thousands of blocks are appended; that takes a fraction of a second. */
 const IDS_READ_MAX = 200_000;
 /**
- * Pages that one transaction of a backfill changes. The pages stay in memory until the end of the transaction, 4 KB
- * each.
+ * Number of pages that one transaction of a backfill changes. The pages stay in memory until the end of the
+ * transaction, 4 KB each.
  */
 const PAGES_PER_TRANSACTION = 3_000;
 /**

@@ -12,7 +12,8 @@ import { recipientOf } from '../../protocol/tx/recipient.ts';
 import { writeU32 } from '../tables/ordered-bytes.ts';
 
 /**
- * Rows that fit in at first: those of a few full blocks. A power of two, because the table of ids needs a power of two.
+ * Number of rows for which there is space at first: those of a few full blocks. The number is a power of two, because
+ * the table of ids needs one.
  */
 const ROWS_AT_FIRST = 128;
 /** Offsets of the two halves of an id in its key. */

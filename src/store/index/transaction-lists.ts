@@ -35,13 +35,13 @@ export const ADDRESSES_CACHED_MAX = 65_536;
 const TYPES_CACHED_MAX = 64;
 /** Transactions of lists that become long, read at once; they take some megabytes. */
 const MEMBERS_AT_ONCE = 20_000;
-/** Ids that are written at once. */
+/** Number of ids that are written at once. */
 const IDS_PER_CHUNK = 4096;
 /** Keys with the data of transfers that are written at once; they may belong to as many leaf blocks. */
 const DATA_PER_CHUNK = 1024;
-/** Ids in a disk page, at least. */
+/** Smallest number of ids in a disk page. */
 const IDS_PER_PAGE = 64;
-/** Disk pages that a leaf block takes, with those of its inner block. */
+/** Number of disk pages that a leaf block takes, with the pages of its inner block. */
 const PAGES_PER_LEAF = 3;
 
 /**

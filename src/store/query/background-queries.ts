@@ -10,11 +10,11 @@ import type { StoredChain } from '../chain/chain-store.ts';
 /** Lets other waiting work run. */
 export type Pause = () => Promise<void>;
 
-/** Queries that may wait in line; each may take seconds. */
+/** Number of queries that may wait in line; each may take seconds. */
 const WAITING_MAX = 16;
-/** Lists that are kept. */
+/** Number of lists that are kept. */
 const LISTS_KEPT_MAX = 16;
-/** Items in all kept lists together, about ten bytes each. */
+/** Number of items in all kept lists together; an item takes about ten bytes. */
 export const ITEMS_KEPT_MAX = 2_000_000;
 
 export interface BackgroundQueryOptions {
@@ -114,7 +114,7 @@ export class BackgroundQueries {
   }
 }
 
-/** Items in a chunk: some milliseconds of reading. */
+/** Number of items in a chunk: reading them takes some milliseconds. */
 export const CHUNK_ITEMS = 200;
 
 /** Sorts by merging sorted parts, with pauses between them. */
