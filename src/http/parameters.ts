@@ -39,7 +39,10 @@ export function integerParameter(name: string, minimum: number, description: str
   return queryParameter(name, { type: 'integer', minimum, description });
 }
 
-/** Parameter for an integer. A fraction causes two errors: one for the integer, one for `int32`. */
+/**
+ * Parameter for an integer. A value with a fraction causes two errors: one for the type `integer`, one for the format
+ * `int32`.
+ */
 export function int32Parameter(name: string, minimum: number, description: string, maximum?: number): Parameter {
   const bounds = maximum === undefined ? { minimum } : { minimum, maximum };
   return queryParameter(name, { type: 'integer', format: 'int32', ...bounds, description });

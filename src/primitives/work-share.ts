@@ -30,7 +30,7 @@ export class WorkShare {
   readonly #clock: WorkShareOptions['clock'];
   readonly #share: number;
   readonly #burstMs: number;
-  /** Callbacks that wait for time. Each part of the node has at most one here. */
+  /** Callbacks that wait for time. Each part of the node has at most one waiting entry. */
   readonly #waiting: (() => void)[] = [];
   /** Milliseconds that work may take now; below zero after long work. */
   #creditMs: number;

@@ -13,7 +13,7 @@ export async function why(flags: WhyFlags): Promise<void> {
     return;
   }
   if (diagnostics.length === 0) printLine('nothing was refused, dropped or missed since the node started');
-  // The newest comes last, where the user of a terminal sees it.
+  // The newest diagnostic comes last, where the user of a terminal sees it.
   for (const diagnostic of [...diagnostics].reverse()) printLine(lineOf(diagnostic));
 }
 

@@ -1,6 +1,6 @@
 /**
  * Missed blocks as a user counts them. The genesis block takes one place of the first round, so one delegate has no
- * block in that round although no slot was missed. The chain counts that as a missed block, like the reference.
+ * block in that round although no slot was missed. The chain counts this as a missed block, like the reference.
  */
 
 import type { DelegateCounts, NodeClient } from '../node-client.ts';

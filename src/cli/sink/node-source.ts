@@ -144,7 +144,8 @@ async function* changesIn(
 }
 
 /**
- * Events until the signal is aborted. A quiet chain may send none for a while, so the signal must interrupt the wait.
+ * Events until the signal is aborted. A quiet chain may send no event for a while, so the signal must interrupt the
+ * wait.
  */
 async function* abortable<T>(events: AsyncIterable<T>, signal: AbortSignal): AsyncIterable<T> {
   const iterator = events[Symbol.asyncIterator]();

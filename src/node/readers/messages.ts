@@ -13,7 +13,7 @@ import type { NodeIdentity } from '../../ports/node-api.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { Transaction } from '../../protocol/types.ts';
 
-/** Questions about the present state, which change nothing. Equal questions of a reader are asked only once. */
+/** Questions about the present state, which change nothing. A reader sends equal questions only once. */
 export const READS = [
   'status',
   'poolEntries',

@@ -1,6 +1,6 @@
 /**
- * Queries for delegates. There are some hundreds to thousands of them, and their ranks depend on all of them, so they
- * are kept in memory for a tip.
+ * Queries for delegates. There are some hundreds to thousands of delegates, and each rank depends on all delegates, so
+ * they are kept in memory for a tip.
  */
 
 import type { Cursor, DelegateEntry, DelegateQuery, Direction, Page, PageRequest } from '../../ports/queries.ts';

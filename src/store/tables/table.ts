@@ -28,7 +28,7 @@ export type LeadingOf<V extends readonly unknown[]> = V extends readonly [...inf
 
 /** The declaration of a table. */
 export interface TableRow<P extends readonly PartName[]> {
-  /** First byte of its keys. */
+  /** First byte of the keys of the table. */
   readonly number: number;
   readonly role: TableRole;
   /** Parts of a key, in order. At most one part has no end of its own and extends to the next parts. */
