@@ -1,17 +1,20 @@
-/** Texts of addresses read from bytes: the same accounts come again and again, and one text for each is made and hashed once. */
+/** Reads addresses from bytes as texts. The same accounts occur again and again, so each text is created and hashed once. */
 
-/** Places for texts, a power of two; a place is 56 bytes with its text. Two addresses of one place take turns in it. */
+/**
+ * Number of places for cached texts, a power of two. A place takes 56 bytes with its text. If two addresses have the same
+ * place, the later one replaces the earlier.
+ */
 const PLACES = 65_536;
 
 const highs = new Uint32Array(PLACES);
 const lows = new Uint32Array(PLACES);
 const texts: (string | undefined)[] = new Array<string | undefined>(PLACES).fill(undefined);
 
-/** Text of the address whose eight bytes, big-endian, begin at `at`. */
+/** Text of the address whose eight big-endian bytes begin at `at`. */
 export function addressAt(bytes: Buffer, at: number): string {
   const high = bytes.readUInt32BE(at);
   const low = bytes.readUInt32BE(at + 4);
-  // Addresses are cut from digests, so any of their bits tell them apart.
+  // Addresses are parts of digests, so any of their bits are equally good as an index.
   const place = low % PLACES;
   const known = highs[place] === high && lows[place] === low ? texts[place] : undefined;
   if (known !== undefined) return known;

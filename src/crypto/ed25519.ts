@@ -1,8 +1,8 @@
 /**
- * Ed25519 with the accept set of libsodium 1.0.16 to 1.0.22: S below the group order, a canonical public key, neither
- * public key nor R of small order, and the equation without cofactor. Libraries differ on such inputs, and nodes that
- * differ part ways, so cheap checks of the bytes stand in front of every back end and the published edge cases are asked
- * of it before it serves (`ed25519-vectors.ts`).
+ * Ed25519 that accepts the same signatures as libsodium 1.0.16 to 1.0.22. The rules are: S is below the group order, the public
+ * key is canonical, neither the public key nor R has small order, and the equation has no cofactor. Libraries differ on
+ * signatures and keys that break these rules, and nodes with different answers would fork. So cheap checks of the bytes come
+ * before each back end. And a back end must answer the published edge cases correctly before it is used (`ed25519-vectors.ts`).
  */
 
 import { createRequire } from 'node:module';
@@ -14,17 +14,17 @@ import { ED25519_VECTORS } from './ed25519-vectors.ts';
 
 export type Ed25519Backend = 'sodium' | 'noble';
 
-/** What a check takes on an ordinary core, in milliseconds: the figures of a batch of 225 on a server of 2.5 GHz. */
+/** Time of one check on an ordinary core, in milliseconds, measured with a batch of 225 checks on a server with 2.5 GHz. */
 export const CHECK_MS: Readonly<Record<Ed25519Backend, number>> = { sodium: 0.065, noble: 1.3 };
 
-/** One question: is `signature` (64 bytes) of `publicKey` (32 bytes) over `message`? */
+/** A check: is `signature` (64 bytes) made with `publicKey` (32 bytes) over `message`? */
 export interface Ed25519Check {
   readonly publicKey: Uint8Array;
   readonly message: Uint8Array;
   readonly signature: Uint8Array;
 }
 
-/** 32-byte public key, 64-byte private key (seed followed by the public key). */
+/** A public key of 32 bytes, and a private key of 64 bytes (the seed followed by the public key). */
 export interface Ed25519KeyPair {
   readonly publicKey: Uint8Array;
   readonly privateKey: Uint8Array;
@@ -37,17 +37,17 @@ export interface Ed25519 {
    * @throws ProtocolError `KEY_LENGTH_WRONG`
    */
   sign(message: Uint8Array, privateKey: Uint8Array): Buffer;
-  /** False for anything malformed; never throws on foreign bytes. */
+  /** False for malformed input; it never throws, whatever the bytes are. */
   verify(check: Ed25519Check): boolean;
   /** @throws ProtocolError `KEY_LENGTH_WRONG` unless the seed has 32 bytes */
   keyPairOfSeed(seed: Uint8Array): Ed25519KeyPair;
 }
 
 /**
- * The preferred back end, else the other one, once it has answered every edge case as the network does.
+ * Selects the preferred back end, or the other one if it is not available, and checks it with all edge cases.
  *
- * @param prefer the native library when left out
- * @throws ProtocolError `ED25519_BACKEND_WRONG` when it answers differently
+ * @param prefer the native library by default
+ * @throws ProtocolError `ED25519_BACKEND_WRONG` if an answer differs from the rule of the network
  */
 export function selectEd25519(prefer: Ed25519Backend = 'sodium'): Ed25519 {
   const chosen = (prefer === 'sodium' ? loadSodium() : undefined) ?? createNoble();
@@ -57,13 +57,13 @@ export function selectEd25519(prefer: Ed25519Backend = 'sodium'): Ed25519 {
 
 let fallback: Ed25519 | undefined;
 
-/** The back end of this process, chosen at the first call. */
+/** The back end of this process; it is selected at the first call. */
 export function defaultEd25519(): Ed25519 {
   fallback ??= selectEd25519();
   return fallback;
 }
 
-/** @throws ProtocolError `ED25519_BACKEND_WRONG` naming the first edge case with another answer than the network's */
+/** @throws ProtocolError `ED25519_BACKEND_WRONG` naming the first edge case with a wrong answer */
 export function checkBackend(backend: Ed25519): void {
   for (const vector of ED25519_VECTORS) {
     const answer = backend.verify({
@@ -83,13 +83,13 @@ interface Sodium {
   crypto_sign_verify_detached(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): unknown;
 }
 
-/** The native library, or undefined where it is not installed or does not load on this platform. */
+/** Loads the native library; undefined if it is not installed or does not load on this platform. */
 export function loadSodium(): Ed25519 | undefined {
   let sodium: Sodium;
   try {
     sodium = createRequire(import.meta.url)('sodium-native') as Sodium;
   } catch {
-    // An optional dependency: its absence is an expected answer, and the portable back end takes over.
+    // The native library is optional. If the library is missing, the portable back end is used.
     return undefined;
   }
   return {
@@ -102,7 +102,8 @@ export function loadSodium(): Ed25519 | undefined {
     },
     verify({ publicKey, message, signature }) {
       if (!mayBeValid(publicKey, signature)) return false;
-      // The binding answers `undefined` for shared memory, so only an explicit true counts and such bytes are copied.
+      // For shared memory, the binding returns `undefined`. So bytes in shared memory are copied, and only an explicit true
+      // counts.
       return sodium.crypto_sign_verify_detached(owned(signature), owned(message), owned(publicKey)) === true;
     },
     keyPairOfSeed(seed) {
@@ -115,7 +116,10 @@ export function loadSodium(): Ed25519 | undefined {
   };
 }
 
-/** The portable back end: the equation written out on curve points, because no ready-made mode has this accept set. */
+/**
+ * Creates the portable back end. This back end computes the equation on curve points itself, because no mode of its library
+ * accepts the same signatures.
+ */
 export function createNoble(): Ed25519 {
   noble.hashes.sha512 = sha512;
   return {
@@ -136,13 +140,13 @@ export function createNoble(): Ed25519 {
   };
 }
 
-/** Encodes S*B - h*A and compares it with the bytes of R, which also refuses every non-canonical R. */
+/** Encodes S*B - h*A, and compares it with the bytes of R. The comparison of bytes also refuses every non-canonical R. */
 function equationHolds(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   let a: noble.Point;
   try {
     a = noble.Point.fromBytes(publicKey, true);
   } catch {
-    // Bytes that are no curve point are an invalid key, and so an invalid signature.
+    // Bytes that are no curve point are an invalid key, so the signature is invalid, too.
     return false;
   }
   const r = signature.subarray(0, 32);
@@ -154,10 +158,10 @@ function equationHolds(publicKey: Uint8Array, message: Uint8Array, signature: Ui
 
 const GROUP_ORDER = noble.Point.CURVE().n;
 
-/** Group order, little-endian. */
+/** The group order, little-endian. */
 const ORDER_LE = bytesOfHex('edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010');
 
-/** Every y with small order, canonical or not, little-endian and without the sign bit. */
+/** All values of y with small order, canonical or not, little-endian and without the sign bit. */
 const SMALL_ORDER_Y = [
   '0000000000000000000000000000000000000000000000000000000000000000',
   '0100000000000000000000000000000000000000000000000000000000000000',
@@ -187,7 +191,7 @@ function isBelowOrder(s: Uint8Array): boolean {
   return false;
 }
 
-/** True when y, the sign bit masked, is below 2^255 - 19. */
+/** True if y, without the sign bit, is below 2^255 - 19. */
 function isCanonicalY(point: Uint8Array): boolean {
   if (((point[31] ?? 0) & 0x7f) !== 0x7f) return true;
   for (let i = 30; i > 0; i -= 1) if (point[i] !== 0xff) return true;

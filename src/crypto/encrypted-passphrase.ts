@@ -1,6 +1,6 @@
 /**
- * Passphrases at rest: AES-256-GCM under a key that PBKDF2-SHA256 derives from a password, written as the members of a URL
- * query, as in the `forging.delegates` of existing configurations.
+ * Encrypted passphrases: AES-256-GCM with a key that PBKDF2-SHA256 derives from a password. Encrypted passphrases are written
+ * as a URL query, as in `forging.delegates` of existing configurations.
  */
 
 import { createCipheriv, createDecipheriv, pbkdf2 } from 'node:crypto';
@@ -13,16 +13,16 @@ export interface EncryptedPassphrase {
   readonly cipherText: Buffer;
   /** 12 bytes. */
   readonly iv: Buffer;
-  /** 16 bytes as we produce it. */
+  /** 16 bytes if this module encrypted it; other tools may use another length. */
   readonly salt: Buffer;
   /** 16 bytes. */
   readonly tag: Buffer;
-  /** Not interpreted. */
+  /** This module does not interpret the version. */
   readonly version: string;
 }
 
 export interface EncryptionOptions {
-  /** Rounds of PBKDF2; 1,000,000 unless given. */
+  /** Rounds of PBKDF2; 1,000,000 by default. */
   readonly iterations?: number;
   /** 16 random bytes, never used before. */
   readonly salt: Uint8Array;
@@ -31,18 +31,21 @@ export interface EncryptionOptions {
 }
 
 const ITERATIONS = 1_000_000;
-/** Ten times the usual count: a second or two. More would let a configuration file stall the start. */
+/**
+ * Maximum of rounds: ten times the default, which takes a second or two. With more rounds, a configuration file could delay the
+ * start of the node.
+ */
 const ITERATIONS_MAX = 10_000_000;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
-/** A passphrase of twelve words has about 80. */
+/** Maximum of bytes of an encrypted passphrase; twelve words have about 80. */
 const CIPHER_BYTES_MAX = 4096;
 const SALT_BYTES_MAX = 1024;
 
 const deriveKey = promisify(pbkdf2);
 
-/** @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID` with the published text where there is one */
+/** @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID`, with the message of the reference if it has one */
 export function parseEncryptedPassphrase(text: unknown): EncryptedPassphrase {
   if (typeof text !== 'string') throw invalid('Encrypted passphrase to parse must be a string.');
   const query = new URLSearchParams(text);
@@ -80,8 +83,8 @@ export function textOfEncryptedPassphrase(encrypted: EncryptedPassphrase): strin
 }
 
 /**
- * @returns the text form
- * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID` when an option is out of bounds
+ * @returns the encrypted passphrase as text
+ * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID` if an option is out of bounds
  */
 export async function encryptPassphrase(
   passphrase: string,
@@ -105,14 +108,14 @@ export async function encryptPassphrase(
 }
 
 /**
- * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID`, or `PASSWORD_WRONG` when the password is not the one of the text (or
- *   the text was changed: the two cannot be told apart)
+ * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID`, or `PASSWORD_WRONG` if the password is wrong or the text was changed,
+ *   which look the same
  */
 export async function decryptPassphrase(encrypted: string | EncryptedPassphrase, password: string): Promise<string> {
   const { iterations, cipherText, iv, salt, tag } =
     typeof encrypted === 'string' ? parseEncryptedPassphrase(encrypted) : encrypted;
   const key = await deriveKey(password, salt, iterations, KEY_BYTES, 'sha256');
-  // Without the length Node would take a tag of four bytes, which can be guessed.
+  // The length is given because Node would otherwise accept a tag of four bytes, which can be guessed.
   const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES });
   decipher.setAuthTag(tag);
   try {

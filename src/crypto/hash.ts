@@ -1,16 +1,16 @@
-/** SHA-256 and the identifiers cut from it. */
+/** SHA-256, and the ids that are parts of its digests. */
 
 import { hash } from 'node:crypto';
 
-// Each in one call of the library, which for short texts takes half the time of a hash object, and as text, which takes half
-// the time of a digest that lies in memory of its own.
+// These functions use a single call of the library and get its result as text. For short inputs, a single call takes half the
+// time of a hash object. A result as text takes half the time of a digest in its own memory.
 
-/** SHA-256 over the parts as if they were one text. */
+/** SHA-256 of all parts, concatenated. */
 export function sha256(...parts: readonly Uint8Array[]): Buffer {
   return Buffer.from(hash('sha256', joined(parts), 'binary'), 'binary');
 }
 
-/** The same as lower-case hexadecimal text. */
+/** SHA-256 of all parts, concatenated, as lower-case hexadecimal text. */
 export function sha256Hex(...parts: readonly Uint8Array[]): string {
   return hash('sha256', joined(parts), 'hex');
 }
@@ -18,9 +18,9 @@ export function sha256Hex(...parts: readonly Uint8Array[]): string {
 const FIRST_BYTES = new DataView(new ArrayBuffer(8));
 
 /**
- * Identifier of a transaction or block: the first eight bytes of the digest as an unsigned little-endian integer.
+ * Id of a transaction or block: the first eight bytes of the digest as an unsigned little-endian integer.
  *
- * @param bytes the whole signed object, signatures included
+ * @param bytes the whole signed object, including its signatures
  * @returns canonical decimal text
  */
 export function idOf(bytes: Uint8Array): string {

@@ -1,4 +1,4 @@
-/** From passphrases to key pairs, from public keys to addresses. */
+/** Derives key pairs from passphrases, and addresses from public keys. */
 
 import { LruMap } from '../primitives/bounded.ts';
 import { bytesOfHex, isU64Decimal, utf8 } from '../primitives/bytes.ts';
@@ -13,18 +13,20 @@ export {
   type EncryptedPassphrase,
 } from './encrypted-passphrase.ts';
 
-/** Key pair of a passphrase, which is taken as it is: neither trimmed nor normalised. */
+/** Key pair of a passphrase. The passphrase is used as it is, neither trimmed nor normalised. */
 export function keyPairOfPassphrase(passphrase: string): Ed25519KeyPair {
   return defaultEd25519().keyPairOfSeed(sha256(utf8(passphrase)));
 }
 
-/** Keys of the accounts that are busy at one time; an entry is about 200 bytes. */
+/**
+ * Cache of addresses by public key, large enough for the accounts that are busy at one time; an entry takes about 200 bytes.
+ */
 const addresses = new LruMap<string, string>(20_000);
 
 /**
  * Address of a public key: the first eight bytes of its digest as an unsigned little-endian integer, followed by `L`.
  *
- * @param publicKey hexadecimal text of either letter case
+ * @param publicKey hexadecimal text in upper or lower case
  * @throws ProtocolError `HEX_INVALID`
  */
 export function addressOf(publicKey: string): string {
@@ -37,7 +39,7 @@ export function addressOf(publicKey: string): string {
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 
-/** What is wrong with the syntax of an address, in the published words; undefined when nothing is. */
+/** The fault in the form of an address, with the message of the reference; undefined if the form is correct. */
 export function addressFault(address: string): string | undefined {
   if (address.length < 2 || address.length > 22) {
     return 'Address length does not match requirements. Expected between 2 and 22 characters.';
@@ -56,7 +58,7 @@ export function addressFault(address: string): string | undefined {
 
 const NOT_CANONICAL = "Address string format does not match it's number representation.";
 
-/** @throws ProtocolError `ADDRESS_INVALID` with the published text */
+/** @throws ProtocolError `ADDRESS_INVALID` with the message of the reference */
 export function checkAddress(address: string): void {
   const fault = addressFault(address);
   if (fault !== undefined) throw new ProtocolError('ADDRESS_INVALID', { address: address.slice(0, 80) }, fault);

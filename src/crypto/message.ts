@@ -1,10 +1,10 @@
-/** Messages that an account signs outside of the chain, as wallets of the family do. */
+/** Messages that an account signs outside of the chain, as other wallets for the network do. */
 
 import { bytesOfHex, hexOf, utf8 } from '../primitives/bytes.ts';
 import type { Ed25519, Ed25519KeyPair } from './ed25519.ts';
 import { sha256 } from './hash.ts';
 
-/** In hexadecimal digits, as wallets show it. */
+/** A signed message; key and signature are hexadecimal, as wallets show them. */
 export interface SignedMessage {
   readonly message: string;
   readonly publicKey: string;
@@ -14,8 +14,8 @@ export interface SignedMessage {
 const PREFIX = 'Lisk Signed Message:\n';
 
 /**
- * What is signed: the prefix keeps a message from being a transaction of the same bytes. The length that goes before the message
- * counts UTF-16 units, not bytes, as it does in lisk-cryptography.
+ * The digest that is signed. The prefix of a message makes sure that the bytes of a message are never the bytes of a
+ * transaction. The length before the message counts UTF-16 units, not bytes, as in lisk-cryptography.
  *
  * @returns 32 bytes
  */
@@ -39,7 +39,7 @@ export function isMessageSigned({ message, publicKey, signature }: SignedMessage
   });
 }
 
-/** Bitcoin's integer of variable length, little-endian. */
+/** Encodes an integer in Bitcoin's variable-length form, little-endian. */
 function compactSize(value: number): Buffer {
   if (value < 0xfd) return Buffer.from([value]);
   const bytes = Buffer.alloc(value <= 0xffff ? 3 : 5);

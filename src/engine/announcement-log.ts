@@ -1,14 +1,17 @@
-/** Items to announce, in the order of their arrival. Each has a number that stays, so that a reader goes on where it was. */
+/**
+ * Items to announce, in the order of their arrival. Each item has a permanent number, so that a reader can resume where it
+ * stopped.
+ */
 
 /** An item to announce. */
 export interface Announced<T> {
   readonly key: string;
   readonly item: T;
-  /** Number of peers that it was announced to. */
+  /** Number of peers to which the item was announced. */
   told: number;
-  /** True if a later entry announces it. */
+  /** True if a later entry announces the same item. */
   isReplaced: boolean;
-  /** When it is told once more, Unix time in milliseconds, and how long the wait is by now. */
+  /** Unix time in milliseconds at which the item is announced again; `waitMs` is the current wait between two announcements. */
   againMs: number;
   waitMs: number;
 }
@@ -22,13 +25,21 @@ export class AnnouncementLog<T> {
     this.#entriesMax = entriesMax;
   }
 
-  /** @returns the oldest entry where there was no room for both */
+  /**
+   * Adds an entry.
+   *
+   * @returns the dropped oldest entry if the log was full; otherwise undefined
+   */
   add(entry: Announced<T>): Announced<T> | undefined {
     this.#entries.push(entry);
     return this.#entries.length <= this.#entriesMax ? undefined : this.#dropFirst();
   }
 
-  /** Walks on from a number. @returns the number of the first entry that was not taken although it could have been */
+  /**
+   * Walks over the entries from a number on, until `take` returns `stop`.
+   *
+   * @returns the number of the entry at which the walk stopped; the next walk starts there
+   */
   walk(from: number, take: (entry: Announced<T>) => 'taken' | 'passed' | 'stop'): number {
     let number = Math.max(from, this.#firstNumber);
     for (; number < this.#firstNumber + this.#entries.length; number += 1) {
@@ -38,7 +49,7 @@ export class AnnouncementLog<T> {
     return number;
   }
 
-  /** Drops the oldest entries as long as they are of no use. */
+  /** Drops the oldest entries for which `isGone` is true, up to the first for which it is false. */
   forget(isGone: (entry: Announced<T>) => boolean): void {
     while (this.#entries[0] !== undefined && isGone(this.#entries[0])) this.#dropFirst();
   }

@@ -1,8 +1,8 @@
 /**
- * Announcements to peers: to each peer at its own rate, several items in one message, and no item that the peer has. A new item
- * goes at once to a few peers that got nothing lately, and to the others one after another. So the peers are due at different
- * times: whenever an item is new, some peers may get it at once, and they pass it on. An item that no connected peer shows to
- * have is announced again after a while.
+ * Announcements to peers. Each peer is told at its own rate, with several items in one message, and never told of items that it
+ * has. A new item goes at once to a few peers that were told nothing lately, and to the others one after another. So the peers
+ * are due at different times: whenever an item is new, some peers are free to get it at once, and they pass it on. If no
+ * connected peer is known to have an item, it is announced again after a while.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -12,22 +12,28 @@ import type { Sending } from '../ports/rates.ts';
 import type { PeerId } from '../ports/transport.ts';
 import { type Announced, AnnouncementLog } from './announcement-log.ts';
 
-/** Items of one message, as the wire allows. */
+/** Maximum of items in one message; the wire protocol sets it. */
 export const ITEMS_PER_MESSAGE_MAX = 25;
-/** Items that are kept for announcement: as many as a full pool can cause. */
+/** Maximum of items kept for announcement: as many as a full pool can cause. */
 export const ITEMS_MAX = 5_000;
-/** Items that one connected peer is known to have. An item beyond them may be announced to it once too often. */
+/** Maximum of items that we remember as known to one peer. An older item may be announced to that peer a second time. */
 export const KNOWN_PER_PEER_MAX = 500;
-/** Peers whose rate is remembered, as they go on counting when a connection ends: more than can be connected. */
+/** Maximum of peers whose rate is remembered, more than can be connected. The rate goes on counting after a connection ends. */
 export const PEERS_MAX = 20_000;
-/** Time that a new item waits for others, to share a message with them. */
+/** Time that a new item waits, so that other items can share its message. */
 const GATHER_MS = 200;
-/** Peers that are told in one moment: with as many each, news is with hundreds of nodes after five of them. */
+/**
+ * Number of peers that are told of an item at the same moment. If each of these peers tells as many others, the item reaches
+ * hundreds of nodes in five steps.
+ */
 const AT_ONCE_MAX = 3;
-/** Time after which an item that no peer shows to have is announced again. It doubles each time, up to the maximum. */
+/**
+ * Time after which an item is announced again if no connected peer is known to have it. The time doubles with each
+ * announcement, up to the maximum.
+ */
 const AGAIN_MS = 30_000;
 const AGAIN_MS_MAX = 600_000;
-/** Least time between two searches for items to announce again. */
+/** Time between two searches for items to announce again. */
 const AGAIN_LOOK_MS = 10_000;
 
 export interface AnnouncementOptions<T> {
@@ -48,22 +54,23 @@ const LOGS = [0, 1, 2] as const;
 
 interface Told {
   readonly bucket: TokenBucket;
-  /** Keys of items that the peer shows to have. */
+  /** Keys of items that the peer has, because it announced them or asked for them. */
   readonly known: LruMap<string, true>;
-  /** Unix time in milliseconds; 0 for never. */
+  /** Time of the last message to this peer; Unix time in milliseconds, 0 for never. */
   lastMs: number;
-  /** Position in each log from which on the peer was told nothing. */
+  /** For each log, the number of the first entry that this peer has not been told. */
   readonly next: [firstHand: number, relayed: number, again: number];
 }
 
 export class Announcements<T> {
   readonly #options: AnnouncementOptions<T>;
   /**
-   * In this order: items that came in here first; items that peers announced, which they also pass on themselves; items that
-   * are announced again.
+   * Three logs, in the order in which peers are told of their items. The first log has items that this node got first. The
+   * second log has items that a peer announced, and that this peer passes on, too. The third log has items that are announced
+   * again.
    */
   readonly #logs = LOGS.map(() => new AnnouncementLog<T>(ITEMS_MAX));
-  /** Everything that the logs tell. */
+  /** The valid entry for each key, in any of the logs. */
   readonly #current = new Map<string, Announced<T>>();
   /** Connected peers. */
   readonly #peers = new Map<PeerId, Told>();
@@ -72,7 +79,10 @@ export class Announcements<T> {
   #timer: Timer | undefined;
   #timerDueMs = Infinity;
   #againTimer: Timer | undefined;
-  /** End of the time for which all turns are used up; Unix time in milliseconds. */
+  /**
+   * Limits how many peers are told at one moment: each message to a peer advances this time by one peer's share of the
+   * interval. Unix time in milliseconds.
+   */
   #turnsMs = 0;
   #stopped = true;
 
@@ -97,7 +107,7 @@ export class Announcements<T> {
     this.#add(this.#heard.has(key) ? 1 : 0, key, item, AGAIN_MS);
   }
 
-  /** Tells once more what no connected peer shows to have, unless it was told a moment ago. */
+  /** Announces an item again, unless a connected peer has it or it was announced a moment ago. */
   addAgain(item: T): void {
     const nowMs = this.#options.clock.nowMs();
     const key = this.#options.keyOf(item);
@@ -107,24 +117,24 @@ export class Announcements<T> {
       this.#add(2, key, item, entry.waitMs);
   }
 
-  /** A peer has these: it told of them itself. */
+  /** Records that a peer has these items because the peer announced them. */
   heard(peerId: PeerId, keys: readonly string[]): void {
     for (const key of keys) this.#heard.set(key, true);
     this.given(peerId, keys);
   }
 
-  /** A peer has these: it asked for them. */
+  /** Records that a peer has these items because the peer asked for them. */
   given(peerId: PeerId, keys: readonly string[]): void {
     const { known } = this.#toldTo(peerId);
     for (const key of keys) known.set(key, true);
   }
 
-  /** A connection is open: its peer is told what is current. */
+  /** Called when a connection opens: its peer is told of the current items. */
   connected(): void {
     this.#arm(GATHER_MS);
   }
 
-  /** A connection ended. When its peer comes back it is told everything again, as it may have lost it. */
+  /** Called when a connection ends. A peer that returns is told of all items again, as it may have lost them. */
   disconnected(peerId: PeerId): void {
     this.#peers.delete(peerId);
   }
@@ -148,7 +158,7 @@ export class Announcements<T> {
     this.#forgetOld();
     const peers = targets();
     const waiting = peers.map((peerId) => ({ peerId, told: this.#toldTo(peerId) }));
-    // Those who waited longest come first.
+    // Peers that waited longest come first.
     waiting.sort((a, b) => a.told.lastMs - b.told.lastMs);
     const turnMs = this.#options.rate.everyMs / Math.max(1, peers.length);
     let nextMs = Infinity;
@@ -186,7 +196,10 @@ export class Announcements<T> {
     });
   }
 
-  /** What a peer shows to have is looked at again too: that peer may go, and nobody else have it. */
+  /**
+   * Announces items again whose time has come. If a peer has an item, the item is checked again later: that peer may leave, and
+   * then nobody may have it.
+   */
   #tellAgain(): void {
     const { clock, isCurrent } = this.#options;
     const nowMs = clock.nowMs();
@@ -203,7 +216,7 @@ export class Announcements<T> {
     return false;
   }
 
-  /** What a peer is told next, as told. */
+  /** Takes the next items for a peer, and marks them as told. */
   #take(told: Told): readonly T[] {
     const taken: T[] = [];
     for (const index of LOGS) {

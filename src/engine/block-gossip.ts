@@ -1,4 +1,7 @@
-/** Blocks between us and our peers: what a peer sends goes to the importer, and what was applied goes to other peers. */
+/**
+ * Exchanges blocks with peers: a block that a peer sends goes to the importer, and a block that was applied goes to other
+ * peers.
+ */
 
 import { LruMap } from '../primitives/bounded.ts';
 import { sha256Hex } from '../crypto/hash.ts';
@@ -13,9 +16,9 @@ import type { BlockImporter } from './block-importer.ts';
 import { BlockSender } from './block-sender.ts';
 import type { Chain } from './chain.ts';
 
-/** Maximum of remembered blocks. A remembered block that arrives from many peers is checked once. */
+/** Maximum of remembered blocks. Thanks to this memory, a block that arrives from many peers is checked once. */
 const SEEN_BLOCKS_MAX = 1000;
-/** Refusals that depend on our clock: if it runs slow, the block is valid a moment later. */
+/** Codes of refusals that may be due to our clock: if our clock is slow, the block is valid a moment later. */
 const PASSING_REFUSALS: ReadonlySet<BlockRejectionCode> = new Set([
   'BLOCK_TIMESTAMP_INVALID',
   'BLOCK_TRANSACTION_INVALID',
@@ -30,7 +33,7 @@ export interface BlockGossipDependencies {
   /** Peers that get a block: a random choice from inbound and outbound connections. */
   readonly gossipTargets: () => readonly PeerId[];
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
-  /** A peer sent a block of the chain, or one that is refused only because its slot has not come. */
+  /** Called when a peer sent a block of the chain, or a block that was refused only because its slot has not come. */
   readonly noteBlockTime: (peerId: PeerId, block: Block, receivedMs: number) => void;
   readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, shown?: Block): void };
 }
@@ -41,8 +44,8 @@ export class BlockGossip {
   /** Ids of blocks that were applied. */
   readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
   /**
-   * Digests of whole documents that were refused or ignored. An id does not cover all of a block, so a spoilt copy may have the
-   * id of the good block, which must not be dropped for it.
+   * Digests of whole documents that were refused or ignored. A block's id does not cover the whole block, so a damaged copy can
+   * have the id of the good block. The good block must not be dropped because of the copy.
    */
   readonly #refusedDocuments = new LruMap<string, true>(SEEN_BLOCKS_MAX);
 
@@ -86,7 +89,8 @@ export class BlockGossip {
         noteBlockTime(peerId, block, receivedMs);
         return;
       case 'ignored':
-        // The signature of older blocks does not cover their height: another copy of this block may have the right height.
+        // The digest is kept instead of the id. The signature of older blocks does not cover their height, so another copy of
+        // this block may have the right height.
         this.#refusedDocuments.set(digest, true);
         return;
       case 'refused':

@@ -1,12 +1,12 @@
 /**
- * The life of a block that a peer sent, from top to bottom:
+ * Imports a block that a peer sent, in this order:
  *
  * 1. screen: fork choice, then header, payload, slot owner and time, which cost one signature check;
  * 2. verify signatures: on other threads, beside all other work;
  * 3. decide: fork choice again, as the tip may have moved, then the validation of the block;
  * 4. commit and tell: `Chain.commit`.
  *
- * During steps 1, 3 and 4, nothing else changes the chain. During step 2, it may change. So a flood of false blocks costs
+ * The chain is locked against other changes during steps 1, 3 and 4, but not during step 2. So a flood of false blocks costs
  * little, and a block of our own does not wait for it.
  */
 
@@ -33,13 +33,13 @@ export interface BlockImporterDependencies {
   readonly observer: Pick<Observer, 'log' | 'observe'>;
 }
 
-/** `fits` for a block that follows the tip or wins a tie with it; the outcome for any other. */
+/** `fits` for a block that follows the tip or wins a tie with it; the outcome of the import for any other block. */
 type Decision = { readonly kind: 'fits'; readonly status: 'extends' | 'tieBreak' } | ImportOutcome;
 
 export class BlockImporter {
   readonly #dependencies: BlockImporterDependencies;
   readonly #chain: Chain;
-  /** Keeps blocks in the order of their arrival while the signatures of one are verified. */
+  /** Keeps received blocks in the order of their arrival while the signatures of one are verified. */
   readonly #arrivals = new SerialQueue();
 
   constructor(dependencies: BlockImporterDependencies) {
@@ -72,8 +72,8 @@ export class BlockImporter {
   }
 
   /**
-   * Refuses a block with a wrong header or payload, or not by its slot owner, before its transactions are checked. Anybody can
-   * fill a block with transactions that are a lot of work to check.
+   * Compares a block with the tip, and refuses a block with a wrong header, payload or slot owner. The transactions are not
+   * checked yet, because anybody can fill a block with transactions that are expensive to check.
    *
    * @throws BlockRejected
    */
@@ -88,8 +88,9 @@ export class BlockImporter {
   }
 
   /**
-   * Asks fork choice, and returns the outcome of a block that does not fit.
+   * Asks fork choice for the place of a block.
    *
+   * @returns `fits`, or the outcome of a block that does not fit
    * @throws BlockRejected for the tip of a better chain, or a doubly forged block, with a wrong header, signature or payload
    */
   #decide(block: Block, receivedAtS: number): Decision {
@@ -101,14 +102,15 @@ export class BlockImporter {
       case 'tieBreak':
         return tip.header.height <= finalizedHeight ? { kind: 'ignored', status } : { kind: 'fits', status };
       case 'betterChain':
-        // Only a delegate may make this node synchronise: chains that parted a short time ago share their delegates. Signatures
-        // of transactions would prove no more: a delegate can also sign a block without transactions.
+        // Only a known delegate may make this node synchronise: chains that parted a short time ago have the same delegates.
+        // Checking the signatures of transactions would prove no more, because a delegate can also sign a block without
+        // transactions.
         if (state.delegate(block.generatorPublicKey) === undefined) return { kind: 'ignored', status };
         rules.screenBlock(block, verify);
         this.#refuseFuture(block);
         return { kind: 'betterChain' };
       case 'doubleForging':
-        // Anybody can put the tip's delegate into a header; only that delegate can sign it.
+        // Anybody can put the delegate of the tip into a header. Only that delegate can sign the header.
         rules.screenBlock(block, verify);
         this.#dependencies.observer.log('warn', 'BLOCK_DOUBLE_FORGING', 'a delegate forged twice in one place', {
           height: block.height,
@@ -124,7 +126,8 @@ export class BlockImporter {
   }
 
   /**
-   * Validates the block, whose signatures have been verified by now, and appends it to the tip or replaces the tip by it.
+   * Validates the block, and appends it to the tip or replaces the tip by it. The signatures of the block have been verified
+   * before.
    *
    * @throws BranchRejected
    */
@@ -146,7 +149,11 @@ export class BlockImporter {
     return { kind: 'applied' };
   }
 
-  /** @throws the error itself when it is not a refusal by the rules */
+  /**
+   * Turns the error of an import into its outcome.
+   *
+   * @throws the error itself if it is no rejection by the rules
+   */
   #refused(block: Block, error: unknown): ImportOutcome {
     const rejection = error instanceof BranchRejected ? error.rejection : error;
     if (!(rejection instanceof BlockRejected)) throw error;
@@ -160,7 +167,11 @@ export class BlockImporter {
     return { kind: 'refused', rejection };
   }
 
-  /** @throws BlockRejected `BLOCK_TIMESTAMP_INVALID` for a block whose slot has not come */
+  /**
+   * Refuses a block of a future slot.
+   *
+   * @throws BlockRejected `BLOCK_TIMESTAMP_INVALID` for a block whose slot has not come
+   */
   #refuseFuture(block: Block): void {
     const slot = slotAt(block.timestamp, this.#chain.rules.params);
     const currentSlot = this.#chain.currentSlot();

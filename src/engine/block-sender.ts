@@ -1,4 +1,4 @@
-/** Sends blocks to peers, to each at no higher rate than peers accept. */
+/** Sends blocks to peers, to each peer at most at the rate that peers accept. */
 
 import { LruMap } from '../primitives/bounded.ts';
 import { TokenBucket } from '../primitives/token-bucket.ts';
@@ -6,7 +6,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Sending } from '../ports/rates.ts';
 import type { PeerId, Transport } from '../ports/transport.ts';
 
-/** Peers whose rate is remembered: more than can be connected. */
+/** Maximum of peers whose rate is remembered: more than can be connected. */
 const PEERS_MAX = 20_000;
 
 export class BlockSender {
@@ -21,7 +21,10 @@ export class BlockSender {
     this.#rate = rate;
   }
 
-  /** Sends the JSON of a block, unless a peer's rate is used up. Only ties use it up; others then send it the block. */
+  /**
+   * Sends the JSON of a block to each peer whose rate allows it. The rate is used up only if several blocks compete for one
+   * place. A peer that is left out gets the block from other peers.
+   */
   send(block: unknown, peerIds: readonly PeerId[]): void {
     const nowMs = this.#clock.nowMs();
     for (const peerId of peerIds) {

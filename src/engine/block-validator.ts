@@ -1,4 +1,6 @@
-/** The checks of a block that need nothing of its place in the chain, and its signatures ahead of them, on other threads. */
+/**
+ * Validates blocks apart from their place in the chain. The signatures of blocks can be verified beforehand, on other threads.
+ */
 
 import type { Verifier } from '../ports/verifier.ts';
 import type { BlockPlace, Rules } from '../protocol/rules.ts';
@@ -18,7 +20,7 @@ export interface BlockValidatorDependencies {
 export class BlockValidator {
   readonly verify: SignatureOracle;
   readonly #dependencies: BlockValidatorDependencies;
-  /** Blocks that need not be validated again. */
+  /** Blocks that another thread has validated; they are not validated again. */
   readonly #validated = new WeakSet<Block>();
 
   constructor(dependencies: BlockValidatorDependencies) {
@@ -26,15 +28,15 @@ export class BlockValidator {
     this.verify = (check) => dependencies.verifier.verify(check);
   }
 
-  /** Takes note that another thread of this process has validated a block under the same rules. */
+  /** Records that another thread of this process has validated a block under the same rules. */
   markValidated(block: Block): void {
     this.#validated.add(block);
   }
 
   /**
-   * Has the signatures of blocks checked, on other threads where there are some, so that a later `validate` or append finds
-   * the answers: those that need no state, then those of groups and second keys as they are at the tip. Changes nothing and
-   * may run beside other work.
+   * Checks the signatures of blocks, on other threads if there are any, so that a later `validate` or append finds the results
+   * in the cache. The method begins with the checks that need no state. The method then checks members' signatures and second
+   * signatures, with the keys of the state at the tip. This method changes nothing, and may run beside other work.
    */
   async precheckSignatures(blocks: readonly Block[]): Promise<void> {
     const { rules, verifier, state } = this.#dependencies;
@@ -46,7 +48,8 @@ export class BlockValidator {
   }
 
   /**
-   * Checks everything that a block shows without its place in a chain; quick when its signatures were prechecked.
+   * Checks everything about a block that does not depend on its place in a chain. If the signatures of the block were
+   * prechecked, the validation is quick.
    *
    * @param place as for `Rules.validateBlock`
    * @throws BranchRejected
@@ -61,7 +64,7 @@ export class BlockValidator {
   }
 
   /**
-   * Prechecks and validates a block of another chain: this is all that can be asked of the tip of a chain that we do not have.
+   * Prechecks and validates a block of another chain. As we do not have that chain, nothing more of its tip can be checked.
    *
    * @throws BlockRejected
    */

@@ -1,10 +1,10 @@
-/** Counts how often the node reverted blocks since its start, and keeps the latest times: operators ask for these first. */
+/** Counts how often the node has reverted blocks since its start, and keeps the latest such changes for operators. */
 
 import type { Clock } from '../ports/clock.ts';
 import type { BranchChange } from '../ports/node-api.ts';
 import type { Block } from '../protocol/types.ts';
 
-/** More tell nothing new: a node that changes branch so often is ill, and its log has all of them. */
+/** Maximum of changes that are kept. A node that changes branch more often has a fault, and its log has all changes. */
 const LATEST_MAX = 20;
 
 export class BranchChanges {

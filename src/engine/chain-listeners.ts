@@ -1,4 +1,6 @@
-/** Tells of changes of the chain: in the log, in the metrics, then to listeners, in the order in which they registered. */
+/**
+ * Reports each change of the chain: to the log, to the metrics, then to the listeners in the order in which they registered.
+ */
 
 import type { Clock } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
@@ -11,11 +13,15 @@ import { isOrderCertain } from './slot-owners.ts';
 
 export type BlockOrigin = 'received' | 'forged' | 'synced';
 
-/** Told after a change is on disk, in the order of the changes. Listeners must not throw. */
+/** Called after a change is on disk, in the order of the changes. Listeners must not throw. */
 export interface ChainListener {
-  /** Oldest first. */
+  /** @param blocks oldest first */
   applied?(blocks: readonly Block[], origin: BlockOrigin): void;
-  /** Highest first. A switch tells `reverted` before `applied`. */
+  /**
+   * Called before `applied` when the chain switches to another branch.
+   *
+   * @param blocks highest first
+   */
   reverted?(blocks: readonly Block[]): void;
   finalized?(height: number): void;
 }
@@ -38,7 +44,7 @@ export interface ChainListenersDependencies {
 export class ChainListeners {
   readonly #dependencies: ChainListenersDependencies;
   readonly #listeners: ChainListener[] = [];
-  /** Slot in which the tip became the tip of this process. */
+  /** Slot in which this process got its present tip. */
   #tipSinceSlot: number;
 
   constructor(dependencies: ChainListenersDependencies) {
@@ -70,7 +76,7 @@ export class ChainListeners {
     for (const listener of this.#listeners) listener.finalized?.(height);
   }
 
-  /** One line for the operator. The scheduler logs a forged block, and the synchronizer the end of a download. */
+  /** Logs one line for the operator. The scheduler logs forged blocks, and the synchronizer logs the end of a download. */
   #logBatch({ revertAbove, reverted, blocks, origin }: CommittedBatch): void {
     const { observer } = this.#dependencies;
     const tip = blocks.at(-1);
@@ -96,7 +102,7 @@ export class ChainListeners {
     }
   }
 
-  /** Lines from which `slot-history.ts` tells what became of each slot. */
+  /** Logs the lines from which `slot-history.ts` finds out what happened in each slot. */
   #logRecords({ reverted, blocks: [first] }: CommittedBatch): void {
     const { params, state, observer } = this.#dependencies;
     const forBlock = first === undefined ? {} : { forBlockId: first.id, forHeight: first.height };
@@ -112,14 +118,18 @@ export class ChainListeners {
     this.#logOldOrder(reverted[0] ?? (first && state.header(first.height - 1)));
     const lowest = reverted.at(-1);
     if (lowest === undefined) return;
-    // In these slots the order of the delegates was that of the branch, which may have been in another round.
+    // In the slots after the parent, the order of the delegates was that of the branch we left. The branch may have been in
+    // another round than the present chain.
     const parent = state.header(lowest.height - 1) ?? lowest;
     const fromSlot = slotAt(parent.timestamp, params) + 1;
     const fields = { fromSlot, toSlot: this.#currentSlot(), ...forBlock };
     observer.log('debug', 'BRANCH_LEFT', 'left a branch', fields);
   }
 
-  /** In the slots since the old tip came, another round may have begun elsewhere, with an order that was not known here. */
+  /**
+   * Logs that the order of the delegates was uncertain. Since the old tip came, other nodes may have begun another round, with
+   * an order that is not known here.
+   */
   #logOldOrder(oldTip: BlockHeader | undefined): void {
     const { params, observer } = this.#dependencies;
     const fromSlot = this.#tipSinceSlot;

@@ -1,6 +1,7 @@
 /**
- * The head of the chain: its tip, its finalized height, and the serial queue in which every change runs, one at a time. Blocks
- * enter and leave only through `commit`: those that a peer sent (`block-importer.ts`), forged ones and downloaded ones.
+ * The head of the chain: its tip, its finalized height, and the serial queue in which the changes run, one at a time. Blocks
+ * enter and leave the chain only through `commit`: blocks from peers (`block-importer.ts`), forged blocks and downloaded
+ * blocks.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -18,8 +19,8 @@ import { DiskWatch } from './disk-watch.ts';
 import { SerialQueue } from './serial-queue.ts';
 
 /**
- * Number of downloaded blocks in one commit: as many as peers send in one answer. The blocks share one wait for the disk. Other
- * work waits for a commit for well below a tenth of a second.
+ * Number of downloaded blocks in one commit: as many as a peer sends in one answer. The blocks of a commit share one wait for
+ * the disk. A commit delays other work by much less than a tenth of a second.
  */
 const BLOCKS_PER_TRANSACTION = 34;
 
@@ -28,15 +29,15 @@ export interface ChainDependencies {
   readonly rules: Rules;
   readonly verifier: Verifier;
   readonly clock: Clock;
-  /** Measures the pauses between two trials of a disk; `clock` by default. A devnet gives slots another clock. */
+  /** Measures the pauses between two trials of a disk; `clock` by default. A devnet uses another clock for slots. */
   readonly diskClock?: Pick<Clock, 'nowMs'>;
   readonly observer: Observer;
 }
 
-/** A batch, and the origin of its blocks. */
+/** A batch of blocks with their origin. */
 export interface Commit extends BlockBatch {
   readonly origin: BlockOrigin;
-  /** Chain time in whole seconds at which the new tip was received; undefined when it was forged or synced. */
+  /** Chain time in whole seconds at which the new tip was received; undefined if the tip was forged or downloaded. */
   readonly receivedAtS?: number;
 }
 
@@ -48,11 +49,14 @@ export class Chain {
   readonly #clock: Clock;
   readonly #changes = new SerialQueue();
   readonly #listeners: ChainListeners;
-  /** Chain time at which the tip was received; undefined when forged, synced or loaded. */
+  /**
+   * Chain time in whole seconds at which the tip was received; undefined if the tip was forged, downloaded, or loaded at the
+   * start.
+   */
   #tipReceivedAtS: number | undefined;
   #finalizedHeight: number;
 
-  /** @param dependencies.store holds at least the genesis block: see `openGenesis` */
+  /** @param dependencies.store must hold at least the genesis block (see `openGenesis`) */
   constructor(dependencies: ChainDependencies) {
     const { rules, store, verifier, clock, diskClock = clock, observer } = dependencies;
     this.rules = rules;
@@ -64,12 +68,12 @@ export class Chain {
     this.#finalizedHeight = finalizedHeightOf(store, rules);
   }
 
-  /** The chain and its state as of now. */
+  /** Reads the chain and its state as they are now. */
   get state(): ChainReader {
     return this.#store;
   }
 
-  /** Answers checks of signatures, from memory where it can. */
+  /** Checks signatures. Results that are in the signature cache are not computed again. */
   get verify(): SignatureOracle {
     return this.validator.verify;
   }
@@ -84,7 +88,7 @@ export class Chain {
     return this.#finalizedHeight;
   }
 
-  /** Lowest height at which a rival branch may part: no block up to it can be reverted. */
+  /** Lowest height at which a rival branch may part from our chain. No block at this height or below can be reverted. */
   get floorHeight(): number {
     const undoFloor = this.#store.undoFloor();
     const kept = undoFloor === undefined ? this.tip.header.height : undoFloor - 1;
@@ -104,21 +108,21 @@ export class Chain {
     this.#listeners.add(listener);
   }
 
-  /** Runs `work` when no change of the chain is under way; other changes wait until it has ended. */
+  /** Runs `work` while nothing else changes the chain; other changes wait until `work` has ended. */
   runExclusive<T>(work: () => T | Promise<T>): Promise<T> {
     return this.#changes.run(work);
   }
 
-  /** Resolves when every change handed in so far has ended. */
+  /** Resolves when all changes that were queued so far have ended. */
   idle(): Promise<void> {
     return this.#changes.idle();
   }
 
   /**
-   * Reverts and appends blocks as one unit, moves the tip and tells the listeners. To be called inside `runExclusive`, with
+   * Reverts and appends blocks as one unit, moves the tip and tells the listeners. Call this method inside `runExclusive`, with
    * validated blocks.
    *
-   * @throws BranchRejected for the first block that the rules refuse; then nothing has changed, and no listener is told
+   * @throws BranchRejected for the first block that the rules refuse; in this case nothing has changed, and no listener is told
    */
   commit({ origin, receivedAtS, ...batch }: Commit): void {
     const context = { nowS: this.nowS(), verify: this.verify };
@@ -132,10 +136,10 @@ export class Chain {
   }
 
   /**
-   * Applies a block that this node forges. `build` gets the tip to build on, and runs while no other change is under way.
+   * Applies a block that this node forges. `build` gets the tip to build on, and runs while nothing else changes the chain.
    *
-   * @returns the block, or undefined when `build` returned none
-   * @throws BlockRejected when the rules refuse it
+   * @returns the block; undefined if `build` returned none
+   * @throws BlockRejected if the rules refuse it
    */
   forge(build: (tip: TipView) => Block | undefined): Promise<Block | undefined> {
     return this.runExclusive(() => {
@@ -152,12 +156,12 @@ export class Chain {
   }
 
   /**
-   * Appends downloaded blocks, some at a time. Blocks that arrived in another way meanwhile are left out. Blocks before a
-   * refused one stay in the chain.
+   * Appends downloaded blocks in several commits. Blocks up to the height of the present tip are left out, as they arrived in
+   * another way. If a block is refused, the blocks before it stay in the chain.
    *
    * @param perCommit number of blocks in one commit
    * @throws BranchRejected for the first refused block
-   * @throws ProtocolError `TIP_MOVED` when the blocks do not follow the tip any more
+   * @throws ProtocolError `TIP_MOVED` if the blocks do not follow the tip any more
    */
   append(downloaded: readonly Block[], perCommit = BLOCKS_PER_TRANSACTION): Promise<void> {
     return this.runExclusive(async () => {
@@ -169,7 +173,7 @@ export class Chain {
       }
       for (let at = 0; at < blocks.length; at += perCommit) {
         this.#appendGroup(blocks.slice(at, at + perCommit));
-        // Timers and sockets are served between two commits.
+        // Between two commits, timers and sockets get their time.
         await new Promise<void>((resolve) => {
           this.#clock.after(0, resolve);
         });
@@ -190,11 +194,11 @@ export class Chain {
 
   /**
    * Replaces all blocks above `commonHeight` by a branch that fork choice prefers, as one unit. If a block of the branch is
-   * refused, and fork choice prefers the blocks before it to the old tip, the chain ends with these blocks: a node whose clock
-   * runs slow refuses the newest blocks of every branch.
+   * refused, and fork choice prefers the blocks before it to the old tip, the chain ends with these blocks. A node with a slow
+   * clock needs this, because it refuses the newest blocks of every branch.
    *
-   * @throws BranchRejected for the refused block; then the chain is the old one, or the branch up to that block
-   * @throws ProtocolError `SWITCH_NOT_BETTER`, `SWITCH_BELOW_FINALITY` or `TIP_MOVED`; then the chain is the old one
+   * @throws BranchRejected for the refused block; the chain is then the old one, or the branch up to that block
+   * @throws ProtocolError `SWITCH_NOT_BETTER`, `SWITCH_BELOW_FINALITY` or `TIP_MOVED`; the chain is then the old one
    */
   switchTo(commonHeight: number, branch: readonly Block[]): Promise<void> {
     return this.runExclusive(() => {
@@ -227,13 +231,13 @@ export class Chain {
     }
   }
 
-  /** Whether fork choice would have a block, received now, as the tip instead of ours. */
+  /** Whether fork choice prefers a block as the tip to our tip, if the block is received now. */
   prefers(branchTip: BlockHeader | undefined): boolean {
     const status = branchTip && this.rules.forkStatus(this.tip, { header: branchTip, receivedAtS: this.nowS() });
     return status === 'betterChain' || status === 'extends' || status === 'tieBreak';
   }
 
-  /** Reverts everything above a height. For tools, on a node at rest. */
+  /** Reverts all blocks above a height. For tools, on a node that does not run. */
   rollback(height: number): Promise<void> {
     return this.runExclusive(() => {
       if (height < this.#finalizedHeight) {

@@ -1,20 +1,20 @@
-/** Taking down what was built, in the reverse order. */
+/** Closes parts in the reverse order of their construction. */
 
 import { messageOf } from '../primitives/errors.ts';
 
-/** Steps that close something. One that fails does not keep the others from closing. */
+/** Steps that close something. A step that fails does not keep the other steps from running. */
 export class Closers {
   #steps: (() => unknown)[] = [];
 
-  /** @param step may return a promise, which the next step waits for */
+  /** @param step may return a promise; the next step waits for it */
   add(step: () => unknown): void {
     this.#steps.push(step);
   }
 
   /**
-   * Takes the steps, the last one first. A second call finds nothing left to do.
+   * Runs the steps, the last one first. A second call finds no step left.
    *
-   * @throws AggregateError with what the failing steps threw, when all have been taken
+   * @throws AggregateError with the errors of the failed steps, after all steps have run
    */
   async close(): Promise<void> {
     const errors: unknown[] = [];

@@ -1,6 +1,7 @@
 /**
- * The unit in which the chain changes: one transaction of the store, which first reverts blocks, then appends blocks; either
- * part may be empty. After it, the whole batch is on disk; if the rules refused a block, nothing of the batch is.
+ * The unit in which the chain changes: one transaction of the store, which first reverts blocks, then appends blocks. Either
+ * part may be empty. If the rules refuse a block, nothing of the batch is written; otherwise the whole batch is on disk when
+ * the transaction returns.
  */
 
 import type { ChainStore, ChainWriter } from '../ports/store.ts';
@@ -15,20 +16,20 @@ import { BlockRejected } from '../protocol/verdict.ts';
 const UNDO_BLOCKS_WITHOUT_FINALITY = 1010;
 
 /**
- * Name of the note with the highest height that was final before blocks were reverted: 4 bytes, little-endian. The state loses
- * this height with the reverted blocks, because equal chains have equal states. But a final block must stay final.
+ * Name of a note that keeps the finalized height from before blocks were reverted: 4 bytes, little-endian. The state loses this
+ * height with the reverted blocks, because equal chains have equal states. But a final block must stay final.
  */
 const FINALIZED_NOTE = 'chain/finalized';
 
 /** Blocks that are reverted and appended together. */
 export interface BlockBatch {
-  /** All blocks above this height are reverted first; no block is reverted if it is absent. */
+  /** All blocks above this height are reverted first; if it is absent, no block is reverted. */
   readonly revertAbove?: number;
-  /** Appended after that, oldest first. */
+  /** Blocks to append after the reverts, oldest first. */
   readonly blocks: readonly Block[];
 }
 
-/** The rejection of a block of a batch, with the block. */
+/** A block of a batch was refused; the error has the block and its rejection. */
 export class BranchRejected extends Error {
   readonly block: Block;
   readonly rejection: BlockRejected;
@@ -41,7 +42,10 @@ export class BranchRejected extends Error {
   }
 }
 
-/** The height up to which no block is reverted: that of the state, or a higher one from before blocks were reverted. */
+/**
+ * Height up to which no block may be reverted: the finalized height of the state, or a higher one that was noted when blocks
+ * were reverted.
+ */
 export function finalizedHeightOf(store: ChainStore, rules: Rules): number {
   const note = store.note(FINALIZED_NOTE);
   const kept = note === undefined ? 0 : Buffer.from(note).readUInt32LE();
@@ -67,7 +71,7 @@ export function commitBlocks(
   });
 }
 
-/** @param finalized as `finalizedHeightOf` has it before the first block is reverted */
+/** @param finalized result of `finalizedHeightOf` before the first block is reverted */
 function revertAll(writer: ChainWriter, height: number, finalized: number): readonly Block[] {
   const reverted: Block[] = [];
   while ((writer.tip()?.height ?? 0) > height) reverted.push(writer.revert());

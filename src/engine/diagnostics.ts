@@ -1,19 +1,22 @@
 /**
- * The latest decisions of the node with their reasons, for queries: refused blocks, dropped peers, changes of branch, missed
- * slots of its own delegates, accepted transactions that were dropped. The modules log all of these, and the diagnostics are
- * taken from the log, so no module reports anything twice.
+ * The latest diagnostics of the node with their reasons, for queries: refused blocks, dropped peers, changes of branch, missed
+ * slots of its own delegates, accepted transactions that were dropped. The modules log all these decisions and events, and the
+ * diagnostics are taken from the log. So no module reports anything twice.
  */
 
 import type { Clock } from '../ports/clock.ts';
 import type { Diagnostic } from '../ports/node-api.ts';
 import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
 
-/** Maximum of entries of one module: a thousand refusals of one peer must not push out the reason for a missed slot. */
+/**
+ * Maximum of entries for one module. The limit is separate for each module, so that a thousand refusals of one peer do not push
+ * out the reason for a missed slot.
+ */
 export const ENTRIES_PER_MODULE_MAX = 200;
-/** Longest text of a field: reasons may repeat what a peer sent. */
+/** Maximum length of a text field: reasons may repeat text that a peer sent. */
 const TEXT_CHARACTERS_MAX = 300;
 
-/** The modules with diagnostics, and the log lines of each that count as diagnostics. */
+/** For each module with diagnostics, tells which of its log lines are diagnostics. */
 const RELEVANT: Readonly<Record<string, (level: LogLevel, code: string) => boolean>> = {
   chain: (level, code) => level !== 'debug' && code !== 'BLOCK_APPLIED',
   sync: (level, code) => level !== 'debug' && code !== 'SYNC_PROGRESS',
@@ -26,7 +29,7 @@ const PEER_CODES: ReadonlySet<string> = new Set(['PEER_PENALISED', 'PEER_DISCONN
 
 export class Diagnostics {
   readonly #clock: Pick<Clock, 'nowMs'>;
-  /** Oldest first. */
+  /** The entries of each module, oldest first. */
   readonly #byModule = new Map<string, Diagnostic[]>();
   readonly #listeners: ((diagnostic: Diagnostic) => void)[] = [];
   #count = 0;
@@ -35,7 +38,7 @@ export class Diagnostics {
     this.#clock = clock;
   }
 
-  /** Returns an observer that passes everything on and also keeps the diagnostics. */
+  /** Returns an observer that passes all calls on to `observer`, and keeps the diagnostics among the log lines. */
   listenIn(observer: Observer): Observer {
     return this.#listenIn(observer, undefined);
   }
@@ -45,7 +48,11 @@ export class Diagnostics {
     this.#listeners.push(listener);
   }
 
-  /** The latest, newest first. @param limit at least 1 */
+  /**
+   * The latest diagnostics, newest first.
+   *
+   * @param limit at least 1
+   */
   latest(limit: number): readonly Diagnostic[] {
     return [...this.#byModule.values()]
       .flat()
@@ -70,7 +77,10 @@ export class Diagnostics {
     };
   }
 
-  /** What kept us from a slot for a part of it did not matter in the end. */
+  /**
+   * Removes the diagnostics of a slot after its block was forged: an obstacle during a part of the slot did not matter in the
+   * end.
+   */
   #retract(slot: unknown): void {
     const entries = this.#byModule.get('forge') ?? [];
     if (typeof slot !== 'number') return;
@@ -92,7 +102,7 @@ export class Diagnostics {
   }
 }
 
-/** The fields as numbers, booleans and short texts, which fit on a line. */
+/** Turns log fields into numbers, booleans and short texts, which fit on a line. */
 export function plainFields(fields: LogFields): Diagnostic['fields'] {
   const entries = Object.entries(fields).flatMap(([name, value]): [string, string | number | boolean][] => {
     if (typeof value === 'number' || typeof value === 'boolean') return [[name, value]];

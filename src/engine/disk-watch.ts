@@ -1,6 +1,6 @@
 /**
- * Whether the disk takes what is written. Once a write has failed nothing is signed and nothing downloaded until a trial write
- * has come through: a signature for a block that cannot be kept would bind its delegate for nothing.
+ * Watches whether writes to the disk succeed. After a failed write, the node neither signs nor downloads blocks until a trial
+ * write has succeeded. Without this rule, a delegate would be bound by its signature for a block that cannot be kept.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -8,16 +8,16 @@ import type { Clock } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { ChainStore } from '../ports/store.ts';
 
-/** Between two trials of a disk that has failed. */
+/** Time between two trial writes to a disk that has failed. */
 const TRIAL_INTERVAL_MS = 2000;
 /**
- * More than a block takes, in notes that take a page each, as most of a block does. A full block of transfers between busy
- * addresses changes some hundred leaf blocks of keys, of up to two pages each.
+ * Notes of a trial write. The notes take more space than a block: each note takes one page, like most parts of a block. A full
+ * block of transfers between busy addresses changes some hundred leaf blocks of keys, of up to two pages each.
  */
 const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}` as const);
 const TRIAL_NOTE_BYTES = 4000;
 
-/** Remedies by the error code of a store that cannot be written to. */
+/** Remedies, by the error code of a failed write. */
 const REMEDIES: Readonly<Record<string, string>> = {
   STORE_WRITE_FAILED: 'make room on the disk or repair it, and the node goes on by itself',
   STORE_TAKEN_OVER: 'stop this process, and start it again when no other has the folder',
@@ -29,18 +29,18 @@ export interface DiskWatchDependencies {
   readonly observer: Observer;
 }
 
-/** The reason why no block may be forged or kept now. */
+/** The reason why no block can be forged or kept now. */
 export interface Obstacle {
   readonly reason: string;
-  /** Code of the error behind it, so that faults can be told apart; undefined if nothing failed. */
+  /** Code of the error that caused the failure, to tell faults apart; undefined if nothing failed. */
   readonly cause?: string;
-  /** If writes fail, the time of the first failure; Unix time in milliseconds. */
+  /** Unix time in milliseconds of the first failed write; absent if no write failed. */
   readonly writesFailSinceMs?: number;
 }
 
 export class DiskWatch {
   readonly #dependencies: DiskWatchDependencies;
-  /** The last failed write, which may be a trial. */
+  /** The last failed write or trial write. */
   #failure:
     { readonly obstacle: Obstacle & { readonly writesFailSinceMs: number }; readonly seenMs: number } | undefined;
 
@@ -48,11 +48,11 @@ export class DiskWatch {
     this.#dependencies = dependencies;
   }
 
-  /** Runs a change of the store, and notes a failure to write it. */
+  /** Runs a change of the store, and remembers an error of the disk. */
   watch<T>(change: () => T): T {
     try {
       const result = change();
-      // The change may have used the last room of the store, so that the next one fails.
+      // The change may have used the last room of the disk. A trial write shows this before the next change fails.
       this.checkWritable();
       return result;
     } catch (error) {
@@ -64,7 +64,10 @@ export class DiskWatch {
     }
   }
 
-  /** The reason why the store cannot be written to; undefined while no failure of the disk is known. */
+  /**
+   * The reason why the store cannot be written to; undefined if no failure of the disk is known. After a failure, a write is
+   * tried again from time to time.
+   */
   checkWritable(): Obstacle | undefined {
     if (this.#failure !== undefined && this.#dependencies.clock.nowMs() - this.#failure.seenMs >= TRIAL_INTERVAL_MS)
       this.#try();
@@ -82,7 +85,7 @@ export class DiskWatch {
       this.#failure = undefined;
       observer.log('info', 'STORE_WRITES_AGAIN', 'the disk takes what is written again');
     } catch (error) {
-      // However it says so: what was changed before the trial is on disk, and must not look as if it were not.
+      // This error is noted and not thrown: the change before the trial is on disk, and must not look as if it had failed.
       this.#note(error);
     }
   }

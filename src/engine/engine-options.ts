@@ -1,4 +1,4 @@
-/** The ports that an engine runs over, and the options of its operator. */
+/** The ports that an engine uses, and the options of its operator. */
 
 import type { WorkShare } from '../primitives/work-share.ts';
 import type { Clock, ProcessTimes, Random } from '../ports/clock.ts';
@@ -16,54 +16,66 @@ import type { PeerManagerOptions } from './peers/manager.ts';
 
 export interface EngineOptions {
   readonly identity: NodeIdentity;
-  /** Platform and kernel release, as peers are told. */
+  /** Platform and kernel release, which peers are told. */
   readonly os: string;
-  /** After a missed slot, time that its late block is given; below the block time. */
+  /** Time for which a forger waits for the late block of a missed slot; less than the block time. */
   readonly waitThresholdMs: number;
   readonly broadcastIntervalMs: number;
   readonly transactionsPerQueueMax: number;
-  /** Whether delegates sign by the journal alone, whatever they may have signed elsewhere. */
+  /** True: delegates sign by the journal of this folder alone, whatever they may have signed elsewhere. */
   readonly riskDoubleForging: boolean;
-  /** False asks peers not to tell others the address of this node. */
+  /** False asks peers not to tell other nodes the address of this node. */
   readonly advertiseAddress?: boolean;
   readonly peers: PeerManagerOptions;
-  /** Public keys of delegates whose slots are told of, whether they are switched on here or not. */
+  /** Public keys of delegates whose slot outcomes are reported, even if their forging is switched off here. */
   readonly ownDelegates?: Iterable<PublicKey>;
-  /** Whether the operator named peers, if only by a host name: true when an address is given unless told. */
+  /** Whether the operator named peers, by address or by host name. By default, true if `peers` has an address. */
   readonly expectsPeers?: boolean;
   /** Differences from `DEFAULT_PROFILE`. */
   readonly profile?: Partial<GenerationProfile>;
 }
 
-/** The ports at which the node can be reached, as it tells peers. */
+/** The ports at which this node can be reached; peers are told of them. */
 export interface ListeningPorts {
   readonly wsPort: number;
-  /** 0 when HTTP is off. */
+  /** 0 if HTTP is off. */
   readonly httpPort: number;
 }
 
 export interface EngineDependencies {
-  /** May be empty: the genesis block is applied then. */
+  /** May be empty; the engine then applies the genesis block. */
   readonly store: ChainStore;
   readonly rules: Rules;
   readonly genesis: Block;
   readonly verifier: Verifier;
   readonly transport: Transport;
-  /** Measures waits and rates. */
+  /** Clock for waits and rates. */
   readonly clock: Clock;
-  /** Shows that the clock was set or the machine slept; neither is noticed unless given. */
+  /**
+   * Clocks that show whether the system clock was set or the machine slept. Without these clocks, the node does not notice that
+   * the clock was set or that the machine slept.
+   */
   readonly times?: ProcessTimes;
-  /** Gives the time of the chain, for slots and timestamps; `clock` unless given. */
+  /** Clock of the chain, for slots and timestamps; `clock` by default. */
   readonly chainClock?: Clock | undefined;
-  /** Whether delegates leave their slots empty until `forgeNow` is called; they fill them unless given. */
+  /**
+   * While this function returns true, delegates leave their slots empty until `forgeNow` is called. By default delegates fill
+   * their slots.
+   */
   readonly isForgingHeld?: (() => boolean) | undefined;
-  /** Time of the main thread that answers to peers may take, shared with other parts of the node; one of its own unless told. */
+  /**
+   * Time of the main thread that answers to peers may take. Other parts of the node can share it; by default the engine makes
+   * its own.
+   */
   readonly workShare?: WorkShare;
   readonly random: Random;
   readonly journal: FolderJournal;
-  /** Where they are kept, if anywhere. Asked only where delegates do not sign by the journal alone. */
+  /**
+   * Highest signed headers, kept outside the data folder, if anywhere. The watermarks are read only if `riskDoubleForging` is
+   * false.
+   */
   readonly watermarks?: SigningWatermarks | undefined;
-  /** Where transactions are kept that were accepted; in memory unless given. */
+  /** Keeps accepted transactions across restarts; by default they are kept in memory. */
   readonly transactionJournal?: TransactionJournal;
   readonly observer: Observer;
 }

@@ -1,6 +1,6 @@
 /**
- * The engine: it builds chain, pool, peers, gossip, synchronisation and forging over the ports. It has no socket, no disk and
- * no clock of its own, so a node runs it once and a simulation many times.
+ * The engine builds chain, pool, peers, gossip, synchronisation and forging over the ports. An engine has no socket, disk or
+ * clock of its own, so a simulation can run many engines in one process.
  */
 
 import { epochTimeS, momentMs, slotAt } from '../protocol/slots.ts';
@@ -37,16 +37,19 @@ import { Synchronizer } from './sync/synchronizer.ts';
 
 const FIRST_FORGED_HEIGHT = 2;
 
-/** A tip that is at most so many slots old counts as the present one for transactions. */
+/** Age in slots up to which the tip counts as current; with an older tip, the node is still catching up. */
 const PRESENT_SLOTS = 10;
-/** Number of peers that are asked for their pool after a start: several, as one pool may have few transactions. */
+/**
+ * Number of peers whose pool is fetched after a start. Several peers are asked because the pool of one peer may have few
+ * transactions.
+ */
 const POOL_FETCHES = 3;
 
 export class Engine {
   readonly chain: Chain;
   readonly importer: BlockImporter;
   readonly pool: TransactionPool;
-  /** Takes the transactions of clients. */
+  /** Accepts the transactions of clients. */
   readonly accepted: AcceptedTransactions;
   readonly peers: PeerManager;
   readonly synchronizer: Synchronizer;
@@ -256,7 +259,7 @@ export class Engine {
     });
   }
 
-  /** Registers the parts that follow the chain from the start; gossip and synchroniser register when they start. */
+  /** Registers the parts that follow the chain from the start. Gossip and the synchronizer register when they start. */
   #followChain(): void {
     this.chain.listen(this.ownSlotOutcomes);
     this.chain.listen({
@@ -264,7 +267,7 @@ export class Engine {
         this.branchChanges.note(blocks);
         this.pool.blocksReverted(blocks);
         this.accepted.blocksReverted(blocks);
-        // Nodes on the better branch may not have these transactions.
+        // Nodes on the better branch may not have the transactions of the reverted blocks.
         for (const { id } of blocks.flatMap(({ transactions }) => transactions)) this.#gossip.announceTransaction(id);
       },
       applied: (blocks) => {
@@ -275,12 +278,14 @@ export class Engine {
     });
   }
 
-  /** Tells of transactions that passed verification for the first time, or lack nothing but members' signatures. */
+  /**
+   * Calls the listener with each transaction that passed verification for the first time, or lacks only members' signatures.
+   */
   listenToTransactions(listener: (transaction: Transaction) => void): void {
     this.#transactionListeners.push(listener);
   }
 
-  /** Tells of transactions of a group whose last member has signed. */
+  /** Calls the listener with each group transaction that has got its last missing signature. */
   listenToCompleted(listener: (transaction: Transaction) => void): void {
     this.#completionListeners.push(listener);
   }
@@ -291,7 +296,7 @@ export class Engine {
     for (const listener of this.#completionListeners) listener(transaction);
   }
 
-  /** Connects to the network and begins to follow it; forging begins with the first enabled delegate. */
+  /** Connects to the network and begins to follow it. Forging begins when the first delegate is enabled. */
   async start(ports: ListeningPorts): Promise<void> {
     this.#ports = ports;
     const { transport } = this.#dependencies;
@@ -330,9 +335,9 @@ export class Engine {
   }
 
   /**
-   * Stops forging first, then everything else; resolves when nothing is under way any more.
+   * Stops forging first, then everything else. Resolves when no work is under way any more.
    *
-   * @throws AggregateError with what went wrong, when all else is stopped
+   * @throws AggregateError with the errors of the failed steps, after all steps have run
    */
   async stop(): Promise<void> {
     const closers = new Closers();
@@ -347,7 +352,7 @@ export class Engine {
     await closers.close();
   }
 
-  /** Starts the timer that verifies waiting transactions again; new transactions are verified as they come in. */
+  /** Starts the timer that verifies waiting transactions again. New transactions are verified when they arrive. */
   #armPool(): void {
     this.#poolTimer = this.#dependencies.clock.after(this.#options.broadcastIntervalMs, () => {
       this.pool.step();

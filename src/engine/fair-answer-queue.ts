@@ -1,7 +1,7 @@
 /**
- * A fair queue of answers to peers' questions: each peer waits behind its own questions only, named peers wait behind nobody else,
- * and all of them together draw on the time that strangers' work gets (`WorkShare`), so that no number of askers keeps the node
- * from its blocks. The questions of a peer that leaves go with it.
+ * A fair queue of answers to peers' questions. Each peer waits behind its own questions only. Named peers come before all
+ * others. All answers share the main-thread time that the work of strangers gets (`WorkShare`), so that no number of asking
+ * peers keeps the node from its blocks. When a peer leaves, its questions are dropped.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -9,17 +9,18 @@ import type { WorkShare } from '../primitives/work-share.ts';
 import type { PeerId, TransportHandlers } from '../ports/transport.ts';
 
 /**
- * Questions that wait. A peer whose questions wait is refused more from here on; one that waits for nothing may always ask. An
- * answer takes 20 ms at most, so that the line is a few seconds long.
+ * Number of waiting questions at which the queue is full. While the queue is full, further questions of a peer with a waiting
+ * question are refused. A peer without a waiting question may always ask. An answer takes 20 ms at most, so a full queue is
+ * answered within a few seconds.
  */
 export const QUESTIONS_WAITING_MAX = 64;
 
 /**
- * Time to read and refuse a question, in milliseconds (measured: 0.25). It is charged, so a crowd that is refused leaves less
- * time for answers.
+ * Time to read and refuse a question, in milliseconds (measured: 0.25). Refusals use up the shared time, too, so a crowd of
+ * refused questions leaves less time for answers.
  */
 const REFUSAL_MS = 0.25;
-/** Made once, as the stack trace of an error costs more than the rest of a refusal. */
+/** This error is made once, because the stack trace of an error costs more than the rest of a refusal. */
 const TOO_MANY = new ProtocolError('TOO_MANY_QUESTIONS', {}, 'Too many requests wait for an answer');
 
 type Answer = TransportHandlers['answer'];
@@ -54,9 +55,9 @@ export class FairAnswerQueue {
   }
 
   /**
-   * The same answer, queued.
+   * Queues a question, and answers it when its turn comes.
    *
-   * @throws ProtocolError `TOO_MANY_QUESTIONS` while too many wait, `PEER_GONE` when the peer left meanwhile
+   * @throws ProtocolError `TOO_MANY_QUESTIONS` if too many questions wait, `PEER_GONE` if the peer left meanwhile
    */
   answer(peerId: PeerId, request: Parameters<Answer>[1]): Promise<unknown> {
     const queues = this.#options.isNamed(peerId) ? this.#named : this.#others;
@@ -76,7 +77,7 @@ export class FairAnswerQueue {
     });
   }
 
-  /** The peer has left: nobody waits for its answers. */
+  /** Drops the questions of a peer that has left. */
   leave(peerId: PeerId): void {
     for (const queues of [this.#named, this.#others]) {
       const queue = queues.get(peerId) ?? [];
@@ -94,7 +95,8 @@ export class FairAnswerQueue {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const charge = this.#options.share.begin();
       await next.work();
-      // Packing the answer follows from it, and costs as much.
+      // The answer is packed by promise steps that follow this one. Packing costs as much as the answer, so it must be charged,
+      // too.
       await settled();
       charge();
       if (this.#waiting > 0 && !this.#options.share.isFree) return this.#serveLater();
@@ -102,7 +104,7 @@ export class FairAnswerQueue {
     this.#isBusy = false;
   }
 
-  /** The oldest question of the peer whose turn it is; the peer goes to the end of the line. */
+  /** Takes the oldest question of the first peer in the line, and moves that peer to the end of the line. */
   #next(): Question | undefined {
     const queues = this.#named.size > 0 ? this.#named : this.#others;
     const [first] = queues;
@@ -116,7 +118,7 @@ export class FairAnswerQueue {
   }
 }
 
-/** Resolves after what follows at once from work that was just done, a few promises deep, so that it is charged, too. */
+/** Resolves some promise steps later, so that work which follows at once from an answer is charged, too. */
 async function settled(): Promise<void> {
   for (let depth = 0; depth < SETTLING_DEPTH; depth += 1) await Promise.resolve();
 }

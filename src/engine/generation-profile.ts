@@ -1,4 +1,4 @@
-/** The behaviour between nodes of a generation that is no rule of its chain, as data. */
+/** Behaviour towards other nodes that depends on the generation but is no rule of the chain, as data. */
 
 export interface GenerationProfile {
   /** The form in which a transaction is announced: its id, so that peers ask for it, or the whole transaction. */
@@ -6,21 +6,21 @@ export interface GenerationProfile {
   /** Whether a peer can be asked for its tip. */
   readonly isTipAsked: boolean;
   /**
-   * Whether a peer at our height may have a better chain. If so, peers with another broadhash are candidates for a sync, too.
-   * Otherwise two parts of a network whose chains have equal length would never meet.
+   * Whether a peer at our height may have a better chain. If this is true, peers with another broadhash are candidates for a
+   * sync, too. Without such candidates, two parts of a network whose chains have equal length would never join.
    */
   readonly rivalsAtOurHeight: boolean;
-  /** Blocks of one answer. */
+  /** Maximum of blocks in one answer. */
   readonly blocksPerAnswerMax: number;
-  /** Bytes of the blocks of one answer, as the codec's JSON. */
+  /** Maximum of bytes of the blocks in one answer, in the JSON of the codec. */
   readonly blocksAnswerBytesMax: number;
-  /** Pool transactions, and pending transactions' signatures, of one answer. */
+  /** Maximum of transactions of the pool, or of transactions with pending signatures, in one answer. */
   readonly sharedPerAnswerMax: number;
-  /** Percent of connected peers that must be at our tip before anything is forged; 0 asks for none. */
+  /** Percent of connected peers that must have our tip before this node forges; 0 requires none. */
   readonly forgingConsensusMin: number;
 }
 
-/** The profile of generation 3; `node/generations.ts` says what differs in generation 2. */
+/** The profile of generation 3; `node/generations.ts` has the differences of generation 2. */
 export const DEFAULT_PROFILE: GenerationProfile = {
   transactionGossip: 'ids',
   isTipAsked: true,

@@ -1,4 +1,4 @@
-/** The first block of a store: given by the network, not judged by its rules. */
+/** Opens the chain with its genesis block. The network provides this block, and the rules do not judge it. */
 
 import { ProtocolError } from '../primitives/errors.ts';
 import type { ChainStore } from '../ports/store.ts';
@@ -6,9 +6,9 @@ import type { Rules } from '../protocol/rules.ts';
 import type { Block } from '../protocol/types.ts';
 
 /**
- * Puts the genesis block into an empty store, or checks that a used one began with it.
+ * Puts the genesis block into an empty store, or checks that a used store began with it.
  *
- * @throws ProtocolError `GENESIS_MISMATCH` when the store's first block is another one
+ * @throws ProtocolError `GENESIS_MISMATCH` if the store's first block is another one
  */
 export function openGenesis(store: ChainStore, rules: Rules, genesis: Block): void {
   const first = store.header(1);

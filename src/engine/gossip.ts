@@ -1,4 +1,7 @@
-/** Unsolicited messages, in both directions: ids of transactions, transactions and signatures; blocks in `block-gossip.ts`. */
+/**
+ * Unsolicited messages in both directions: transaction ids, transactions and signatures. Blocks are handled in
+ * `block-gossip.ts`.
+ */
 
 import { LruMap } from '../primitives/bounded.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -14,29 +17,29 @@ import type { Payer } from './pool/verification-budget.ts';
 import { TransactionFetcher } from './transaction-fetcher.ts';
 
 /**
- * After a false signature of a member, no such signatures are read from its sender for this time. If such peers take all
- * connections, they cause two checks per second.
+ * Time for which the member signatures of a peer are ignored after it sent a false one. Even if such peers take all
+ * connections, they cause only two checks per second.
  */
 const FALSE_SIGNATURE_PAUSE_MS = 60_000;
 /** Maximum of senders of false signatures that are remembered: far more than can be connected in that time. */
 const FALSE_SIGNERS_MAX = 5000;
-/** Characters of a decimal id of 64 bits. */
+/** Maximum of characters of an id: 64 bits in decimal. */
 const ID_CHARACTERS_MAX = 20;
 /** Longest time for which the transactions of a peer are verified without a pause. */
 const SLICE_MS = 5;
-/** Messages of one peer that may wait to be handled; more are dropped. */
+/** Maximum of messages of one peer that are handled at a time; further ones are dropped. */
 const PENDING_PER_PEER_MAX = 8;
 
 export interface GossipDependencies extends BlockGossipDependencies {
   readonly pool: TransactionPool;
   readonly transport: Pick<Transport, 'request' | 'send' | 'connections'>;
   readonly observer: Observer;
-  /** Number of peers that get one message, where not all peers get it. */
+  /** Number of peers that get a message which does not go to all peers. */
   readonly gossipPeersMax: number;
   readonly transactionGossip: GenerationProfile['transactionGossip'];
-  /** The budget that pays for the signatures that a peer brings. */
+  /** The budget that pays for checking the signatures that a peer sends. */
   readonly payerOf: (peerId: PeerId) => Payer;
-  /** Ends the connection of a peer that used up its budget for signatures and brought nothing of use. */
+  /** Ends the connection of a peer that used up its signature budget without sending anything useful. */
   readonly cutWasteful: (peerId: PeerId) => void;
 }
 
@@ -49,7 +52,7 @@ export class Gossip {
   readonly #fetcher: TransactionFetcher;
   readonly #blocks: BlockGossip;
   readonly #pendingByPeer = new Map<PeerId, number>();
-  /** End of the time in which a peer's signatures are not read: Unix time in milliseconds. */
+  /** Unix time in milliseconds until which the member signatures of a peer are ignored. */
   readonly #unreadUntilMs = new LruMap<PeerId, number>(FALSE_SIGNERS_MAX);
   #stopped = true;
 
@@ -111,22 +114,22 @@ export class Gossip {
     this.#fetcher.disconnected(peerId);
   }
 
-  /** A transaction passed verification here for the first time. */
+  /** Announces a transaction that passed verification here for the first time. */
   announceTransaction(id: TransactionId): void {
     this.#transactions.add(id);
   }
 
-  /** A client submitted a transaction again that the node already has: the client may have heard nothing of it since. */
+  /** Announces a known transaction again, because a client submitted it once more: perhaps it got lost in the network. */
   announceAgain(id: TransactionId): void {
     this.#transactions.addAgain(id);
   }
 
-  /** These transactions were sent to a peer that asked for them. */
+  /** Records that a peer asked for these transactions and got them. */
   gave(peerId: PeerId, transactions: unknown): void {
     if (Array.isArray(transactions)) this.#transactions.given(peerId, idsOf(transactions));
   }
 
-  /** A member's signature was added to a pending transaction here. */
+  /** Announces a member's signature that was added to a pending transaction here. */
   announceSignature(signature: MemberSignature): void {
     this.#signatures.add(signature);
   }
@@ -154,7 +157,7 @@ export class Gossip {
     }
   }
 
-  /** Asks a peer for the transactions of its pool; for the first connection after a start. */
+  /** Asks a peer for the transactions of its pool. Used with the first connections after a start. */
   fetchPool(peerId: PeerId): Promise<void> {
     return this.#fetcher.pool(peerId);
   }
@@ -177,16 +180,17 @@ export class Gossip {
 
   #heardOf(peerId: PeerId, ids: readonly TransactionId[]): void {
     const { synchronizer, payerOf } = this.#dependencies;
-    // Without budget for its peer, the transaction would not be verified, so it is not asked for: other peers announce it too.
+    // If the peer's budget is used up, its transaction would not be verified, so we do not ask for it. Other peers announce
+    // this transaction, too.
     if (!synchronizer.syncing && payerOf(peerId).mayAsk()) this.#fetcher.announced(peerId, ids);
   }
 
   /**
-   * Verifies transactions of a peer in slices, so that other messages do not wait for all of them.
+   * Verifies the transactions of a peer in slices, so that other messages do not wait for all of them.
    *
-   * @returns ids, by the peer's word, of the transactions that the pool looked at. When the peer's budget is used up, or one of
-   *   its transactions is at fault, the ids of the rest are left out. Transactions that a full pool refused are not left out:
-   *   the pool would refuse them from other peers too.
+   * @returns ids of the transactions that the pool looked at, as the peer states them. If the peer's budget is used up, or one
+   *   of its transactions is at fault, the ids of the rest are left out. Transactions that a full pool refused are included:
+   *   the pool would refuse them from other peers, too.
    */
   async #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): Promise<readonly TransactionId[]> {
     const { clock, pool, penalise, payerOf, cutWasteful } = this.#dependencies;
@@ -212,9 +216,10 @@ export class Gossip {
   }
 
   /**
-   * Honest peers verify a signature before they pass it on. A false signature costs this node a check and its sender nothing.
-   * So after a false one, no signatures of the peer are read for a while. The peer loses no points: an honest peer may have
-   * another transaction with the same id (`peers/penalties.ts`).
+   * Adds the signatures of a peer to pending transactions. Honest peers verify a signature before they pass it on. A false
+   * signature costs us a check and costs its sender nothing, so after a false one the peer's signatures are ignored for a
+   * while. The peer loses no points, because an honest peer may have another transaction with the same id
+   * (`peers/penalties.ts`).
    */
   #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
     const { pool, clock, observer, payerOf } = this.#dependencies;
@@ -231,7 +236,7 @@ export class Gossip {
     }
   }
 
-  /** Bounds the number of messages of one peer that are handled at a time. */
+  /** Limits how many messages of one peer are handled at a time. */
   #bounded(peerId: PeerId, work: () => Promise<unknown>): void {
     const pending = this.#pendingByPeer.get(peerId) ?? 0;
     if (pending >= PENDING_PER_PEER_MAX) {
@@ -252,7 +257,7 @@ export class Gossip {
 
   #noteFailure(peerId: PeerId, error: unknown): void {
     const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
-    // A peer that does not answer is no fault of ours, and the chain has already logged that the store cannot be written to.
+    // If a peer does not answer, it is no fault of ours. The chain logs by itself that the store cannot be written to.
     const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && !TOLD_BY_CHAIN.has(code));
     this.#dependencies.observer.log(isOurs ? 'error' : 'debug', code, 'could not handle a message', {
       peer: peerId,
@@ -261,7 +266,7 @@ export class Gossip {
   }
 }
 
-/** Ids of a peer's transactions, by its own word. */
+/** Ids of a peer's transactions, as the peer states them. */
 function idsOf(transactions: readonly unknown[]): readonly TransactionId[] {
   return transactions.flatMap((json) => {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'id') : undefined;

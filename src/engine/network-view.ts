@@ -1,4 +1,7 @@
-/** The network by its connected peers: the peers on our tip, the tips of the others, and whether we may forge. */
+/**
+ * The state of the network, as the connected peers show it: how many have our tip, the tips of the others, and whether we may
+ * forge.
+ */
 
 import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
 import type { ChainParams } from '../protocol/params.ts';
@@ -8,7 +11,7 @@ import type { Witnesses } from './forge/tip-check.ts';
 import { consentPercent, speaks } from './peers/consent.ts';
 
 export interface NetworkViewDependencies {
-  /** Holds at least the genesis block. */
+  /** The chain must have at least the genesis block. */
   readonly store: Pick<ChainReader, 'tip' | 'header' | 'heightOf'>;
   readonly params: ChainParams;
   readonly transport: Pick<Transport, 'connections'>;
@@ -16,7 +19,7 @@ export interface NetworkViewDependencies {
   readonly isNamed: (peerId: PeerId) => boolean;
   /** Peers that the operator wants to be connected always. */
   readonly fixedPeers: () => readonly PeerId[];
-  /** Whether there are peers to be reached. */
+  /** Whether the node knows peers that it can reach. */
   readonly arePeersExpected: () => boolean;
 }
 
@@ -30,7 +33,7 @@ export class NetworkView {
   /**
    * Broadhash of our chain up to a height, hexadecimal.
    *
-   * @param height the tip's unless told
+   * @param height height of the tip by default
    */
   broadhash(height = this.#dependencies.store.tip()?.height ?? 0): string {
     const { store, params } = this.#dependencies;
@@ -42,14 +45,14 @@ export class NetworkView {
     return broadhashOf(ids, params);
   }
 
-  /** Broadhash of a peer: the announced one, or that of its tip in our chain; undefined when that block is unknown here. */
+  /** Broadhash of a peer: the announced one, or that of its tip in our chain; undefined if we do not have that block. */
   broadhashOfPeer({ broadhash, lastBlockId }: PeerInfo): string | undefined {
     if (broadhash !== undefined || lastBlockId === undefined) return broadhash;
     const height = this.#dependencies.store.heightOf(lastBlockId);
     return height === undefined ? undefined : this.broadhash(height);
   }
 
-  /** Percent of connected peers that agree with our tip, two significant digits; 0 without peers. */
+  /** Percent of connected peers that have our tip, with two significant digits; 0 without peers. */
   consensusPercent(): number {
     return this.#percentOf(this.#dependencies.transport.connections());
   }
@@ -57,11 +60,11 @@ export class NetworkView {
   /**
    * The reason, as a sentence, why consent is too low to forge; undefined if it is high enough.
    *
-   * Anybody may dial us from many ports and claim another tip. So the consent of the peers that we dialled, as in the
-   * reference, or that the operator named, is enough. A node that dialled none of its peers can only rely on peers that dialled
-   * it, so the consent of all peers together is enough, too.
+   * Anybody may dial us from many ports and claim another tip. So consent is enough if it comes from the peers that we dialled
+   * or that the operator named. The reference counts the peers that it dialled. A node that dialled none of its peers can only
+   * rely on the peers that dialled it. So the consent of all peers together is enough, too.
    *
-   * @param percentMin 0 asks for none
+   * @param percentMin 0 requires no consent
    */
   consensusObstacle(percentMin: number): string | undefined {
     if (percentMin === 0) return undefined;
@@ -74,12 +77,19 @@ export class NetworkView {
     return `${best} % of the peers share this node's tip, and forging takes ${percentMin} %`;
   }
 
-  /** Whether this node dialled the peer, or its operator named it. Anybody can make any number of other peers. */
+  /**
+   * Whether this node dialled the peer, or its operator named it. Any other peer may be one of many that a single attacker
+   * runs.
+   */
   isChosen({ direction, peerId }: Connection): boolean {
     return direction === 'outbound' || this.#dependencies.isNamed(peerId);
   }
 
-  /** The evidence of the peers that connected since a moment, Unix time in milliseconds. */
+  /**
+   * The evidence of the peers that connected since a moment.
+   *
+   * @param sinceMs Unix time in milliseconds
+   */
   witnesses(sinceMs: number): Witnesses {
     const { transport, params, fixedPeers, arePeersExpected, store } = this.#dependencies;
     const isYoung = store.tip()?.height === 1;
@@ -98,7 +108,7 @@ export class NetworkView {
     };
   }
 
-  /** Most frequent height among connected peers, the lowest of several; 0 without peers. */
+  /** The most frequent height among connected peers; the lowest of several such heights; 0 without peers. */
   networkHeight(): number {
     const counts = new Map<number, number>();
     for (const { info } of this.#dependencies.transport.connections()) {

@@ -3,14 +3,14 @@
 export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Runs `work` when all earlier work has ended, well or badly. */
+  /** Runs `work` when all earlier work has ended, with or without an error. */
   run<T>(work: () => T | Promise<T>): Promise<T> {
     const result = this.#last.then(work);
     this.#last = result.catch(() => undefined);
     return result;
   }
 
-  /** Resolves when everything handed in so far has ended. */
+  /** Resolves when all work that was queued so far has ended. */
   async idle(): Promise<void> {
     await this.#last;
   }

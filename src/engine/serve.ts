@@ -1,4 +1,4 @@
-/** Answers the questions of peers: for blocks, a common block, transactions and members' signatures. */
+/** Answers peers' questions for blocks, a common block, transactions and members' signatures. */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
 import { ProtocolError } from '../primitives/errors.ts';
@@ -18,11 +18,11 @@ export interface ServeDependencies {
 }
 
 export interface ServeLimits {
-  /** Blocks of one answer. */
+  /** Maximum of blocks in one answer. */
   readonly blocksMax: number;
-  /** Bytes of the blocks of one answer as JSON; a single block is sent whatever its size. */
+  /** Maximum of bytes of the blocks in one answer, as JSON; a single block is sent whatever its size. */
   readonly blocksBytesMax: number;
-  /** Pool transactions, and pending transactions' signatures, of one answer. */
+  /** Maximum of transactions of the pool, or of transactions with pending signatures, in one answer. */
   readonly sharedMax: number;
 }
 
@@ -32,17 +32,19 @@ const DEFAULT_LIMITS: ServeLimits = {
   sharedMax: DEFAULT_PROFILE.sharedPerAnswerMax,
 };
 
-/** Transactions that a peer may name in one question. */
+/** Maximum of transactions that a peer may name in one question. */
 const TRANSACTION_IDS_MAX = 25;
-/** Ids that a peer may offer for a common block: the family asks with 202 at most, earlier releases with 1000. */
+/**
+ * Maximum of ids in a question for a common block. Nodes of both generations ask with 202 at most, earlier releases with 1000.
+ */
 const COMMON_BLOCK_IDS_MAX = 1000;
 
 /**
- * Answers to peers' questions. An answer rejects with `PeerFault` for a question of the wrong shape, and with
- * `ProtocolError` for one that cannot be answered:
+ * Creates the function that answers peers' questions. The function rejects with `PeerFault` for a question of the wrong form,
+ * and with `ProtocolError` for one that cannot be answered:
  *
- * - `BLOCK_UNKNOWN`: no block of the chain has the id that blocks were asked after
- * - `TOO_MANY_BLOCK_IDS`: more ids than one question for a common block may bring
+ * - `BLOCK_UNKNOWN`: the chain has no block with the given id
+ * - `TOO_MANY_BLOCK_IDS`: a question for a common block has too many ids
  */
 export function createServer(dependencies: ServeDependencies): PeerHandlers['answer'] {
   const { store, rules, pool } = dependencies;

@@ -1,12 +1,18 @@
-/** Has the questions of many searches for signers answered together, round by round. */
+/** Runs many searches for signers at once. In each round, the checks of all searches are verified together. */
 
 import type { Verifier } from '../ports/verifier.ts';
 import type { SignatureSearch } from '../protocol/types.ts';
 
-/** Checks put to the verifier at once: as many as it still remembers by their content (`KEYED_CHECKS_MAX` of the pool). */
+/**
+ * Maximum of checks that are verified at once: as many as the verifier still finds by their content (`KEYED_CHECKS_MAX` of the
+ * pool).
+ */
 const CHECKS_AT_ONCE_MAX = 200;
 
-/** Rounds are bounded by the searches: a transaction has 15 signatures at most, and each of them a few rounds. */
+/**
+ * Runs searches to their end. The number of rounds is bounded, because a transaction has 15 signatures at most, and each takes
+ * a few rounds.
+ */
 export async function answerSearches(
   searches: readonly SignatureSearch[],
   verifier: Pick<Verifier, 'verifyAll'>,

@@ -1,8 +1,7 @@
 /**
  * The events of single slots, as far as this node saw them: a forged block, a pause with its reason, a refused block, a
  * reverted block with the better branch. The modules log these events with the number of the slot, and the history takes them
- * from the log. So the answer to the question why a slot has no block rests on facts of that slot, not on events at about that
- * time.
+ * from the log. So the history explains a missing block from the facts of its slot, not from other events at about that time.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -10,35 +9,35 @@ import type { SlotFact, SlotRange, SlotReport } from '../ports/node-api.ts';
 import type { LogFields, Observer } from '../ports/observer.ts';
 import { plainFields } from './diagnostics.ts';
 
-/** Maximum of slots in the history: nearly ten rounds, so that an operator can look into a fault of the night. */
+/** Maximum of slots in the history: nearly ten rounds, so that an operator can still examine a fault of the last night. */
 const SLOTS_MAX = 1000;
-/** Facts of one slot: a stranger may send many false blocks for it. */
+/** Maximum of facts for one slot. The limit is needed because a stranger may send many false blocks for a slot. */
 const FACTS_MAX = 8;
 const SWITCHES_MAX = 500;
 const BRANCHES_MAX = 200;
 const OLD_ORDERS_MAX = 200;
-/** Maximum of ranges of slots without a gap: one for each standstill of the process in a bad night. */
+/** Maximum of ranges of slots without a gap; each standstill of the process begins a new range. */
 const LOOKS_MAX = 500;
-/** Modules whose lines with a slot are facts of that slot. */
+/** Modules whose log lines with a slot are facts of that slot. */
 const MODULES: ReadonlySet<string> = new Set(['chain', 'forge']);
 export const SWITCHED = 'FORGING_SWITCHED';
 const BRANCH_LEFT = 'BRANCH_LEFT';
 const ORDER_OLD = 'ORDER_OLD';
 
-/** The report of the records alone. */
+/** The part of a slot report that comes from this history. */
 export type SlotFacts = Omit<SlotReport, 'slots'> & {
   readonly slots: readonly { readonly slot: number; readonly facts: readonly SlotFact[] }[];
 };
 
 export class SlotHistory {
   readonly #clock: Pick<Clock, 'nowMs'>;
-  /** Oldest first, as far as they became known in order. */
+  /** Facts by slot, in the order in which the slots got their first fact. */
   readonly #slots = new Map<number, SlotFact[]>();
   #switches: SlotReport['switches'] = [];
   #branches: SlotReport['branches'] = [];
   #oldOrders: SlotReport['oldOrders'] = [];
   #looks: readonly SlotRange[] = [];
-  /** Unix time in milliseconds from which on the facts are all there. */
+  /** Unix time in milliseconds since which the facts are complete. */
   #sinceMs: number;
 
   constructor(clock: Pick<Clock, 'nowMs'>) {
@@ -46,7 +45,7 @@ export class SlotHistory {
     this.#sinceMs = clock.nowMs();
   }
 
-  /** Returns an observer that passes everything on and also keeps the facts of slots. */
+  /** Returns an observer that passes all calls on, and keeps the facts of slots. */
   listenIn(observer: Observer, module?: string): Observer {
     return {
       module: (name) => this.listenIn(observer.module(name), name),
@@ -60,17 +59,17 @@ export class SlotHistory {
     };
   }
 
-  /** The node looks in a slot whether there is something to do. */
+  /** Records that the node checked in a slot whether it should forge. */
   looked(slot: number): void {
     const last = this.#looks.at(-1);
     if (last?.toSlot === slot) return;
-    // A clock that was set back comes to slots for a second time.
+    // If the clock was set back, slots come for a second time.
     const isNext = last?.toSlot === slot - 1;
     const range = { fromSlot: isNext ? last.fromSlot : slot, toSlot: slot };
     this.#looks = [...(isNext ? this.#looks.slice(0, -1) : this.#looks), range].slice(-LOOKS_MAX);
   }
 
-  /** What is known of some slots. */
+  /** The known facts of some slots. */
   report(firstSlot: number, count: number): SlotFacts {
     const slots = Array.from({ length: count }, (_, index) => firstSlot + index);
     return {

@@ -1,7 +1,7 @@
 /**
- * The owners of slots, by the chain of this node. The owner of a slot before the tip is certain, because it follows from the
- * height that a block of the slot would have had. The owner of a slot after the tip is certain only as long as no other node
- * can have begun another round.
+ * The owners of slots, according to the chain of this node. The owner of a slot before the tip is certain, because it follows
+ * from the height of the next block in the chain. The owner of a slot after the tip is certain only while no other node can
+ * have begun another round.
  */
 
 import type { ChainReader } from '../ports/store.ts';
@@ -13,23 +13,29 @@ import type { BlockHeader, PublicKey } from '../protocol/types.ts';
 
 export interface SlotOwner {
   readonly delegate: PublicKey;
-  /** Height of the block whose forging order names the owner. */
+  /** Height whose order of forgers determines the owner. */
   readonly height: number;
-  /** False where others may have begun a round since, with an order that is not known here. */
+  /**
+   * False if other nodes may have begun another round after the tip. This node does not know the order of forgers in that
+   * round.
+   */
   readonly isCertain: boolean;
 }
 
-/** Whether the order of the block after the tip must be that of a slot, even if others have filled every slot since the tip. */
+/**
+ * Whether the order of forgers for the next block must still hold in a slot, even if other nodes have filled every slot since
+ * the tip.
+ */
 export function isOrderCertain(tip: BlockHeader, slot: number, params: ChainParams): boolean {
   const slotsSince = Math.max(0, slot - slotAt(tip.timestamp, params) - 1);
   return roundOf(tip.height + 1, params) === roundOf(tip.height + 1 + slotsSince, params);
 }
 
-/** Slot owners at one moment: the chain must not change while an instance is in use. */
+/** Finds slot owners for the present chain. The chain must not change while an instance is in use. */
 export class SlotOwners {
   readonly #rules: Pick<Rules, 'forgers' | 'params'>;
   readonly #state: ChainReader;
-  /** Owners by place in the round: looking one up reads all headers of its round. */
+  /** For each round, the owners by place. The owners are cached because each look-up reads all headers of the round. */
   readonly #rounds = new Map<number, ReadonlyMap<number, PublicKey>>();
 
   constructor(rules: Pick<Rules, 'forgers' | 'params'>, state: ChainReader) {
@@ -37,7 +43,10 @@ export class SlotOwners {
     this.#state = state;
   }
 
-  /** Undefined for a slot without an owner, and for a slot of an old round whose order is not kept any more. */
+  /**
+   * The owner of a slot. Undefined for a slot without an owner, and for a slot of an old round whose order is not kept any
+   * more.
+   */
   of(slot: number): SlotOwner | undefined {
     const { params } = this.#rules;
     const tip = this.#state.tip();
@@ -49,7 +58,9 @@ export class SlotOwners {
     return { delegate, height, isCertain: isPast || isOrderCertain(tip, slot, params) };
   }
 
-  /** Lowest height above the genesis block whose block is of this slot or a later one; there is one. */
+  /**
+   * Lowest height above the genesis block with a block of this slot or a later one. The caller makes sure that there is one.
+   */
   #heightAt(slot: number, tipHeight: number): number {
     let [low, high] = [2, tipHeight];
     while (low < high) {
@@ -70,8 +81,9 @@ export class SlotOwners {
   }
 
   /**
-   * The blocks of the round tell whose places are filled. Its list tells of all, where it is still kept and fits them: a round of
-   * which the exceptions of a network say that it is reckoned anew has another order by now.
+   * Finds the owners of a round. The blocks of the round show the owners of the filled places. The stored order shows all
+   * owners, and is used if it is still kept and fits the blocks. The stored order may not fit if the network has an exception
+   * by which the list of this round was computed again.
    */
   #ownersOf(round: number): ReadonlyMap<number, PublicKey> {
     const rules = this.#rules;

@@ -1,8 +1,7 @@
 /**
  * Asks peers for the transactions that they announced. No peer is asked more often than the rates of the network allow. If
  * several peers announce a transaction, only one of them is asked at first. A transaction that was refused here is not asked of
- * all peers that announce it: honest pools keep transactions that this one does not take, and anybody can send false content
- * for an id.
+ * all its announcers. Honest pools keep transactions that this pool refuses, and anybody can send false content for an id.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -14,45 +13,48 @@ import type { PeerId, Transport } from '../ports/transport.ts';
 import type { TransactionId } from '../protocol/types.ts';
 import { ITEMS_PER_MESSAGE_MAX } from './announcements.ts';
 
-/** Ids that one peer announced and that were not asked for yet. More are dropped: other peers announce them too. */
+/**
+ * Maximum of ids that one peer announced and that were not asked for yet. Further ids are dropped, as other peers announce
+ * them, too.
+ */
 const WANTED_PER_PEER_MAX = 500;
-/** Peers whose rate is remembered: more than can be connected, as a rate holds beyond the end of a connection. */
+/** Maximum of peers whose rate is remembered, more than can be connected. The rate goes on counting after a connection ends. */
 const PEERS_MAX = 20_000;
-/** Ids that any peer was asked for. */
+/** Maximum of ids that are remembered as asked for. */
 const ASKED_MAX = 10_000;
-/** Time in which only the first peer is asked for a transaction. It is bounded, as that peer may never answer. */
+/** Time for which only the first peer is asked for a transaction. The time is limited, as the first peer may never answer. */
 const FIRST_ASKED_ALONE_MS = 2_000;
-/** Time after which a transaction that never came counts as one that was not asked for. */
+/** Time after which an id that was asked for without result is forgotten. */
 const ASKED_FORGOTTEN_MS = 60_000;
 /**
- * Number of peers that must send a refused transaction before no peer is asked for it for a while. With one, a single peer
- * could hide a good transaction behind a spoilt copy with its id. Each time, another peer is asked.
+ * If this many peers sent a transaction that was refused, no peer is asked for it for a while. Each question goes to another
+ * peer. If one peer were enough, an attacker could hide a good transaction behind a damaged copy with the same id.
  */
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
 /**
- * One in this number of questions to a peer is for refused transactions, while there are others to ask for. In a busy network
- * there always are others, and a good transaction must not wait for ever because a peer sent a spoilt copy of it.
+ * While there are new transactions to ask for, one of this many questions is for refused transactions. In a busy network there
+ * are always new transactions, and a good transaction must not wait for ever because a peer sent a damaged copy of it.
  */
 export const AGAIN_EVERY = 4;
-/** Time after which a refusal is forgotten, and any peer may be asked: the pool may have been full. */
+/** Time after which a refusal is forgotten, and any peer may be asked again: the pool may have been full. */
 const REFUSED_FORGOTTEN_MS = 600_000;
-/** Maximum of refused transactions that are remembered, and of peers that sent each. */
+/** Maximum of refused transactions that are remembered, and of peers that are remembered for each such transaction. */
 const REFUSED_MAX = 10_000;
 const GIVERS_MAX = 12;
-/** Bytes of all that is remembered: 100 for an id that was asked for, 500 for a refused one. */
+/** Maximum of bytes of all that is remembered: 100 for an id that was asked for, 500 for a refused one. */
 export const REMEMBERED_BYTES_MAX = ASKED_MAX * 100 + REFUSED_MAX * 500;
 
 export interface FetcherOptions {
   readonly clock: Clock;
   readonly transport: Pick<Transport, 'request'>;
   readonly rate: Sending;
-  /** Whether a transaction is here, in the pool or in the chain. */
+  /** Whether we have a transaction, in the pool or in the chain. */
   readonly has: (id: TransactionId) => boolean;
   /**
    * Takes an answer.
    *
-   * @returns ids, by the peer's word, of the transactions that the pool looked at
+   * @returns ids of the transactions that the pool looked at, as the peer states them
    */
   readonly take: (peerId: PeerId, transactions: readonly unknown[]) => Promise<readonly TransactionId[]>;
   /** Called when a question failed. */
@@ -60,37 +62,43 @@ export interface FetcherOptions {
 }
 
 interface Refusal {
-  /** Peers that gave it, newest last, which are not asked for it again. */
+  /** Peers that sent the transaction, the newest last; they are not asked for it again. */
   readonly givers: readonly PeerId[];
-  /** How often it was given. */
+  /** Number of times that the transaction was sent. */
   readonly count: number;
-  /** When it was given last, Unix time in milliseconds. */
+  /** Unix time in milliseconds at which the transaction was sent last. */
   readonly givenMs: number;
-  /** Until when nobody is asked, Unix time in milliseconds. */
+  /** Unix time in milliseconds until which no peer is asked for the transaction. */
   readonly untilMs: number;
 }
 
 interface Announcer {
   readonly bucket: TokenBucket;
   readonly wanted: Set<TransactionId>;
-  /** Most ids that it announced at once: nodes of the reference ban for more ids than they are configured to announce. */
+  /**
+   * Largest number of ids that the peer announced at once. We ask for no more, because nodes of the reference ban peers that
+   * ask for more ids than they are configured to announce.
+   */
   largest: number;
-  /** Most ids of a question: fewer after one that came to nothing, as a single transaction may make an answer unreadable. */
+  /**
+   * Maximum of ids in the next question. The maximum is halved after a failed question, because a single transaction may make
+   * an answer unreadable.
+   */
   batchMax: number;
   isAsked: boolean;
-  /** Questions so far. */
+  /** Number of questions to this peer so far. */
   questions: number;
   timer: Timer | undefined;
 }
 
 export class TransactionFetcher {
   readonly #options: FetcherOptions;
-  /** Connected peers that announced something. */
+  /** Connected peers that announced transactions. */
   readonly #announcers = new Map<PeerId, Announcer>();
   readonly #buckets = new LruMap<PeerId, TokenBucket>(PEERS_MAX);
-  /** When somebody was first asked for an id, Unix time in milliseconds, in the order of asking. */
+  /** For each id, the Unix time in milliseconds at which a peer was first asked for it, in the order of these times. */
   readonly #firstAskedMs = new Map<TransactionId, number>();
-  /** Transactions that peers gave and that were refused here. */
+  /** Transactions that peers sent and that were refused here. */
   readonly #refusals = new LruMap<TransactionId, Refusal>(REFUSED_MAX);
   #stopped = false;
 
@@ -102,7 +110,7 @@ export class TransactionFetcher {
     this.#stopped = true;
   }
 
-  /** A connection ended: its peer is not asked any more. */
+  /** Called when a connection ended: its peer is not asked any more. */
   disconnected(peerId: PeerId): void {
     const announcer = this.#announcers.get(peerId);
     announcer?.timer?.cancel();
@@ -110,7 +118,7 @@ export class TransactionFetcher {
     this.#announcers.delete(peerId);
   }
 
-  /** A peer announced these. */
+  /** Called when a peer announced transactions. */
   announced(peerId: PeerId, ids: readonly TransactionId[]): void {
     const announcer = this.#announcer(peerId);
     const largest = Math.min(ITEMS_PER_MESSAGE_MAX, Math.max(announcer.largest, ids.length));
@@ -123,7 +131,11 @@ export class TransactionFetcher {
     this.#ask(peerId, announcer);
   }
 
-  /** Asks a peer for what its pool holds. @throws ProtocolError `REQUEST_FAILED`, also when it was asked just before */
+  /**
+   * Asks a peer for the transactions of its pool.
+   *
+   * @throws ProtocolError `REQUEST_FAILED`, also if the peer was asked a moment before
+   */
   async pool(peerId: PeerId): Promise<void> {
     const { clock, transport, take } = this.#options;
     if (!this.#bucket(peerId).take(clock.nowMs())) {
@@ -169,12 +181,12 @@ export class TransactionFetcher {
     } catch (error) {
       failed(peerId, error);
       announcer.batchMax = Math.max(1, Math.floor(ids.length / 2));
-      // One alone that does not come is left to others.
+      // If the failed question had one id only, that id is left to other peers.
       if (ids.length > 1 && this.#announcers.get(peerId) === announcer) for (const id of ids) announcer.wanted.add(id);
     }
   }
 
-  /** A peer gave a transaction that was looked at: it is here now, or was refused. */
+  /** Called when a peer sent a transaction that the pool looked at: it is here now, or it was refused. */
   #given(peerId: PeerId, id: TransactionId): void {
     if (this.#options.has(id)) {
       this.#refusals.delete(id);
@@ -196,7 +208,7 @@ export class TransactionFetcher {
     return undefined;
   }
 
-  /** Makes room for an id by one that was refused. */
+  /** Makes room for an id by dropping one that was refused before. */
   #forgetRefused(wanted: Set<TransactionId>): boolean {
     for (const id of wanted) if (this.#refusals.has(id)) return wanted.delete(id);
     return false;
@@ -212,9 +224,9 @@ export class TransactionFetcher {
   }
 
   /**
-   * Ids that are due to be asked of a peer; where there are none, the time until there may be. Forgets those that are here. Those
-   * that were refused come by themselves, as their answers may be large and are not all read, and after all others but for one
-   * question in `AGAIN_EVERY`.
+   * Chooses the ids to ask a peer for; if there are none, returns the time until there may be some. Ids of transactions that
+   * have arrived meanwhile are forgotten. Refused transactions get questions of their own, because their answers may be large
+   * and are not read completely. Such a question is asked only if there are no new ids, and once in `AGAIN_EVERY` questions.
    */
   #due(
     peerId: PeerId,

@@ -10,20 +10,13 @@ import type { NodeApi } from '../ports/node-api.ts';
 import type { Allowance } from './admission/allowance.ts';
 import type { ResponseCache } from './response-cache.ts';
 import type { HttpDialect } from './dialect.ts';
+import { askHandler, type EnvelopeAnswer, placeHeaders, unchangedSince, versionOf } from './envelope.ts';
 import type { HttpOptions } from './options.ts';
 import { parseQuery, queryTextOf } from './query.ts';
 import { rateHeaders } from './rate-limit.ts';
-import {
-  BLOCK_ID_HEADER,
-  etagOf,
-  EXPOSED_HEADERS,
-  HEIGHT_HEADER,
-  isUnchanged,
-  placeOf,
-  type ReadPlace,
-} from './read-place.ts';
+import { EXPOSED_HEADERS } from './read-place.ts';
 import { bringsBody } from './request-checks.ts';
-import { checkRequest, ignoredIn, type CheckedRequest, type EnvelopeRoute, type Reply } from './route.ts';
+import { checkRequest, ignoredIn, type CheckedRequest, type EnvelopeRoute } from './route.ts';
 import { pathBelow, served } from './route-table.ts';
 import { allRoutes } from './routes/all.ts';
 
@@ -50,23 +43,21 @@ export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, ca
   const routes = routesByPath(dialect, options);
   const fixed = fixedHeaders(origin);
   /** Answers of this turn of the event loop: equal requests in one turn get the same answer. */
-  const ofTurn = new Map<string, Sent>();
+  const ofTurn = new Map<string, EnvelopeAnswer>();
 
-  const send = (response: ServerResponse, allowance: Allowance, { body, place, etag, isPacked }: Sent): void => {
-    response.writeHead(200, [
-      ...fixed,
-      ...rateHeaders(allowance, dialect.strict),
-      ...placeHeaders(place, etag),
-      ...(isPacked === true ? ['Content-Encoding', 'gzip'] : []),
-      'Content-Length',
-      String(body.length),
-    ]);
+  /** @param isPacked true when the body is compressed */
+  const send = (response: ServerResponse, allowance: Allowance, answer: EnvelopeAnswer, isPacked = false): void => {
+    const { body } = answer;
+    const told = [...rateHeaders(allowance, dialect.strict), ...placeHeaders(answer)];
+    if (body === undefined) {
+      response.writeHead(304, [...fixed, ...told]);
+      response.end();
+      return;
+    }
+    const encoding = isPacked ? ['Content-Encoding', 'gzip'] : [];
+    const length = ['Content-Length', String(body.length)];
+    response.writeHead(200, [...fixed, 'Content-Type', 'application/json', ...told, ...encoding, ...length]);
     response.end(body);
-  };
-  const sendUnchanged = (response: ServerResponse, allowance: Allowance, place: ReadPlace, etag: string): void => {
-    const untyped = fixed.slice(0, -2);
-    response.writeHead(304, [...untyped, ...rateHeaders(allowance, dialect.strict), ...placeHeaders(place, etag)]);
-    response.end();
   };
 
   const answer = (
@@ -87,28 +78,25 @@ export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, ca
     const checked = route && checkedBy(route, target);
     if (route === undefined || checked === undefined) return false;
     const startedMs = performance.now();
-    const place = placeOf(api);
-    const etag = place === undefined || route.isOfChain !== true ? undefined : etagOf(place, api.identity.build);
-    if (place !== undefined && etag !== undefined && isUnchanged(headers['if-none-match'], etag)) {
-      sendUnchanged(response, allowance, place, etag);
+    const version = versionOf(api, route.isOfChain === true);
+    const unchanged = unchangedSince(version, headers['if-none-match']);
+    if (unchanged !== undefined) {
+      send(response, allowance, unchanged);
       return true;
     }
-    const finish = ({ meta, data }: Reply): void => {
-      const body = Buffer.from(JSON.stringify({ meta, data, links: {} }), 'utf8');
-      const isOfOneState = place?.id === api.chain.tip()?.id;
-      const sent: Sent = { body, place, etag: isOfOneState ? etag : undefined };
+    const finish = (made: EnvelopeAnswer): void => {
       if (route.isOfChain !== true) {
         if (ofTurn.size === 0) setImmediate(() => ofTurn.clear());
-        ofTurn.set(target, sent);
-      } else if (isOfOneState) cache.keep(target, body);
-      send(response, allowance, sent);
+        ofTurn.set(target, made);
+      } else if (made.etag !== undefined && made.body !== undefined) cache.keep(target, made.body);
+      send(response, allowance, made);
       const labels = { route: route.path, method: 'GET', status: '2xx' };
       options.observer.observe('http_request_duration_seconds', (performance.now() - startedMs) / 1000, labels);
     };
     try {
-      const reply = route.handle(api, checked);
-      if (reply instanceof Promise) reply.then(finish).catch(() => response.headersSent || takeSlowPath());
-      else finish(reply);
+      const made = askHandler(api, route, checked, version);
+      if (made instanceof Promise) made.then(finish).catch(() => response.headersSent || takeSlowPath());
+      else finish(made);
     } catch {
       // The route refused or failed: the slow path gets the same result and sends the error.
       return false;
@@ -126,31 +114,12 @@ export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, ca
     const kept = cache.find(target);
     if (kept === undefined) return !isPacked && answer(request, response, allowance, takeSlowPath);
     options.observer.count('http_kept_answers_total');
-    // The kept answer belongs to the present state.
-    const place = placeOf(api);
-    const etag = place === undefined ? undefined : etagOf(place, api.identity.build);
-    if (place !== undefined && etag !== undefined && isUnchanged(request.headers['if-none-match'], etag)) {
-      sendUnchanged(response, allowance, place, etag);
-      return true;
-    }
-    const packed = isPacked ? kept.packed() : undefined;
-    send(response, allowance, { body: packed ?? kept.plain, place, etag, isPacked: packed !== undefined });
+    const version = versionOf(api, true);
+    const unchanged = unchangedSince(version, request.headers['if-none-match']);
+    const packed = isPacked && unchanged === undefined ? kept.packed() : undefined;
+    send(response, allowance, unchanged ?? { ...version, body: packed ?? kept.plain }, packed !== undefined);
     return true;
   };
-}
-
-interface Sent {
-  readonly body: Buffer;
-  readonly place: ReadPlace | undefined;
-  /** Undefined for an answer that can change while the chain stays the same. */
-  readonly etag: string | undefined;
-  readonly isPacked?: boolean;
-}
-
-function placeHeaders(place: ReadPlace | undefined, etag: string | undefined): readonly string[] {
-  if (place === undefined) return [];
-  const told = [HEIGHT_HEADER, String(place.height), BLOCK_ID_HEADER, place.id];
-  return etag === undefined ? told : [...told, 'ETag', etag];
 }
 
 /** Routes without a special access rule, by their paths as clients write them. */
@@ -193,7 +162,5 @@ function fixedHeaders(origin: unknown): readonly string[] {
     origin === '*' ? 'Accept-Encoding' : 'Origin, Accept-Encoding',
     'Access-Control-Expose-Headers',
     EXPOSED_HEADERS.join(','),
-    'Content-Type',
-    'application/json',
   ];
 }

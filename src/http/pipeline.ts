@@ -21,20 +21,12 @@ import { guardRoutes, type RouteGuard } from './access.ts';
 import { BODY_BYTES_MAX } from './admission/limits.ts';
 import type { ResponseCache } from './response-cache.ts';
 import type { HttpDialect } from './dialect.ts';
+import { askHandler, placeHeaders, unchangedSince, versionOf } from './envelope.ts';
 import type { EventClient, EventHub } from './events/hub.ts';
 import type { HttpOptions } from './options.ts';
 import { heightAhead, internalError, malformedBody, pageNotFound, Problem, problemOf } from './problems.ts';
 import { parseQuery, queryTextOf } from './query.ts';
-import {
-  BLOCK_ID_HEADER,
-  etagOf,
-  EXPOSED_HEADERS,
-  HEIGHT_HEADER,
-  isUnchanged,
-  placeOf,
-  type ReadPlace,
-  RETRY_AFTER_S,
-} from './read-place.ts';
+import { EXPOSED_HEADERS, RETRY_AFTER_S } from './read-place.ts';
 import type { Reference } from './reference.ts';
 import { methodOf } from './request-checks.ts';
 import { tellRate, type Allowances } from './rate-limit.ts';
@@ -163,24 +155,23 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
       for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
       send(response, status, body, route.contentType);
     } else {
-      const place = placeOf(api);
-      const etag = place !== undefined && route.isOfChain === true ? etagOf(place, api.identity.build) : undefined;
-      if (etag !== undefined && isUnchanged(request.headers['if-none-match'], etag)) {
-        tellPlace(response, place, etag);
-        response.status(304).end();
-        return;
-      }
-      // The headers are set before the handler runs, because a 404 also belongs to a block. If the chain changes
-      // meanwhile, the older block is named.
-      tellPlace(response, place, undefined);
-      const { meta, data } = await route.handle(api, checked);
-      if (place?.id === api.chain.tip()?.id) tellPlace(response, place, etag);
-      const bytes = send(response, 200, { meta, data, links: {} }, 'application/json');
+      const version = versionOf(api, route.isOfChain === true);
+      // The headers are set before the handler runs, because a refusal, such as 404, also belongs to this block.
+      setHeaders(response, placeHeaders({ place: version.place, etag: undefined }));
+      const answer =
+        unchangedSince(version, request.headers['if-none-match']) ?? (await askHandler(api, route, checked, version));
+      setHeaders(response, placeHeaders(answer));
+      if (answer.body === undefined) return void response.status(304).end();
+      sendBytes(response, 200, answer.body, PLAIN_JSON);
       // An answer with ignored parameters is not kept, because a kept answer would be sent without that header.
-      if (route.isOfChain && ignored.length === 0 && place?.id === api.chain.tip()?.id)
-        parts.cache.keep(request.originalUrl, bytes);
+      if (answer.etag !== undefined && ignored.length === 0) parts.cache.keep(request.originalUrl, answer.body);
     }
   };
+}
+
+/** @param headers names and values in turn */
+function setHeaders(response: Response, headers: readonly string[]): void {
+  for (let at = 0; at < headers.length; at += 2) response.setHeader(headers[at] ?? '', headers[at + 1] ?? '');
 }
 
 /** Name of a parameter for a header; two quotation marks for an empty name. */
@@ -280,13 +271,6 @@ function routeFor(asked: string, routes: readonly Route[], isStrict: boolean): R
   return routes.find(isFor);
 }
 
-function tellPlace(response: Response, place: ReadPlace | undefined, etag: string | undefined): void {
-  if (place === undefined) return;
-  response.setHeader(HEIGHT_HEADER, place.height);
-  response.setHeader(BLOCK_ID_HEADER, place.id);
-  if (etag !== undefined) response.setHeader('ETag', etag);
-}
-
 function methodNotAllowed(): Problem {
   return new Problem(405, { message: 'Method not allowed' });
 }
@@ -353,11 +337,13 @@ function failure(error: unknown, request: Request, options: HttpOptions): Proble
   return internalError();
 }
 
-function send(response: Response, status: number, body: unknown, contentType: string): Buffer {
-  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body), 'utf8');
+function send(response: Response, status: number, body: unknown, contentType: string): void {
+  sendBytes(response, status, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body), 'utf8'), contentType);
+}
+
+function sendBytes(response: Response, status: number, bytes: Buffer, contentType: string): void {
   response.status(status);
   response.setHeader('Content-Type', contentType);
   response.setHeader('Content-Length', bytes.length);
   response.end(bytes);
-  return bytes;
 }

@@ -21,7 +21,7 @@ import {
 import { type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, PEER_LIST_MAX, portOf } from './packets.ts';
 import { blocksOf, rowsOf } from './rows-gen2.ts';
 
-/** Code of a question for blocks that does not say after which one. */
+/** Code of the refusal of a question for blocks that names no valid block id. */
 const BLOCKS_UNSOLICITED = 'BLOCKS_UNSOLICITED';
 
 export function call(procedure: string, data?: object): Outgoing {
@@ -29,10 +29,10 @@ export function call(procedure: string, data?: object): Outgoing {
   return { event: CALL, data: data === undefined ? packet : { ...packet, data }, call: true };
 }
 
-// ---- our questions ----------------------------------------------------------------------------------------------------
+// ---- questions of ours -------------------------------------------------------------------------------------------------
 
 export function* ask<R extends PeerRequest>(request: R): Conversation<PeerAnswers[R['kind']]> {
-  // Each branch gives the answer of its own kind of question, which the compiler cannot follow through the union.
+  // Each branch returns the answer of its own kind of question. The compiler cannot follow this through the union type.
   return (yield* converse(request)) as AnswerVerdict<PeerAnswers[R['kind']]>;
 }
 
@@ -55,8 +55,9 @@ function* converse(request: PeerRequest): Conversation<unknown> {
 }
 
 /**
- * A peer looks up one id of a question, so the highest common one is searched for: who has a block has all below it. The
- * highest of all comes first, being the answer in most cases. Takes no more than twelve calls.
+ * Asks for the highest common block. A peer looks up only one id of each question. If a peer has a block, it has all blocks
+ * below it, so this is a binary search with at most twelve calls. The highest id is asked for first, because it is the answer
+ * in most cases.
  */
 function* highestCommonBlock(blockIds: readonly string[]): Conversation<PeerAnswers['highestCommonBlock']> {
   let known: PeerAnswers['highestCommonBlock'];
@@ -80,7 +81,7 @@ function* highestCommonBlock(blockIds: readonly string[]): Conversation<PeerAnsw
   return answered(known);
 }
 
-/** Reads an answer, unless the peer could not give one. */
+/** Reads an answer, unless it says that the call failed. */
 function unlessFailed<A>(
   member: string,
   answer: unknown,
@@ -91,17 +92,17 @@ function unlessFailed<A>(
 }
 
 /**
- * Whether an answer is a failed call as data (`packFailure`): an honest peer that is busy or stops.
+ * Whether an answer reports a failed call as data (`packFailure`). An honest peer sends such an answer if it is busy or stops.
  *
- * @param member what an answer would have
+ * @param member name of the field that a successful answer has
  */
 function isFailure(result: Fields, member: string): boolean {
-  // Early releases misspell the member.
+  // Early releases misspell the name of the field.
   if (own(result, 'success') === false || own(result, 'sucess') === false) return true;
   return own(result, member) === undefined && typeof own(result, 'message') === 'string';
 }
 
-/** @throws ProtocolError `CALL_FAILED` for a peer that could not say */
+/** @throws ProtocolError `CALL_FAILED` if the peer could not answer */
 export function openInfoAnswer(answer: unknown): unknown {
   const result = fieldsOf(answer);
   if (!isFailure(result, 'version')) return resultOf(answer);
@@ -116,7 +117,7 @@ function readBlocks(result: Fields): AnswerVerdict<PeerAnswers['blocksAfter']> {
   return answered(blocks);
 }
 
-/** Entries that cannot be used are passed over one by one; a list that is none says nothing. */
+/** Unusable entries are skipped. If the answer has no list, it counts as no answer. */
 function readPeerList(result: Fields): AnswerVerdict<readonly PeerInfo[]> {
   const entries = own(result, 'peers');
   if (!Array.isArray(entries)) return { kind: 'refused', reason: 'the peer list is no list' };
@@ -149,7 +150,7 @@ function unsupported(kind: string): ProtocolError {
   return new ProtocolError('REQUEST_UNSUPPORTED', { kind }, `generation 2 peers have no answer to ${kind}`);
 }
 
-// ---- their questions --------------------------------------------------------------------------------------------------
+// ---- questions of the peer -----------------------------------------------------------------------------------------------
 
 export function readCall(data: unknown): IncomingCall {
   const asked = readAsked(data);
@@ -180,7 +181,7 @@ export function readCall(data: unknown): IncomingCall {
   }
 }
 
-/** Ids in one text, quoted or not. Of those that are ids the first is looked up, as all nodes of the generation do. */
+/** Reads ids in one text, quoted or not. Only the first valid id is looked up, as on all nodes of this generation. */
 function readIds(name: string, ids: unknown, request: (asked: ChainQuestion) => IncomingCall): IncomingCall {
   if (typeof ids !== 'string') return failing(name, 'Invalid block id sequence');
   const texts = ids.split(',', COMMON_BLOCK_IDS_MAX + 1);
@@ -225,9 +226,11 @@ function commonOf({ id, height, previousBlock = null, timestamp }: Fields): obje
 }
 
 /**
- * A failed call as data. Asked for blocks, nodes say so of an id that they do not know, and an asker then gives up its own
- * tip, so no other failure may look like that. Elsewhere an error serves, but not on a connection that we dialled: release
- * 2.3.8 bans for it.
+ * Packs a failed call as data; undefined if an error should be sent instead.
+ *
+ * If a node is asked for blocks after an unknown id, it answers with an empty list, and the asking node then reverts its own
+ * tip. So no other failure may look like this answer. On inbound connections, most other failures are sent as errors. On a
+ * connection that we dialled, an error is not allowed, because release 2.3.8 bans for it.
  */
 export function packFailure(
   asked: AnsweredCall | undefined,

@@ -1,8 +1,8 @@
-/** Close codes as metrics tell them. */
+/** Labels of close codes in metrics. */
 
 import { CLOSE } from './dialect.ts';
 
-/** Codes of WebSocket (RFC 6455, 7.4.1), and those that releases of the family and this node close with. */
+/** Known close codes: those of WebSocket (RFC 6455, 7.4.1), and those that this node and releases of both generations use. */
 const CODES_TOLD: ReadonlySet<number> = new Set([
   ...Array.from({ length: 16 }, (_, index) => 1000 + index),
   ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((rest) => 4000 + rest),
@@ -10,7 +10,7 @@ const CODES_TOLD: ReadonlySet<number> = new Set([
   ...[4100, 4102, 4103, 4418, 4420, 4429, 4500, 4501],
 ]);
 
-/** A peer says any code that it likes: those that nobody means count together, or they would fill the series. */
+/** A peer may send any close code. Unknown codes share one label, because each label makes a new time series. */
 export function codeLabel(code: number): string {
   return CODES_TOLD.has(code) ? String(code) : 'other';
 }

@@ -1,4 +1,6 @@
-/** One peer on one connection, the same for both directions: questions, answers, messages, own-info pushes, the probe. */
+/**
+ * One peer on one connection, inbound or outbound: questions, answers, messages, pushes of node infos, and the latency probe.
+ */
 
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import { TokenBucket } from '../primitives/token-bucket.ts';
@@ -26,9 +28,9 @@ import { Pace } from './rate.ts';
 import { ReceiveLimits } from './receive-limits.ts';
 import type { AskedFor } from './unsolicited-bytes.ts';
 
-/** Upper bound of the answer to a push or a probe: it must not allow a silent peer a whole frame. */
+/** Maximum of bytes of the answer to a push or a probe. A peer that need not answer must not get room for a whole frame. */
 const ACKNOWLEDGEMENT_BYTES = 1_000;
-/** The latency probe waits 20 to 60 s. */
+/** The latency probe waits 20 to 60 s before each measurement. */
 const PROBE_MIN_MS = 20_000;
 const PROBE_SPREAD_MS = 40_001;
 
@@ -47,7 +49,7 @@ export class PeerConnection implements Connection {
   readonly peerId: PeerId;
   readonly direction: 'inbound' | 'outbound';
   readonly sinceMs: number;
-  /** True once the engine was told of the connection. */
+  /** True while the engine knows of the connection. */
   announced = false;
   #info: PeerInfo;
   #latencyMs: number | undefined;
@@ -58,7 +60,7 @@ export class PeerConnection implements Connection {
   readonly #context: ConnectionContext;
   readonly #limits: ReceiveLimits;
   readonly #pace: Pace;
-  /** Rate of announcements of this node's info. */
+  /** Limits how often this node sends its info to the peer. */
   readonly #infoBucket: TokenBucket;
   #infoTimer: Timer | undefined;
 
@@ -94,7 +96,11 @@ export class PeerConnection implements Connection {
     return this.#calls.responsiveness;
   }
 
-  /** The handlers of the link's events. @param closed called when the link ends */
+  /**
+   * Returns the handlers of the link's events.
+   *
+   * @param closed called when the link ends
+   */
   events(closed: (reason: CloseReason) => void): LinkEvents {
     return {
       called: (event, data, answer) => {
@@ -119,19 +125,19 @@ export class PeerConnection implements Connection {
     this.#link?.close(reason);
   }
 
-  /** The peer sent more frames than are free. */
+  /** Charges a peer that sent more frames than are free. */
   overused(detail: string): void {
     this.#fault('MESSAGE_RATE', detail);
   }
 
-  /** The peer sent so many frames that the line was cut. */
+  /** Charges a peer that sent so many frames that the connection was cut. */
   flooded(detail: string): void {
     this.#fault('MESSAGE_FLOOD', detail);
   }
 
   /**
-   * Sends the info of this node to the peer. If the info changes faster than the rate allows, the newest info is sent when the
-   * next one is due.
+   * Sends the info of this node to the peer. If the info changes faster than the rate allows, the newest info is sent as soon
+   * as the rate allows it.
    */
   pushInfo(early = false): void {
     const { clock } = this.#context;
@@ -146,7 +152,7 @@ export class PeerConnection implements Connection {
     const push = this.#context.dialect.infoPush(this.#context.ownInfo());
     if (early) this.#link?.sendEarly(push);
     else if (!push.call) this.#link?.emit(push);
-    // The acknowledgement of a push has no content, and a missing one has no effect.
+    // The acknowledgement of a push has no content. If the acknowledgement is missing, nothing happens.
     else
       void this.#link
         ?.call(push, this.#context.requestTimeoutMs, ACKNOWLEDGEMENT_BYTES, 'other')
@@ -154,7 +160,7 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * Asks for the peer's info and takes it.
+   * Asks for the peer's info, and stores it.
    *
    * @returns the reason why the peer is incompatible; undefined if it is compatible
    * @throws ProtocolError `CALL_FAILED`
@@ -195,7 +201,7 @@ export class PeerConnection implements Connection {
     if (outgoing !== undefined) this.#link?.emit(outgoing);
   }
 
-  /** Starts measuring the round trip, as an acceptor does. */
+  /** Starts measuring the round trip, as the side that accepted the connection does. */
   startProbe(): void {
     this.#probe = this.#context.clock.after(PROBE_MIN_MS + this.#context.random.below(PROBE_SPREAD_MS), () => {
       void this.#measure();
@@ -231,7 +237,7 @@ export class PeerConnection implements Connection {
     }
   }
 
-  // ---- what the peer says ----------------------------------------------------------------------------------------------
+  // ---- events from the peer --------------------------------------------------------------------------------------------
 
   #emitted(event: string, data: unknown): void {
     const said = this.#context.dialect.readEvent(event, data);
@@ -245,7 +251,7 @@ export class PeerConnection implements Connection {
     }
   }
 
-  /** Takes the info that the peer sends about itself, if it is compatible. */
+  /** Stores the info that the peer sends about itself, if it is compatible. */
   #believe(value: unknown, answered: boolean): void {
     const verdict = this.#context.dialect.readInfo(value, this.#info);
     if (verdict.kind === 'accepted') {
@@ -264,7 +270,10 @@ export class PeerConnection implements Connection {
     return false;
   }
 
-  /** Handles the error of a handler: a fault of the peer, an expected refusal, or an internal error, which is logged. */
+  /**
+   * Handles the error of a handler. The error may be a fault of the peer, an expected refusal, or an internal error. Only
+   * internal errors are logged.
+   */
   #raised(name: string, error: unknown): void {
     if (error instanceof PeerFault) this.#fault(error.fault, error.message);
     else if (!(error instanceof ProtocolError)) {
@@ -279,7 +288,7 @@ export class PeerConnection implements Connection {
   }
 }
 
-/** Blocks and their ids are asked only of a peer that we follow; any peer can make us ask for its pool or peer list. */
+/** Only a peer that we follow is asked for blocks and their ids. But any peer can make us ask for its pool or peer list. */
 function askedFor({ kind }: PeerRequest): AskedFor {
   return kind === 'blocksAfter' || kind === 'highestCommonBlock' || kind === 'tip' ? 'blocks' : 'other';
 }

@@ -1,6 +1,6 @@
 /**
- * What the two generations say differently: path, names, envelopes and the shape of infos, calls and answers. Connections
- * know this interface only.
+ * The interface of a wire dialect: the differences of the two generations in path, names, envelopes and the shape of infos,
+ * calls and answers. Connections know only this interface.
  */
 
 import type {
@@ -18,45 +18,55 @@ import type {
 import type { Generation } from '../protocol/params.ts';
 
 export interface WireDialect {
-  /** HTTP path of the upgrade, with its slash at the end. */
+  /** HTTP path of the upgrade request, ending with a slash. */
   readonly path: string;
-  /** True where a banned IP is turned away with HTTP 401 instead of a close code. */
+  /** True if a banned IP is refused with HTTP 401 instead of a close code. */
   readonly bansAtUpgrade: boolean;
-  /** One-way events that are listened to. */
+  /** Names of the one-way events that this node receives. */
   readonly events: readonly string[];
-  /** Whose rates of procedures and events hold. */
+  /** The generation whose rates of procedures and events apply. */
   readonly generation: Generation;
   /**
-   * The answer packet that says on a connection of this direction that a call failed; undefined where an error does.
+   * Packs the answer that reports a failed call on a connection of this direction; undefined if an error should be sent
+   * instead.
    *
-   * @param call what was asked, undefined when it could not be read
+   * @param call the failed call; undefined if it could not be read
    */
   packFailure(call: AnsweredCall | undefined, failure: Failure, direction: 'inbound' | 'outbound'): object | undefined;
 
-  /** What the node says of itself, in the member order of the reference. */
+  /** Packs the info of this node, with the members in the order of the reference. */
   packInfo(info: NodeInfo): object;
-  /** Query of a dial. */
+  /** The query that this node sends when it dials. */
   query(info: NodeInfo): Record<string, string>;
-  /** Judges the query of a dialler, in the order of checks of the reference. */
+  /** Judges the query of a dialling peer, with the checks in the order of the reference. */
   readQuery(query: URLSearchParams, ip: string, ownNonce: string): QueryVerdict;
-  /** Judges what a connected peer says of itself. Its address stays what the socket says. */
+  /** Judges the info of a connected peer. The peer's address is always the given one, whatever the info says. */
   readInfo(value: unknown, address: PeerAddress): InfoVerdict;
-  /** Own-info push. */
+  /** The message that pushes the info of this node. */
   infoPush(packed: object): Outgoing;
-  /** Question for the peer's info. */
+  /** The call that asks for the peer's info. */
   infoCall(): Outgoing;
-  /** The info inside the answer to `infoCall`. @throws ProtocolError `CALL_FAILED` for an answer that says that there is none */
+  /**
+   * Unpacks the info in the answer to `infoCall`.
+   *
+   * @throws ProtocolError `CALL_FAILED` if the answer says that there is no info
+   */
   openInfoAnswer(answer: unknown): unknown;
 
   /**
-   * Puts a question: yields each call that it takes, is given its answer and returns what came of it.
+   * Asks a question, which may take several calls. The generator yields each call, is resumed with its answer, and returns the
+   * result.
    *
-   * @throws ProtocolError `REQUEST_UNSUPPORTED` for a question that the wire has no words for
+   * @throws ProtocolError `REQUEST_UNSUPPORTED` if this generation has no such question
    */
   ask<R extends PeerRequest>(request: R): Conversation<PeerAnswers[R['kind']]>;
-  /** Sorts a call of the peer by what it asks. */
+  /** Reads a call of the peer and determines its kind. */
   readCall(data: unknown): IncomingCall;
-  /** The answer packet around a result; `peerId` is the asker's. */
+  /**
+   * Packs a result as an answer.
+   *
+   * @param peerId the peer that asked
+   */
   packAnswer(call: AnsweredCall, result: unknown, peerId: PeerId): object;
 
   packMessage(message: PeerMessage): Outgoing | undefined;
@@ -68,13 +78,13 @@ export type Conversation<A> = Generator<Outgoing, AnswerVerdict<A>, unknown>;
 export interface Outgoing {
   readonly event: string;
   readonly data: unknown;
-  /** True when an answer is expected. */
+  /** True if an answer is expected. */
   readonly call: boolean;
 }
 
 export type QueryVerdict =
   | { readonly accepted: true; readonly info: PeerInfo }
-  /** `body` is what travels instead of the reason text, where the reference sends an object. */
+  /** `body` is sent instead of the reason text, where the reference sends an object. */
   | { readonly accepted: false; readonly close: CloseReason; readonly body?: object };
 
 export type InfoVerdict =
@@ -85,7 +95,7 @@ export type InfoVerdict =
 export type AnswerVerdict<A> =
   | { readonly kind: 'answer'; readonly answer: A }
   | { readonly kind: 'malformed'; readonly fault: PeerFaultCode; readonly reason: string }
-  /** An answer, but not to the question: the peer cannot or will not say. */
+  /** The answer does not fit the question: the peer cannot or will not answer it. */
   | { readonly kind: 'refused'; readonly reason: string };
 
 export type AnsweredCall =
@@ -94,18 +104,18 @@ export type AnsweredCall =
   | { readonly kind: 'push' }
   | { readonly kind: 'request'; readonly request: ChainQuestion };
 
-/** Why a call failed, as the asker may know it. */
+/** The reason for a failed call, in the form in which the peer gets it. */
 export interface Failure {
   readonly message: string;
-  /** Name of the error on the wire. */
+  /** Name of the error in the message to the peer. */
   readonly name?: string;
-  /** Code of the `ProtocolError` behind it. */
+  /** Code of the `ProtocolError` that caused the failure. */
   readonly code?: string;
 }
 
 export type IncomingCall =
   | { readonly kind: 'info' | 'peers'; readonly name: string }
-  /** Own-info push that is a call. */
+  /** A push of the peer's info in the form of a call. */
   | { readonly kind: 'push'; readonly name: string; readonly value: unknown }
   | { readonly kind: 'request'; readonly name: string; readonly request: ChainQuestion }
   | {
@@ -121,7 +131,7 @@ export type IncomingEvent =
   | { readonly kind: 'ignored' }
   | { readonly kind: 'malformed'; readonly name: string; readonly reason: string };
 
-/** Close codes and texts of the reference (both generations). */
+/** Close codes and reasons of the reference (both generations). */
 export const CLOSE = {
   self: { code: 4101, reason: 'Peer cannot connect to itself' },
   networkG2: { code: 4104, reason: 'Peer nethash did not match our own' },
@@ -130,7 +140,7 @@ export const CLOSE = {
   info: { code: 4105, reason: 'InvalidPeerInfoError' },
   forbidden: { code: 4403, reason: 'Peer is not allowed to connect' },
   duplicate: { code: 4404, reason: 'Peer has a duplicate connection' },
-  /** No code of the reference means this; its nodes dial again after any that they do not know. */
+  /** Close code of our own. The reference has no code for this case; its nodes dial again after an unknown code. */
   overflow: { code: 4429, reason: 'Peer sends more than is read' },
   query: {
     code: 4502,

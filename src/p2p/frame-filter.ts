@@ -1,6 +1,6 @@
 /**
- * The filter that each received frame passes before the message layer gets it. It counts the frame, parses it once, and drops
- * it if it is no frame of the protocol. The queue of the message layer has no bound, so no unwanted frame may pass.
+ * Filters each received frame before the message layer gets it: it counts the frame, parses it once, and drops it if it is no
+ * frame of the protocol. The queue of the message layer is unbounded, so no unwanted frame may pass.
  */
 
 import { TokenBucket } from '../primitives/token-bucket.ts';
@@ -24,49 +24,56 @@ import {
 import { RateWindow } from './rate.ts';
 import { FLOOD_BYTES_MAX, UnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 
-/** Frames in a second that end a connection at once, whatever the engine decides about the peer: far more than honest ones. */
+/**
+ * A connection with this many frames in a second is cut at once, whatever the engine decides about the peer. Honest peers send
+ * far fewer frames.
+ */
 export const FRAMES_PER_SECOND_CUT = 1_500;
-/** Frames dropped in a window, after those that are taken, for which a peer is charged once. */
+/** Number of frames that are dropped in a window before a peer is charged once. */
 export const FRAMES_DROPPED_PER_CHARGE = 200;
 
 const HANDSHAKE = '#handshake';
 const GOODBYE = '#disconnect';
-/** Heartbeats of protocol version 1; they stay text for the message layer. */
+/** Heartbeats of protocol version 1. Heartbeats are passed to the message layer as text. */
 const PING = '#1';
 const PONG = '#2';
-/** Rid of the answer to our own handshake. */
+/** Call number (`rid`) in the answer to our own handshake. */
 const HANDSHAKE_RID = 1;
 
 export interface FrameFilterEvents {
-  /** The peer sent far more frames than are read. */
+  /** Called when the peer sent many more frames than are read. */
   overused(detail: string): void;
-  /** The peer sent far too many frames: cut the line. */
+  /** Called when the peer sent far too many frames; the handler must cut the connection. */
   flooded(detail: string): void;
   /**
-   * More bytes than honest peers can be made to send: close the line, at no cost to the address. It must close the filter: told
-   * again with each frame until then.
+   * Called when the peer sent more bytes than an honest peer ever sends, even one that strangers provoke. The handler must
+   * close the connection, at no cost to the address, and close the filter. Until the filter is closed, the handler is called
+   * again for each frame.
    */
   overflowed(detail: string): void;
 }
 
-/** The facts of a message before it is decoded to text. */
+/** The facts about a received message before it is decoded to text. */
 export interface Arrival {
   readonly bytes: number;
   readonly seemsAnswer: boolean;
 }
 
-/** The rest of a batch. */
+/** Used to count each further frame of a batch. The bytes of the batch were counted with its first frame. */
 const NO_BYTES: Arrival = { bytes: 0, seemsAnswer: false };
 
 export class FrameFilter {
-  /** Budget for everything that the peer sends beyond answers. */
+  /** Budget for everything that the peer sends besides answers. */
   readonly unsolicited: UnsolicitedBytesBudget;
   readonly #role: 'acceptor' | 'dialer';
   readonly #events: ReadonlySet<string>;
   readonly #clock: Clock;
   readonly #on: FrameFilterEvents;
   readonly #second = new RateWindow(1_000);
-  /** Frames that are read: at once as many as an honest peer's line can bring after it stood still. */
+  /**
+   * Limits the frames that are read. The burst is as large as what an honest peer's connection can deliver after it was blocked
+   * for a while.
+   */
   readonly #frames: TokenBucket;
   readonly #dropped = new RateWindow(RATE_WINDOW_MS);
   #handshaken = false;
@@ -89,25 +96,27 @@ export class FrameFilter {
     this.#frames = new TokenBucket(framesAtOnceMax(generation), 1_000 / FRAMES_PER_SECOND);
   }
 
-  /** Code and reason that the peer gave before it closed. */
+  /** Code and reason that the peer sent before it closed the connection. */
   get farewell(): CloseReason | undefined {
     return this.#farewell;
   }
 
-  /** Frames dropped so far. */
+  /** Number of frames dropped so far. */
   get ignored(): number {
     return this.#ignored;
   }
 
-  /** Drops all frames from now on: the library would still act on frames of a connection that it has given up. */
+  /**
+   * Drops all frames from now on. If the frames were passed on, the library would still act on frames of a closed connection.
+   */
   close(): void {
     this.#closed = true;
   }
 
   /**
-   * Counts a frame as it arrives, before anything is done with it.
+   * Counts a message on arrival, before anything else is done with it.
    *
-   * @returns milliseconds for which nothing more is to be taken off the wire
+   * @returns milliseconds for which reading from the connection must pause
    */
   count({ bytes, seemsAnswer }: Arrival): number {
     if (this.#closed) return 0;
@@ -117,12 +126,12 @@ export class FrameFilter {
     return this.unsolicited.arrived(bytes, nowMs, seemsAnswer);
   }
 
-  /** Returns the input of the message layer: a heartbeat, a frame, a batch of frames, or null for none. */
+  /** Parses a message and returns what the message layer gets: a heartbeat, a frame, a batch of frames, or null for nothing. */
   admit(message: unknown): '#1' | '#2' | Frame | readonly (Frame | null)[] | null {
     if (this.#closed) return null;
     if (message === PING || message === PONG) return message;
     if (!this.#frames.take(this.#clock.nowMs())) return this.#dropAboveRate();
-    // Binary frames are never sent by a node; control characters alone are no JSON.
+    // Nodes never send binary frames, so a binary message is dropped.
     const value = typeof message === 'string' ? this.#parse(message) : undefined;
     if (!Array.isArray(value)) return this.#frame(value);
     if (value.length === 0 || value.length > BATCH_FRAMES_MAX) return this.#drop();
@@ -144,7 +153,8 @@ export class FrameFilter {
 
   #frame(value: unknown): Frame | null {
     const event = isRecord(value) ? own(value, 'event') : undefined;
-    // It may have come in the place of an answer, which events must pay for.
+    // A frame with both an event and a call number counted as an answer when it arrived. But events must be counted against the
+    // budgets, so this frame is dropped.
     if (isRecord(value) && event !== undefined && own(value, 'rid') !== undefined) return this.#drop();
     if (isRecord(value) && event === GOODBYE) return this.#goodbye(own(value, 'data'));
     if (isRecord(value) && event === HANDSHAKE) return this.#handshake(own(value, 'cid'));
@@ -157,7 +167,10 @@ export class FrameFilter {
     return frame;
   }
 
-  /** The library would perform a second handshake on an open connection and announce it twice. */
+  /**
+   * Passes one handshake only. The library would perform a second handshake on an open connection, and report the connection
+   * twice.
+   */
   #handshake(cid: unknown): Frame | null {
     if (this.#role === 'dialer' || this.#handshaken || typeof cid !== 'number' || !Number.isSafeInteger(cid)) {
       return this.#drop();
@@ -169,7 +182,7 @@ export class FrameFilter {
   #goodbye(data: unknown): null {
     const code = isRecord(data) ? infoCount(own(data, 'code')) : undefined;
     const said = isRecord(data) ? own(data, 'data') : undefined;
-    // The reference gives an object with a name instead of a text for one code.
+    // For one code, the reference sends an object with a name instead of a text.
     const reason = infoText(isRecord(said) ? own(said, 'name') : said) ?? '';
     if (code !== undefined && this.#farewell === undefined) this.#farewell = { code, reason };
     return null;
@@ -187,20 +200,23 @@ export class FrameFilter {
   }
 }
 
-/** Frames that are read at once, and then as many in a second as no release charges for. */
+/**
+ * Maximum of frames of one peer that are read in a burst. The burst is a multiple of what honest nodes can send, so no honest
+ * peer loses points.
+ */
 export function framesAtOnceMax(generation: WireDialect['generation']): number {
   return Math.ceil(SAFETY * honestFramesMax(generation));
 }
 
-/** The members of a handshake answer that count, as types that the library can bear. */
+/** Keeps the members of a handshake answer that matter, with values that the library can handle. */
 function welcomeOf(data: unknown): object {
   const pingTimeout = isRecord(data) ? infoCount(own(data, 'pingTimeout')) : undefined;
-  // Without the member the library ends the connection with 4000, as the reference does.
+  // If this member is missing, the library ends the connection with code 4000, like the reference.
   if (pingTimeout === undefined) return { isAuthenticated: false };
   return { pingTimeout: Math.min(Math.max(pingTimeout, 1_000), 120_000), isAuthenticated: false };
 }
 
-/** What a message as the socket hands it over shows before it is text: one buffer, unless the socket is told otherwise. */
+/** The facts about a received message that are known before it is decoded. The socket delivers each message as one buffer. */
 export function arrivalOf(data: unknown): Arrival {
   if (!Buffer.isBuffer(data)) return { bytes: 0, seemsAnswer: false };
   return { bytes: data.length, seemsAnswer: seemsAnswer(data.toString('latin1', 0, ANSWER_HEAD.length)) };

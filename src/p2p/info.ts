@@ -1,10 +1,10 @@
-/** What nodes of both generations say of themselves, read member by member. */
+/** Reads node infos of both generations, member by member. */
 
 import type { CloseReason, PeerAddress } from '../ports/transport.ts';
 import { CLOSE } from './dialect.ts';
 import { type Fields, infoCount, infoText, isRecord, own, parseJson } from './packets.ts';
 
-/** The members that are understood, each only if its value is possible; the address is what the socket says. */
+/** Reads the known members of an info; a member with an impossible value is left out. The address is always the given one. */
 export function readMembers(
   said: Fields,
   address: PeerAddress,
@@ -20,25 +20,25 @@ export function readMembers(
   return info;
 }
 
-/** Major number of a protocol version, undefined for a text that is none. */
+/** Major number of a protocol version; undefined if the text is no version. */
 function majorOf(protocolVersion: string | undefined): number | undefined {
   const match = /^([0-9]{1,4})(?:\.[0-9]{1,6})*$/.exec(protocolVersion ?? '');
   return match?.[1] === undefined ? undefined : Number(match[1]);
 }
 
-/** Whether a peer's protocol version can talk to ours. */
+/** Whether a peer's protocol version is compatible with ours. */
 export function isProtocolCompatible(theirs: string | undefined, ours: string): boolean {
   const major = majorOf(theirs);
   return major !== undefined && major >= 1 && major === majorOf(ours);
 }
 
-/** What a dialler says of itself in its query, or why nothing of it is looked at. */
+/** The info in the query of a dialling peer, or the reason why the query is refused at once. */
 export type Said =
   { readonly said: Fields; readonly options: Fields } | { readonly said?: undefined; readonly close: CloseReason };
 
 /**
- * Reads the members of a query, in the order of checks of the reference: what `options` holds as JSON wins over the plain
- * parameters, as that is how numbers arrive as numbers.
+ * Reads the members of a query, with the checks in the order of the reference. A member in the JSON of `options` has priority
+ * over the plain parameter, because only JSON preserves numbers as numbers.
  */
 export function readSaid(
   query: URLSearchParams,

@@ -1,4 +1,4 @@
-/** The shapes that both generations share: the frame of calls and answers, transactions and signatures in them. */
+/** Parts of calls and answers that both generations share: the packets around them, transactions and signatures in them. */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
 import type { PeerAnswers } from '../ports/transport.ts';
@@ -6,15 +6,15 @@ import type { MemberSignature } from '../protocol/types.ts';
 import type { AnswerVerdict, IncomingCall } from './dialect.ts';
 import { distinctTexts, type Fields, isListOfRecords, isRecord, isSignatureText, own } from './packets.ts';
 
-/** The event of every call. */
+/** Name of the event that carries every call. */
 export const CALL = 'rpc-request';
-/** Items of one message, and of one request by ids. */
+/** Maximum of items in one message, and of ids in one request. */
 export const ITEMS_MAX = 25;
-/** More blocks in one answer than any node sends. */
+/** Maximum of blocks that are accepted in one answer: more than any node sends. */
 export const BLOCKS_PER_ANSWER_MAX = 100;
-/** Ids that a question for a common block may bring: the bound of generation 2; generation 3 asks for 202 at most. */
+/** Maximum of ids in a question for a common block, as in generation 2; generation 3 asks with 202 at most. */
 export const COMMON_BLOCK_IDS_MAX = 1_000;
-/** Pool transactions, or pending transactions' signatures, of one answer. */
+/** Maximum of transactions of the pool, or of transactions with pending signatures, in one answer. */
 const SHARED_PER_ANSWER_MAX = 100;
 const SIGNATURES_PER_TRANSACTION_MAX = 64;
 
@@ -26,7 +26,7 @@ export function malformed(reason: string): AnswerVerdict<never> {
   return { kind: 'malformed', fault: 'MALFORMED_MESSAGE', reason };
 }
 
-/** The signatures of a message: 1 to 25 of them, each whole; undefined for anything else. */
+/** Reads the signatures of a message: 1 to 25 of them, all well-formed; undefined for anything else. */
 export function readMemberSignatures(value: unknown): readonly MemberSignature[] | undefined {
   if (!isListOfRecords(value, ITEMS_MAX) || value.length === 0) return undefined;
   const signatures: MemberSignature[] = [];
@@ -42,7 +42,7 @@ export function readMemberSignatures(value: unknown): readonly MemberSignature[]
   return signatures;
 }
 
-/** Reads the pool's transactions in an answer. */
+/** Reads the transactions in an answer. */
 export function readTransactions(result: Fields): AnswerVerdict<PeerAnswers['transactions']> {
   const transactions = own(result, 'transactions');
   if (!isListOfRecords(transactions, SHARED_PER_ANSWER_MAX)) return malformed('transactions are not a list');

@@ -1,6 +1,6 @@
 /**
- * One WebSocket under the message layer, the same to both ends of it. The library's own types have gaps (answers are `any`,
- * inner sockets are missing), so what is used of it is written down here and nowhere else.
+ * One WebSocket under the message layer, with the same interface for both sides. The library's own types have gaps: answers are
+ * `any`, and inner sockets are missing. So this file declares the parts of the library that we use.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -13,17 +13,22 @@ import type { Outgoing } from './dialect.ts';
 import type { FrameFilter } from './frame-filter.ts';
 import type { AskedFor } from './unsolicited-bytes.ts';
 
-/** Unsent bytes that a peer may leave standing before it counts as too slow: a few of the largest messages. */
+/**
+ * Maximum of unsent bytes for one peer: a few of the largest messages. A peer with more unsent bytes reads its messages too
+ * slowly.
+ */
 export const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
-/** Unsent bytes of all peers together; where there are more, those with more than a few kilobytes of them are let go. */
+/**
+ * Maximum of unsent bytes of all peers together. Above this maximum, peers with more than `UNSENT_BYTES_FREE` are disconnected.
+ */
 export const UNSENT_BYTES_TOTAL_MAX = 24 * 1024 * 1024;
 const UNSENT_BYTES_FREE = 256 * 1024;
-/** How long a close frame may stay unanswered before the line is cut. */
+/** Time for which a close frame may stay unanswered before the connection is cut. */
 export const CLOSE_TIMEOUT_MS = 2_000;
-/** A close frame holds 125 bytes, two of them for the code. */
+/** A close frame can carry 125 bytes; two of them are the code. */
 const CLOSE_REASON_BYTES_MAX = 123;
 
-/** What the library's sockets of both ends have in common. */
+/** The common part of the library's sockets on both sides. */
 export interface LibrarySocket {
   readonly state: 'connecting' | 'open' | 'closed';
   transmit(event: string, data: unknown): Promise<void>;
@@ -39,7 +44,7 @@ export interface LibrarySocket {
 export interface LibraryCall {
   readonly data: unknown;
   end(data: unknown): void;
-  /** Sends the own members of the error. */
+  /** Sends an error with the own members of this object. */
   error(error: object): void;
 }
 
@@ -66,9 +71,9 @@ export interface Answer {
 
 export class Link {
   readonly filter: FrameFilter;
-  /** Settles when the connection ends, with the reason. */
+  /** Resolves with the reason when the connection ends. */
   readonly over: Promise<CloseReason>;
-  /** Settles when the WebSocket is closed, which may be a little later. */
+  /** Resolves when the WebSocket is closed, which may be a little later. */
   readonly gone: Promise<void>;
   readonly #socket: LibrarySocket;
   readonly #webSocket: WebSocket;
@@ -94,7 +99,7 @@ export class Link {
         settle();
       });
     });
-    // The library closes on time-outs of its own, long before the socket does.
+    // The library reports time-outs much earlier than the socket does.
     void this.#awaitLibraryClose();
   }
 
@@ -103,17 +108,17 @@ export class Link {
     return this.#ended;
   }
 
-  /** Bytes that the peer has not taken yet. */
+  /** Bytes that were sent to the socket and not taken by the peer yet. */
   get unsentBytes(): number {
     return this.#webSocket.bufferedAmount;
   }
 
-  /** Lets the link know what all peers together have not taken. */
+  /** Gives the link a function that returns the unsent bytes of all peers together. */
   joinCrowd(unsentOfAll: () => number): void {
     this.#unsentOfAll = unsentOfAll;
   }
 
-  /** Starts handing over what comes in. Must run before the first frame can arrive. */
+  /** Starts to pass received events and calls to the handlers. Must be called before the first frame can arrive. */
   listen(on: LinkEvents, events: readonly string[]): void {
     this.#on = on;
     for (const event of ['rpc-request', 'ping']) void this.#serveCalls(event, on);
@@ -123,8 +128,8 @@ export class Link {
   /**
    * Sends a call and waits for its answer.
    *
-   * @param answerBytes what the peer may send for it beyond what it may send unsolicited; a frame unless told
-   * @param what the answer is for; blocks unless told
+   * @param answerBytes maximum of bytes of the answer, beyond the budget for unsolicited bytes; one frame by default
+   * @param what kind of the question; blocks by default
    * @throws ProtocolError `CALL_FAILED`
    */
   async call(outgoing: Outgoing, timeoutMs: number, answerBytes?: number, what?: AskedFor): Promise<unknown> {
@@ -139,14 +144,14 @@ export class Link {
     }
   }
 
-  /** Sends a one-way event; nothing happens on a connection that has ended. */
+  /** Sends a one-way event. If the connection has ended, nothing happens. */
   emit(outgoing: Outgoing): void {
     if (this.#writable()) void this.#socket.transmit(outgoing.event, outgoing.data);
   }
 
   /**
-   * Sends on an accepted connection whose handshake is not answered yet. A call takes its number from the library, so that
-   * its answer, which nobody waits for, is not taken for that of a later one.
+   * Sends a message on an accepted connection whose handshake is not answered yet. A call takes its number from the library.
+   * The answer to this call has the same number, so it is not taken for the answer to a later call.
    */
   sendEarly({ event, data, call }: Outgoing): void {
     const frame = call ? { event, data, cid: this.#socket._nextCallId() } : { event, data };
@@ -154,9 +159,9 @@ export class Link {
   }
 
   /**
-   * Closes as the reference does: code and reason in a frame of their own, then the close frame.
+   * Closes like the reference: first a frame with code and reason, then the close frame.
    *
-   * @param body travels instead of the reason text
+   * @param body object that is sent instead of the reason text
    */
   close(reason: CloseReason, body?: object): void {
     if (this.#ended !== undefined) return;
@@ -169,7 +174,7 @@ export class Link {
     this.#end(reason);
   }
 
-  /** Cuts the line without a word: what is left of the received bytes is not even looked at. */
+  /** Cuts the connection at once. Received bytes that were not handled yet are dropped. */
   terminate(reason: CloseReason): void {
     this.filter.close();
     this.#webSocket.removeAllListeners('message');
@@ -187,7 +192,7 @@ export class Link {
   }
 
   #refuseWhenClosed(): void {
-    // The library's client would dial again to send on a closed connection.
+    // The library's client would dial again if a call were sent on a closed connection.
     if (!this.#writable()) throw new ProtocolError('CALL_FAILED', { reason: 'closed' }, 'The connection is closed');
   }
 
@@ -222,7 +227,7 @@ export class Link {
   }
 }
 
-/** Cuts a text to what a close frame holds without breaking a character. */
+/** Cuts a text to the size of a close frame, without breaking a character. */
 function truncated(reason: string): string {
   let text = reason.slice(0, CLOSE_REASON_BYTES_MAX);
   while (Buffer.byteLength(text) > CLOSE_REASON_BYTES_MAX) text = text.slice(0, -1);

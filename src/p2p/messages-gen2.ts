@@ -1,4 +1,7 @@
-/** The words of generation 2 (release 2.3.8). Names, member orders and close texts are those seen on its wire. */
+/**
+ * The wire dialect of generation 2 (release 2.3.8). Names, member orders and close reasons are those that nodes of this release
+ * send.
+ */
 
 import type { NodeInfo, PeerInfo, PeerMessage } from '../ports/transport.ts';
 import { ask, call, openInfoAnswer, packAnswer, packFailure, readCall } from './calls-gen2.ts';
@@ -11,11 +14,11 @@ import { INFO_BYTES_MAX, isRecord, jsonBytes, own, portOf } from './packets.ts';
 export interface Gen2DialectOptions {
   /** Payload hash of the genesis block, 64 hexadecimal digits. */
   readonly nethash: string;
-  /** `major.minor` that must agree in its major with the peer's. */
+  /** Version as `major.minor`; the peer's major number must be the same. */
   readonly protocolVersion: string;
-  /** Oldest application version accepted of peers that tell no protocol version. Default `1.0.0`. */
+  /** Oldest accepted application version of peers that send no protocol version. Default `1.0.0`. */
   readonly minVersion?: string;
-  /** Sender's mark on messages: 16 characters. */
+  /** Nonce that marks the sender of messages: 16 characters. */
   readonly nonce: string;
 }
 
@@ -37,14 +40,14 @@ export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
       protocolVersion: info.protocolVersion,
       height: info.height,
       nethash,
-      // A chain of the genesis block alone goes by the name of the network.
+      // The broadhash of a chain with only the genesis block is the nethash.
       broadhash: info.broadhash ?? nethash,
       nonce: info.nonce,
       state: STATE,
     };
   }
 
-  /** Why a peer with this info cannot be ours; undefined when it can. */
+  /** The reason why a peer with this info is incompatible; undefined if it is compatible. */
   function incompatibility(info: PeerInfo): string | undefined {
     if (info.nethash !== nethash) return CLOSE.networkG2.reason;
     const isCompatible =
@@ -72,7 +75,7 @@ export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
       const read = readSaid(query, ownNonce, INFO_MEMBERS, REQUIRED);
       if (read.said === undefined) return { accepted: false, close: read.close };
       const { said } = read;
-      // Real nodes take any text for a port, but nobody could be known by it.
+      // Real nodes accept any text as a port. But without a valid port, a peer has no id.
       const wsPort = portOf(said['wsPort']);
       if (wsPort === undefined) return { accepted: false, close: CLOSE.query };
       const info = infoOf(said, { ip, wsPort });
@@ -114,21 +117,21 @@ export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
         case 'signatures':
           return emit('postSignatures', { signatures: message.signatures });
         case 'transactionIds':
-          // Generation 2 never announces ids: it sends the transactions.
+          // Generation 2 never announces ids; it sends whole transactions.
           return undefined;
       }
     },
 
     readEvent(event, data): IncomingEvent {
       if (event !== ENVELOPE) return readMessage(event, data);
-      // Real nodes send these names bare, but take them in an envelope too.
+      // Real nodes send these events without an envelope, but accept them in an envelope, too.
       const name = isRecord(data) ? own(data, 'event') : undefined;
       return isRecord(data) && typeof name === 'string' ? readMessage(name, own(data, 'data')) : { kind: 'ignored' };
     },
   };
 }
 
-/** Members that are not known are passed over: releases before 2.3.8 add some. */
+/** Reads a message. Unknown members are ignored, because releases before 2.3.8 add some. */
 function readMessage(name: string, data: unknown): IncomingEvent {
   const bad = (reason: string): IncomingEvent => ({ kind: 'malformed', name, reason });
   if (!(MESSAGES as readonly string[]).includes(name)) return { kind: 'ignored' };
@@ -141,7 +144,7 @@ function readMessage(name: string, data: unknown): IncomingEvent {
   return typeof message === 'string' ? bad(message) : { kind: 'message', name, message };
 }
 
-/** The message, or what is wrong with it. */
+/** Returns the message, or the reason why it is malformed. */
 function messageOf(name: string, data: Readonly<Record<string, unknown>>): PeerMessage | string {
   if (name === 'postBlock') {
     const block = own(data, 'block');
@@ -151,7 +154,7 @@ function messageOf(name: string, data: Readonly<Record<string, unknown>>): PeerM
     const items = own(data, 'transactions');
     const isList = Array.isArray(items) && items.length > 0 && items.length <= ITEMS_MAX;
     if (!isList) return 'transactions are not a list of 1 to 25';
-    // The reference passes over what is no object and goes on with the next.
+    // The reference skips items that are no objects.
     return { kind: 'transactions', transactions: items.filter(isRecord) };
   }
   const signatures = readMemberSignatures(own(data, 'signatures'));

@@ -1,4 +1,7 @@
-/** The words of generation 3 (release 3.0.2). Names, member orders and close texts are those seen on its wire. */
+/**
+ * The wire dialect of generation 3 (release 3.0.2). Names, member orders and close reasons are those that nodes of this release
+ * send.
+ */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
 import type { NodeInfo, PeerInfo, PeerMessage } from '../ports/transport.ts';
@@ -19,9 +22,9 @@ import { distinctTexts, type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, p
 export interface Gen3DialectOptions {
   /** Identifier of the network, 64 hexadecimal digits. */
   readonly networkIdentifier: string;
-  /** Oldest application version that this node claims to accept; informational in generation 3. Default `1.0.0`. */
+  /** Oldest application version that this node claims to accept; only informative in generation 3. Default `1.0.0`. */
   readonly minVersion?: string;
-  /** `major.minor` that must agree in its major with the peer's. */
+  /** Version as `major.minor`; the peer's major number must be the same. */
   readonly protocolVersion: string;
 }
 
@@ -49,7 +52,7 @@ export function gen3Dialect(options: Gen3DialectOptions): WireDialect {
     };
   }
 
-  /** Why a peer with this info cannot be ours; undefined when it can. */
+  /** The reason why a peer with this info is incompatible; undefined if it is compatible. */
   function incompatibility(info: PeerInfo): string | undefined {
     if (info.networkId !== networkIdentifier) return CLOSE.networkG3.reason;
     return isProtocolCompatible(info.protocolVersion, protocolVersion) ? undefined : CLOSE.protocol.reason;
@@ -67,7 +70,7 @@ export function gen3Dialect(options: Gen3DialectOptions): WireDialect {
       const packed = packInfo(info) as Record<string, string | number | boolean>;
       const query: Record<string, string> = {};
       for (const name of INFO_MEMBERS) {
-        // The reference writes an absent advertiseAddress with an empty value and leaves other absent members out.
+        // The reference sends a missing advertiseAddress with an empty value, and omits other missing members.
         if (packed[name] !== undefined || name === 'advertiseAddress') query[name] = String(packed[name] ?? '');
       }
       return { ...query, options: JSON.stringify(packed) };
@@ -120,7 +123,7 @@ function packMessage(message: PeerMessage): Outgoing | undefined {
     case 'signatures':
       return emit('postSignatures', { signatures: message.signatures });
     case 'transactions':
-      // Generation 3 never sends whole transactions: it announces ids.
+      // Generation 3 never sends whole transactions unasked; it announces ids.
       return undefined;
   }
 }

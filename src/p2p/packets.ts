@@ -1,13 +1,14 @@
 /**
- * What may come in from a stranger: sizes, nesting, shapes. Everything here is total: foreign data leads to a value or to
- * `undefined`, never to a throw. Only own members are read, so that no name of a prototype can be reached from outside.
+ * Limits and checks for data from strangers: sizes, nesting, shapes. No function here throws: each returns a value or
+ * `undefined` for any input. Only own members are read, so that nothing outside can reach a member of a prototype.
  */
 
 import { isIpv4 } from '../primitives/ip.ts';
 
 /**
- * Arrays and objects in a frame that cost its reader nothing: the longest answers of real nodes, 34 full blocks or their rows,
- * have about 20,000. More are read, as assets of generation 3 may hold any number, but each counts like so many bytes.
+ * Number of arrays and objects in a frame that cost nothing extra. The longest answers of real nodes, 34 full blocks or their
+ * rows, have about 20,000 arrays and objects. Frames with more arrays and objects are read, too, because assets of generation 3
+ * may have any number. But each array or object above this number counts as `CONTAINER_BYTES`.
  */
 export const CONTAINERS_FREE = 50_000;
 const CONTAINER_BYTES = 8;
@@ -15,30 +16,30 @@ const CONTAINER_BYTES = 8;
 /** Largest WebSocket message in both directions, in bytes: the limit of the reference nodes. */
 export const FRAME_BYTES_MAX = 3_048_576;
 /**
- * Frames of the WebSocket that one message may come in. Nodes send each in one; a middleman may cut the largest into fragments of
- * 48 kilobytes. Pieces may be empty and are counted by nobody before the message ends, so that a hundred messages in a second,
- * which are free, could be a million units of work.
+ * Maximum of WebSocket frames that one message may consist of. Nodes send each message in one frame; a proxy may cut the
+ * largest into fragments of 48 kilobytes. Fragments may be empty, and they are not counted before the message ends. Without the
+ * maximum, a hundred messages in a second, which are free, could cause a million units of work.
  */
 export const MESSAGE_FRAGMENTS_MAX = 64;
-/** Largest node info, as JSON bytes. */
+/** Maximum of bytes of a node info as JSON. */
 export const INFO_BYTES_MAX = 20_480;
-/** Entries of a peer list. */
+/** Maximum of entries in a peer list. */
 export const PEER_LIST_MAX = 1_000;
-/** Frames in one batch (a JSON array of frames). */
+/** Maximum of frames in one batch (a JSON array of frames). */
 export const BATCH_FRAMES_MAX = 100;
 /**
- * Levels of arrays and objects in a frame. Real frames need 10. Assets of generation 3 may hold anything: real nodes store some
- * 3,100 levels at most (`protocol/tx/written.ts`); code that follows them by recursion has stack for 4,000.
+ * Maximum of nested arrays and objects in a frame. Real frames need 10 levels. But assets of generation 3 may contain anything,
+ * and real nodes store some 3,100 levels at most (`protocol/tx/written.ts`). Recursive code has stack for 4,000 levels.
  */
 export const NESTING_MAX = 3_420;
-/** Longest text member of a node info that is kept, in characters. */
+/** Maximum of characters of a text in a node info; longer texts are left out. */
 const INFO_TEXT_MAX = 128;
 const ERROR_TEXT_MAX = 300;
 const PLAIN_NUMBER = /^(?:0|[1-9][0-9]{0,15})$/;
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A frame that the message layer may see. */
+/** A frame in the form that the message layer gets. */
 export type Frame =
   | { readonly event: string; readonly data: unknown; readonly cid?: number }
   | {
@@ -48,8 +49,8 @@ export type Frame =
     };
 
 /**
- * The JSON value of a text frame; undefined when it is no JSON or nests too deep. Members named `__proto__` are removed: no
- * rule knows them, and as members of a transaction they must not make a whole block unreadable.
+ * Parses the JSON of a text frame; undefined if it is no JSON or is nested too deeply. Members named `__proto__` are removed.
+ * No rule uses a member of this name. But a block must stay readable if one of its transactions has such a member.
  */
 export function parseJson(text: string): unknown {
   if (!isModest(text)) return undefined;
@@ -59,14 +60,15 @@ export function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-  // Going through a million lists takes as long as making them, and nearly no frame can hold the name.
+  // Walking through a million lists takes as long as parsing them. So the value is searched only if the text may contain the
+  // name, which is true for hardly any frame.
   return !MAY_NAME_PROTO.test(text) || tame(value) ? value : undefined;
 }
 
 /**
- * A frame with nothing but the members of the message layer; undefined for anything else.
+ * Reduces a value to a frame with only the members of the message layer; undefined for anything else.
  *
- * @param events names that are listened to: the library beneath treats some other names as commands
+ * @param events accepted event names; the library treats some other names as commands
  */
 export function frameOf(value: unknown, events: ReadonlySet<string>): Frame | undefined {
   if (!isRecord(value)) return undefined;
@@ -85,15 +87,17 @@ export function frameOf(value: unknown, events: ReadonlySet<string>): Frame | un
   return { rid, error: errorOf(error) };
 }
 
-/** How an answer begins: each release of the family writes the number of the question first. */
+/** Beginning of every answer: all releases of both generations write the number of the question first. */
 export const ANSWER_HEAD = '{"rid":';
 
-/** Whether a frame may be an answer, by its head alone. */
+/** Whether a frame may be an answer; only its beginning is checked. */
 export function seemsAnswer(head: string): boolean {
   return head.startsWith(ANSWER_HEAD);
 }
 
-/** Bytes that a frame counts for beside its own: its arrays and objects take ten times as long to make as what is in texts. */
+/**
+ * Bytes that a frame counts for in addition to its size. Parsing arrays and objects takes ten times as long as parsing texts.
+ */
 export function containerBytes(text: string): number {
   if (text.length < 2 * CONTAINERS_FREE) return 0;
   let containers = 0;
@@ -109,17 +113,17 @@ export function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An own member, undefined where the object has none of that name. */
+/** An own member of an object; undefined if it has no own member of that name. */
 export function own(fields: Fields, name: string): unknown {
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
-/** A text of a node info, undefined when it is none or too long to keep. */
+/** A text of a node info; undefined if it is no text or too long. */
 export function infoText(value: unknown): string | undefined {
   return typeof value === 'string' && value.length <= INFO_TEXT_MAX ? value : undefined;
 }
 
-/** A count (0 or more) given as a number or, in a query, as decimal text. */
+/** A count (0 or more), given as a number or as decimal text (in a query). */
 export function infoCount(value: unknown): number | undefined {
   const count = typeof value === 'string' && PLAIN_NUMBER.test(value) ? Number(value) : value;
   return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : undefined;
@@ -131,18 +135,18 @@ export function portOf(value: unknown): number | undefined {
   return port !== undefined && port >= 1 && port <= 65_535 ? port : undefined;
 }
 
-/** Dotted IPv4 of a socket's remote address, also where the system maps it into IPv6; undefined for real IPv6. */
+/** IPv4 address of a socket's remote address, even if the system maps it into IPv6; undefined for real IPv6. */
 export function ipv4Of(remoteAddress: string | undefined): string | undefined {
   const ip = remoteAddress?.replace(/^::ffff:/i, '');
   return isIpv4(ip) ? ip : undefined;
 }
 
-/** UTF-8 bytes of a value as JSON. */
+/** Number of bytes of a value as JSON in UTF-8. */
 export function jsonBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value) ?? '');
 }
 
-/** Distinct texts that all satisfy `valid`, from `min` to `max` of them; undefined otherwise. */
+/** Distinct texts that are all valid, `min` to `max` of them; undefined for anything else. */
 export function distinctTexts(
   value: unknown,
   min: number,
@@ -163,7 +167,7 @@ export function isListOfRecords(value: unknown, max: number): value is readonly 
   return Array.isArray(value) && value.length <= max && value.every(isRecord);
 }
 
-/** True for 64 bytes in hexadecimal of either letter case. */
+/** True for 64 bytes as hexadecimal text, in upper or lower case. */
 export function isSignatureText(text: string): boolean {
   return /^[0-9a-fA-F]{128}$/.test(text);
 }
@@ -182,9 +186,9 @@ function errorOf(error: unknown): { message: string; name: string } {
 }
 
 /**
- * Looks at the depth of a text before it is made. What is no JSON may count as anything. The number of values has no bound but
- * that of the frame: an asset may be nothing but empty lists, and the block that holds it is a block. A million of them take 45 MB
- * and 0.3 s, once.
+ * Checks the nesting of a text before it is parsed. For a text that is no JSON, the result does not matter. The number of
+ * values is limited only by the size of the frame. An asset may be a list of nothing but empty lists, and a block with such an
+ * asset is valid. A million empty lists take 45 MB, and parsing them takes 0.3 s.
  */
 function isModest(text: string): boolean {
   let depth = 0;
@@ -208,10 +212,13 @@ const BRACKET = 91;
 const BACKSLASH = 92;
 const BRACE = 123;
 
-/** The name of the prototype, or an escape that could stand for a part of it. */
+/** Matches the name of the prototype, or an escape that could be a part of it. */
 const MAY_NAME_PROTO = /__proto__|\\u00[567]/i;
 
-/** Walks without recursion: what it guards against is exactly a depth that recursion cannot bear. */
+/**
+ * Removes `__proto__` members, and checks the depth. The walk is not recursive, because recursion could overflow the stack at
+ * the depth that it must detect.
+ */
 function tame(value: unknown): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {

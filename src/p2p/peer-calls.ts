@@ -1,4 +1,6 @@
-/** Answers the calls of a peer on one connection: a bounded number at a time, each once, in the dialect of the generation. */
+/**
+ * Answers the calls of a peer on one connection, in the dialect of the generation. The number of calls at a time is limited.
+ */
 
 import { ProtocolError } from '../primitives/errors.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -6,9 +8,9 @@ import { PeerFault, type PeerFaultCode, type PeerId, type TransportHandlers } fr
 import type { AnsweredCall, Failure, IncomingCall, WireDialect } from './dialect.ts';
 import type { Answer } from './link.ts';
 
-/** Questions of one peer that may wait for our answers. */
+/** Maximum of questions of one peer that are being answered at a time. */
 export const ANSWERS_PER_PEER_MAX = 32;
-/** After this time without a question, the counts begin anew. */
+/** Time without a question after which the counts start again. */
 const QUESTIONS_REMEMBERED_MS = 20_000;
 
 export interface CallContext {
@@ -19,22 +21,26 @@ export interface CallContext {
   ownInfo(): object;
 }
 
-/** The peer that asks. */
+/** The peer that makes the calls. */
 export interface AskingPeer {
   readonly peerId: PeerId;
   readonly direction: 'inbound' | 'outbound';
   withinBudget(name: string): boolean;
-  /** Takes the info that the peer sends about itself. @throws ProtocolError `INFO_REFUSED` */
+  /**
+   * Stores the info that the peer sends about itself.
+   *
+   * @throws ProtocolError `INFO_REFUSED`
+   */
   believe(value: unknown): void;
   fault(fault: PeerFaultCode, detail: string): void;
-  /** A handler threw. */
+  /** Called when a handler threw an error. */
   raised(name: string, error: unknown): void;
 }
 
 export class PeerCalls {
   readonly #context: CallContext;
   readonly #peer: AskingPeer;
-  /** Recent questions, and the number of them that got an answer. */
+  /** Number of recent questions, and number of those that got an answer. */
   #questions = { asked: 0, answered: 0, lastMs: 0 };
   #answering = 0;
 
@@ -43,7 +49,7 @@ export class PeerCalls {
     this.#peer = peer;
   }
 
-  /** Share of recent questions that this node answered, 0 to 1; undefined without a question. */
+  /** Share of recent questions that this node answered, 0 to 1; undefined if there was none. */
   get responsiveness(): number | undefined {
     const { asked, answered, lastMs } = this.#questions;
     if (asked === 0 || this.#context.clock.nowMs() - lastMs > QUESTIONS_REMEMBERED_MS) return undefined;
@@ -114,7 +120,7 @@ export class PeerCalls {
   }
 }
 
-/** The failure as the peer is told; an internal error is not described. */
+/** The failure as it is sent to the peer; details of an internal error are left out. */
 function failureOf(error: unknown): Failure {
   if (error instanceof ProtocolError) return { message: error.message, code: error.code };
   return { message: error instanceof PeerFault ? error.message : 'Internal error' };

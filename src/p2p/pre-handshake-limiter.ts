@@ -1,7 +1,7 @@
 /**
- * Connections that have not said who they are yet: open TCP, half an upgrade, no handshake. Each costs memory and a place, so
- * there are only so many, and whoever holds the most of them gives one up for a newcomer; a slow crowd at one address cannot
- * shut the door for others.
+ * Limits connections before their handshake: an open TCP connection, a part of an upgrade, no handshake yet. Each such
+ * connection takes memory and a place, so the number of such connections is limited. If the limit is exceeded, the address with
+ * the most such connections loses one of them. So one address with many slow connections cannot lock out others.
  */
 
 import type { Socket } from 'node:net';
@@ -12,20 +12,20 @@ import { RateWindow } from './rate.ts';
 
 export interface PreHandshakeLimiterOptions {
   readonly clock: Clock;
-  /** Connections without handshake at a time. */
+  /** Maximum of connections without handshake at a time. */
   readonly strangersMax: number;
-  /** New connections of one address in ten seconds; more are cut before anything is read of them. */
+  /** Maximum of new connections from one address in ten seconds; further ones are cut before anything is read. */
   readonly arrivalsPerIpMax: number;
 }
 
 /**
- * WebSocket handshakes: one takes some 3 ms of the main thread, so that all strangers together get a tenth of it. The second half
- * of what may come at once is for addresses that have just arrived: a few that connect again and again do not shut out others.
- * Faster arrivals wait; the limit on strangers bounds how many.
+ * Limits on WebSocket handshakes. A handshake takes some 3 ms of the main thread, so all strangers together get about a tenth
+ * of it. Half of the burst is reserved for addresses that have just arrived, so that a few addresses that connect again and
+ * again do not lock out others. Handshakes beyond the rate wait; the limit on connections bounds how many wait.
  */
 export const HANDSHAKES_AT_ONCE_MAX = 100;
 export const HANDSHAKES_PER_SECOND = 40;
-/** The same for peers that the operator named, beside all strangers. */
+/** Limits for peers that the operator named; they come in addition to the limits for strangers. */
 export const NAMED_HANDSHAKES_AT_ONCE_MAX = 20;
 const NAMED_HANDSHAKES_PER_SECOND = 10;
 
@@ -41,15 +41,15 @@ interface Greeting {
 
 export class PreHandshakeLimiter {
   readonly #options: PreHandshakeLimiterOptions;
-  /** In the order of their arrival. */
+  /** Sockets without handshake with their IPs, in the order of arrival. */
   readonly #strangers = new Map<Socket, string>();
   readonly #arrivals = new LruMap<string, RateWindow>(ADDRESSES_MAX);
 
-  /** Handshakes of all, and those that addresses which came before may take of them. */
+  /** Limits all handshakes, and the handshakes of addresses that had one recently. */
   readonly #handshakes = new TokenBucket(HANDSHAKES_AT_ONCE_MAX, 1_000 / HANDSHAKES_PER_SECOND);
   readonly #handshakesAgain = new TokenBucket(HANDSHAKES_AT_ONCE_MAX / 2, 2_000 / HANDSHAKES_PER_SECOND);
   readonly #handshakesNamed = new TokenBucket(NAMED_HANDSHAKES_AT_ONCE_MAX, 1_000 / NAMED_HANDSHAKES_PER_SECOND);
-  /** Addresses that took a handshake of late. */
+  /** Addresses that had a handshake recently. */
   readonly #greeted = new LruMap<string, RateWindow>(ADDRESSES_MAX);
 
   /** Connections that wait for their handshake, oldest first. */
@@ -63,7 +63,11 @@ export class PreHandshakeLimiter {
     return this.#strangers.size;
   }
 
-  /** A connection was opened. @returns false when it was cut at once */
+  /**
+   * Registers a new connection.
+   *
+   * @returns false if it was cut at once
+   */
   enter(socket: Socket, ip: string): boolean {
     let arrivals = this.#arrivals.get(ip);
     if (arrivals === undefined) this.#arrivals.set(ip, (arrivals = new RateWindow(ARRIVALS_WINDOW_MS)));
@@ -76,7 +80,7 @@ export class PreHandshakeLimiter {
     return this.#strangers.has(socket);
   }
 
-  /** A connection has asked for its WebSocket handshake: begins it, at once or when there is time. */
+  /** Begins the WebSocket handshake of a connection, now or when the rate allows it. */
   greet(socket: Socket, ip: string, isNamed: boolean, begin: () => void): void {
     const isFirst = this.#waiting.length === 0;
     if ((isFirst || isNamed) && this.#takeHandshake(ip, isNamed)) return begin();
@@ -106,12 +110,14 @@ export class PreHandshakeLimiter {
     return (!isAgain || this.#handshakesAgain.take(nowMs)) && this.#handshakes.take(nowMs);
   }
 
-  /** The connection is a peer's now, or closed. */
+  /** Forgets a connection that finished its handshake or closed. */
   leave(socket: Socket): void {
     this.#strangers.delete(socket);
   }
 
-  /** Cuts the oldest stranger of the address that has most of them: who means well is through within moments. */
+  /**
+   * Cuts the oldest connection of the address that has most of them. Honest connections finish their handshake within moments.
+   */
   #makeRoom(): void {
     const counts = new Map<string, number>();
     for (const ip of this.#strangers.values()) counts.set(ip, (counts.get(ip) ?? 0) + 1);

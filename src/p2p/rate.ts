@@ -1,8 +1,8 @@
-/** Counting in fixed windows of time. */
+/** Rate limits: counters in fixed windows of time, and token buckets of bytes. */
 
 import type { Clock } from '../ports/clock.ts';
 
-/** Uses within the running window. A window starts with the first use after the last one ended. */
+/** Counts uses in a window of time. A new window starts with the first use after the last window has ended. */
 export class RateWindow {
   readonly #windowMs: number;
   #startMs = Number.NEGATIVE_INFINITY;
@@ -12,9 +12,13 @@ export class RateWindow {
     this.#windowMs = windowMs;
   }
 
-  /** Counts a use, or several, and says how many of its window there are with it. */
+  /**
+   * Counts one or more uses.
+   *
+   * @returns the number of uses in the present window, including the new uses
+   */
   use(nowMs: number, count = 1): number {
-    // A clock that was set back must not freeze a window.
+    // If the clock was set back, a new window starts; otherwise the old one would last too long.
     if (nowMs - this.#startMs >= this.#windowMs || nowMs < this.#startMs) {
       this.#startMs = nowMs;
       this.#uses = 0;
@@ -23,7 +27,7 @@ export class RateWindow {
     return this.#uses;
   }
 
-  /** A window that runs goes on for its full length from now. */
+  /** Restarts the duration of the present window, and keeps its count. */
   extend(nowMs: number): void {
     if (this.leftMs(nowMs) > 0 && nowMs >= this.#startMs) this.#startMs = nowMs;
   }
@@ -34,7 +38,7 @@ export class RateWindow {
   }
 }
 
-/** Bounds the number of starts in a second: a further one waits for the next second. */
+/** Limits the number of starts in a second. Further starts wait for the next second. */
 export class Pace {
   readonly #clock: Clock;
   readonly #perSecondMax: number;
@@ -45,7 +49,7 @@ export class Pace {
     this.#perSecondMax = perSecondMax;
   }
 
-  /** Resolves when one more may begin. */
+  /** Resolves when another start is allowed. */
   async wait(): Promise<void> {
     while (this.#second.use(this.#clock.nowMs()) > this.#perSecondMax) {
       const leftMs = this.#second.leftMs(this.#clock.nowMs());
@@ -56,15 +60,15 @@ export class Pace {
   }
 }
 
-/** Bytes that may come at once, and then in each second. */
+/** A bucket's capacity in bytes, and the bytes that it gains in each second. */
 export interface ByteRate {
   readonly capacity: number;
   readonly perSecond: number;
-  /** Bytes that may be owed; the capacity unless told. */
+  /** Maximum debt in bytes; the capacity by default. */
   readonly debtMax?: number;
 }
 
-/** A token bucket of bytes. As long as it is not empty, it may be overdrawn; the debt is paid back before the next use. */
+/** A token bucket of bytes. The bucket may be overdrawn, and then has a debt that it pays back with time. */
 export class ByteBucket {
   readonly #rate: ByteRate;
   #level: number;
@@ -77,20 +81,20 @@ export class ByteBucket {
 
   level(nowMs: number): number {
     const { capacity, perSecond } = this.#rate;
-    // A clock that was set back adds nothing, and goes on from there.
+    // If the clock was set back, no time counts as passed, and the bucket goes on from the new time.
     const elapsedMs = Number.isFinite(this.#filledMs) ? Math.max(0, nowMs - this.#filledMs) : 0;
     this.#level = Math.min(capacity, this.#level + (elapsedMs * perSecond) / 1_000);
     this.#filledMs = nowMs;
     return this.#level;
   }
 
-  /** Takes bytes. The debt is bounded: others must not wait for bytes that one line sent long ago. */
+  /** Takes bytes. The debt is limited, so that nobody has to wait for bytes that were sent long ago. */
   take(bytes: number, nowMs: number): void {
     const { capacity, debtMax = capacity } = this.#rate;
     this.#level = Math.max(-debtMax, this.level(nowMs) - bytes);
   }
 
-  /** Time until nothing is owed. */
+  /** Time until the debt is paid back. */
   debtMs(nowMs: number): number {
     return Math.max(0, Math.ceil((-this.level(nowMs) / this.#rate.perSecond) * 1_000));
   }

@@ -1,4 +1,4 @@
-/** Limits for one peer: the accepted uses of each name on the wire in a window, from the table of rates. */
+/** Limits how often one peer may use each procedure and event in a window, by the table of rates. */
 
 import { limitsOf, RATE_WINDOW_MS, RATES } from '../ports/rates.ts';
 import type { Generation } from '../protocol/params.ts';
@@ -9,7 +9,7 @@ interface Limits {
   readonly chargedAbove: number;
 }
 
-/** The verdict on a use: accepted, dropped at no cost, or dropped and charged (once in a window). */
+/** The verdict on a use: accepted, dropped without penalty, or dropped with a penalty (once in a window). */
 export type UseVerdict = 'taken' | 'dropped' | 'charged';
 
 const LIMITS: Readonly<Record<Generation, ReadonlyMap<string, Limits>>> = { 2: limitsFor(2), 3: limitsFor(3) };
@@ -22,7 +22,7 @@ export class ReceiveLimits {
     this.#limits = LIMITS[generation];
   }
 
-  /** Counts a use of a name. Names that the table does not have are bounded as frames alone. */
+  /** Counts a use of a name. A name that is not in the table has no limit of its own; its frames are counted all the same. */
   use(name: string, nowMs: number): UseVerdict {
     const limits = this.#limits.get(name);
     if (limits === undefined) return 'taken';

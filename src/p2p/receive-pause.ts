@@ -1,6 +1,6 @@
 /**
- * Backpressure on a line: while the node reads nothing, the bytes of the peer stay in the line. Several parts of the node may
- * pause a line at the same time; it goes on when none of them does.
+ * Backpressure on a connection. While the node does not read, the peer's bytes stay in the connection. Several parts of the
+ * node may pause a connection at the same time; reading goes on when none of them pauses it.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -15,7 +15,7 @@ export class ReceivePause {
   readonly #webSocket: Pausable;
   readonly #clock: Clock;
   #timer: Timer | undefined;
-  /** Latest end of all requested pauses, Unix time in milliseconds. */
+  /** Latest end of all requested pauses; Unix time in milliseconds. */
   #untilMs = 0;
   #isHeld = false;
 
@@ -24,7 +24,7 @@ export class ReceivePause {
     this.#clock = clock;
   }
 
-  /** Pauses the line for at least this time from now. 0 has no effect. */
+  /** Pauses reading for at least this time from now; 0 has no effect. */
   waitFor(pauseMs: number): void {
     if (pauseMs <= 0) return;
     const untilMs = this.#clock.nowMs() + pauseMs;
@@ -38,7 +38,7 @@ export class ReceivePause {
     });
   }
 
-  /** Pauses the line until it is released. */
+  /** Pauses reading until `release` is called. */
   hold(): void {
     this.#isHeld = true;
     this.#webSocket.pause();
@@ -50,7 +50,7 @@ export class ReceivePause {
     this.#goOn();
   }
 
-  /** The line is gone. */
+  /** Ends all pauses, because the connection is closed. */
   end(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

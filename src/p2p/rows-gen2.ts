@@ -1,11 +1,11 @@
 /**
- * Blocks as generation 2 sends them to who asks for blocks: flat rows of a block and one of its transactions, block after
- * block. A block without transactions gives one row. What a member means is the codec's business: values pass unread.
+ * The form in which generation 2 answers a question for blocks: flat rows, each with a block and one of its transactions, block
+ * after block. A block without transactions has one row. Values are passed on unchanged; the codec interprets them.
  */
 
 import { type Fields, isListOfRecords, isRecord, own } from './packets.ts';
 
-/** Member of a block, its column, and how the column is written. */
+/** For each member of a block, its column and the form of its value. */
 const BLOCK_COLUMNS = [
   ['id', 'b_id', 'plain'],
   ['version', 'b_version', 'number'],
@@ -37,7 +37,10 @@ const TRANSACTION_COLUMNS = [
   ['signatures', 't_signatures', 'list'],
 ] as const;
 
-/** Member of an asset that holds the others, then member and column; the row's order is that of the reference. */
+/**
+ * For each member of an asset: the object in the asset that contains it, its name, its column and the form of its value. The
+ * order of the columns is that of the reference.
+ */
 const ASSET_COLUMNS = [
   [undefined, 'data', 'tf_data', 'plain'],
   ['signature', 'publicKey', 's_publicKey', 'plain'],
@@ -58,15 +61,15 @@ const ASSET_COLUMNS = [
   ['outTransfer', 'transactionId', 'ot_outTransactionId', 'plain'],
 ] as const;
 
-/** Rows of one answer: a hundred blocks with as many transactions as a network may allow. */
+/** Maximum of rows in one answer: a hundred blocks with as many transactions as a network may allow. */
 const ROWS_MAX = 15_000;
 const LIST_ENTRIES_MAX = 200;
-/** A number that a database column may hold as text. */
+/** A number that a database column may contain as text. */
 const INTEGER = /^-?[0-9]{1,15}$/;
 
 type Writing = 'plain' | 'number' | 'amount' | 'list';
 
-/** The rows of blocks in the codec's JSON. */
+/** Turns blocks in the JSON of the codec into rows. */
 export function rowsOf(blocks: readonly unknown[]): readonly object[] {
   return blocks.flatMap((block) => {
     const fields: Fields = isRecord(block) ? block : {};
@@ -77,7 +80,7 @@ export function rowsOf(blocks: readonly unknown[]): readonly object[] {
   });
 }
 
-/** The blocks that rows make up, as the codec reads them, in order of appearance; undefined when these are no rows. */
+/** Turns rows into blocks in the JSON of the codec, in the order of appearance; undefined if the value is no list of rows. */
 export function blocksOf(rows: unknown): readonly object[] | undefined {
   if (!isListOfRecords(rows, ROWS_MAX)) return undefined;
   const blocks = new Map<string, { readonly block: object; readonly transactions: object[] }>();
@@ -138,12 +141,13 @@ function cell(value: unknown, writing: Writing): unknown {
 
 function valueOf(value: unknown, writing: Writing): unknown {
   if (writing === 'number' && typeof value === 'string' && INTEGER.test(value)) return Number(value);
-  // One entry more than any list of the protocol has shows the codec that it is too long.
+  // Longer lists are cut to this length. The length is more than any list of the protocol has, so the codec still sees that the
+  // list is too long.
   if (writing === 'list' && typeof value === 'string') return value.split(',', LIST_ENTRIES_MAX);
   return value;
 }
 
-/** Columns that do not apply are null; an empty text stands for nothing as well. */
+/** Whether a column has a value. Columns that do not apply are null; an empty text counts as no value, too. */
 function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }

@@ -1,4 +1,4 @@
-/** The transport of real nodes: every open connection by peer id, in both directions. */
+/** The transport of a real node: it keeps all open connections, inbound and outbound, by peer id. */
 
 import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { Clock, Random } from '../ports/clock.ts';
@@ -30,13 +30,13 @@ export interface TransportOptions {
   readonly dialect: WireDialect;
   /** IPv4 address to bind. */
   readonly host: string;
-  /** 0 takes a free port, which the node then announces. */
+  /** Port to listen on; 0 takes a free port, which the node then announces. */
   readonly wsPort: number;
   /** The info of this node; without it, `announce` must be called before `start`. */
   readonly info?: NodeInfo;
-  /** Accepted connections at a time. */
+  /** Maximum of inbound connections at a time. */
   readonly inboundMax: number;
-  /** New connections of one address in ten seconds. Default 100. */
+  /** Maximum of new connections from one address in ten seconds. Default 100. */
   readonly arrivalsPerIpMax?: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -45,26 +45,32 @@ export interface TransportOptions {
 }
 
 export interface TransportTimeouts {
-  /** Time-out of the connection of a dial, and again of the answer to its handshake. Default 2 000, as in the reference. */
+  /**
+   * Time-out for opening an outbound connection, and the same again for the answer to its handshake. Default 2 000, as in the
+   * reference.
+   */
   readonly dialMs: number;
   /** Time-out of a request. Default 10 000. */
   readonly requestMs: number;
-  /** Time-out of the handshake of a stranger. Default 10 000, as in the reference. */
+  /** Time in which an inbound connection must finish its handshake. Default 10 000, as in the reference. */
   readonly handshakeMs: number;
-  /** Time that peers have to close their connections when the transport closes. Default 500. */
+  /** Time for which closing the transport waits for the peers to close their connections. Default 500. */
   readonly leaveMs: number;
 }
 
-/** A `Transport` that knows its port. */
+/** A `Transport` with a listening port. */
 export interface ListeningTransport extends Transport {
   /** The port in use; the configured one before `start`. */
   readonly wsPort: number;
 }
 
 const TIMEOUTS: TransportTimeouts = { dialMs: 2_000, requestMs: REQUEST_TIMEOUT_MS, handshakeMs: 10_000, leaveMs: 500 };
-/** Strangers that may be between connection and handshake at a time. */
+/** Maximum of inbound connections without handshake at a time. */
 const STRANGERS_MAX = 64;
-/** More than a whole devnet behind one address needs at its start; a refused or dropped peer waits for seconds. */
+/**
+ * Default maximum of new connections from one address in ten seconds. A whole devnet at one address needs fewer at its start,
+ * and a refused or dropped peer waits for seconds.
+ */
 const ARRIVALS_PER_IP_MAX = 100;
 /** Maximum of connections that were told to close and have not done so yet. */
 const SOCKETS_LEAVING_MAX = 448;
@@ -80,7 +86,7 @@ class SocketTransport implements ListeningTransport {
   readonly #observer: Observer;
   readonly #peers = new Map<PeerId, PeerConnection>();
   readonly #dials = new Set<PeerId>();
-  /** Every link whose WebSocket is not closed yet. */
+  /** All links whose WebSocket is not closed yet. */
   readonly #links = new Set<Link>();
   readonly #owners = new WeakMap<Link, PeerConnection>();
   readonly #crowd = new SharedUnsolicitedBytesBudget();
@@ -272,8 +278,8 @@ class SocketTransport implements ListeningTransport {
     };
     if (this.#closed || this.#context === undefined) return refuse(LEAVING);
     const connection = new PeerConnection('inbound', info, this.#context);
-    // A dial of ours that is still on its way does not count: real nodes refuse it while they dial us, and of two
-    // connections that did cross `#wins` leaves one.
+    // An unfinished dial of ours to this peer does not count here: real nodes refuse it while they dial us. If both connections
+    // succeed, `#wins` keeps one of them.
     if (this.#peers.has(connection.peerId)) return refuse(CLOSE.duplicate);
     if (!this.#makeRoom()) return refuse({ code: 1000, reason: 'No inbound connection is free' });
     link.listen(
@@ -292,7 +298,11 @@ class SocketTransport implements ListeningTransport {
     };
   }
 
-  /** Frees an inbound place when all are taken; false if the engine evicts no peer. */
+  /**
+   * Frees an inbound place if all are taken.
+   *
+   * @returns false if the engine evicts no peer
+   */
   #makeRoom(): boolean {
     const inbound = [...this.#peers.values()].filter((connection) => connection.direction === 'inbound');
     if (inbound.length < this.#options.inboundMax) return true;
@@ -304,8 +314,8 @@ class SocketTransport implements ListeningTransport {
   }
 
   /**
-   * Of two connections that cross, both nodes keep the one that the smaller nonce dialled; without a nonce to compare, the
-   * accepted one stays.
+   * Decides between two connections that both nodes dialled at the same time: both nodes keep the one that the node with the
+   * smaller nonce dialled. If the peer has sent no nonce, the inbound connection stays.
    */
   #wins(dialled: PeerConnection): boolean {
     const rival = this.#peers.get(dialled.peerId);

@@ -1,54 +1,67 @@
 /**
- * Messages that have begun and not come to their end. They lie in memory and nobody has seen them: they count in no rate, and
- * the heartbeat gives a peer that says nothing else twenty seconds.
+ * Limits messages that have begun to arrive and have not ended. Unfinished messages take memory, but no rate counts them yet.
+ * The heartbeat lets a peer that sends nothing else go on for twenty seconds.
  *
- * A block of three megabytes comes from all that have it at the same time, so many large messages are nothing wrong: they take
- * turns. A few are taken at a time; the others wait in their lines until one has ended. A line loses its turn only where others
- * wait for it: when next to nothing comes on it, or when it takes so long that the heartbeat of those that wait would end them;
- * then the slowest goes first.
+ * All peers that have a block of three megabytes send it at the same time, so many large messages at once are normal. Large
+ * messages take turns: a few are received at a time, and the others wait in their connections until one has ended. A connection
+ * loses its turn only while others wait for a turn. A connection loses its turn if it brings hardly any bytes, or if its
+ * message takes so long that the heartbeat would end the waiting connections. If messages take too long, the slowest connection
+ * loses its turn first.
  *
- * A line that loses its turn is held and has another one after all others: it may be a slow line of an honest node, and what its
- * peer sends meanwhile gathers in the socket. What is held so lies in memory, so it is bounded, and the line that loses a second
- * turn, or finds no room, ends. Otherwise lines that bring a byte now and then would have turns for ever.
+ * A connection that loses its turn is paused, and gets another turn after all others. A connection without a turn may be a slow
+ * connection of an honest node, and the bytes that its peer sends meanwhile collect in the socket. The part that has arrived
+ * takes memory, so the sum of such parts is limited. A connection ends if it loses a second turn, or if there is no memory for
+ * its part. Without this rule, connections that send a byte now and then would get turns for ever.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
 import { FRAME_BYTES_MAX } from './packets.ts';
 
-/** Large messages that are taken at a time. */
+/** Maximum of large messages that are received at a time. */
 export const TURNS_MAX = 8;
-/** A message with fewer bytes so far waits for nobody: more than blocks and transactions usually have. */
+/** Size up to which an unfinished message needs no turn: more than blocks and transactions usually have. */
 export const BYTES_FREE = 64_000;
-/** Bytes that a socket may hand over in one chunk before it can be told to wait. */
+/** Maximum of bytes that a socket may deliver in one chunk before it can be paused. */
 const PIECE_BYTES_MAX = 65_536;
-/** What memory a chunk takes that brings a single byte. */
+/** Memory that a chunk with a single byte takes. */
 const PIECE_BYTES_MIN = 512;
-/** Of one message: the largest there is, a quarter of it in small chunks. */
+/** Maximum of bytes for one message: the largest message, plus a quarter for the memory of small chunks. */
 const MESSAGE_BYTES_MAX = 1.25 * FRAME_BYTES_MAX;
-/** Of all lines together that have lost a turn and wait for another one: two of the largest messages, or many that just began. */
+/**
+ * Maximum of bytes of all connections that have lost a turn and wait for another: two of the largest messages, or many that
+ * have just begun.
+ */
 const HELD_BYTES_MAX = 2 * MESSAGE_BYTES_MAX;
-/** How often it is looked whether a line has lost its turn, while others wait. */
+/** Time between two checks of the turns while connections wait. */
 const LOOK_MS = 1_000;
-/** Bytes from one look to the next below which a line is slow: a block of three megabytes would take three minutes. */
+/**
+ * Number of bytes between two checks below which a connection is slow. At this speed, a block of three megabytes would take
+ * three minutes.
+ */
 const SLOW_BYTES = 16_000;
-/** Slow looks in a row after which a line loses its turn: longer than most losses have a line stand still. */
+/**
+ * Number of slow checks in a row after which a connection loses its turn. Most connections recover from packet loss in less
+ * time.
+ */
 const SLOW_LOOKS_MAX = 3;
 /**
- * Looks that a turn may last; then one line in each look loses it, the slowest first. The heartbeat ends a connection whose message
- * takes longer than 20 s, and the one that waits must have time to bring its own.
+ * Number of checks that a turn may last. When turns have lasted longer, one connection loses its turn at each check, the
+ * slowest first. The heartbeat ends a connection whose message takes longer than 20 s, and a waiting connection must have time
+ * for its own message.
  */
 const TURN_LOOKS_MAX = 8;
 
 /**
- * What all messages together take, of so many lines that others opened. The chunk that ends a message may bring the head of the
- * next one, which is not counted, and the last chunk comes before the line waits: a line has two chunks beyond what is free.
+ * Maximum of memory for all unfinished messages, if peers opened this number of connections. Two chunks count beyond the free
+ * bytes of each connection. The chunk that ends a message may contain the beginning of the next one, which is not counted. And
+ * one more chunk arrives before the connection pauses.
  */
 export function unfinishedBytesMax(lines: number): number {
   return TURNS_MAX * MESSAGE_BYTES_MAX + HELD_BYTES_MAX + lines * (BYTES_FREE + 2 * PIECE_BYTES_MAX);
 }
 
 export interface LineControl {
-  /** Nothing more is to be taken off the wire. */
+  /** Pauses reading from the connection. */
   hold(): void;
   release(): void;
   /** Ends the connection. */
@@ -59,22 +72,22 @@ interface Begun {
   bytes: number;
   /** Small messages need no turn. */
   state: 'small' | 'waiting' | 'turn';
-  /** Of this turn. */
+  /** Bytes of the present turn. */
   turnBytes: number;
   turnLooks: number;
-  /** Since the last look. */
+  /** Bytes since the last check. */
   lookBytes: number;
   slowLooks: number;
   hasLostTurn: boolean;
-  /** Its part of `HELD_BYTES_MAX`. */
+  /** Bytes of this connection that count towards `HELD_BYTES_MAX`. */
   heldBytes: number;
   readonly control: LineControl;
 }
 
-/** @typeParam L what stands for a connection */
+/** @typeParam L identifies a connection */
 export class UnfinishedMessages<L> {
   readonly #clock: Pick<Clock, 'after'>;
-  /** In the order in which they began. */
+  /** Unfinished messages in the order in which they began. */
   readonly #begun = new Map<L, Begun>();
   #turns = 0;
   #waiting = 0;
@@ -85,7 +98,7 @@ export class UnfinishedMessages<L> {
     this.#clock = clock;
   }
 
-  /** Bytes came in. */
+  /** Counts bytes that arrived on a connection. */
   arrived(line: L, bytes: number, control: LineControl): void {
     let begun = this.#begun.get(line);
     if (begun === undefined) {
@@ -99,7 +112,7 @@ export class UnfinishedMessages<L> {
     else if (begun.state === 'small' && begun.bytes > BYTES_FREE) this.#line(begun);
   }
 
-  /** The message is whole, or its connection closed. */
+  /** Forgets the unfinished message of a connection, because the message is complete or the connection has closed. */
   ended(line: L): void {
     const begun = this.#begun.get(line);
     if (begun === undefined) return;
@@ -138,7 +151,7 @@ export class UnfinishedMessages<L> {
     begun.heldBytes = 0;
   }
 
-  /** The turn goes to the one that began first; those that have lost one come after all others. */
+  /** Gives the turn to the message that began first. Messages that have lost a turn come after all others. */
   #next(): void {
     if (this.#waiting === 0) return;
     let next: Begun | undefined;
@@ -152,7 +165,10 @@ export class UnfinishedMessages<L> {
     next.control.release();
   }
 
-  /** Looks are counted, not time: after a moment in which the process stood still, what came meanwhile is read before the next. */
+  /**
+   * Checks the turns. A turn is measured in checks and not in time. If the process stands still for a while, the bytes that
+   * arrived meanwhile are counted before the next check.
+   */
   #look(): void {
     this.#timer = undefined;
     const turns = [...this.#begun].filter(([, { state }]) => state === 'turn');
@@ -165,7 +181,7 @@ export class UnfinishedMessages<L> {
     const slow = turns.filter(([, { slowLooks }]) => slowLooks > SLOW_LOOKS_MAX);
     const long = turns.find(([, { turnLooks }]) => turnLooks > TURN_LOOKS_MAX);
     const losing = slow.length === 0 && long !== undefined ? [long] : slow;
-    // One makes room for one: those that lose their turn now wait as well.
+    // As many connections lose their turn as were waiting before, because a connection that loses its turn waits, too.
     for (const [line, begun] of losing.slice(0, this.#waiting)) this.#loseTurn(line, begun);
     if (this.#waiting > 0) this.#timer ??= this.#clock.after(LOOK_MS, () => this.#look());
   }
@@ -178,7 +194,7 @@ export class UnfinishedMessages<L> {
     begun.hasLostTurn = true;
     begun.heldBytes = begun.bytes;
     this.#heldBytes += begun.bytes;
-    // Behind those that have lost a turn before.
+    // Moves the connection behind those that lost a turn before.
     this.#begun.delete(line);
     this.#begun.set(line, begun);
     this.#turns -= 1;
@@ -186,7 +202,7 @@ export class UnfinishedMessages<L> {
     this.#next();
   }
 
-  /** Nobody waits: turns are as if they had just begun, but for lines that do not move. */
+  /** When no connection waits, all turns start again, except those of connections that bring nothing. */
   #rest(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -204,7 +220,7 @@ function newlyBegun(control: LineControl): Begun {
   return { ...counts, state: 'small', hasLostTurn: false, control };
 }
 
-/** Bytes in each look of a turn. */
+/** Average number of bytes between two checks of the present turn. */
 function paceOf({ turnBytes, turnLooks }: Begun): number {
   return turnBytes / Math.max(1, turnLooks);
 }

@@ -1,63 +1,91 @@
 /**
- * What is read of a peer, and how fast its bytes are taken off the wire. A frame must be read to its end before it shows what it
- * is, so each counts by its size: one answer against each question that is open, all else against budgets of the peer and of all
- * peers together. A frame that a budget has no room for is dropped alone, at no cost to its sender: honest nodes pass on blocks of
- * three megabytes, and a delegate decides how many. Bytes that come faster than any honest node sends wait in the line
- * (backpressure). A line that brings more small frames than honest nodes can be made to send is closed; large ones cannot be told
- * from the blocks that honest nodes pass on, cost nothing when they are dropped, and wait.
+ * Limits the bytes that are read from a peer, and how fast they are taken from the connection. A frame must be received
+ * completely before its kind is known, so each frame counts by its size. A frame can count as the answer to an open question,
+ * one frame for each question. All other frames count against the budgets of the peer and of all peers together.
  *
- * Nodes write the number of the question first, so the head of a frame tells whether it may be an answer (`seemsAnswer`). One that
- * lies takes the place of the answer, and the filter drops it if it turns out to be an event.
+ * If a budget has no room for a frame, only that frame is dropped, at no cost to its sender. Honest nodes pass on blocks of
+ * three megabytes, and a delegate decides how many such blocks there are. Bytes that come faster than any honest node sends
+ * wait in the connection (backpressure). Strangers can provoke an honest node to send small frames, but only up to a limit. A
+ * connection that brings more is closed. Large frames never close a connection: they cannot be distinguished from blocks that
+ * honest nodes pass on, and dropping them costs nothing.
  *
- * What reading costs: a frame weighs its bytes and 8 for each array and object beyond 50,000. One of the heaviest weighs 15 MB and
- * takes up to 0.5 s and 130 MB of memory, which garbage collection frees.
+ * Nodes write the number of the question first in an answer, so the beginning of a frame shows whether it may be an answer
+ * (`seemsAnswer`). A frame with a false beginning takes the place of the answer, and the filter drops it if it turns out to be
+ * an event.
+ *
+ * The weight of a frame stands for the cost of reading it: its bytes, plus 8 for each array and object beyond 50,000. One of
+ * the heaviest frames weighs 15 MB, and takes up to 0.5 s and 130 MB of memory, which garbage collection frees.
  */
 
 import { FRAME_BYTES_MAX } from './packets.ts';
 import { ByteBucket, type ByteRate, RateWindow } from './rate.ts';
 
-/** Frames up to this weight share no budget with heavier ones: a heavy block never mutes its sender. */
+/**
+ * Maximum weight of a small frame. Small and heavy frames have separate budgets, so that a heavy block does not use up the
+ * budget for its sender's other messages.
+ */
 export const SMALL_WEIGHT_MAX = 256_000;
-/** Small frames of a peer: 25 transactions of 4 kB in each second, and those of a line that stood still. */
+/**
+ * Budget for small frames of one peer: 25 transactions of 4 kB in each second. The burst covers what arrives after a connection
+ * was blocked for a while.
+ */
 export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000 };
-/** Of all peers together; beyond, each has its reserve. */
+/** Budget for small frames of all peers together. When this budget is used up, each peer still has its reserve. */
 export const SMALL_OF_CROWD: ByteRate = { capacity: 8_000_000, perSecond: 2_400_000 };
 const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
-/** No frame weighs more; a bucket that may owe as much has the heaviest paid for in full. */
+/** Upper limit for the weight of a frame. A bucket with this limit on its debt makes even the heaviest frame pay in full. */
 const HEAVIEST = 16_000_000;
-/** Heavy frames of a peer: two of the heaviest blocks at once, then one in seven seconds. */
+/** Budget for heavy frames of one peer: two of the heaviest blocks at once, then one in seven seconds. */
 const HEAVY_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 2_000_000 };
-/** Peers that we dialled are read beyond what all may: those that dial us cannot use up what the blocks of our own choice need. */
+/**
+ * Part of the budget for heavy frames that is reserved for peers that we dialled. So peers that dial us cannot use up the
+ * budget for blocks from peers of our own choice.
+ */
 const HEAVY_RESERVE = HEAVIEST;
-/** Of all peers together: one of the heaviest blocks in four seconds. A block that is dropped comes by synchronisation. */
+/**
+ * Budget for heavy frames of all peers together: one of the heaviest blocks in four seconds. If a block is dropped, the node
+ * gets it by synchronisation.
+ */
 export const HEAVY_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
-/** Heavy answers of pools and peer lists, of all peers: each peer can make us ask it every five seconds. */
+/**
+ * Budget for heavy answers with transactions or peer lists, of all peers together. This budget is needed because any peer can
+ * make us ask it every five seconds.
+ */
 export const HEAVY_ANSWERS_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
-/** Bytes taken off the wire beyond answers, whether they are read or not; a peer that sends faster waits. */
+/**
+ * Budget for bytes that are taken from a peer's connection besides answers, whether they are read or dropped. If a peer sends
+ * faster, its bytes wait.
+ */
 export const ARRIVING_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 4_000_000 };
-/** Of all peers; beyond, those wait that send large frames or more than their share. */
+/**
+ * Budget for bytes that are taken from all connections together besides answers. When this budget is used up, peers that send
+ * large frames or more than their share must wait.
+ */
 export const ARRIVING_OF_CROWD: ByteRate = { capacity: 64_000_000, perSecond: 32_000_000 };
-/** Of a peer in any size of frames, as a part of what is taken of all: a hundred and twenty-eight of them have all of it. */
+/** Share of one peer in the budget of all peers, for frames of any size. 128 such shares make up the whole budget. */
 export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_000 };
 /**
- * Small frames beyond the budget of a peer, as bytes in `FLOOD_WINDOW_MS`, for which its line is closed, at no cost to its address.
- * An honest node can be made to send as much as strangers have it pass on: in a minute, after a line that stood still,
- * 100 blocks and 91 messages each of transactions and signatures (`ports/rates.ts`). If all of them were as large as small frames
- * are, they would have 72 MB; this is half as much again. At the pace of `ARRIVING_OF_PEER` a flood has it after half a minute.
+ * Maximum of bytes of small frames beyond the budget of a peer, in `FLOOD_WINDOW_MS`. A connection with more is closed, at no
+ * cost to the address.
  *
- * Lines that flood at the same time slow each other down, so each of them brings less in a minute. Therefore the window of a
- * line beyond its budget goes on while all peers together send more than this node takes off the wire. Forty such lines are
- * closed within five minutes. From eighty on (`ARRIVING_OF_CROWD` by the rate of `SMALL_OF_PEER`), each brings no more than its
- * budget, and waits.
+ * Strangers can make an honest node pass on messages. After a connection was blocked, one minute can bring 100 blocks and 91
+ * messages each of transactions and signatures (`ports/rates.ts`). If all these messages had the maximum size of small frames,
+ * they would have 72 MB. This limit is one and a half times as high as that sum. At the pace of `ARRIVING_OF_PEER`, a flood
+ * reaches this limit after half a minute.
+ *
+ * Connections that flood at the same time slow each other down, so each brings less in a minute. Therefore the window of a
+ * connection beyond its budget is extended while all peers together send more than this node reads. Forty such connections are
+ * closed within five minutes. If there are eighty or more such connections (`ARRIVING_OF_CROWD` divided by the rate of
+ * `SMALL_OF_PEER`), each of them can bring no more than its budget, so it stays open and its bytes wait.
  */
 export const FLOOD_BYTES_MAX = 108_000_000;
 export const FLOOD_WINDOW_MS = 60_000;
-/** A line stands still for so long at most: heartbeats end one that is silent for 20 s. */
+/** Maximum pause of a connection. The pause is short, because heartbeats end a connection that is silent for 20 s. */
 const PAUSE_MS_MAX = 5_000;
 /**
- * Text of messages that may be read at once and is not worked on yet, of so many lines: what all of them may have together, the
- * reserve of each, and heavy frames and heavy answers, which may each overdraw their budget by one. Answers with blocks are counted
- * where they are kept (`engine/sync/download.ts`).
+ * Maximum of bytes of messages that have been read and not handled yet, for this number of connections. This maximum is the sum
+ * of the burst of all peers, the reserve of each peer, and the budgets for heavy frames and for heavy answers. Each of these
+ * two budgets can be overdrawn by one frame. Answers with blocks are counted where they are kept (`engine/sync/download.ts`).
  */
 export function readAtOnceBytesMax(lines: number): number {
   const small = SMALL_OF_CROWD.capacity + lines * SMALL_RESERVE.capacity;
@@ -65,10 +93,10 @@ export function readAtOnceBytesMax(lines: number): number {
   return small + heavy + HEAVY_ANSWERS_OF_CROWD.capacity + FRAME_BYTES_MAX;
 }
 
-/** What a question is for: blocks are asked of one peer and its helpers, all else of any peer. */
+/** Kind of a question. We ask only one peer and its helpers for blocks, but we ask any peer for other things. */
 export type AskedFor = 'blocks' | 'other';
 
-/** What all peers together have sent. */
+/** The budgets that all peers share. */
 export class SharedUnsolicitedBytesBudget {
   readonly small = new ByteBucket(SMALL_OF_CROWD);
   readonly heavy = new ByteBucket(HEAVY_OF_CROWD);
@@ -80,9 +108,9 @@ export class SharedUnsolicitedBytesBudget {
 interface OpenQuestion {
   readonly answerBytes: number;
   readonly what: AskedFor;
-  /** A frame came off the wire for it. */
+  /** Whether a frame arrived that may be its answer. */
   isArrived: boolean;
-  /** A frame was read for it. */
+  /** Whether a frame was read that may be its answer. */
   isRead: boolean;
 }
 
@@ -97,27 +125,32 @@ export class UnsolicitedBytesBudget {
   readonly #arriving = new ByteBucket(ARRIVING_OF_PEER);
   readonly #arrivingShare = new ByteBucket(ARRIVING_SHARE);
   readonly #beyond = new RateWindow(FLOOD_WINDOW_MS);
-  /** As many as calls of ours may wait for a peer. */
+  /** The open questions; their number is limited by the number of calls that may wait for a peer. */
   readonly #questions: OpenQuestion[] = [];
 
-  /** @param isDialled of a peer that we chose */
+  /** @param isDialled true for a peer that we dialled */
   constructor(crowd = new SharedUnsolicitedBytesBudget(), isDialled = false) {
     this.#crowd = crowd;
     this.#heavyFloor = isDialled ? -HEAVY_RESERVE : 0;
   }
 
-  /** The peer was asked something. @param answerBytes what the answer may have */
+  /**
+   * Adds an open question to the peer.
+   *
+   * @param answerBytes maximum of bytes of the answer
+   */
   asked(answerBytes = FRAME_BYTES_MAX, what: AskedFor = 'blocks'): void {
     this.#questions.push({ answerBytes, what, isArrived: false, isRead: false });
   }
 
-  /** A question was answered, or is not waited for any more. */
+  /** Removes a question that was answered or has timed out. */
   settled(answerBytes = FRAME_BYTES_MAX, what: AskedFor = 'blocks'): void {
     const ofKind = this.#questions.filter((each) => each.answerBytes === answerBytes && each.what === what);
     const settled = ofKind.find(({ isRead }) => isRead) ?? ofKind[0];
     if (settled === undefined) return;
     this.#questions.splice(this.#questions.indexOf(settled), 1);
-    // Nothing tells which question a frame is for. What was taken for the answer to another one was the answer to this.
+    // Frames do not show which question they answer. If a frame was assigned to another question, it belonged to this one, so
+    // the other question is open again.
     for (const step of ['isArrived', 'isRead'] as const) {
       const mistaken = settled[step] ? undefined : this.#questions.find((each) => each[step]);
       if (mistaken !== undefined) mistaken[step] = false;
@@ -125,10 +158,10 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Counts bytes that came in.
+   * Counts bytes that arrived.
    *
-   * @param seems whether their head is that of an answer
-   * @returns milliseconds for which nothing more is to be taken off the wire
+   * @param seems whether the bytes begin like an answer
+   * @returns milliseconds for which reading from the connection must pause
    */
   arrived(bytes: number, nowMs: number, seems: boolean): number {
     const question = seems ? this.#questionFor(bytes, 'isArrived') : undefined;
@@ -141,10 +174,10 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Whether a frame is read, and counts it if so.
+   * Decides whether to read a frame, and counts it if so.
    *
-   * @param containerBytes what it weighs besides its bytes; only asked for where it matters
-   * @param seems whether its head is that of an answer
+   * @param containerBytes returns the weight in addition to the bytes; called only if it matters
+   * @param seems whether the frame begins like an answer
    */
   mayRead(bytes: number, containerBytes: () => number, nowMs: number, seems: boolean): boolean {
     const question = seems ? this.#questionFor(bytes, 'isRead') : undefined;
@@ -164,7 +197,7 @@ export class UnsolicitedBytesBudget {
     return true;
   }
 
-  /** Bytes of small frames beyond its budget, in the running window. See `FLOOD_BYTES_MAX`. */
+  /** Bytes of small frames beyond the peer's budget in the present window (see `FLOOD_BYTES_MAX`). */
   beyondBytes(nowMs: number): number {
     return this.#beyond.use(nowMs, 0);
   }
@@ -174,21 +207,25 @@ export class UnsolicitedBytesBudget {
   }
 
   #readSmall(weight: number, nowMs: number): boolean {
-    // By what it sends, read or not: else each line of a crowd that leaves no room would stay within its budget.
+    // Dropped frames count, too. If only frames that are read counted, each of many flooding connections would stay below the
+    // limit.
     if (this.#small.level(nowMs) < weight) {
       if (this.#crowd.arriving.debtMs(nowMs) > 0) this.#beyond.extend(nowMs);
       this.#beyond.use(nowMs, weight);
       return false;
     }
     this.#small.take(weight, nowMs);
-    // This peer did not use up what others did: it is not counted as beyond.
+    // If other peers used up the shared budget, the frame does not count as beyond this peer's budget.
     if (this.#crowd.small.level(nowMs) >= weight) this.#crowd.small.take(weight, nowMs);
     else if (this.#reserve.level(nowMs) >= weight) this.#reserve.take(weight, nowMs);
     else return false;
     return true;
   }
 
-  /** The question with the least room that a frame fits: small acknowledgements leave the room of large answers. */
+  /**
+   * Finds the open question with the smallest maximum into which a frame fits. So small acknowledgements do not take the place
+   * of large answers.
+   */
   #questionFor(bytes: number, step: Step): OpenQuestion | undefined {
     let best: OpenQuestion | undefined;
     for (const question of this.#questions) {

@@ -1,14 +1,17 @@
 /**
- * Screens a connection before the HTTP parser has it: the only thing that may come is one request for a WebSocket. The parser
- * would take all requests of a packet in one go, thousands of them, before anybody could say no.
+ * Checks a connection before the HTTP parser gets it. The only allowed input is one request for a WebSocket. The parser would
+ * handle thousands of requests of one packet at once, before anybody could stop it.
  */
 
 import type { Socket } from 'node:net';
 import type { Clock } from '../ports/clock.ts';
 
-/** An info of the largest size, percent-encoded in the query, and the headers: as much as the HTTP parser takes. */
+/**
+ * Maximum of bytes of the request: a query with an info of the largest size, percent-encoded, and the headers. The HTTP parser
+ * has the same limit.
+ */
 export const HEAD_BYTES_MAX = 65_536;
-/** Reads in which the request may come. A sender that trickles is given up before its trickle costs much. */
+/** Maximum of reads in which the request may arrive. A connection that sends byte by byte is closed before it costs much. */
 const HEAD_READS_MAX = 64;
 const HEAD_END = Buffer.from('\r\n\r\n');
 const METHOD = 'GET ';
@@ -19,8 +22,8 @@ export type UpgradeVerdict = 'incomplete' | 'upgrade' | 'refused';
  * Judges the first bytes of a connection.
  *
  * @param head all bytes so far
- * @param path of the upgrade, without its query
- * @param seenBytes bytes of `head` that were judged `incomplete` before and need no second look
+ * @param path path of the upgrade request, without its query
+ * @param seenBytes number of bytes of `head` that were judged `incomplete` before; they are not searched again
  */
 export function judgeUpgrade(head: Buffer, path: string, seenBytes = 0): UpgradeVerdict {
   const expected = METHOD + path;
@@ -31,7 +34,7 @@ export function judgeUpgrade(head: Buffer, path: string, seenBytes = 0): Upgrade
   if (next !== QUESTION_MARK && next !== SPACE) return 'refused';
   const end = head.indexOf(HEAD_END, Math.max(0, seenBytes - HEAD_END.length + 1));
   if (end < 0) return head.length < HEAD_BYTES_MAX ? 'incomplete' : 'refused';
-  // A client of the protocol says nothing more before it is answered.
+  // A client of the protocol sends nothing more before it gets an answer.
   if (end + HEAD_END.length !== head.length || head.length > HEAD_BYTES_MAX) return 'refused';
   return isUpgrade(head.toString('latin1', expected.length)) ? 'upgrade' : 'refused';
 }
@@ -39,7 +42,7 @@ export function judgeUpgrade(head: Buffer, path: string, seenBytes = 0): Upgrade
 const QUESTION_MARK = 0x3f;
 const SPACE = 0x20;
 
-/** The rest of the request: a query, the version, and headers that ask for a WebSocket and announce no body. */
+/** Checks the rest of the request: a query, the version, and headers that ask for a WebSocket and announce no body. */
 function isUpgrade(rest: string): boolean {
   const [line = '', ...headers] = rest.split('\r\n');
   if (!/^(?:\?[\x21-\x7e]*)? HTTP\/1\.1$/.test(line)) return false;
@@ -62,19 +65,21 @@ function isUpgrade(rest: string): boolean {
   return isUpgraded && values.get('upgrade') === 'websocket' && !hasBody;
 }
 
-/** Headers of which a second would leave open which of them counts. */
+/** Headers that may occur only once: with two of them, it would be unclear which one counts. */
 const SINGLE: ReadonlySet<string> = new Set(['upgrade', 'connection', 'content-length', 'transfer-encoding']);
 
 export interface ScreenOptions {
   readonly path: string;
   readonly clock: Clock;
-  /** For the whole request. */
+  /** Time in which the whole request must arrive. */
   readonly timeoutMs: number;
-  /** Takes the connection, which has its request to read again and is paused. */
+  /** Called with a valid request. The connection is paused, and the request can be read from it again. */
   passed(): void;
 }
 
-/** Reads of a new connection until it has asked for a WebSocket; destroys it at the first byte that shows anything else. */
+/**
+ * Reads a new connection until it has asked for a WebSocket. The connection is destroyed at the first byte that does not fit.
+ */
 export function screenUpgrade(socket: Socket, { path, clock, timeoutMs, passed }: ScreenOptions): void {
   let head: Buffer = Buffer.alloc(0);
   let reads = 0;
@@ -110,5 +115,5 @@ export function screenUpgrade(socket: Socket, { path, clock, timeoutMs, passed }
 }
 
 function ignore(): void {
-  // The connection closes, which is all that an error here means.
+  // After an error the connection closes, and nothing else needs to be done.
 }

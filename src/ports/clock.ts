@@ -1,4 +1,4 @@
-/** Time and random numbers, given from outside so that tests and simulations control them. */
+/** Interfaces for time and random numbers. Implementations are passed in, so that tests and simulations control them. */
 
 export interface Clock {
   /** Unix time in milliseconds. */
@@ -11,20 +11,22 @@ export interface Timer {
   cancel(): void;
 }
 
-/** Times of the process and its machine that nobody can set. A difference between them and the clock shows that it was set. */
+/**
+ * Clocks of the process and its machine that nobody can set. If the system clock advances by a different amount, it was set.
+ */
 export interface ProcessTimes {
-  /** Milliseconds that go on while the machine runs, and stand still while it is suspended. */
+  /** Milliseconds for which the machine has run; the time of a suspension does not count. */
   runMs(): number;
-  /** The same with the time in which the machine was suspended; undefined where the system does not tell. */
+  /** Like `runMs`, but the time of a suspension counts; undefined if the system has no such clock. */
   bootMs(): number | undefined;
-  /** Time that the process has had on processors, in milliseconds. */
+  /** Processor time of the process in milliseconds. */
   processorMs(): number;
 }
 
 export interface Random {
   bytes(count: number): Uint8Array;
-  /** Uniform in [0, 1). */
+  /** A uniformly distributed number in [0, 1). */
   fraction(): number;
-  /** Uniform integer in 0..below-1. */
+  /** A uniformly distributed integer from 0 to `below` - 1. */
   below(below: number): number;
 }

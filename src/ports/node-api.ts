@@ -1,4 +1,4 @@
-/** The interface of a running node to the outside. The HTTP module uses only this interface. */
+/** The interface of a running node for other modules. The HTTP module uses only this interface. */
 
 import type { ChainParams } from '../protocol/params.ts';
 import type { Address, JsonObject, KeyPair, PublicKey, Transaction } from '../protocol/types.ts';
@@ -15,9 +15,9 @@ export interface NodeIdentity {
   /** Application version, as peers and clients see it. */
   readonly version: string;
   readonly protocolVersion: string;
-  /** `v` and the version, then date and time of the build where known; may be empty. */
+  /** `v` and the version, then date and time of the build if they are known; may be empty. */
   readonly build: string;
-  /** 40 hexadecimal characters, or empty. */
+  /** Commit of the source code: 40 hexadecimal characters, or empty. */
   readonly commit: string;
   /** 16 alphanumeric characters, new at every start. */
   readonly nonce: string;
@@ -30,59 +30,62 @@ export interface NodeStatus {
   /** Unix time in milliseconds. */
   readonly currentTimeMs: number;
   readonly secondsSinceEpoch: number;
-  /** SHA-256 of the last five block ids, highest first, hexadecimal; the nethash while there is only genesis. */
+  /** SHA-256 of the last five block ids, highest first, hexadecimal; the nethash if the chain has only the genesis block. */
   readonly broadhash: string;
   /** Percent of connected peers that agree with this node's tip, 0 to 100; 0 without peers. */
   readonly consensusPercent: number;
-  /** Most frequent height among connected peers, 0 without peers. */
+  /** Most frequent height among connected peers; 0 without peers. */
   readonly networkHeight: number;
   readonly pool: Readonly<Record<PoolState, number>>;
-  /** Time by which the clocks of the peers seem to be ahead of this node's; undefined until enough blocks showed it. */
+  /** Time by which the clocks of the peers seem to be ahead of ours; undefined until enough blocks have arrived to tell. */
   readonly clockOffsetMs?: number;
-  /** True if the clock of a peer differs much from this node's, and it is not known which of the two is wrong. */
+  /** Set if the clock of a peer differs much from ours, and it is unknown which of the two is wrong. */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
-  /** While blocks are downloaded. */
+  /** Progress of a download; absent if none is running. */
   readonly sync?: SyncProgress;
-  /** True for a node that has no peers and needs none. */
+  /** True if the node has no peers and needs none. */
   readonly isAlone?: true;
-  /** Number of times that blocks were reverted since the start, and the latest of them, newest first. */
+  /** Number of changes of branch since the start, and the latest of them, newest first. */
   readonly branchChanges: { readonly count: number; readonly latest: readonly BranchChange[] };
-  /** Processes that answer HTTP beside the node; undefined where it answers itself. */
+  /** The processes that answer HTTP for the node; undefined if the node answers itself. */
   readonly readers?: ReadersStatus;
 }
 
 export interface ReadersStatus {
-  /** Of `http.processes`. */
+  /** Number of readers that the option `http.processes` asks for. */
   readonly wanted: number;
-  /** Number of readers that were started in place of others, since the node started. */
+  /** Number of readers since the start of the node that replaced an earlier reader. */
   readonly restarts: number;
   readonly each: readonly ReaderStatus[];
 }
 
 export interface ReaderStatus {
-  /** From 1, the lowest number that is free at its start. So a reader mostly has the number of the one that it replaces. */
+  /**
+   * Number of the reader: the lowest from 1 on that is free when it starts. A new reader usually gets the number of the reader
+   * that it replaces.
+   */
   readonly reader: number;
-  /** `silent`: the reader does not react, and another one is started beside it. */
+  /** `silent` means that the reader does not react, and another one is started in addition. */
   readonly state: 'starting' | 'up' | 'silent';
-  /** Time of its start; Unix time in milliseconds. */
+  /** Time when the reader started; Unix time in milliseconds. */
   readonly sinceMs: number;
-  /** Memory of its own, without pages of the store; 0 before its first report. */
+  /** Memory of the reader without pages of the store; 0 before its first report. */
   readonly memoryBytes: number;
-  /** Requests to it since its start, refused ones included. */
+  /** Number of requests to the reader since its start, including refused ones. */
   readonly requests: number;
 }
 
-/** Blocks that were reverted as one unit, mostly for a better branch. */
+/** Blocks that were reverted together, usually for a better branch. */
 export interface BranchChange {
   /** Unix time in milliseconds. */
   readonly timeMs: number;
-  /** Height of the last block that stayed. */
+  /** Height of the last block that was not reverted. */
   readonly commonHeight: number;
   readonly revertedBlocks: number;
 }
 
 export interface SyncProgress {
-  /** Height of the chain that is downloaded, as its peer announces it. */
+  /** Height of the downloaded chain, as its peer announces it. */
   readonly targetHeight: number;
   /** Recent rate of applied blocks per second. */
   readonly blocksPerS: number;
@@ -90,27 +93,27 @@ export interface SyncProgress {
   readonly secondsLeft?: number;
 }
 
-/** A decision of the node, with its reason. */
+/** A decision of the node with its reason. */
 export interface Diagnostic {
-  /** From 1, in the order of the diagnostics since the start. */
+  /** Number of the diagnostic; diagnostics are counted from 1 since the start. */
   readonly number: number;
   /** Unix time in milliseconds. */
   readonly timeMs: number;
-  /** The part of the node that decided: `chain`, `sync`, `peers`, `forge` or `pool`. */
+  /** The module that decided: `chain`, `sync`, `peers`, `forge`, `pool` or `notify`. */
   readonly module: string;
-  /** Stable, for example `BLOCK_SIGNATURE_INVALID`. */
+  /** A code that never changes, such as `BLOCK_SIGNATURE_INVALID`. */
   readonly code: string;
   readonly message: string;
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** An event of a slot, seen or caused by the node. */
+/** An event in a slot that the node saw or caused. */
 export interface SlotFact {
   /** Unix time in milliseconds. */
   readonly timeMs: number;
-  /** The part of the node that tells it: `chain` or `forge`. */
+  /** The module that reported the event: `chain` or `forge`. */
   readonly module: string;
-  /** Stable, for example `BLOCK_FORGED` or `BLOCK_REVERTED`. */
+  /** A code that never changes, such as `BLOCK_FORGED` or `BLOCK_REVERTED`. */
   readonly code: string;
   readonly message: string;
   readonly fields: Readonly<Record<string, string | number | boolean>>;
@@ -118,31 +121,34 @@ export interface SlotFact {
 
 /** The known facts of slots. */
 export interface SlotReport {
-  /** Unix time in milliseconds from which on every fact was kept; earlier slots may lack some. */
+  /** Unix time in milliseconds since which all facts were kept; facts of earlier slots may be missing. */
   readonly sinceMs: number;
   readonly slots: readonly {
     readonly slot: number;
     readonly facts: readonly SlotFact[];
     readonly forger?: SlotForger;
   }[];
-  /** Times at which delegates were switched on and off here since the start, oldest first. */
+  /** Times at which forging of delegates was switched on and off since the start, oldest first. */
   readonly switches: readonly { readonly timeMs: number; readonly delegate: PublicKey; readonly on: boolean }[];
-  /** Branches that this node was on and left, oldest first. */
+  /** Branches that this node left, oldest first. */
   readonly branches: readonly LeftBranch[];
-  /** Slots in which the scheduler ran, as ranges, oldest first. In other slots the process did not run. */
+  /** Ranges of slots in which the scheduler ran, oldest first. In other slots, the process did not run. */
   readonly looks: readonly SlotRange[];
-  /** Times in which another round may have begun while this node had no newer block, oldest first. */
+  /** Ranges of slots in which other nodes may have begun another round while this node had no newer block, oldest first. */
   readonly oldOrders: readonly OldOrder[];
 }
 
-/** The owner of a slot; absent if its order is not known any more, or if the slot has no owner. */
+/** The owner of a slot; absent if the order of forgers is not known any more, or if the slot has no owner. */
 export interface SlotForger {
   readonly publicKey: PublicKey;
-  /** Empty for a key that belongs to no delegate. */
+  /** Empty if the key belongs to no delegate. */
   readonly username: string;
-  /** Height of the block whose forging order names the owner. */
+  /** Height whose order of forgers determines the owner. */
   readonly height: number;
-  /** False where the chain here ends before the slot, and others may have begun a round since whose order is not known here. */
+  /**
+   * False if our chain ends before the slot, and other nodes may have begun another round after our tip. This node does not
+   * know the order of forgers in that round.
+   */
   readonly isCertain: boolean;
 }
 
@@ -152,18 +158,18 @@ export interface SlotRange {
 }
 
 export interface OldOrder extends SlotRange {
-  /** Height of the block whose forging order the node used. */
+  /** Height whose order of forgers the node used. */
   readonly height: number;
 }
 
-/** A branch that the node left. In its slots, the order of the delegates may have been another than that of the chain. */
+/** A branch that the node left. In its slots, the order of the delegates may differ from the order of the present chain. */
 export interface LeftBranch {
-  /** Unix time in milliseconds at which it was left. */
+  /** Time when the node left the branch; Unix time in milliseconds. */
   readonly timeMs: number;
-  /** First slot after the block that it had in common with the chain, and the slot in which it was left. */
+  /** First slot after the last block that the branch shares with our chain, and the slot in which the node left the branch. */
   readonly fromSlot: number;
   readonly toSlot: number;
-  /** First block of the branch that took its place; undefined where that came later. */
+  /** First block of the new branch; undefined if it came later. */
   readonly forHeight?: number;
   readonly forBlockId?: string;
 }
@@ -172,15 +178,15 @@ export interface PoolEntry {
   readonly transaction: Transaction;
   /** Unix time in milliseconds. */
   readonly receivedAtMs: number;
-  /** Undefined when no group is concerned; false until enough members signed. */
+  /** Whether enough members have signed; undefined if no member needs to sign. */
   readonly ready?: boolean;
 }
 
-/** The members of a group, and which of them have signed a transaction. */
+/** The members of a group, with a mark for those who have signed a transaction. */
 export interface GroupSigners {
-  /** Signatures that the transaction needs. */
+  /** Number of signatures that the transaction needs. */
   readonly min: number;
-  /** In the order of the group's registration. */
+  /** The members in the order of the group's registration. */
   readonly members: readonly { readonly publicKey: PublicKey; readonly hasSigned: boolean }[];
 }
 
@@ -191,29 +197,29 @@ export interface PeerEntry {
 
 export type PeerRole = 'fixed' | 'seed' | 'whitelisted' | 'blacklisted';
 
-/** The verdict of the node on an address. */
+/** The node's verdict on an address. */
 export interface PeerVerdict {
   readonly ip: string;
-  /** Absent for a banned address of which no peer is known. */
+  /** Port of the peer; absent for a banned address without a known peer. */
   readonly wsPort?: number;
   /**
-   * `dropped`: a connection ended and there is none since; `waiting`: not to be dialled before `untilMs`, without it never;
-   * `known`: heard of, may be dialled.
+   * `dropped`: the connection ended, and no new one was opened. `waiting`: the peer is not dialled before `untilMs`; without
+   * `untilMs`, it is never dialled. `known`: we heard of the peer, and may dial it.
    */
   readonly verdict: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known';
   readonly direction?: 'inbound' | 'outbound';
-  /** Connected or dropped since; Unix time in milliseconds. */
+  /** Start of the connection, or its end if it was dropped; Unix time in milliseconds. */
   readonly sinceMs?: number;
-  /** Banned, or not dialled, until; Unix time in milliseconds. */
+  /** End of the ban, or of the wait before the next dial; Unix time in milliseconds. */
   readonly untilMs?: number;
   /** Close code of a dropped connection. */
   readonly code?: number;
   readonly reason?: string;
-  /** Its roles in the configuration. */
+  /** Roles that the configuration gives to the peer. */
   readonly roles: readonly PeerRole[];
-  /** List of the peer book. */
+  /** List of the peer book that contains the peer. */
   readonly list?: 'new' | 'tried';
-  /** 100 for a peer that never broke a rule; at 0 it is banned. */
+  /** 100 for a peer that never broke a rule; at 0, the peer is banned. */
   readonly reputation: number;
   readonly height?: number;
   readonly version?: string;
@@ -223,7 +229,7 @@ export interface PeerVerdict {
 export interface ForgingDelegate {
   readonly publicKey: PublicKey;
   readonly forging: boolean;
-  /** The reason why a delegate that is switched on does not sign yet. */
+  /** The reason why an enabled delegate does not sign yet. */
   readonly waiting?: ForgingWait;
   /** The reason why this node forges for no delegate at present. */
   readonly paused?: ForgingPause;
@@ -233,19 +239,19 @@ export interface ForgingPause {
   readonly reason: string;
   /** Unix time in milliseconds. */
   readonly sinceMs: number;
-  /** Code of the fault that it comes from, where there is one, as `STORE_WRITE_FAILED`. */
+  /** Code of the fault that causes the pause, such as `STORE_WRITE_FAILED`, if it is caused by a fault. */
   readonly cause?: string;
 }
 
 export interface ForgingWait {
-  /** Stable, for example `FORGING_HAND_OVER`. */
+  /** A code that never changes, such as `FORGING_HAND_OVER`. */
   readonly code: string;
   readonly reason: string;
-  /** Unix time in milliseconds, as far as it can be foreseen. */
+  /** Expected end of the wait, if it can be foreseen; Unix time in milliseconds. */
   readonly untilMs?: number;
 }
 
-/** Result of handing something in. */
+/** Result of submitting a transaction or a signature. */
 export type SubmitResult =
   | { readonly accepted: true; readonly transaction: Transaction; readonly receivedAtMs: number }
   | {
@@ -259,19 +265,19 @@ export interface Forger {
   readonly publicKey: PublicKey;
   readonly address: Address;
   readonly username: string;
-  /** Slot number since the epoch. */
+  /** Number of the forger's next slot, counted from the epoch. */
   readonly nextSlot: number;
 }
 
-/** Listeners to events of the node. They must not throw, and must be quick, as the caller waits for them. */
+/** Listeners to events of the node. Listeners must not throw, and must return quickly, because the caller waits for them. */
 export interface NodeListener {
-  /** The log of the chain has new records. */
+  /** Called when the log of the chain has new records. */
   chainChanged?(): void;
-  /** The pool accepted a transaction, which passed verification or waits for members' signatures. */
+  /** Called when the pool accepted a transaction that passed verification or waits for members' signatures. */
   transactionReceived?(transaction: Transaction): void;
 }
 
-/** A value that the node's own process has at once, and that a reader asks the node for. */
+/** A value that the node's own process has at once. A reader process has to ask the node for the value. */
 export type Live<T> = T | Promise<T>;
 
 export interface NodeApi {
@@ -279,63 +285,78 @@ export interface NodeApi {
   readonly identity: NodeIdentity;
   readonly chain: ChainQueries;
   readonly log: ChainLog;
-  /** @returns a function that ends the listening */
+  /** @returns a function that removes the listener */
   listen(listener: NodeListener): () => void;
-  /**
-   * Where `chain` and `log` are of a moment that stands still: goes on to the newest one, if there is one, before the node told
-   * of it.
-   */
+  /** If `chain` and `log` show a snapshot, switches them to the newest state, even before the node has told of that state. */
   refresh?(): void;
   status(): Live<NodeStatus>;
-  /** The transaction in its generation's own JSON members. */
+  /** The transaction as JSON, with the members of its generation. */
   transactionJson(transaction: Transaction): JsonObject;
-  /** All entries of a queue, oldest first. */
+  /** All transactions of a queue, oldest first. */
   poolEntries(state: PoolState): Live<readonly PoolEntry[]>;
   /**
-   * Tells the signers of a transaction of the pool; undefined for one that is not there or that no group signs.
+   * Tells who has signed a group transaction of the pool; undefined if the pool does not have it, or if it needs no members'
+   * signatures.
    *
-   * @param client address that asks: what the checks cost is charged to it
-   * @throws ProtocolError `VERIFICATION_LIMIT` for a client that may cost no more at present
+   * @param client address that asks and is charged for the checks
+   * @throws ProtocolError `VERIFICATION_LIMIT` if the client's budget is used up
    */
   signersOf(id: string, client?: string): Live<GroupSigners | undefined>;
-  /** Whether a confirmed transaction concerns a group: true for registrations and sendings of a group, else undefined. */
+  /** True if a confirmed transaction registers a group or is sent by a group; otherwise undefined. */
   readyOf(transaction: Transaction): boolean | undefined;
-  /** When a transaction came into the pool, Unix milliseconds, where the node still knows it; also once it is confirmed. */
+  /**
+   * Unix time in milliseconds at which a transaction arrived in the pool, even if it was confirmed since; undefined if the node
+   * does not know it.
+   */
   receivedAtOf(id: string): number | undefined;
   peers(): Live<readonly PeerEntry[]>;
-  /** All addresses that the node knows, connected ones first. */
+  /** The verdicts on all known addresses; connected peers come first. */
   peerVerdicts(): Live<readonly PeerVerdict[]>;
-  /** The next `limit` forgers from `offset` slots after the present one. */
+  /** The next `limit` forgers, beginning `offset` slots after the present one. */
   forgers(limit: number, offset: number): Live<Page<Forger>>;
-  /** @param client address that it comes from: what its signatures cost is charged to it, refusal `VERIFICATION_LIMIT` */
+  /**
+   * @param client address that sent it and is charged for the checks; if its budget is used up, the refusal is
+   *   `VERIFICATION_LIMIT`
+   */
   submitTransaction(json: unknown, client?: string): Promise<SubmitResult>;
   /** @param client as for `submitTransaction` */
   submitSignature(json: unknown, client?: string): Promise<SubmitResult>;
   /**
-   * Builds the transaction that registers a second key, signs it and submits it. The keys are not kept.
+   * Builds, signs and submits the transaction that registers a second key. The keys are not stored.
    *
    * @param client as for `submitTransaction`
    */
   registerSecondSignature(keyPair: KeyPair, secondPublicKey: PublicKey, client?: string): Promise<SubmitResult>;
   forgingDelegates(): Live<readonly ForgingDelegate[]>;
   /**
-   * Switches a configured delegate on or off.
+   * Switches forging of a configured delegate on or off.
    *
-   * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN`, `FORGING_PASSWORD_WRONG` or `FORGING_NOT_A_DELEGATE`, with the
-   *   sentence that clients know; `FORGING_MOVED` when its record was handed to another node
+   * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN`, `FORGING_PASSWORD_WRONG` or `FORGING_NOT_A_DELEGATE`, with the message
+   *   that clients know; `FORGING_MOVED` if its record was handed to another node
    */
   setForging(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate>;
-  /** All metrics of the node in the text format of Prometheus; undefined when it keeps none. */
+  /** All metrics of the node in the text format of Prometheus; undefined if the node keeps none. */
   metricsText(): Promise<string> | undefined;
-  /** The latest diagnostics, newest first. @param limit at least 1 */
+  /**
+   * The latest diagnostics, newest first.
+   *
+   * @param limit at least 1
+   */
   diagnostics(limit: number): Live<readonly Diagnostic[]>;
-  /** What is known of slots from one on. @param count at least 1 */
+  /**
+   * The known facts of `count` slots.
+   *
+   * @param count at least 1
+   */
   slotReport(firstSlot: number, count: number): Live<SlotReport>;
-  /** SHA-256 over all consensus state, hexadecimal, with the tip it belongs to. */
+  /** SHA-256 of all consensus state, hexadecimal, with the tip to which the state belongs. */
   stateDigest(): { readonly height: number; readonly blockId: string; readonly digest: string };
 }
 
-/** What the process of the node itself has: nothing of it needs to be waited for, but signers, for whom signatures are checked. */
+/**
+ * The API inside the process of the node: all values are available at once, except signers, because their signatures must be
+ * checked.
+ */
 export interface LocalNodeApi extends NodeApi {
   status(): NodeStatus;
   poolEntries(state: PoolState): readonly PoolEntry[];

@@ -1,17 +1,17 @@
-/** Takes the log lines of a module, with stable codes, and its metrics. */
+/** Receives the log lines of a module, with permanent codes, and its metrics. */
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
 export type LogFields = Readonly<Record<string, unknown>>;
 
 export interface Observer {
-  /** A child whose lines carry the module's name. */
+  /** Returns an observer whose log lines carry the name of the module. */
   module(name: string): Observer;
   /**
-   * @param code stable, upper-case, for example `BLOCK_APPLIED`
+   * @param code permanent, upper-case, for example `BLOCK_APPLIED`
    * @param message short and fixed; data goes into `fields`, never keys or passphrases
    */
   log(level: LogLevel, code: string, message: string, fields?: LogFields): void;
-  /** Adds to a counter (default 1). The name carries its unit. */
+  /** Adds to a counter, 1 by default. The name of the metric contains its unit. */
   count(metric: string, by?: number, labels?: Readonly<Record<string, string>>): void;
   /** Sets a gauge. */
   gauge(metric: string, value: number, labels?: Readonly<Record<string, string>>): void;
@@ -19,7 +19,7 @@ export interface Observer {
   observe(metric: string, value: number, labels?: Readonly<Record<string, string>>): void;
 }
 
-/** Says nothing. For tests and tools. */
+/** An observer that does nothing, for tests and tools. */
 export const SILENT: Observer = {
   module: () => SILENT,
   log: () => undefined,

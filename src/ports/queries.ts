@@ -1,29 +1,29 @@
 /**
- * Queries of readers over the chain, answered in pages. Filters join by AND. Each page has the exact number of all matches. The
- * store implements the queries; formats and defaults belong to `http`.
+ * Queries over the chain, answered in pages. An item must match all given filters. Each page has the exact number of all
+ * matches. The store implements the queries; formats and defaults belong to `http`.
  */
 
 import type { Account, Delegate } from '../protocol/state.ts';
 import type { Address, Block, BlockHeader, BlockId, PublicKey, Transaction, TransactionId } from '../protocol/types.ts';
 
 export interface PageRequest {
-  /** At least 1. */
+  /** Maximum of items in the page; at least 1. */
   readonly limit: number;
-  /** From 0. */
+  /** Number of items to skip; at least 0. */
   readonly offset: number;
   /**
-   * The page begins after this place of the list instead of at `offset`, even if the item at the place is gone. So pages that
-   * follow one another neither repeat nor leave out an item that was in the list all the time. A cursor of another list is
-   * refused with a ProtocolError `CURSOR_INVALID`, or leads to any place.
+   * The page begins after this place of the list instead of at `offset`, even if the item at the place is gone. So consecutive
+   * pages neither repeat nor omit an item that was in the list all the time. A cursor of another list is refused with a
+   * ProtocolError `CURSOR_INVALID`, or leads to an arbitrary place.
    */
   readonly after?: Cursor;
 }
 
 /** A place in a sorted list. */
 export interface Cursor {
-  /** The value that the list is sorted by, as text; empty for an unknown value. */
+  /** The value by which the list is sorted, as text; empty for an unknown value. */
   readonly value: string;
-  /** The order among equal values. */
+  /** Determines the order among equal values. */
   readonly tie: string;
 }
 
@@ -31,7 +31,7 @@ export interface Page<T> {
   readonly items: readonly T[];
   /** Number of all matches, not only of this page. */
   readonly total: number;
-  /** The place of the last item; absent when nothing follows it. */
+  /** The place of the last item; absent if nothing follows it. */
   readonly next?: Cursor;
 }
 
@@ -48,15 +48,15 @@ export interface AccountEntry {
   readonly delegate?: DelegateEntry;
 }
 
-/** A delegate with the values that are derived for readers. */
+/** A delegate, with values that are computed for readers. */
 export interface DelegateEntry {
   readonly delegate: Delegate;
   readonly account: Account;
-  /** 1 is best; null for a generation 2 delegate registered since the last round end. */
+  /** Rank of the delegate, 1 is best. Null for a delegate of generation 2 that registered after the last end of a round. */
   readonly rank: number | null;
-  /** Percent of produced slots, two decimals; 0 before the first. */
+  /** Percent of the delegate's slots in which it produced a block, two decimals; 0 before its first slot. */
   readonly productivity: number;
-  /** Percent of the supply that votes for it, two decimals. */
+  /** Percent of the supply that votes for the delegate, two decimals. */
   readonly approval: number;
 }
 
@@ -64,7 +64,7 @@ export interface AccountQuery extends PageRequest {
   readonly address?: Address;
   readonly publicKey?: PublicKey;
   readonly secondPublicKey?: PublicKey;
-  /** Pattern with `_` for any one character. */
+  /** Pattern in which `_` matches any one character. */
   readonly usernamePattern?: string;
   readonly sort: Sort<'balance'>;
 }
@@ -74,15 +74,15 @@ export interface DelegateQuery extends PageRequest {
   readonly publicKey?: PublicKey;
   readonly secondPublicKey?: PublicKey;
   readonly username?: string;
-  /** Pattern of SQL LIKE, already with its wildcards. */
+  /** Pattern of SQL LIKE, including its wildcards. */
   readonly usernamePattern?: string;
   readonly sort: Sort<'username' | 'rank' | 'voteWeight' | 'productivity' | 'missedBlocks' | 'producedBlocks'>;
 }
 
-/** Orders of blocks other than that of the chain. */
+/** Sort fields of blocks that differ from the order of the chain. */
 export type BlockAmountSort = 'totalAmount' | 'totalFee';
 
-/** Times are whole seconds since the epoch, bounds inclusive. */
+/** A query for blocks. Times are in whole seconds since the epoch, and their bounds are inclusive. */
 export interface BlockQuery extends PageRequest {
   readonly blockId?: BlockId;
   readonly height?: number;
@@ -92,7 +92,7 @@ export interface BlockQuery extends PageRequest {
   readonly sort: Sort<'height' | 'timestamp' | BlockAmountSort>;
 }
 
-/** Orders of transactions; each has a row in the store's table of orders (`store/tables/layout.ts`). */
+/** Sort fields of transactions. Each sort field has a row in the store's table of orders (`store/tables/layout.ts`). */
 export const TRANSACTION_SORTS = ['amount', 'fee', 'type', 'timestamp'] as const;
 export type TransactionSort = (typeof TRANSACTION_SORTS)[number];
 
@@ -105,7 +105,7 @@ export interface TransactionQuery extends PageRequest {
   readonly recipientId?: Address;
   readonly senderIdOrRecipientId?: Address;
   readonly senderPublicKey?: PublicKey;
-  /** Generation 2: key of the recipient's account. */
+  /** Generation 2 only: public key of the recipient's account. */
   readonly recipientPublicKey?: PublicKey;
   readonly minAmount?: bigint;
   readonly maxAmount?: bigint;
@@ -120,21 +120,21 @@ export interface TransactionEntry {
   readonly transaction: Transaction;
   readonly blockId: BlockId;
   readonly height: number;
-  /** Public key of the recipient's account, undefined when unknown. */
+  /** Public key of the recipient's account; undefined if it is unknown. */
   readonly recipientPublicKey?: PublicKey;
   /** Second public key of the sender's account, if it has one. */
   readonly senderSecondPublicKey?: PublicKey;
 }
 
 export interface DappQuery extends PageRequest {
-  /** The two join by OR. */
+  /** If both are given, an application matches if its id or its name fits. */
   readonly transactionId?: TransactionId;
-  /** The whole name. */
+  /** The complete name of the application. */
   readonly name?: string;
   readonly sort: Sort<'name'>;
 }
 
-/** Selects an account; the given members join by AND. */
+/** Selects an account that matches all given members. */
 export interface AccountIdentity {
   readonly address?: Address;
   readonly publicKey?: PublicKey;
@@ -150,13 +150,13 @@ export interface VoteQuery extends PageRequest {
   readonly sort: Sort<'username' | 'balance'>;
 }
 
-/** A multisignature account and its members, by balance then address. */
+/** A multisignature account with its members, sorted by balance, then by address. */
 export interface GroupEntry {
   readonly account: Account;
   readonly members: readonly Account[];
 }
 
-/** The earnings of a delegate within a time span. */
+/** The earnings of a delegate in a period. */
 export interface ForgingStatistics {
   readonly feesBeddows: bigint;
   readonly rewardsBeddows: bigint;
@@ -166,37 +166,37 @@ export interface ForgingStatistics {
 export interface ChainQueries {
   /** Undefined while the store is empty. */
   tip(): BlockHeader | undefined;
-  /** Best first, at most `limit`. */
+  /** The newest headers, highest first, at most `limit`. */
   latestHeaders(limit: number): readonly BlockHeader[];
   blockByHeight(height: number): Block | undefined;
   accounts(query: AccountQuery): Page<AccountEntry>;
   delegates(query: DelegateQuery): Page<DelegateEntry>;
-  /** As `transactions`. */
+  /** Finds blocks. If no index answers the query, it runs in chunks like `transactions`. */
   blocks(query: BlockQuery): Promise<Page<BlockHeader>>;
   /**
-   * A query that no index answers runs in chunks, between which other work goes on.
+   * Finds transactions. A query that no index answers runs in chunks, and other work goes on in between.
    *
-   * @throws ProtocolError `QUERIES_BUSY` when too many such queries wait already
+   * @throws ProtocolError `QUERIES_BUSY` if too many such queries are waiting already
    */
   transactions(query: TransactionQuery): Promise<Page<TransactionEntry>>;
-  /** The account that fits; if several fit, the first by balance, then address. */
+  /** The account that matches. If several accounts match, the result is the first by balance, then by address. */
   accountBy(identity: AccountIdentity): Account | undefined;
-  /** As `transactions`. */
+  /** Finds the voters of a delegate. If no index answers the query, it runs in chunks like `transactions`. */
   voters(publicKey: PublicKey | undefined, query: VoterQuery): Promise<Page<Account>>;
   votes(account: Account, query: VoteQuery): Page<Account>;
-  /** The group owned by the account, if it is one. */
+  /** The group of a multisignature account; undefined for other accounts. */
   group(address: Address): GroupEntry | undefined;
-  /** Groups that contain the account's key, by balance then address. */
+  /** Groups whose members include the account's key, sorted by balance, then by address. */
   memberships(account: Account): readonly GroupEntry[];
-  /** Transactions of the chain, genesis included. */
+  /** Number of transactions in the chain, including those of the genesis block. */
   transactionCount(): number;
   /** Registrations of applications. */
   dapps(query: DappQuery): Page<TransactionEntry>;
-  /** Earnings from the blocks that the delegate forged in the span, bounds included. */
+  /** Earnings from the blocks that the delegate forged in the period, bounds included. */
   blockForgingStatistics(publicKey: PublicKey, fromTimestampS: number, toTimestampS: number): ForgingStatistics;
   /**
-   * Earnings from the rounds whose last block is in the span, bounds included; `blocks` counts the rounds. Runs in chunks like
-   * `transactions`, as the pay of each round is computed anew.
+   * Earnings from the rounds whose last block is in the period, bounds included; `blocks` is the number of rounds. The query
+   * runs in chunks like `transactions`, because the pay of each round is computed again.
    */
   roundForgingStatistics(
     publicKey: PublicKey,

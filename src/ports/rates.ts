@@ -1,12 +1,12 @@
 /**
  * The rates of all messages and calls between nodes. One table has what this node sends and what it accepts, so no limit can be
- * below the rate of an honest node. No limit stands anywhere else: each follows from the most messages of an honest sender that
- * can arrive at once.
+ * below the rate of an honest node. All limits are defined here. Each limit is computed from the largest number of messages of
+ * an honest sender that can arrive at the same time.
  *
- * Sources: releases 2.3.8 (lisk-framework 0.4.8, lisk-p2p 0.3.7) and 3.0.2 (0.5.2, 0.4.2), with the bounds of their
- * configuration: `broadcasts.broadcastInterval` 1 to 60 s (default 5 s), `BLOCK_TIME` 2 s at least. Release 3.0.2 charges
- * for the fourth `getTransactions`, `postTransactionsAnnouncement` or `postSignatures` of a peer in ten seconds, and both
- * for more than a hundred frames in one second.
+ * Sources: releases 2.3.8 (lisk-framework 0.4.8, lisk-p2p 0.3.7) and 3.0.2 (0.5.2, 0.4.2), with the limits of their
+ * configuration: `broadcasts.broadcastInterval` 1 to 60 s (default 5 s), `BLOCK_TIME` at least 2 s. Release 3.0.2 penalises a
+ * peer for its fourth `getTransactions`, `postTransactionsAnnouncement` or `postSignatures` in ten seconds. Both releases
+ * penalise more than a hundred frames in one second.
  */
 
 import type { Generation } from '../protocol/params.ts';
@@ -26,87 +26,96 @@ export type RateKind =
   | 'transactionIds'
   | 'transactions'
   | 'signatures'
-  /** Measures the round trip. */
+  /** A ping that measures the round trip. */
   | 'probe';
 
-/** In any time `T`, at most `burst` and one more for each `everyMs` of `T` leave a node for one peer. */
+/** A sender's rate to one peer: in any time `T`, it sends at most `burst` messages, plus one for each `everyMs` of `T`. */
 export interface Sending {
-  /** Messages that may be sent at once, beyond one for each interval. */
+  /** Number of messages that may be sent at once, in addition to one for each interval. */
   readonly burst: number;
   readonly everyMs: number;
-  /** For calls: the most that can wait while no answer comes. If absent, only the time bounds them. */
+  /**
+   * Maximum of calls that wait for an answer at the same time. Without this maximum, only the rate limits the number of
+   * messages.
+   */
   readonly piledMax?: number;
 }
 
 export interface RateRow {
   readonly kind: RateKind;
   readonly generation: Generation;
-  /** Name of the event or procedure on the wire. */
+  /** Name of the event or procedure in its messages. */
   readonly name: string;
   /** Highest rate of this node in any configuration. */
   readonly own: Sending;
   /** Highest rate of a reference node in any configuration; undefined if it never sends this. */
   readonly reference: Sending | undefined;
-  /** Whether strangers can make an honest node send more. If so, messages above the limit are dropped and cost no points. */
+  /** Whether strangers can make an honest node send more. Such messages above the limit are dropped and cost no points. */
   readonly isRelayed: boolean;
 }
 
-/** Window in which uses are counted: the same as in release 3.0.2. */
+/** Time in which uses are counted, as in release 3.0.2. */
 export const RATE_WINDOW_MS = 10_000;
 /**
- * Longest time for which a line stands still; messages sent meanwhile then arrive at once. Heartbeats end a connection that is
- * silent for 20 s, and the next heartbeat is due after 8 s.
+ * Longest time for which a connection can be blocked; the messages sent meanwhile then arrive at once. Heartbeats end a
+ * connection that is silent for 20 s, and the next heartbeat is due after 8 s.
  */
 export const STALL_MS = 30_000;
-/** Factor between the uses that are accepted and those that an honest node can cause. */
+/** Factor between the uses that an honest node can cause and those that are accepted. */
 export const SAFETY = 1.5;
-/** Factor between the uses that cost points and those that are accepted. */
+/** Factor between the uses that are accepted and those that cost points. */
 export const CHARGED_FROM = 2;
 
 /**
- * Time that this node needs for one item of a message before any signature check, in milliseconds: to read it, to look it up,
- * to refuse it. Measured: 15 us for a signature, 45 us for a known transaction. The sender's budget is charged for it
- * (`engine/pool/verification-budget.ts`). Otherwise peers that send as many messages as they may could keep a core busy with
- * items alone.
+ * Time in milliseconds to read, look up and refuse one item of a message, before any signature check. Measured: 15 us for a
+ * signature, 45 us for a known transaction. The sender's budget pays for this time (`engine/pool/verification-budget.ts`).
+ * Without this charge, peers that send as many messages as they may could keep a core busy with items alone.
  */
 export const ITEM_COST_MS = { transaction: 0.05, signature: 0.02 } as const;
 
-/** Calls of ours to one peer that may wait for answers. */
+/** Maximum of our calls to one peer that may wait for answers. */
 export const REQUESTS_PER_PEER_MAX = 32;
-/** Time-out of a call. After it, another call may take its place. */
+/** Time-out of a call. After the time-out, another call may be made instead. */
 export const REQUEST_TIMEOUT_MS = 10_000;
 /**
- * Calls to one peer that are begun in a second. Peers punish more than a hundred frames in a second, generation 2 with a ban.
- * Their seconds are not ours: twice as many calls as this can fall into one of theirs, and answers and messages come on top.
+ * Maximum of calls to one peer that are started in a second. Peers penalise more than a hundred frames in a second; generation
+ * 2 does so with a ban. The seconds of a peer begin at other moments than ours. So twice as many calls can fall into one second
+ * of the peer, and answers and messages come on top.
  */
 export const CALLS_PER_SECOND_MAX = 40;
-/** Frames in a second that no release charges for. */
+/** Number of frames in a second that no release penalises. */
 export const FRAMES_PER_SECOND = 100;
 
-/** All questions of a synchronisation share this pace. */
+/** The common rate of all questions of a synchronisation. */
 const PACED: Sending = {
   burst: CALLS_PER_SECOND_MAX,
   everyMs: 1_000 / CALLS_PER_SECOND_MAX,
   piledMax: REQUESTS_PER_PEER_MAX * Math.ceil(STALL_MS / REQUEST_TIMEOUT_MS),
 };
-/** The reference asks for one batch after the other, each of which it applies first; its calls wait 2 s at least. */
+/**
+ * Rate of the reference's questions during a synchronisation. The reference applies each batch before it asks for the next, and
+ * its calls wait at least 2 s.
+ */
 const SEQUENTIAL: Sending = { burst: 5, everyMs: 50, piledMax: STALL_MS / 2_000 };
-/** Once after a connection, with a few repetitions. */
+/** Rate of a question that is asked once after connecting, with a few repetitions. */
 const ONCE: Sending = { burst: 5, everyMs: RATE_WINDOW_MS };
-/** A tip changes once in a slot of 2 s at least; a tie, or a change of branch, makes a few more. */
+/**
+ * Rate of messages about a changed tip. The tip changes once in a slot of at least 2 s; a tie or a change of branch adds a few
+ * changes.
+ */
 const TIPS: Sending = { burst: 5, everyMs: 1_000 };
-/** One message for each interval of the broadcaster, whose configuration allows a second. */
+/** Rate of a broadcaster: one message in each interval. The configuration allows intervals of one second. */
 const BROADCASTS: Sending = { burst: 1, everyMs: 1_000 };
 /**
- * Three of these in ten seconds are free with release 3.0.2. At its own default interval a fourth comes only when one is
- * five seconds late.
+ * Rate of messages that release 3.0.2 limits: it accepts three in ten seconds. At the default interval of that release, a
+ * fourth one comes only if another is five seconds late.
  */
 const RATIONED: Sending = { burst: 1, everyMs: 5_000 };
-/** Nodes of generation 2 do not count these. */
+/** Rate of messages that nodes of generation 2 do not limit. */
 const UNRATIONED: Sending = { burst: 1, everyMs: 1_000 };
-/** After 20 to 60 s, over and over. */
+/** Rate of the latency probe: again and again after 20 to 60 s. */
 const PROBES: Sending = { burst: 1, everyMs: 20_000 };
-/** Announcements of this node's own tip. When tips change too fast, only the newest is announced. */
+/** Rate of announcements of this node's own tip. If the tip changes faster, only the newest is announced. */
 const OWN_INFO: Sending = { burst: 3, everyMs: 1_000 };
 
 type Words = readonly [name2: string | undefined, name3: string | undefined];
@@ -121,15 +130,15 @@ const RATIONED_3: Both = { 2: UNRATIONED, 3: RATIONED };
 const ROWS: readonly Row[] = [
   ['info', ['updateMyself', 'postNodeInfo'], OWN_INFO, TIPS],
   ['infoQuestion', ['status', 'getNodeInfo'], ONCE, ONCE],
-  // The reference asks seeds that it stays connected to again every half minute.
+  // The reference asks its connected seeds again every half minute.
   ['peersQuestion', ['list', 'getPeers'], ONCE, ONCE],
   ['tipQuestion', [undefined, 'getLastBlock'], PACED, SEQUENTIAL],
   ['blocksQuestion', ['blocks', 'getBlocksFromId'], PACED, SEQUENTIAL],
   ['commonBlockQuestion', ['blocksCommon', 'getHighestCommonBlock'], PACED, SEQUENTIAL],
-  // The reference asks once for each announcement that names an unknown id, and ours are rationed.
+  // The reference asks once for each announcement with an unknown id, and our announcements are limited.
   ['transactionsQuestion', ['getTransactions', 'getTransactions'], RATIONED, { burst: 8, everyMs: 2_500 }],
   ['signaturesQuestion', ['getSignatures', 'getSignatures'], ONCE, ONCE],
-  // Release 2.3.8 passes blocks on before it applies them, and a delegate can sign as many as it likes.
+  // Release 2.3.8 passes blocks on before it applies them, and a delegate can sign any number of them.
   ['block', ['postBlock', 'postBlock'], TIPS, { burst: 10, everyMs: 1_000 }, true],
   ['transactionIds', [undefined, 'postTransactionsAnnouncement'], RATIONED, BROADCASTS],
   ['transactions', ['postTransactions', undefined], UNRATIONED, BROADCASTS],
@@ -137,7 +146,7 @@ const ROWS: readonly Row[] = [
   ['probe', ['ping', 'ping'], PROBES, PROBES],
 ];
 
-/** Everything that is counted, for both generations. */
+/** The rates of all counted messages and calls, for both generations. */
 export const RATES: readonly RateRow[] = ROWS.flatMap(([kind, words, own, reference, relayed]) =>
   ([2, 3] as const).flatMap((generation) => {
     const name = words[generation - 2];
@@ -146,32 +155,35 @@ export const RATES: readonly RateRow[] = ROWS.flatMap(([kind, words, own, refere
   }),
 );
 
-/** @throws RangeError where the generation has no such message: a mistake of ours */
+/** @throws RangeError if the generation has no such message, which is a defect of this node */
 export function rateOf(generation: Generation, kind: RateKind): RateRow {
   const row = RATES.find((each) => each.generation === generation && each.kind === kind);
   if (row === undefined) throw new RangeError(`generation ${generation} has no ${kind}`);
   return row;
 }
 
-/** Most uses of one sender that can arrive within a window, after its line stood still before. */
+/** Maximum of uses by one sender that can arrive within a window after its connection was blocked. */
 export function arrivalsMax({ burst, everyMs, piledMax = Infinity }: Sending, windowMs: number): number {
   return burst + Math.ceil(windowMs / everyMs) + Math.min(piledMax, Math.ceil(STALL_MS / everyMs));
 }
 
-/** Most uses that an honest peer can make arrive within a window. */
+/** Maximum of uses by one honest peer that can arrive within a window. */
 export function honestMax({ own, reference }: RateRow, windowMs = RATE_WINDOW_MS): number {
   return Math.max(arrivalsMax(own, windowMs), reference === undefined ? 0 : arrivalsMax(reference, windowMs));
 }
 
-/** Number of uses in a window that are accepted, and number above which a peer is charged; uses between them are dropped. */
+/**
+ * Number of uses in a window that are accepted, and number above which a peer loses points. Uses between the two numbers are
+ * dropped.
+ */
 export function limitsOf(row: RateRow): { readonly takenMax: number; readonly chargedAbove: number } {
   const takenMax = Math.ceil(SAFETY * honestMax(row));
   return { takenMax, chargedAbove: row.isRelayed ? Infinity : CHARGED_FROM * takenMax };
 }
 
 /**
- * Frames of any kind that an honest peer can make arrive in one second: its calls and messages, its answers to our calls, and
- * heartbeats. Questions of a synchronisation share one pace.
+ * Maximum of frames of any kind from one honest peer that can arrive in one second: its calls and messages, its answers to our
+ * calls, and heartbeats. All questions of a synchronisation share one rate.
  */
 export function honestFramesMax(generation: Generation): number {
   const isPaced = ({ own }: RateRow): boolean => own === PACED;

@@ -1,4 +1,7 @@
-/** The store of a chain as the engine uses it. Reads and transactions are synchronous: nothing runs between check and write. */
+/**
+ * The store of a chain, as the engine uses it. Reads and transactions are synchronous, so nothing can change between a check
+ * and a write.
+ */
 
 import type { NoteName } from './notes.ts';
 import type { StateReader, StateWriter } from '../protocol/state.ts';
@@ -11,7 +14,7 @@ export interface TransactionPlace {
   readonly index: number;
 }
 
-/** The chain and its state, at one moment. */
+/** The chain and its state at one moment. */
 export interface ChainReader extends StateReader {
   /** Undefined while the store is empty. */
   tip(): BlockHeader | undefined;
@@ -23,34 +26,34 @@ export interface ChainReader extends StateReader {
 
 export interface ChainWriter extends ChainReader, StateWriter {
   /**
-   * Appends a block at the tip: runs `apply` (state writes), then keeps the block, every index and counter, and an undo
-   * record of all that was overwritten. A throw inside leaves a partial write, which only the end of the transaction removes.
-   * So do not catch it inside the transaction.
+   * Appends a block to the tip. The function runs `apply`, which writes the state, and then stores the block, all indexes and
+   * counters, and an undo record of all overwritten values. After an error, some of these values have been written, and only
+   * the end of the transaction removes them. So the caller must not catch the error inside the transaction.
    */
   append(block: Block, apply: (state: StateWriter) => void): void;
   /**
-   * Reverts the tip by playing its undo record; every key is as it was before the block.
+   * Reverts the tip by playing back its undo record. All keys are then as before the block.
    *
-   * @throws ProtocolError `UNDO_RECORD_MISSING` below the kept depth
+   * @throws ProtocolError `UNDO_RECORD_MISSING` if the undo record is not kept any more
    */
   revert(): Block;
-  /** Forgets undo records of this height and below: they can never be needed again. */
+  /** Deletes the undo records up to this height, because they will never be needed again. */
   forgetUndo(upToHeight: number): void;
-  /** Keeps a small engine record (peer book, temporary blocks); `undefined` removes it. Never consensus state. */
+  /** Stores a note of the node, such as the peer book; `undefined` removes it. Notes are never consensus state. */
   setNote(key: NoteName, value: Uint8Array | undefined): void;
 }
 
 export interface ChainStore extends ChainReader {
   /**
-   * Runs `work` as one unit. When this returns, all of it is on the disk; when this throws, nothing has changed. `work` is
-   * never asynchronous.
+   * Runs `work` as one unit. If this returns, all its writes are on disk; if it throws, nothing has changed. `work` must not be
+   * asynchronous.
    */
   transact<T>(work: (writer: ChainWriter) => T): T;
-  /** An engine record kept with `setNote`. */
+  /** A note that was stored with `setNote`. */
   note(key: NoteName): Uint8Array | undefined;
-  /** Keys of notes that start with the prefix, ascending. */
+  /** Names of notes that begin with the prefix, ascending. */
   noteKeys(prefix: string): readonly string[];
-  /** SHA-256 over all consensus state in key order, hexadecimal: equal tips must mean equal digests. */
+  /** SHA-256 of all consensus state in the order of keys, hexadecimal. Nodes with the same tip must have the same digest. */
   stateDigest(): string;
   /** Height of the lowest block that can be reverted; undefined if no block can. */
   undoFloor(): number | undefined;

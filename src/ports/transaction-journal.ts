@@ -1,36 +1,42 @@
-/** The transaction journal: transactions that this node accepted, on disk before the answer, until they are not needed. */
+/**
+ * The transaction journal. The journal keeps each transaction that this node accepted from a client. A transaction is on disk
+ * before the client is answered, and stays until it is not needed any more.
+ */
 
 import type { JsonObject, MemberSignature, TransactionId } from '../protocol/types.ts';
 
-/** A transaction as it was accepted. */
+/** An accepted transaction in the form in which it was accepted. */
 export interface JournaledTransaction {
   readonly id: TransactionId;
-  /** As the codec of the rules writes it, with the signatures of members that it came with. */
+  /** The transaction in the JSON of the codec, with the members' signatures that it had on arrival. */
   readonly json: JsonObject;
   /** Unix time in milliseconds. */
   readonly receivedAtMs: number;
-  /** Whether members of a group sign it: it may wait longer. */
+  /** True if the transaction needs members' signatures; it may then wait longer. */
   readonly isOfGroup: boolean;
-  /** Signatures of members that came later. */
+  /** Members' signatures that arrived later. */
   readonly signatures: readonly MemberSignature[];
 }
 
-/** A journal that is bounded in number and bytes. Written entries are on the disk when the next `flush` has resolved. */
+/** A journal with a maximum number of entries and of bytes. An entry is on disk when the next `flush` has resolved. */
 export interface TransactionJournal {
   /** All entries, oldest first. */
   entries(): Iterable<JournaledTransaction>;
   get(id: TransactionId): JournaledTransaction | undefined;
   hasRoomFor(entry: JournaledTransaction): boolean;
-  /** Does nothing for an id that is there. The caller has asked whether there is room. */
+  /**
+   * Adds an entry. If the journal has an entry with the same id, nothing happens. The caller must have checked that there is
+   * room.
+   */
   add(entry: JournaledTransaction): void;
-  /** Does nothing for a transaction that is not there, or without room. */
+  /** Adds a member's signature. Nothing happens if its transaction is not there, or if there is no room. */
   addSignature(signature: MemberSignature): void;
   remove(ids: readonly TransactionId[]): void;
   /**
-   * Resolves when everything that was written so far is on the disk. Calls that come while the disk is busy share one write.
+   * Resolves when all entries so far are on disk. Calls during a write to the disk share the next write.
    *
-   * @throws ProtocolError `TRANSACTION_JOURNAL_WRITE_FAILED`, `TRANSACTION_JOURNAL_TAKEN_OVER`; what was written since the last
-   *   flush may be lost then, unless a later one succeeds
+   * @throws ProtocolError `TRANSACTION_JOURNAL_WRITE_FAILED`, `TRANSACTION_JOURNAL_TAKEN_OVER`; entries since the last flush
+   *   may then be lost, unless a later flush succeeds
    */
   flush(): Promise<void>;
   close(): Promise<void>;

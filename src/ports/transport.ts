@@ -1,11 +1,11 @@
 /**
- * The wire as the engine sees it: peers with their announced state, requests, one-way messages. Names and shapes of frames
- * belong to `p2p`; JSON of blocks and transactions passes through unread and is decoded by the rules.
+ * The network as the engine sees it: peers with their announced state, requests, one-way messages. Names and shapes of frames
+ * belong to `p2p`. The JSON of blocks and transactions is passed on unread, and the rules decode it.
  */
 
 import type { MemberSignature } from '../protocol/types.ts';
 
-/** `<IPv4>:<wsPort>`, which identifies a peer. Several ports on one IP are several peers. */
+/** Identifies a peer: `<IPv4>:<wsPort>`. Several ports on one IP are several peers. */
 export type PeerId = string;
 
 export interface PeerAddress {
@@ -25,20 +25,20 @@ export interface NodeInfo {
   readonly wsPort: number;
   readonly httpPort: number;
   readonly protocolVersion: string;
-  /** Random per process start, 16 characters. */
+  /** 16 random characters, new at each start of the process. */
   readonly nonce: string;
   readonly height: number;
-  /** Generation 2. */
+  /** Generation 2 only. */
   readonly broadhash?: string;
-  /** Generation 3: of the tip. */
+  /** Generation 3 only: values of the tip. */
   readonly blockVersion?: number;
   readonly maxHeightPrevoted?: number;
   readonly lastBlockId?: string;
-  /** False asks others not to pass the address on. */
+  /** False asks peers not to tell others this address. */
   readonly advertiseAddress?: boolean;
 }
 
-/** The info of a peer. All of it except the address is the peer's own claim. */
+/** The info of a peer. All facts except the address are the peer's own claims. */
 export interface PeerInfo extends PeerAddress {
   readonly os?: string;
   readonly version?: string;
@@ -50,9 +50,9 @@ export interface PeerInfo extends PeerAddress {
   readonly blockVersion?: number;
   readonly maxHeightPrevoted?: number;
   readonly lastBlockId?: string;
-  /** Generation 3: the identifier of the peer's network. */
+  /** Generation 3 only: the identifier of the peer's network. */
   readonly networkId?: string;
-  /** Generation 2: the payload hash of its genesis block. */
+  /** Generation 2 only: the payload hash of the genesis block of the peer's network. */
   readonly nethash?: string;
   readonly advertiseAddress?: boolean;
 }
@@ -61,11 +61,11 @@ export interface Connection {
   readonly peerId: PeerId;
   readonly direction: 'inbound' | 'outbound';
   readonly info: PeerInfo;
-  /** Unix time in milliseconds. */
+  /** Start of the connection; Unix time in milliseconds. */
   readonly sinceMs: number;
-  /** Last measured round trip, undefined before the first. */
+  /** Last measured round trip; undefined before the first measurement. */
   readonly latencyMs: number | undefined;
-  /** Share of the peer's recent questions that this node answered, 0 to 1; undefined without a question. */
+  /** Share of the peer's recent questions that this node answered, 0 to 1; undefined if there was none. */
   readonly responsiveness?: number | undefined;
 }
 
@@ -73,22 +73,22 @@ export interface Connection {
 export type PeerRequest =
   | { readonly kind: 'peers' }
   | { readonly kind: 'tip' }
-  /** Blocks that follow this one. */
+  /** Asks for the blocks after this one. */
   | { readonly kind: 'blocksAfter'; readonly blockId: string }
   | { readonly kind: 'highestCommonBlock'; readonly blockIds: readonly string[] }
-  /** Transactions of the peer's pool (without ids), or those with these ids. */
+  /** Asks for the transactions with these ids, or for transactions of the peer's pool if there are no ids. */
   | { readonly kind: 'transactions'; readonly ids?: readonly string[] }
   | { readonly kind: 'signatures' };
 
-/** Questions about the chain and the pool. */
+/** Questions about the chain and the pool, which the engine answers. */
 export type ChainQuestion = Exclude<PeerRequest, { kind: 'peers' }>;
 
-/** Answers, by the kind of the question. Shapes were checked by the transport; JSON of blocks and transactions was not. */
+/** Answers by the kind of the question. The transport has checked their form, but not the JSON of blocks and transactions. */
 export interface PeerAnswers {
   readonly peers: readonly PeerInfo[];
   readonly tip: unknown;
   readonly blocksAfter: readonly unknown[];
-  /** Undefined when the peer knows none of the ids. */
+  /** Undefined if the peer has no block with one of the ids. */
   readonly highestCommonBlock: { readonly id: string; readonly height: number } | undefined;
   readonly transactions: readonly unknown[];
   readonly signatures: readonly { readonly transaction: string; readonly signatures: readonly string[] }[];
@@ -96,34 +96,38 @@ export interface PeerAnswers {
 
 export type AnswerTo<R extends PeerRequest> = PeerAnswers[R['kind']];
 
-/** One-way messages. */
+/** One-way messages to and from peers. */
 export type PeerMessage =
   | { readonly kind: 'block'; readonly block: unknown }
   | { readonly kind: 'transactionIds'; readonly ids: readonly string[] }
-  /** Generation 2: whole transactions. */
+  /** Generation 2 only: whole transactions. */
   | { readonly kind: 'transactions'; readonly transactions: readonly unknown[] }
   | { readonly kind: 'signatures'; readonly signatures: readonly MemberSignature[] };
 
-/** The handlers of the engine for everything that comes in. Set once, before the transport starts. */
+/** The engine's handlers for everything that peers send. The handlers are set once, when the transport starts. */
 export interface TransportHandlers {
   /**
-   * Answers a peer's question. A throw of a `ProtocolError` becomes an error answer (or none, where the generation punishes
-   * error answers); `PeerFault` also costs the peer.
+   * Answers a peer's question. If this method throws a `ProtocolError`, the peer gets an error answer, unless its generation
+   * punishes error answers. If this method throws a `PeerFault`, the peer also loses points.
    */
   answer(peerId: PeerId, request: PeerRequest): Promise<unknown>;
   message(peerId: PeerId, message: PeerMessage): void;
-  /** A connection is open and compatible in both directions. */
+  /** Called when a connection is open and each side has found the other compatible. */
   connected(connection: Connection): void;
   disconnected(peerId: PeerId, direction: 'inbound' | 'outbound', reason: CloseReason): void;
-  /** The peer sent a new info about itself. */
+  /** Called when the peer sent a new info about itself. */
   updated(peerId: PeerId, info: PeerInfo): void;
-  /** The peer broke the wire protocol; the transport has not closed the connection. */
+  /** Called when the peer broke the wire protocol. The transport has not closed the connection. */
   fault(peerId: PeerId, fault: PeerFaultCode, detail: string): void;
-  /** Whether an IP may connect now; the transport asks before any handshake. */
+  /** Whether an IP may connect now; called before each handshake. */
   admits(ip: string): boolean;
-  /** Whether the operator named a peer at an IP. Such peers are served even while many strangers connect. False by default. */
+  /** Whether the operator named a peer at an IP. Such peers can connect even while many strangers connect. False by default. */
   isNamed?(ip: string): boolean;
-  /** Called when the inbound limit is reached: the connection to close for the newcomer, if any. */
+  /**
+   * Called when the maximum of inbound connections is reached.
+   *
+   * @returns the peer to disconnect for the new one; undefined for none
+   */
   evict(inbound: readonly Connection[]): PeerId | undefined;
 }
 
@@ -133,38 +137,50 @@ export interface CloseReason {
   readonly reason: string;
 }
 
-/** Offences that the transport itself finds. `engine/peers/penalties.ts` has their points. */
+/** Offences that the transport detects. `engine/peers/penalties.ts` defines their points. */
 export type PeerFaultCode =
-  /** A message or answer of the wrong shape. */
+  /** A message or an answer has the wrong form. */
   | 'MALFORMED_MESSAGE'
-  /** A peer list that is no list, too long, or with impossible addresses. */
+  /** A peer list is no list, is too long, or has impossible addresses. */
   | 'MALFORMED_PEER_LIST'
-  /** Own info over the size limit. */
+  /** The peer's info about itself is larger than allowed. */
   | 'INFO_TOO_LARGE'
-  /** More messages in a second than allowed. */
+  /** The peer sent more messages in a second than allowed. */
   | 'MESSAGE_RATE'
-  /** So many more messages that the transport has closed the connection. */
+  /** The peer sent so many messages that the transport closed the connection. */
   | 'MESSAGE_FLOOD'
-  /** More uses of one procedure or event in its window than allowed. */
+  /** The peer used one procedure or event more often in its window than allowed. */
   | 'PROCEDURE_RATE';
 
 export interface Transport {
-  /** Opens the listener. @throws ProtocolError `PORT_IN_USE` naming the port */
+  /**
+   * Starts to listen.
+   *
+   * @throws ProtocolError `PORT_IN_USE` naming the port
+   */
   start(handlers: TransportHandlers): Promise<void>;
-  /** Dials. @throws ProtocolError `DIAL_FAILED` with `code` and `reason` */
+  /**
+   * Dials a peer.
+   *
+   * @throws ProtocolError `DIAL_FAILED` with `code` and `reason`
+   */
   connect(address: PeerAddress): Promise<PeerId>;
   disconnect(peerId: PeerId, reason: CloseReason): void;
   connections(): readonly Connection[];
-  /** Asks a peer. @throws ProtocolError `REQUEST_FAILED` with the reason (time-out, closed, refused, malformed) */
+  /**
+   * Asks a peer.
+   *
+   * @throws ProtocolError `REQUEST_FAILED` with the reason (time-out, closed, refused, malformed)
+   */
   request<R extends PeerRequest>(peerId: PeerId, request: R): Promise<AnswerTo<R>>;
-  /** Sends without waiting; dropped silently when the peer is gone or its queue is full. */
+  /** Sends a message without waiting. The message is dropped silently if the peer is gone or its queue is full. */
   send(peerId: PeerId, message: PeerMessage): void;
   /** Replaces the info of this node and sends it to each peer. */
   announce(info: NodeInfo): void;
   close(): Promise<void>;
 }
 
-/** Thrown by a handler when the peer broke the rules of calls. */
+/** A handler throws this error when the peer broke the rules for calls. */
 export class PeerFault extends Error {
   readonly fault: PeerFaultCode;
 

@@ -1,4 +1,4 @@
-/** The rules of a network, whichever generation it is of. */
+/** Creates the rules of a network, for the generation that its parameters name. */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';
 import { createGen2Rules } from './gen2/rules.ts';
@@ -7,7 +7,7 @@ import type { ChainParams } from './params.ts';
 import type { Rules } from './rules.ts';
 
 export interface RulesOptions {
-  /** Signs forged blocks and rehearses them; the process's back end unless given. */
+  /** Signs and checks forged blocks; by default the back end of the process. */
   readonly ed25519?: Ed25519;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Building the genesis block of a new network. The same request gives the same bytes. Nobody verifies signatures of a genesis
- * block: its transactions are signed over their bare bytes, as the network identifier follows from the payload hash, which
- * follows from the signatures.
+ * Builds the genesis block of a new network. The same request always gives the same bytes. Nobody verifies the signatures of a
+ * genesis block. The transactions of a genesis block are signed over their bytes without a network identifier, because that
+ * identifier depends on the payload hash, and the payload hash depends on the signatures.
  */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';
@@ -14,16 +14,16 @@ import { GENESIS_SUPPLY } from './params.ts';
 import { totalAmountOf } from './tx/amounts.ts';
 import type { Address, Block, JsonObject, KeyPair, Payload, PayloadKind, PublicKey, Transaction } from './types.ts';
 
-/** How a generation writes a genesis block. */
+/** The format of a genesis block in a generation. */
 export interface GenesisFormat extends BlockFormat {
   readonly blockVersion: number;
   /** Type number of a kind of transaction. */
   typeOf(kind: PayloadKind): number;
   /** Bytes of a transaction without signatures and network identifier. */
   basicBytes(transaction: Transaction): Uint8Array;
-  /** A vote as the generation has it. */
+  /** The payload of a vote in this generation. */
   votePayload(votes: readonly string[], voter: Address): Payload;
-  /** The file format of the reference. */
+  /** The genesis block in the file format of the reference. */
   toJson(genesis: Block, communityIdentifier: string): JsonObject;
 }
 
@@ -34,30 +34,30 @@ export interface GenesisDelegate {
 
 export interface GenesisRequest {
   readonly communityIdentifier: string;
-  /** Signs the block and hands out the supply; its balance ends that much below zero. */
+  /** This account signs the block and pays out the supply, so its balance ends at minus the supply. */
   readonly generator: KeyPair;
-  /** Receives the whole supply, funds the accounts and votes for every delegate. */
+  /** Gets the whole supply, funds the accounts, and votes for all delegates. */
   readonly funder: KeyPair;
   readonly delegates: readonly GenesisDelegate[];
-  /** Further accounts with what the funder gives them, in beddows. */
+  /** Further accounts, with the amounts in beddows that the funder pays them. */
   readonly accounts?: readonly { readonly address: Address; readonly amount: bigint }[];
-  /** Further votes, of accounts that the block funds. */
+  /** Further votes, by accounts that the block funds. */
   readonly votes?: readonly { readonly voter: KeyPair; readonly delegates: readonly PublicKey[] }[];
 }
 
 export interface Genesis {
   readonly block: Block;
-  /** `genesis.json` of a network folder. */
+  /** Content of `genesis.json` in a network folder. */
   readonly json: JsonObject;
-  /** Payload hash: the network's identity in generation 2. */
+  /** Payload hash of the block, which identifies the network in generation 2. */
   readonly nethash: string;
-  /** The network's identity in generation 3, hexadecimal. */
+  /** The identifier of the network in generation 3, hexadecimal. */
   readonly networkIdentifier: string;
 }
 
 /**
- * @throws ProtocolError `GENESIS_INVALID` for no delegates, an account funded twice with the same amount or with none, equal
- *   delegates or usernames, or more funding than the supply
+ * @throws ProtocolError `GENESIS_INVALID` if there are no delegates, an account is funded twice with the same amount or with
+ *   nothing, two delegates or usernames are equal, or the funding exceeds the supply
  */
 export function buildGenesis(request: GenesisRequest, format: GenesisFormat, ed25519: Ed25519): Genesis {
   const transactions = orders(request, format).map(({ sender, payload }) =>
@@ -93,7 +93,7 @@ export function buildGenesis(request: GenesisRequest, format: GenesisFormat, ed2
   };
 }
 
-/** SHA-256 of the two texts one after the other, hexadecimal. */
+/** SHA-256 of the two texts without a separator, hexadecimal. */
 export function networkIdentifierOf(nethash: string, communityIdentifier: string): string {
   return sha256Hex(utf8(nethash + communityIdentifier));
 }

@@ -1,48 +1,48 @@
-/** Every consensus constant, with its unit and source. What differs per network is data in `networks/<name>`. */
+/** All consensus constants, with their units and sources. Values that differ between networks are data in `networks/<name>`. */
 
 import type { Address, BlockId, Signature, TransactionId } from './types.ts';
 
 export type Generation = 2 | 3;
 
 /**
- * Delegates of a round on every network of the family, and the most that any network may have. The rules of a network go by
- * its own `ChainParams.activeDelegates`.
+ * Number of delegates in a round on all public networks, and the maximum for any network. The rules of a network use its own
+ * `ChainParams.activeDelegates`.
  */
 export const ACTIVE_DELEGATES = 101;
-/** Largest declared payload of a block, in bytes. */
+/** Maximum of bytes of a block's payload, as its header states it. */
 export const PAYLOAD_BYTES_MAX = 1_048_576;
-/** Votes that one account may hold. */
+/** Maximum of votes by one account. */
 export const VOTES_PER_ACCOUNT_MAX = 101;
-/** Supply that the genesis block hands out, in beddows. */
+/** The supply, in beddows, that the genesis block pays out. */
 export const GENESIS_SUPPLY = 10_000_000_000_000_000n;
 
-/** Fees in beddows, equal in both generations. */
+/** Fees in beddows; they are equal in both generations. */
 export const FEES = {
   transfer: 10_000_000n,
   secondSignature: 500_000_000n,
   delegate: 2_500_000_000n,
   vote: 100_000_000n,
-  /** Times the size of the keysgroup plus one. */
+  /** The fee is this amount times the number of keys in the group plus one. */
   multisignaturePerKey: 500_000_000n,
   dapp: 2_500_000_000n,
   inTransfer: 10_000_000n,
   outTransfer: 10_000_000n,
 } as const;
 
-/** Block rewards in beddows: nothing below `offset`, then a milestone for each `distance` blocks. */
+/** Block rewards in beddows: none below `offset`, then one milestone after another, each for `distance` blocks. */
 export interface RewardParams {
   readonly milestones: readonly bigint[];
   readonly offset: number;
   readonly distance: number;
 }
 
-/** Inclusive heights. */
+/** A range of heights, both ends included. */
 export interface HeightRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** Known deviations of a live network, by kind. Empty on devnets. */
+/** Known deviations of a live network from the rules, by kind. A devnet has none. */
 export interface Exceptions {
   readonly senderPublicKey: ReadonlySet<TransactionId>;
   readonly signatures: ReadonlySet<TransactionId>;
@@ -56,7 +56,7 @@ export interface Exceptions {
   readonly inertTransactions: ReadonlySet<TransactionId>;
   readonly roundVotes: ReadonlySet<TransactionId>;
   readonly blockRewards: ReadonlySet<BlockId>;
-  /** Block version to the heights that carry it; a height in no range has the generation's own version. */
+  /** For each block version, the heights of its blocks. All other heights have the version of the generation. */
   readonly blockVersions: ReadonlyMap<number, HeightRange>;
   readonly rounds: ReadonlyMap<
     number,
@@ -70,7 +70,7 @@ export interface Exceptions {
   };
 }
 
-/** What all nodes of a network must agree on. */
+/** Parameters that must be equal on all nodes of a network. */
 export interface ChainParams {
   readonly generation: Generation;
   /** Unix time of the network's epoch, in milliseconds. */
@@ -78,24 +78,24 @@ export interface ChainParams {
   /** Length of a slot, in seconds; at least 2. */
   readonly blockTimeS: number;
   /**
-   * Delegates of a round, and so blocks of a round and the modulus of a slot's owner, even if fewer are registered; from 1
-   * to `ACTIVE_DELEGATES`.
+   * Number of delegates in a round, which is also the number of its blocks; from 1 to `ACTIVE_DELEGATES`. The owner of a slot
+   * is computed with this number, even if fewer delegates are registered.
    */
   readonly activeDelegates: number;
   readonly transactionsPerBlockMax: number;
   readonly rewards: RewardParams;
-  /** Generation 3: a round uses the list frozen this many rounds earlier; 0 in generation 2. */
+  /** Generation 3: number of rounds before a frozen list is used; 0 in generation 2. */
   readonly delegateListRoundOffset: number;
   readonly genesisBlockId: BlockId;
-  /** Payload hash of the genesis block, hexadecimal: generation 2's network identity. */
+  /** Payload hash of the genesis block, hexadecimal; it identifies the network in generation 2. */
   readonly nethash: string;
   readonly communityIdentifier: string;
-  /** SHA-256 of the text nethash followed by communityIdentifier, hexadecimal: generation 3's network identity. */
+  /** SHA-256 of nethash and communityIdentifier without a separator, hexadecimal; it identifies the network in generation 3. */
   readonly networkIdentifier: string;
   readonly exceptions: Exceptions;
 }
 
-/** No deviation at all: what a devnet has. */
+/** No exceptions, as on a devnet. */
 export const NO_EXCEPTIONS: Exceptions = {
   senderPublicKey: new Set(),
   signatures: new Set(),

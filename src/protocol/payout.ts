@@ -1,4 +1,4 @@
-/** What blocks and finished rounds do to their forgers: counts, fees, rewards. */
+/** Updates forgers for their blocks and for finished rounds: counts of blocks, fees, rewards. */
 
 import { assert } from '../primitives/errors.ts';
 import type { ChainParams } from './params.ts';
@@ -6,22 +6,22 @@ import { firstHeightOf, roundOf, type RoundLength } from './rounds.ts';
 import { emptyAccount, type Account, type StateReader, type StateWriter } from './state.ts';
 import type { Address, BlockHeader, PublicKey } from './types.ts';
 
-/** Adds beddows to the standing of a delegate that somebody votes for: at once, or at the end of the round. */
+/** Adds beddows to the vote weight of a delegate, at once or at the end of the round. */
 export type AddVoteWeight = (state: StateWriter, delegate: PublicKey, beddows: bigint) => void;
 
-/** What a forger earns in one round. */
+/** The earnings of a forger in one round. */
 export interface Earnings {
   readonly fees: bigint;
   readonly rewards: bigint;
 }
 
-/** Counts a block for its generator, if that has an account. */
+/** Adds a block to its generator's count of forged blocks, if the generator has an account. */
 export function countProducedBlock(state: StateWriter, generator: Address): void {
   const account = state.account(generator);
   if (account !== undefined) state.setAccount({ ...account, producedBlocks: account.producedBlocks + 1 });
 }
 
-/** Headers of the round that `last` ends, in ascending height; the state does not hold `last` yet. */
+/** Headers of the round that ends with `last`, in ascending order of height. `last` itself need not be in the state yet. */
 export function headersOfRound(state: StateReader, last: BlockHeader, params: RoundLength): readonly BlockHeader[] {
   const headers: BlockHeader[] = [];
   for (let height = firstHeightOf(roundOf(last.height, params), params); height < last.height; height += 1) {
@@ -34,10 +34,10 @@ export function headersOfRound(state: StateReader, last: BlockHeader, params: Ro
 }
 
 /**
- * Shares the fees of a finished round: an equal part for each block, what cannot be divided to the forger of the last block,
- * and to each block its own reward.
+ * Computes the earnings of a finished round. Each block gets an equal share of the round's fees and its own reward. The
+ * remainder of the division goes to the forger of the last block.
  *
- * @param headers all blocks of the round in ascending height
+ * @param headers all blocks of the round, in ascending order of height
  * @returns earnings by generator, in the order of their first block
  */
 export function earningsOfRound(
@@ -63,7 +63,7 @@ export function earningsOfRound(
   return earnings;
 }
 
-/** Counts the round as missed for each listed delegate that forged none of its blocks. */
+/** Adds one missed block to the count of each listed delegate that forged no block of the round. */
 export function countMissedBlocks(
   state: StateWriter,
   list: readonly PublicKey[],
@@ -78,7 +78,7 @@ export function countMissedBlocks(
   }
 }
 
-/** Books earnings on the forgers' accounts and passes them on to the delegates that they vote for. */
+/** Adds earnings to the forgers' balances, and to the vote weight of the delegates for whom the forgers vote. */
 export function payEarnings(
   state: StateWriter,
   earnings: ReadonlyMap<PublicKey, Earnings>,

@@ -1,22 +1,25 @@
-/** What a block creates, by height, and how much exists by then. */
+/** Block rewards by height, and the supply at a height. */
 
 import { GENESIS_SUPPLY, type RewardParams } from './params.ts';
 
-/** Milestone that a height stands in, from 0; the last one lasts for ever. Heights below the offset count as the first. */
+/**
+ * Number of the milestone at a height, from 0. The last milestone never ends. Heights below the offset count as the first
+ * milestone.
+ */
 export function milestoneAt(height: number, rewards: RewardParams): number {
   const passed = Math.max(0, Math.trunc((height - rewards.offset) / rewards.distance));
   return Math.min(passed, rewards.milestones.length - 1);
 }
 
-/** Full reward of the block of a height, in beddows; 0 below the offset. */
+/** Full reward of the block at a height, in beddows; 0 below the offset. */
 export function rewardAt(height: number, rewards: RewardParams): bigint {
   if (height < rewards.offset) return 0n;
   return rewards.milestones[milestoneAt(height, rewards)] ?? 0n;
 }
 
 /**
- * Genesis supply plus the full rewards up to a height, in beddows: the figure that the HTTP interface publishes. What blocks
- * really created is less where headers owed a quarter of the reward (generation 3).
+ * Supply of the genesis block plus all full rewards up to a height, in beddows, as the HTTP interface shows it. The real supply
+ * is less if headers got only a quarter of the reward (generation 3).
  */
 export function supplyAt(height: number, rewards: RewardParams): bigint {
   let supply = GENESIS_SUPPLY;

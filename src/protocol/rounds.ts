@@ -1,4 +1,7 @@
-/** Rounds: a block for each active delegate, whose forgers come from a frozen list of delegates in an order that the round number shuffles. */
+/**
+ * Rounds. A round has one block for each active delegate. The forgers of a round come from a frozen list of delegates, which is
+ * shuffled by the number of the round.
+ */
 
 import { sha256 } from '../crypto/hash.ts';
 import { utf8 } from '../primitives/bytes.ts';
@@ -6,10 +9,10 @@ import type { ChainParams } from './params.ts';
 import type { Delegate, StateReader } from './state.ts';
 import type { PublicKey } from './types.ts';
 
-/** How long the rounds of a network are. */
+/** The number of blocks in a round. */
 export type RoundLength = Pick<ChainParams, 'activeDelegates'>;
 
-/** Round that a height belongs to, from 1. The genesis block is the first block of round 1. */
+/** Number of the round of a height, from 1. The genesis block is the first block of round 1. */
 export function roundOf(height: number, { activeDelegates }: RoundLength): number {
   return Math.ceil(height / activeDelegates);
 }
@@ -26,7 +29,10 @@ export function isLastOfRound(height: number, { activeDelegates }: RoundLength):
   return height % activeDelegates === 0;
 }
 
-/** Delegates by weight, heaviest first, equal weights by ascending public key; at most a round's number of them. */
+/**
+ * The delegates with the highest vote weights, highest first; equal weights are ordered by ascending public key. The list has
+ * at most as many delegates as a round.
+ */
 export function delegatesByWeight(state: StateReader, { activeDelegates }: RoundLength): readonly PublicKey[] {
   return [...state.delegates()]
     .sort(byWeight)
@@ -34,15 +40,16 @@ export function delegatesByWeight(state: StateReader, { activeDelegates }: Round
     .map((delegate) => delegate.publicKey);
 }
 
-/** Order of two delegates: the heavier first, equal weights by ascending public key. */
+/** Compares two delegates: the higher vote weight comes first; equal weights are ordered by ascending public key. */
 export function byWeight(a: Delegate, b: Delegate): number {
   if (a.voteWeight !== b.voteWeight) return a.voteWeight > b.voteWeight ? -1 : 1;
   return a.publicKey < b.publicKey ? -1 : 1;
 }
 
 /**
- * The forging order of a round: entry `slot mod activeDelegates` owns the slot. Every fifth position is skipped as a source of swaps and
- * the first hash is of the round's decimal text, later ones of the hash bytes before them.
+ * The order of forgers in a round: entry `slot mod activeDelegates` owns the slot. Each hash gives four swaps, and the position
+ * after these four is skipped. The first hash is that of the round's number as decimal text; each later hash is the hash of the
+ * one before.
  */
 export function shuffled<T>(list: readonly T[], round: number): readonly T[] {
   const order = [...list];
@@ -59,18 +66,19 @@ export function shuffled<T>(list: readonly T[], round: number): readonly T[] {
   return order;
 }
 
-/** Index of the frozen list that a round forges with, when lists wait `offset` rounds before they are used. */
+/** Index of the frozen list for a round, if lists are used `offset` rounds after they were frozen. */
 export function listIndexOf(round: number, offset: number): number {
   return Math.max(round - offset, 1);
 }
 
-// A list is shuffled once for its round and then asked for every block: keyed by the list object, which readers may keep.
+// Caches the shuffled list, because it is needed for every block of its round. The key is the list object, which a state reader
+// may return again.
 const orders = new WeakMap<readonly PublicKey[], { readonly round: number; readonly order: readonly PublicKey[] }>();
 
 /**
- * The forging order for a height, undefined when its list is not known.
+ * The order of forgers for a height; undefined if its list is unknown.
  *
- * @param offset rounds that a frozen list waits before it is used
+ * @param offset number of rounds before a frozen list is used
  */
 export function forgingOrder(
   state: StateReader,
@@ -88,7 +96,10 @@ export function forgingOrder(
   return order;
 }
 
-/** Owner of a slot, undefined for a slot that nobody owns: the modulus is the same where fewer delegates are registered. */
+/**
+ * Owner of a slot; undefined if it has none. Some slots have no owner if fewer delegates are registered than a round has
+ * places.
+ */
 export function ownerOfSlot(
   order: readonly PublicKey[],
   slot: number,

@@ -1,7 +1,7 @@
 /**
- * The interface of a generation to the engine. Its implementations are pure and synchronous: they take bytes, parameters and a
- * state reader, and return a decision or a rejection. The engine knows no type number, byte layout or fork rule. If it seems to
- * need one, this interface lacks a member.
+ * The interface between a generation and the engine. The implementations are pure and synchronous: they take bytes, parameters
+ * and a state reader, and return a decision or a rejection. The engine knows no type number, byte layout or fork rule. If the
+ * engine seems to need such knowledge, a member is missing from this interface.
  */
 
 import type { ChainParams } from './params.ts';
@@ -30,11 +30,11 @@ export interface Rules {
   // ---- transactions -------------------------------------------------------------------------------------------------
 
   /**
-   * Checks that need no state and are not part of parsing: the matcher of the type at a height, the primary signature, and
-   * what the transaction says of itself (generation 2 documents state their id and fee).
+   * Checks that need no state and are not part of parsing: whether the type may occur at a height, the primary signature, and
+   * the values that the transaction states. Transactions of generation 2 state their id and fee.
    *
-   * @param context height, version and timestamp of the block, or of the tip for the pool; undefined fields where the
-   *   reference passes none, which refuses every type that has a matcher
+   * @param context height, version and timestamp of the block, or of the tip for the pool. A field is undefined if the
+   *   reference does not pass it to its check. In this case, every type that is limited to a range of heights is refused
    */
   validateTransaction(
     transaction: Transaction,
@@ -42,24 +42,25 @@ export interface Rules {
     verify: SignatureOracle,
   ): readonly TransactionError[];
 
-  /** The matcher of the type alone: why a transaction of this type must not occur in a context. */
+  /** The reasons why the type of this transaction may not occur in a context. */
   typeErrors(transaction: Transaction, context: TransactionContext): readonly TransactionError[];
 
-  /** The checks that `validateTransaction` asks its oracle for, so that many of them can be made ahead. */
+  /** The signature checks of `validateTransaction`, so that many of them can be made ahead. */
   primarySignatureChecks(transaction: Transaction): readonly SignatureCheck[];
 
   /**
-   * Finds the keys of the other signatures, those of group members and of a second key; only the state has these keys. The
-   * search asks for checks in rounds, so that they can be made ahead. It is a hint: no decision depends on it.
+   * Finds the keys of the other signatures: those of group members and of a second key. These keys are only in the state. The
+   * search asks for checks in rounds, so that they can be made ahead. The result of the search is only a hint; no decision
+   * depends on it.
    *
    * @param state state at a block near the transaction's own
-   * @returns undefined for a transaction with no such signature
+   * @returns undefined if the transaction has no such signature
    */
   signatureSearch(state: StateReader, transaction: Transaction): SignatureSearch | undefined;
 
   /**
-   * The isolation rule: the transaction is not in the future, not confirmed, and applicable to `state` alone. `state` does not
-   * change.
+   * Verifies a transaction alone: it must not be in the future or confirmed, and it must be applicable to `state`. `state` does
+   * not change.
    */
   verifyTransaction(
     state: StateReader,
@@ -69,8 +70,8 @@ export interface Rules {
   ): TransactionVerdict;
 
   /**
-   * Applies the spending and sequential rules to a batch in order, on a scratch copy of `state`. Returns a verdict for each
-   * transaction. Failing and pending transactions do not affect later ones.
+   * Applies a batch in order to a copy of `state`, with the spending rule. Returns a verdict for each transaction. Failing and
+   * pending transactions do not affect later ones.
    */
   processTransactions(
     state: StateReader,
@@ -81,7 +82,8 @@ export interface Rules {
   /**
    * Adds a member's signature to a pending transaction.
    *
-   * @returns the transaction with it and its verdict on signatures alone, or the errors that refuse it
+   * @returns the transaction with the signature, and whether its signatures are complete; or the errors for which the signature
+   *   is refused
    */
   addMemberSignature(
     state: StateReader,
@@ -91,8 +93,8 @@ export interface Rules {
   ): { readonly transaction: Transaction; readonly complete: boolean } | MemberSignatureRefusal;
 
   /**
-   * The state of a transaction's group signatures: `none` if its sender is no group and it registers none, `pending` while
-   * signatures are missing, `ready` when there are enough.
+   * The state of a transaction's members' signatures: `none` if it needs none, `pending` while signatures are missing, `ready`
+   * if there are enough. A transaction needs members' signatures if its sender is a group, or if it registers a group.
    */
   multisignatureStatus(
     state: StateReader,
@@ -101,40 +103,41 @@ export interface Rules {
   ): 'none' | 'pending' | 'ready';
 
   /**
-   * The reason why the pool does not take a transaction that a block may hold: it is too large for the memory, or counts for an
-   * impossible amount. Undefined if the pool may take it.
+   * The reason why the pool refuses a transaction although a block may contain it: it is too large, or states an impossible
+   * amount. Undefined if the pool accepts it.
    */
   poolFault(transaction: Transaction): TransactionError | undefined;
 
-  /** True for kinds that must be verified again when another transaction of the same kind is confirmed. */
+  /** Whether the transaction must be verified again when another transaction of its kind is confirmed. */
   hasUniqueData(transaction: Transaction): boolean;
 
   // ---- blocks -------------------------------------------------------------------------------------------------------
 
-  /** The checks that `validateBlock` asks its oracle for: the signature of the header and each primary signature. */
+  /** The signature checks of `validateBlock`: the header's signature and all primary signatures. */
   blockSignatureChecks(block: Block): readonly SignatureCheck[];
 
   /**
-   * The part of `validateBlock` that costs one signature check: everything except the validity of the transactions. It bounds
-   * the cost of a block that anybody can make up.
+   * The part of `validateBlock` that costs one signature check: everything except the validity of the transactions. This part
+   * limits the cost of a block that a stranger has made up.
    *
-   * @param place as of `validateBlock`
+   * @param place as for `validateBlock`
    * @throws BlockRejected
    */
   screenBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void;
 
   /**
-   * Checks all of a block that does not depend on its place in the chain: version, schema, signature, payload, transactions.
+   * Checks everything in a block that does not depend on its place in the chain: version, schema, signature, payload,
+   * transactions.
    *
-   * @param place given if the block extends the tip. Then several faults are reported in the order of the reference, which
-   *   checks the reward (generation 3) or the slot (generation 2) in between
+   * @param place given if the block extends the tip. Several faults are then reported in the order of the reference, which also
+   *   checks the reward (generation 3) or the slot (generation 2)
    * @throws BlockRejected
    */
   validateBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void;
 
   /**
-   * Checks that a block is by its slot owner, as far as that is known before its parent is the tip. The check is cheap:
-   * strangers can make any number of blocks that are valid except for the slot owner.
+   * Checks the slot owner of a block, as far as it is known before the block's parent is the tip. The check is cheap. The check
+   * is needed because strangers can make any number of blocks that are valid except for the slot owner.
    *
    * @param state state at the parent or at a rival of the block
    * @throws BlockRejected `BLOCK_FORGER_INVALID`
@@ -142,34 +145,35 @@ export interface Rules {
   verifySlotOwner(state: StateReader, block: BlockHeader): void;
 
   /**
-   * Verifies a validated block against the state of its parent and applies it: position, slot, forger, reward, finality,
-   * the isolation, spending and sequential rules, round end. Writes nothing about the block itself (the store keeps it).
+   * Verifies a validated block against the state of its parent, and applies it: position, slot, forger, reward, finality, its
+   * transactions alone and in sequence, end of the round. The block itself is not written; that is done by the store.
    *
-   * @param state state at the parent; holds partial writes when this throws, so the caller must drop it
+   * @param state state at the parent. After a throw, the caller must discard this state, because some
+   *   changes have been written to it
    * @throws BlockRejected
    */
   applyBlock(state: StateWriter, block: Block, context: ApplyContext): void;
 
-  /** Applies block 1 without verification: its content is given. */
+  /** Applies block 1 without verification, because the network provides its content. */
   applyGenesis(state: StateWriter, genesis: Block): void;
 
   /** The relation of a received block to the tip. */
   forkStatus(tip: TipView, received: TipView): ForkStatus;
 
-  /** Whether a tip that a peer announces is better than another one, judged by the announcement alone. */
+  /** Whether an announced tip is better than another one, according to the announcements only. */
   prefersTip(announced: AnnouncedTip, than: AnnouncedTip): boolean;
 
-  /** Height that can never be reverted, as of `state`; 0 where a generation has no finality. */
+  /** Height that can never be reverted, according to `state`; 0 if the generation has no finality. */
   finalizedHeight(state: StateReader): number;
 
-  /** Largest height with enough prevotes, as of `state`; 0 where a generation has no finality. */
+  /** Largest height with enough prevotes, according to `state`; 0 if the generation has no finality. */
   maxHeightPrevoted(state: StateReader): number;
 
   // ---- slots and rounds ---------------------------------------------------------------------------------------------
 
   /**
-   * The forging order that holds for the next `activeDelegates` slots after the tip: entry `slot mod activeDelegates` forges.
-   * Shorter when fewer delegates exist, empty when no list is known.
+   * The order of forgers for the next `activeDelegates` slots after the tip: entry `slot mod activeDelegates` forges. The list
+   * is shorter if fewer delegates exist, and empty if no list is known.
    *
    * @param height height of the block to be forged
    */
@@ -177,7 +181,7 @@ export interface Rules {
 
   // ---- forging ------------------------------------------------------------------------------------------------------
 
-  /** Picks and orders transactions of a block from candidates. */
+  /** Chooses and orders the transactions of a block from candidates. */
   selectTransactions(
     state: StateReader,
     candidates: readonly Transaction[],
@@ -188,36 +192,39 @@ export interface Rules {
   /**
    * Builds and signs the next block.
    *
-   * @param request.previouslyForged the last header of this delegate in the journal; undefined without one
-   * @throws ProtocolError `FORGING_CONTRADICTS`, before anything is signed, when the header would contradict that one
-   * @throws ProtocolError `FORGER_LEAVES` when the reference would refuse the block
+   * @param request.previouslyForged the last header of this delegate in the journal; undefined if there is none
+   * @throws ProtocolError `FORGING_CONTRADICTS`, before anything is signed, if the new header would contradict that header
+   * @throws ProtocolError `FORGER_LEAVES` if the reference would refuse the block
    */
   forge(state: StateReader, tip: BlockHeader, request: ForgeRequest): Block;
 
   /**
-   * Whether two headers of one delegate must not both be signed.
+   * Whether a delegate must not sign both of two headers.
    *
-   * @returns the sentence that says why, or undefined when they may
+   * @returns the reason as a sentence; undefined if it may sign both
    */
   contradiction(earlier: SignedHeader, header: SignedHeader): string | undefined;
 
-  /** Replaces the journal of a delegate that may have signed headers which are not in the journal. */
+  /**
+   * Finds a header to use instead of the journal's last one, for a delegate that may have signed headers which are not in the
+   * journal.
+   */
   handOver(state: StateReader, tip: BlockHeader, request: HandOverRequest): HandOver;
 }
 
 export interface HandOverRequest {
   readonly publicKey: PublicKey;
-  /** Chain time in whole seconds after which the delegate certainly signed nowhere else. */
+  /** Chain time in whole seconds since which the delegate has certainly signed on no other node. */
   readonly sinceS: number;
-  /** The last header in the journal. */
+  /** The delegate's last header in the journal. */
   readonly last: SignedHeader | undefined;
-  /** Chain time in whole seconds. */
+  /** Present chain time in whole seconds. */
   readonly nowS: number;
 }
 
 /**
- * Either a header for `ForgeRequest.previouslyForged`, or the reason why none may be signed yet, with the probable end of the
- * wait (chain time) if it is known.
+ * Either a header for `ForgeRequest.previouslyForged`, or the reason why the delegate may not sign yet. `untilS` is the
+ * probable end of the wait in chain time, if it is known.
  */
 export type HandOver =
   | { readonly ready: true; readonly previouslyForged: SignedHeader | undefined }
@@ -225,7 +232,7 @@ export type HandOver =
 
 /** The place of a block that extends the tip. */
 export interface BlockPlace {
-  /** State at the parent. */
+  /** State at the parent of the block. */
   readonly state: StateReader;
   /** Present chain time in whole seconds since the epoch. */
   readonly nowS: number;
@@ -246,18 +253,21 @@ export interface ApplyContext {
 /** A tip as fork choice sees it. */
 export interface TipView {
   readonly header: BlockHeader;
-  /** Chain time of receipt in whole seconds; undefined when forged, synced or loaded, which counts as in time. */
+  /**
+   * Chain time of receipt in whole seconds. Undefined if the block was forged, downloaded or loaded, which counts as received
+   * in time.
+   */
   readonly receivedAtS?: number;
 }
 
 /** The tip of a peer as it announces it. */
 export interface AnnouncedTip {
   readonly height: number;
-  /** 0 where a generation does not announce it. */
+  /** Highest prevoted height; 0 if the generation does not announce it. */
   readonly maxHeightPrevoted: number;
 }
 
-/** The members of a signed header that the journal keeps. */
+/** The members of a signed header that are kept in the journal. */
 export interface SignedHeader {
   readonly blockId: string;
   readonly height: number;
@@ -269,7 +279,7 @@ export interface SignedHeader {
 
 export interface ForgeRequest {
   readonly keyPair: KeyPair;
-  /** Whole seconds since the epoch: the start of the slot. */
+  /** Start of the slot in whole seconds since the epoch. */
   readonly timestamp: number;
   readonly transactions: readonly Transaction[];
   readonly previouslyForged: SignedHeader | undefined;
@@ -278,39 +288,41 @@ export interface ForgeRequest {
 /** Bytes and JSON of a generation's blocks and transactions. */
 export interface Codec {
   /**
-   * Reads a transaction from JSON with all static checks but the signature.
+   * Reads a transaction from JSON, with all static checks except of its signature.
    *
-   * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with every error found
+   * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors
    */
   transactionFromJson(json: unknown): Transaction;
-  /** The generation's own JSON members and nothing else: what is gossiped and served to peers. */
+  /** Writes a transaction with the members of the generation only, as peers get it. */
   transactionToJson(transaction: Transaction): JsonObject;
-  /** Stored form: the signed bytes, then what they do not cover. */
+  /** Writes the stored form of a transaction: the signed bytes, then the facts that they do not contain. */
   encodeTransaction(transaction: Transaction): Uint8Array;
   /**
-   * @param id if it is known already, which saves a hash
-   * @param senderId likewise
+   * @param id the id if it is known, which saves a hash
+   * @param senderId the sender's address if it is known, which saves a hash
    */
   decodeTransaction(bytes: Uint8Array, id?: TransactionId, senderId?: Address): Transaction;
   /**
-   * Reads a block from JSON; ids are computed, never believed.
+   * Reads a block from JSON. Ids are always computed.
    *
    * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
    */
   blockFromJson(json: unknown): Block;
-  /** The generation's wire members, amounts and totals as the generation sends them. */
+  /** Writes a block as nodes of the generation send it, including the form of amounts and totals. */
   blockToJson(block: Block): JsonObject;
-  /** Members of a header alone, as an answer to a common-block question. */
+  /** Writes a header without transactions, as an answer to a question for a common block. */
   headerToJson(header: BlockHeader): JsonObject;
-  /** Stored form of a header: the signed bytes, the signature, and the height where it is not signed. */
+  /** Writes the stored form of a header: the signed bytes, the signature, and the height if it is not signed. */
   encodeHeader(header: BlockHeader): Uint8Array;
-  /** @param id if it is known already, which saves a hash */
+  /** @param id the id if it is known, which saves a hash */
   decodeHeader(bytes: Uint8Array, id?: BlockId): BlockHeader;
-  /** Reads the genesis block of a network folder: content is given, so nothing but its shape is checked. */
+  /**
+   * Reads the genesis block of a network folder. The network provides the content of this block, so only its form is checked.
+   */
   genesisFromJson(json: unknown): Block;
   /**
-   * Frees bytes and digests, which otherwise live as long as their transactions. A caller that reads many blocks, each only for
-   * a moment, saves the garbage collector much work with it.
+   * Frees bytes and digests, which are otherwise kept as long as their transactions. If a caller reads many blocks, each only
+   * for a moment, this method saves the garbage collector much work.
    */
   forgetTransactions(): void;
 }

@@ -1,6 +1,6 @@
 /**
- * Making and examining transactions: what a wallet needs of a generation. No state is asked; whether a node takes one is its
- * affair.
+ * Creates and checks transactions, as a wallet needs it, for both generations. A signer reads no state, so it cannot tell
+ * whether a node would accept a transaction.
  */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';
@@ -20,7 +20,7 @@ import type { TransactionLayout } from './tx/transaction-type.ts';
 import type { JsonObject, KeyPair, MemberSignature, Payload, PublicKey, Signature, Transaction } from './types.ts';
 import type { TransactionError } from './verdict.ts';
 
-/** What a transaction must know of the network that it is meant for. */
+/** The properties of a network on which signatures and bytes of its transactions depend. */
 export type SigningNetwork = Pick<ChainParams, 'generation' | 'networkIdentifier'>;
 
 export interface SigningRequest {
@@ -28,37 +28,41 @@ export interface SigningRequest {
   /** Whole seconds since the epoch of the network. */
   readonly timestamp: number;
   readonly keyPair: KeyPair;
-  /** Of a sender who registered a second key. */
+  /** Second key pair, if the sender has registered one. */
   readonly secondKeyPair?: KeyPair;
 }
 
 export interface TransactionSigner {
-  /** The signed transaction with fee and id. Its content is not checked: `read` does that. */
+  /** Signs a transaction, and computes its fee and id. The content is not checked here; `read` checks it. */
   sign(request: SigningRequest): Transaction;
-  /** A member's signature of a transaction that its sender has signed. */
+  /** Signs a transaction as a member of a group, after its sender has signed it. */
   signAsMember(transaction: Transaction, keyPair: KeyPair): MemberSignature;
-  /** The generation's own JSON members. */
+  /** Writes a transaction with the JSON members of the generation. */
   toJson(transaction: Transaction): JsonObject;
   /**
-   * Reads a signed transaction with every check that needs no state.
+   * Reads a signed transaction with all checks that need no state.
    *
-   * @throws TransactionRejected for a shape that no node takes
-   * @throws ProtocolError `TRANSACTION_INVALID` for a wrong id, fee or signature: another network's, for example
+   * @throws TransactionRejected if no node accepts its form
+   * @throws ProtocolError `TRANSACTION_INVALID` for a wrong id, fee or signature, for example of another network
    */
   read(json: unknown): Transaction;
-  /** Reads the members alone. @throws TransactionRejected for a shape that no node takes */
+  /**
+   * Reads a transaction without checking id, fee and signature.
+   *
+   * @throws TransactionRejected if no node accepts its form
+   */
   parse(json: unknown): Transaction;
-  /** What is wrong with a transaction by itself, in sentences: a stated id or fee, the signature of its sender. */
+  /** The faults of a transaction that need no state, as sentences: a wrong id or fee, or a wrong signature of its sender. */
   faultsOf(transaction: Transaction): readonly string[];
   /** Whether the holder of a second key has signed. */
   isSignedBySecond(transaction: Transaction, publicKey: PublicKey): boolean;
-  /** Those of the keys whose holders have signed as members of a group. */
+  /** The given keys whose holders have signed as members of a group. */
   signersAmong(transaction: Transaction, publicKeys: readonly PublicKey[]): readonly PublicKey[];
-  /** The bytes that the id covers: with the signatures of the sender, without those of members. */
+  /** The bytes from which the id is computed: with the signatures of the sender, but without those of members. */
   toBytes(transaction: Transaction): Uint8Array;
   /**
-   * Transactions that have these bytes: none for bytes of something else, two where 64 bytes may be text of a transfer or a second
-   * signature.
+   * All transactions with these bytes. The list is empty if the bytes are no transaction. The list has two transactions if 64
+   * bytes can be either the text of a transfer or a second signature.
    */
   fromBytes(bytes: Uint8Array): readonly Transaction[];
 }
@@ -164,11 +168,11 @@ export function createSigner({ generation, networkIdentifier }: SigningNetwork, 
   }
 }
 
-/** What stands behind the bytes of a transaction in its stored form (`tx/transaction-record.ts`). */
+/** The end of the stored form of a transaction, after its bytes (`tx/transaction-record.ts`). */
 const WITHOUT_SECOND = Buffer.from([0, 0]);
 const WITH_SECOND = Buffer.from([0, 1]);
 
-/** What a vote names as its recipient, where the generation has one. */
+/** The payload of a vote. In generation 2, a vote has its sender as recipient. */
 export function votePayload(network: SigningNetwork, votes: readonly string[], sender: KeyPair): Payload {
   const payload = { kind: 'vote', votes, amount: 0n } as const;
   return network.generation === 3 ? payload : { ...payload, recipientId: addressOf(hexOf(sender.publicKey)) };

@@ -1,29 +1,29 @@
 /**
- * The consensus state and how rules see it. Values are immutable: a change is a new value handed to a `StateWriter`.
- * Nothing here awaits, so what a rule checked stays true until it has written.
+ * The consensus state as the rules see it. Values are immutable: a change is a new value that is written to a `StateWriter`.
+ * All functions are synchronous, so the result of a check stays true until the rule has written its changes.
  */
 
 import type { Address, BlockHeader, PublicKey, TransactionId } from './types.ts';
 
-/** Members of a multisignature account, in the order of its registration. */
+/** The group of a multisignature account; its members are in the order of the registration. */
 export interface MultisignatureGroup {
   readonly min: number;
-  /** Stored and shown, without any effect. */
+  /** Stored and shown, but without any effect. */
   readonly lifetime: number;
   readonly members: readonly PublicKey[];
 }
 
 export interface Account {
   readonly address: Address;
-  /** Set by the first outgoing transaction or by membership in a group; then immutable. */
+  /** Set by the first outgoing transaction, or when the account becomes a member of a group; immutable afterwards. */
   readonly publicKey?: PublicKey;
   readonly secondPublicKey?: PublicKey;
-  /** Present exactly when the account is a delegate. */
+  /** Present if and only if the account is a delegate. */
   readonly username?: string;
-  /** Beddows. Negative for accounts that fund a genesis block. */
+  /** Balance in beddows. The balance may be negative for accounts that fund others in a genesis block. */
   readonly balance: bigint;
   readonly group?: MultisignatureGroup;
-  /** Delegates voted for, oldest vote first. */
+  /** Delegates for whom the account votes, oldest vote first. */
   readonly votes: readonly PublicKey[];
   readonly producedBlocks: number;
   readonly missedBlocks: number;
@@ -33,16 +33,16 @@ export interface Account {
   readonly forgedRewards: bigint;
 }
 
-/** What a delegate has besides its account: its standing. Created by the registration. */
+/** The facts about a delegate that are not in its account. The registration creates them. */
 export interface Delegate {
   readonly publicKey: PublicKey;
   readonly address: Address;
   readonly username: string;
-  /** Beddows. Generation 3: live. Generation 2: as of the end of the last round. */
+  /** Vote weight in beddows. Generation 3: the present weight. Generation 2: the weight at the end of the last round. */
   readonly voteWeight: bigint;
-  /** Generation 2: net change of the running round, in beddows, not yet visible; 0 in generation 3. */
+  /** Generation 2: change of the vote weight in the present round, in beddows, which does not count yet; 0 in generation 3. */
   readonly pendingVoteWeight: bigint;
-  /** Generation 2: position as of the end of the last round, 0 before the first; 0 in generation 3. */
+  /** Generation 2: position at the end of the last round, 0 before the first; 0 in generation 3. */
   readonly rank: number;
 }
 
@@ -50,34 +50,39 @@ export interface Delegate {
 export interface StateReader {
   account(address: Address): Account | undefined;
   delegate(publicKey: PublicKey): Delegate | undefined;
-  /** Public key of the delegate that holds the name. */
+  /** Public key of the delegate with this username. */
   delegateKeyByUsername(username: string): PublicKey | undefined;
-  /** All delegates, in no stated order. */
+  /** All delegates, in no defined order. */
   delegates(): Iterable<Delegate>;
-  /** The unshuffled list frozen under this index, best delegate first. */
+  /** The unshuffled list that was frozen under this index, best delegate first. */
   roundList(index: number): readonly PublicKey[] | undefined;
-  /** The generation's own running record, for example the BFT ledger. The same object until it changes. */
+  /**
+   * The record that the generation keeps between blocks, for example the BFT ledger. The same object is returned until the
+   * record changes.
+   */
   ledger(): Uint8Array | undefined;
-  /** A fact under a name of at most 100 ASCII characters: what the generation keeps that has no place of its own. */
+  /**
+   * A fact by its name, which has at most 100 ASCII characters. Generations store values here that have no place of their own.
+   */
   fact(name: string): string | undefined;
-  /** Header of a block of the chain that this state is the result of. */
+  /** Header of a block in the chain of this state. */
   header(height: number): BlockHeader | undefined;
-  /** True when the transaction is part of that chain. */
+  /** Whether the transaction is in the chain of this state. */
   hasTransaction(id: TransactionId): boolean;
 }
 
-/** Read and write access. Writes are visible to later reads of the same writer. */
+/** Read and write access. A writer sees its own earlier writes. */
 export interface StateWriter extends StateReader {
   setAccount(account: Account): void;
   setDelegate(delegate: Delegate): void;
-  /** `undefined` removes the list. */
+  /** Stores a list; `undefined` removes it. */
   setRoundList(index: number, list: readonly PublicKey[] | undefined): void;
   setLedger(ledger: Uint8Array): void;
-  /** Facts are never removed but by a revert. */
+  /** Stores a fact. Only a revert removes facts. */
   setFact(name: string, value: string): void;
 }
 
-/** An account that nothing is known of yet. */
+/** A new account without any property but its address. */
 export function emptyAccount(address: Address): Account {
   return {
     address,
@@ -91,8 +96,9 @@ export function emptyAccount(address: Address): Account {
 }
 
 /**
- * The account with another balance, and with its public key where that becomes known. Named member by member, as each
- * transfer makes three: an account lacks some members or others, and spreading such objects takes twenty times as long.
+ * The account with another balance, and with a public key if one is given. All members are copied by name. Accounts differ in
+ * the members that they have, and spreading objects of different shapes takes twenty times as long. Each transfer makes three
+ * copies.
  */
 export function withBalance(account: Account, balance: bigint, publicKey = account.publicKey): Account {
   const { address, votes, producedBlocks, missedBlocks, forgedFees, forgedRewards } = account;
@@ -106,12 +112,12 @@ export function withBalance(account: Account, balance: bigint, publicKey = accou
   return changed;
 }
 
-/** Everything written to an overlay, to be handed on or dropped. */
+/** All changes in an overlay, to be written or dropped. */
 export interface StateChanges {
   readonly accounts: ReadonlyMap<Address, Account>;
   readonly delegates: ReadonlyMap<PublicKey, Delegate>;
   readonly roundLists: ReadonlyMap<number, readonly PublicKey[] | undefined>;
-  /** Undefined when untouched. */
+  /** Undefined if the ledger was not written. */
   readonly ledger: Uint8Array | undefined;
   readonly facts: ReadonlyMap<string, string>;
 }
@@ -119,13 +125,14 @@ export interface StateChanges {
 const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
 
 /**
- * A scratch copy: reads fall through to the state below until something was written. Serves the pool's checks, the
- * isolation rule and the dry run of a forged block, and collects the writes of a block before they are stored.
+ * A copy of a state for trial changes. A value that was written to the copy is read from there; all other values are read from
+ * the state below. Overlays are used for checks of the pool, for verifying a transaction alone, and for applying a forged block
+ * before it is signed. An overlay also collects the changes of a block before they are stored.
  */
 export class StateOverlay implements StateWriter {
   readonly #below: StateReader;
   readonly #accounts = new Map<Address, Account>();
-  // Made when first written to: every transaction has overlays, and most of them change accounts alone.
+  // These maps are created at the first write. Each transaction has overlays, and most of them change only accounts.
   #delegates: Map<PublicKey, Delegate> | undefined;
   #usernames: Map<string, PublicKey> | undefined;
   #roundLists: Map<number, readonly PublicKey[] | undefined> | undefined;

@@ -19,25 +19,28 @@ export interface JsonObject {
   readonly [key: string]: Json;
 }
 
-/** The content of a transaction by kind. Both generations have the same kinds, with other type numbers and bytes. */
+/** The content of a transaction by kind. Both generations have the same kinds, but different type numbers and bytes. */
 export type Payload =
   | { readonly kind: 'transfer'; readonly amount: bigint; readonly recipientId: Address; readonly data?: string }
   | { readonly kind: 'secondSignature'; readonly publicKey: PublicKey }
   | { readonly kind: 'delegate'; readonly username: string }
   | {
       readonly kind: 'vote';
-      /** `+` or `-` followed by a public key as the sender wrote it: order and letter case are signed. */
+      /**
+       * Votes: `+` or `-` followed by a public key as the sender wrote it. Signatures cover the order of the votes and the
+       * letter case.
+       */
       readonly votes: readonly string[];
-      /** Generation 2 only, and 0 except for an exception transaction. */
+      /** Generation 2 only; 0 unless the network has an exception for the transaction. */
       readonly amount: bigint;
-      /** Generation 2 votes name a recipient; undefined in generation 3. */
+      /** Recipient of a vote in generation 2; undefined in generation 3. */
       readonly recipientId?: Address;
     }
   | {
       readonly kind: 'multisignature';
       readonly min: number;
       readonly lifetime: number;
-      /** `+` followed by a public key as the sender wrote it. */
+      /** Members: `+` followed by a public key as the sender wrote it. */
       readonly keysgroup: readonly string[];
     }
   | { readonly kind: 'dapp'; readonly dapp: DappDescription }
@@ -57,7 +60,7 @@ export type Payload =
 
 export type PayloadKind = Payload['kind'];
 
-/** Application registration of the early generation 2 history. */
+/** The registration of an application in early generation 2 history. */
 export interface DappDescription {
   readonly category: number;
   readonly name: string;
@@ -68,33 +71,33 @@ export interface DappDescription {
   readonly icon?: string;
 }
 
-/** A transaction that passed its generation's static checks, signatures apart. */
+/** A transaction that passed the static checks of its generation, except those of its signatures. */
 export interface Transaction {
   readonly id: TransactionId;
   readonly type: number;
-  /** Whole seconds since the network's epoch; any signed 32-bit integer. */
+  /** Whole seconds since the network's epoch; may be any signed 32-bit integer. */
   readonly timestamp: number;
   readonly senderPublicKey: PublicKey;
   readonly senderId: Address;
-  /** Beddows. */
+  /** Fee in beddows. */
   readonly fee: bigint;
   readonly payload: Payload;
   readonly signature: Signature;
   readonly signSignature?: Signature;
   /**
-   * Member signatures of a multisignature group, in the letter case in which they were sent: the network distinguishes
-   * signatures by their text. Neither the signed bytes nor the id cover them.
+   * Signatures of group members, in the letter case in which they were sent: the network distinguishes signatures by their
+   * text. Neither the signed bytes nor the id include these signatures.
    */
   readonly signatures: readonly Signature[];
-  /** Generation 2: informational key of the recipient, never signed. */
+  /** Generation 2: the recipient's key, only for information and never signed. */
   readonly recipientPublicKey?: PublicKey;
   /** Undefined for nearly all transactions. */
   readonly written?: Written;
 }
 
-/** Details of the JSON of a sender that the network keeps, although no signature covers them. */
+/** Details of a sender's JSON that the network keeps although no signature covers them. */
 export interface Written {
-  /** The key as sent, if it has capitals. Within a block, the network compares keys by their text. */
+  /** The key as it was sent, if it has capitals. Within a block, the network compares keys by their text. */
   readonly senderPublicKey?: string;
   /** JSON of the asset, if it has unknown members, or members in another form than nodes write. */
   readonly asset?: string;
@@ -107,24 +110,26 @@ export interface BlockHeader {
   readonly height: number;
   /** Whole seconds since the network's epoch. */
   readonly timestamp: number;
-  /** Undefined on the genesis block only. */
+  /** Undefined only for the genesis block. */
   readonly previousBlockId?: BlockId;
   readonly numberOfTransactions: number;
-  /** Beddows. */
+  /** Total amount in beddows. */
   readonly totalAmount: bigint;
-  /** Beddows. */
+  /** Total fee in beddows. */
   readonly totalFee: bigint;
-  /** Beddows. */
+  /** Reward in beddows. */
   readonly reward: bigint;
-  /** Declared bytes of the payload: signed, bounded, never compared with the real length. */
+  /**
+   * Bytes of the payload as the generator states them. The number is signed and limited, but never compared with the real size.
+   */
   readonly payloadLength: number;
-  /** SHA-256 of the transactions' bytes in block order, hexadecimal. */
+  /** SHA-256 of the bytes of all transactions in their order, hexadecimal. */
   readonly payloadHash: string;
   readonly generatorPublicKey: PublicKey;
   readonly blockSignature: Signature;
-  /** Generation 3, version 2; 0 in older blocks. */
+  /** Used in generation 3, version 2; 0 in older blocks. */
   readonly maxHeightPreviouslyForged: number;
-  /** Generation 3, version 2; 0 in older blocks. */
+  /** Used in generation 3, version 2; 0 in older blocks. */
   readonly maxHeightPrevoted: number;
 }
 
@@ -132,14 +137,14 @@ export interface Block extends BlockHeader {
   readonly transactions: readonly Transaction[];
 }
 
-/** Signature of one group member over a pending transaction. */
+/** Signature of a group member for a pending transaction. */
 export interface MemberSignature {
   readonly transactionId: TransactionId;
   readonly publicKey: PublicKey;
   readonly signature: Signature;
 }
 
-/** One Ed25519 check: whether `signature` (64 bytes) is by `publicKey` (32 bytes) over `message` (a 32-byte digest). */
+/** An Ed25519 check: whether `signature` (64 bytes) was made with `publicKey` (32 bytes) over `message` (a 32-byte digest). */
 export interface SignatureCheck {
   readonly publicKey: Uint8Array;
   readonly message: Uint8Array;
@@ -152,7 +157,7 @@ export type SignatureOracle = (check: SignatureCheck) => boolean;
 /** A search in rounds: each round yields checks and takes their results, in the same order. */
 export type SignatureSearch = Generator<readonly SignatureCheck[], void, readonly boolean[]>;
 
-/** Ed25519 key pair: 32-byte public key, 64-byte private key (seed followed by the public key). */
+/** Ed25519 key pair: a public key of 32 bytes, and a private key of 64 bytes (the seed followed by the public key). */
 export interface KeyPair {
   readonly publicKey: Uint8Array;
   readonly privateKey: Uint8Array;

@@ -1,9 +1,9 @@
-/** Verdicts about foreign data: what was refused, why, in the words that clients of the family know. */
+/** Verdicts about data from others: what was refused and why, with the messages that clients know. */
 
 import { ProtocolError, type ErrorData } from '../primitives/errors.ts';
 import type { TransactionId } from './types.ts';
 
-/** One failed check of a transaction, as HTTP clients read it. */
+/** One failed check of a transaction, in the form that HTTP clients get. */
 export interface TransactionError {
   readonly name: 'TransactionError' | 'TransactionPendingError';
   readonly message: string;
@@ -17,14 +17,17 @@ export interface TransactionError {
 /** The verdict about a transaction against a state. */
 export type TransactionVerdict =
   | { readonly status: 'ok' }
-  /** A group's transaction or registration that still lacks signatures. */
+  /** A group transaction or registration that still lacks signatures. */
   | { readonly status: 'pending'; readonly errors: readonly TransactionError[] }
   | { readonly status: 'fail'; readonly errors: readonly TransactionError[] };
 
 /** The reason why a member's signature was not added to a transaction. */
 export interface MemberSignatureRefusal {
   readonly errors: readonly TransactionError[];
-  /** `unfit`: of no member, or there already; nothing was verified. `false`: the named key did not make it. */
+  /**
+   * `unfit`: the key is of no member, or the signature is there already; nothing was verified. `false`: the named key did not
+   * make the signature.
+   */
   readonly kind: 'unfit' | 'false';
 }
 
@@ -47,12 +50,15 @@ export function transactionError(
 
 const IN_FUTURE = 'Invalid transaction timestamp. Timestamp is in the future';
 
-/** The transaction's timestamp lies in a slot that has not begun, by the clock of the reader. */
+/** The error of a transaction whose timestamp is in a slot that has not begun, by the clock of this node. */
 export function timestampInFuture(id: TransactionId): TransactionError {
   return transactionError(id, IN_FUTURE, '.timestamp');
 }
 
-/** The reference's text form: `Transaction: <id> failed at <dataPath>: <message>[, actual: ..][, expected: ..]`. */
+/**
+ * An error as text, as the reference writes it:
+ * `Transaction: <id> failed at <dataPath>: <message>[, actual: ..][, expected: ..]`.
+ */
 export function textOfTransactionError(error: TransactionError): string {
   const actual = error.actual ? `, actual: ${error.actual}` : '';
   const expected = error.expected ? `, expected: ${error.expected}` : '';
@@ -60,7 +66,7 @@ export function textOfTransactionError(error: TransactionError): string {
   return `Transaction: ${error.id} failed at ${error.dataPath}: ${error.message}${tail}`;
 }
 
-/** A transaction that cannot be taken, with every reason found. */
+/** A transaction was refused; the error has all reasons. */
 export class TransactionRejected extends ProtocolError {
   readonly errors: readonly TransactionError[];
 
@@ -72,35 +78,38 @@ export class TransactionRejected extends ProtocolError {
 }
 
 export type TransactionRejectionCode =
-  /** No such type number on this network: `Transaction type not found.` */
+  /** This network has no such type number: `Transaction type not found.` */
   | 'TRANSACTION_TYPE_UNKNOWN'
-  /** The type exists, but not at this height: `Transaction type <t> is currently not allowed.` */
+  /** The type may not occur at this height: `Transaction type <t> is currently not allowed.` */
   | 'TRANSACTION_TYPE_NOT_ALLOWED'
-  /** Wrong shape, format or signature: can never become valid. Costs the peer that served it its place. */
+  /**
+   * The transaction has a wrong form, format or signature, and can never become valid. A peer that sends such a transaction
+   * loses all its points.
+   */
   | 'TRANSACTION_INVALID'
-  /** In a queue of the pool or in the chain already. */
+  /** The transaction is already in a queue of the pool or in the chain. */
   | 'TRANSACTION_KNOWN'
-  /** Its timestamp lies in a later slot. */
+  /** The timestamp of the transaction is in a later slot. */
   | 'TRANSACTION_IN_FUTURE'
-  /** Does not fit the present state: funds, keys, names, votes. */
+  /** The transaction does not fit the present state: funds, keys, usernames, votes. */
   | 'TRANSACTION_NOT_APPLICABLE'
-  /** A signature for a pending transaction that is not by the member whose key it names. */
+  /** The named member did not make this signature for a pending transaction. */
   | 'MEMBER_SIGNATURE_FALSE'
-  /** `Transaction pool is full`. */
+  /** The pool has no room: `Transaction pool is full`. */
   | 'POOL_FULL'
-  /** Not verified: the verification budget of the sender's address is used up. */
+  /** The transaction was not verified, because the verification budget of the sender's address is used up. */
   | 'VERIFICATION_LIMIT';
 
-/** The reasons for the refusal of a block. `engine/peers/penalties.ts` has the points of each code. */
+/** The reasons to refuse a block. `engine/peers/penalties.ts` has the points of each code. */
 export type BlockRejectionCode =
-  /** The JSON or bytes are not a block. */
+  /** The JSON or the bytes are no block. */
   | 'BLOCK_MALFORMED'
-  /** Its version is not registered or not the one of its height. */
+  /** The block's version is unknown, or is not the version of its height. */
   | 'BLOCK_VERSION_INVALID'
   | 'BLOCK_SIGNATURE_INVALID'
-  /** It does not follow the tip, or lacks or wrongly has a previous block. */
+  /** The block does not follow the tip, lacks a previous block, or has one although it must not. */
   | 'BLOCK_PREVIOUS_INVALID'
-  /** Its slot is in the future or not after its parent's. */
+  /** The block's slot is in the future, or not after its parent's slot. */
   | 'BLOCK_TIMESTAMP_INVALID'
   | 'BLOCK_REWARD_INVALID'
   /** Count, totals, hash or size of the payload are wrong, or a transaction occurs twice. */
@@ -109,19 +118,19 @@ export type BlockRejectionCode =
   | 'BLOCK_FORGER_INVALID'
   /** A header field of the finality protocol contradicts the chain or an earlier header of the delegate. */
   | 'BLOCK_BFT_INVALID'
-  /** The generator of a round's last block is not active in the next round: the reference refuses such blocks. */
+  /** The generator of a round's last block is not active in the next round. Release 3.0.2 refuses such a block. */
   | 'BLOCK_FORGER_LEAVES'
   | 'BLOCK_KNOWN'
-  /** The block is valid, but the reference cannot store it: it passes such a block on and then refuses it. */
+  /** The block is valid, but the reference cannot store it. The reference passes such a block on, and then refuses it. */
   | 'BLOCK_UNSTORABLE'
-  /** A transaction of it is invalid or does not fit the state. */
+  /** A transaction of the block is invalid or does not fit the state. */
   | 'BLOCK_TRANSACTION_INVALID';
 
 export class BlockRejected extends ProtocolError {
   declare readonly code: BlockRejectionCode;
   readonly transactionErrors: readonly TransactionError[];
 
-  /** @param message the reference's text */
+  /** @param message the message of the reference */
   constructor(
     code: BlockRejectionCode,
     message: string,
@@ -134,7 +143,7 @@ export class BlockRejected extends ProtocolError {
   }
 }
 
-/** Whether only the clock of this node refused a block, so that honest nodes may have accepted it. */
+/** Whether a block was refused only because of this node's clock, so that honest nodes may have accepted it. */
 export function isByClock({ code, transactionErrors }: BlockRejected): boolean {
   if (code === 'BLOCK_TIMESTAMP_INVALID') return true;
   const isLate = ({ message }: TransactionError): boolean => message === IN_FUTURE;
@@ -143,15 +152,15 @@ export function isByClock({ code, transactionErrors }: BlockRejected): boolean {
 
 /** The relation of a received block to the tip (LIP-0014; generation 2 uses the same values). */
 export type ForkStatus =
-  /** The tip itself: ignore. */
+  /** The block is the tip itself: ignore it. */
   | 'same'
-  /** The next block: apply. */
+  /** The block is the next one: apply it. */
   | 'extends'
-  /** A second block of the tip's forger at the tip's place: ignore, warn. */
+  /** The block is a second block of the tip's forger at the tip's place: ignore it and warn. */
   | 'doubleForging'
-  /** A rival of the tip that should replace it. */
+  /** The block is a rival of the tip that should replace it. */
   | 'tieBreak'
-  /** The tip of a better chain: synchronise. */
+  /** The block is the tip of a better chain: synchronise. */
   | 'betterChain'
-  /** Anything else: ignore. */
+  /** Any other relation: ignore the block. */
   | 'discard';

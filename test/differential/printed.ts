@@ -3,6 +3,7 @@
 import type { DifferenceClass, Report } from './runner.ts';
 
 const EXAMPLE_CHARACTERS_MAX = 10_000;
+const OUTCOME_CHARACTERS_MAX = 2_000;
 /** Of a row's first column, by which it is found on the page. */
 const ROW_CHARACTERS_MAX = 80;
 
@@ -17,10 +18,18 @@ export function tellReport(report: Report, isEach: boolean): void {
   for (const each of classes) tellClass(each, isEach);
 }
 
-export function tellClass({ target, name, known, count, example }: DifferenceClass, isEach: boolean): void {
+export function tellClass({ target, name, known, count, example, outcomes }: DifferenceClass, isEach: boolean): void {
   if (known === undefined) console.log(`  ${name} (${count})`);
   else console.log(`  known: ${name} (${count}), row ${rowOf(target, known.reference)}`);
   if (known === undefined || isEach) console.log(`    ${example.slice(0, EXAMPLE_CHARACTERS_MAX)}`);
+  if (known !== undefined) return;
+  console.log(`    here:  ${textOf(outcomes.ours)}`);
+  console.log(`    there: ${textOf(outcomes.reference)}`);
+}
+
+function textOf(outcome: unknown): string {
+  const text = JSON.stringify(outcome, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+  return text.slice(0, OUTCOME_CHARACTERS_MAX);
 }
 
 export function unlistedOf({ classes }: Report): readonly DifferenceClass[] {

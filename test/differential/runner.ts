@@ -10,7 +10,10 @@ export interface DifferenceClass {
   readonly name: string;
   readonly known: KnownDifference | undefined;
   count: number;
+  /** The smallest input of the class. */
   example: string;
+  /** What either side made of the example. */
+  outcomes: Pick<Comparison, 'ours' | 'reference'>;
 }
 
 export interface Report {
@@ -66,21 +69,22 @@ export async function runTarget(
     if (comparison.reference.accepted) accepted += 1;
     const difference = differenceOf(comparison);
     if (difference === undefined) equal += 1;
-    else if (note(classes, difference, comparison.input)) listed += 1;
+    else if (note(classes, difference, comparison)) listed += 1;
     const reason = otherReason(comparison);
-    if (reason !== undefined) note(reasons, reason, comparison.input);
+    if (reason !== undefined) note(reasons, reason, comparison);
   }
 
   /** @returns whether the difference is known */
-  function note(kept: Map<string, DifferenceClass>, name: string, example: string): boolean {
+  function note(kept: Map<string, DifferenceClass>, name: string, comparison: Comparison): boolean {
+    const { input: example, ...outcomes } = comparison;
     const known = knownDifference(target.name, name, example);
     const key = `${known?.reference ?? ''} ${name}`;
     const found = kept.get(key);
     if (found === undefined) {
-      if (kept.size < CLASSES_MAX) kept.set(key, { target: target.name, name, known, count: 1, example });
+      if (kept.size < CLASSES_MAX) kept.set(key, { target: target.name, name, known, count: 1, example, outcomes });
     } else {
       found.count += 1;
-      if (example.length < found.example.length) found.example = example;
+      if (example.length < found.example.length) Object.assign(found, { example, outcomes });
     }
     return known !== undefined;
   }

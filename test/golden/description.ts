@@ -26,6 +26,8 @@ export interface Description {
   describes(told: Omit<Told, 'body'>): boolean;
   /** Paths of all members of each 200 that has a schema, by method and path: `data[].id`. */
   members(): Readonly<Record<string, readonly string[]>>;
+  /** Names of the parameters in path and query by method and path, and of `sort` its values: `sort=fee:asc`. */
+  parameters(): Readonly<Record<string, readonly string[]>>;
 }
 
 /** @param sdk folder of the package `lisk-sdk` */
@@ -91,7 +93,28 @@ export function loadDescription(sdk: string): Description {
       );
       return Object.fromEntries(entries);
     },
+    parameters() {
+      const entries = paths.flatMap(({ path, operations }) =>
+        ['get', 'post', 'put'].flatMap((method) => {
+          if (operations[method] === undefined) return [];
+          const parameters = resolve(operations[method].parameters ?? []) as readonly DescribedParameter[];
+          return [[`${method.toUpperCase()} ${path}`, parameters.flatMap(namesOf).sort()] as const];
+        }),
+      );
+      return Object.fromEntries(entries);
+    },
   };
+}
+
+interface DescribedParameter {
+  readonly in: string;
+  readonly name: string;
+  readonly enum?: readonly string[];
+}
+
+function namesOf(parameter: DescribedParameter): readonly string[] {
+  if (parameter.in === 'body') return [];
+  return parameter.name === 'sort' ? (parameter.enum ?? []).map((value) => `sort=${value}`) : [parameter.name];
 }
 
 function byBraces(path: string): number {

@@ -1,5 +1,5 @@
 /**
- * `npm run golden -- --dir DIR [--all] [--processes N] [--write-members FILE]`: compares our answers with those of a recorded node, and those in
+ * `npm run golden -- --dir DIR [--all] [--processes N] [--write-members FILE] [--write-parameters FILE]`: compares our answers with those of a recorded node, and those in
  * the strict dialect with the description in the package of its release too. DIR holds `gen2` and `gen3`, or is one
  * of them: `chain.ndjson.gz`, `accounts.ndjson.gz` and `answers.ndjson.gz`, and `devnet-cases.ndjson` where there are cases of a live devnet.
  */
@@ -22,6 +22,7 @@ const { values } = parseArgs({
     all: { type: 'boolean' },
     processes: { type: 'string' },
     'write-members': { type: 'string' },
+    'write-parameters': { type: 'string' },
   },
 });
 if (values.dir === undefined) {
@@ -33,11 +34,13 @@ const root = values.dir;
 const folders = existsSync(join(root, 'chain.ndjson.gz')) ? [root] : [join(root, 'gen2'), join(root, 'gen3')];
 let failures = 0;
 const members: Record<string, unknown> = {};
+const parameters: Record<string, unknown> = {};
 for (const folder of folders) {
   const generation = basename(folder) === 'gen2' ? 2 : 3;
   const { sdk } = await installRelease(generation, defaultCacheFolder(), console.log);
   const description = loadDescription(sdk);
   members[generation] = description.members();
+  parameters[generation] = description.parameters();
   for (const [what, compare] of [
     ['accounts', compareAccounts],
     ['answers', compareAnswers],
@@ -53,4 +56,6 @@ for (const folder of folders) {
 }
 if (values['write-members'] !== undefined)
   writeFileSync(values['write-members'], `${JSON.stringify(members, null, 1)}\n`);
+if (values['write-parameters'] !== undefined)
+  writeFileSync(values['write-parameters'], `${JSON.stringify(parameters, null, 1)}\n`);
 process.exitCode = failures === 0 ? 0 : 1;

@@ -1,30 +1,31 @@
 /**
- * Finds what happened between two looks of a process: whether it ran, the machine slept, or the clock was set. It
- * compares three clocks of the machine: one that can be set; one that cannot, and stands still while the machine is suspended;
- * and, on most systems, one that cannot be set and goes on meanwhile.
+ * Finds out what happened between two looks at the clocks: the process ran, the machine slept, or the clock was set. Three
+ * clocks of the machine are compared. The first clock can be set. The second clock cannot be set, and stands still while the
+ * machine is suspended. The third clock cannot be set, and goes on while the machine is suspended; most systems have such a
+ * clock.
  */
 
 import type { Clock, ProcessTimes } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
 
-/** The advance of each clock between two looks; only `setMs` may be negative. */
+/** The advance of each clock between two looks. Only `setMs` may be negative. */
 export interface Passage {
-  /** Time in which the machine ran. */
+  /** Time for which the machine ran. */
   readonly ranMs: number;
-  /** Processor time of the process in it. */
+  /** Processor time that the process used while the machine ran. */
   readonly processorMs: number;
-  /** Time in which the machine was suspended; undefined where the system does not tell. */
+  /** Time for which the machine was suspended; undefined if the system does not show it. */
   readonly sleptMs: number | undefined;
-  /** Time by which the clock was set forward; if `sleptMs` is undefined, it includes suspended time. */
+  /** Time by which the clock was set forward. If `sleptMs` is undefined, this time includes the time of a suspension. */
   readonly setMs: number;
 }
 
 export interface ClockWatchDependencies {
-  /** Of the machine. */
+  /** The system clock, which can be set. */
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Undefined where nothing but that clock is known. */
+  /** The clocks that cannot be set; undefined if the system has none that is known. */
   readonly times: ProcessTimes | undefined;
-  /** Called when the clock was set; undefined where it is not known whether it was. */
+  /** Called when the clock was set. `byMs` is undefined if the machine may have slept instead. */
   readonly clockSet?: ((byMs: number | undefined) => void) | undefined;
   readonly observer: Observer;
 }
@@ -36,16 +37,22 @@ interface Reading {
   readonly processorMs: number;
 }
 
-/** Services that keep a clock in time step it by less, or slew it: a difference like this loses slots. */
+/**
+ * Smallest step of the clock that is reported. Time services correct a clock in smaller steps or gradually. A larger step loses
+ * slots.
+ */
 const SET_MS_MIN = 2000;
-/** Readings follow one another and are not taken at once. */
+/** Shortest sleep that is reported. The clocks are not read at exactly the same time, so a small difference means nothing. */
 const SLEPT_MS_MIN = 1000;
-/** Looks come a second apart. */
+/**
+ * If the machine ran for at least this time between two looks, the second look counts as late. Looks are usually a second
+ * apart.
+ */
 const LATE_MS_MIN = 2000;
-/** A reading that takes longer is taken again, so many times. */
+/** If reading the clocks takes longer than this, they are read again, up to `ATTEMPTS_MAX` times. */
 const READING_MS_MAX = 100;
 const ATTEMPTS_MAX = 5;
-/** Share of the time that a busy process has a processor. */
+/** A process counts as busy if it used the processor for at least this share of the running time. */
 const BUSY_SHARE = 0.5;
 
 export class ClockWatch {
@@ -56,7 +63,10 @@ export class ClockWatch {
     this.#dependencies = dependencies;
   }
 
-  /** What passed since the last look; tells of a clock that was set and of a machine that slept. Undefined for the first look. */
+  /**
+   * Reads the clocks, and returns their advance since the last look; undefined for the first look. Logs if the clock was set or
+   * the machine slept.
+   */
   look(): Passage | undefined {
     const now = this.#read();
     if (now === undefined) return undefined;
@@ -72,7 +82,10 @@ export class ClockWatch {
     return passage;
   }
 
-  /** All clocks at one moment: a process that is stopped between two of them would seem to see the clock set. */
+  /**
+   * Reads all clocks at nearly one moment. If the process were stopped between two readings, the clock would seem to have been
+   * set.
+   */
   #read(): Reading | undefined {
     const { clock, times } = this.#dependencies;
     if (times === undefined) return undefined;
@@ -98,12 +111,15 @@ export class ClockWatch {
   }
 }
 
-/** Whether slots were passed over by the clock alone: no time passed in which the node could have looked at them. */
+/**
+ * Whether slots were skipped only because the clock was set forward. When the clock was set forward, no time passed in which
+ * the node could have used these slots.
+ */
 export function isSetPast({ ranMs, sleptMs = 0, setMs }: Passage): boolean {
   return setMs >= SET_MS_MIN && setMs > ranMs + sleptMs;
 }
 
-/** Why slots passed between two looks, as a clause; undefined where the clocks do not tell. */
+/** Explains in a clause why slots passed between two looks; undefined if the clocks show no cause. */
 export function causeOf({ ranMs, processorMs, sleptMs, setMs }: Passage): string | undefined {
   const causes: string[] = [];
   if (sleptMs !== undefined && sleptMs >= SLEPT_MS_MIN) causes.push(`the machine was asleep for ${seconds(sleptMs)} s`);

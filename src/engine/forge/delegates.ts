@@ -1,4 +1,7 @@
-/** The delegates configured on this node: whose passphrases it holds (encrypted) and which of them forge now. */
+/**
+ * The delegates configured on this node. The node has the encrypted passphrases of these delegates, and knows which delegates
+ * forge now.
+ */
 
 import { hexOf } from '../../primitives/bytes.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -14,11 +17,11 @@ export interface ConfiguredDelegate {
 }
 
 export interface ForgingDelegatesDependencies {
-  /** In the order of the configuration. */
+  /** The delegates in the order of the configuration. */
   readonly configured: readonly ConfiguredDelegate[];
   readonly scheduler: Pick<ForgingScheduler, 'enable' | 'disable' | 'isEnabled' | 'waiting' | 'paused'>;
   readonly state: () => StateReader;
-  /** Key pair behind an encrypted passphrase. Rejects when the password is wrong. */
+  /** Returns the key pair of an encrypted passphrase. The promise rejects if the password is wrong. */
   readonly unlock: (encryptedPassphrase: string, password: string) => Promise<KeyPair>;
   readonly addressOf: (publicKey: PublicKey) => Address;
   readonly observer: Observer;
@@ -48,7 +51,7 @@ export class ForgingDelegates {
   }
 
   /**
-   * Enables every configured delegate, as at the start of a node that forges unattended.
+   * Enables all configured delegates, for a node that forges unattended from its start.
    *
    * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` naming the public key
    */
@@ -68,7 +71,7 @@ export class ForgingDelegates {
   }
 
   /**
-   * Switches one delegate. The password is asked for switching off, too.
+   * Switches forging of one delegate on or off. Switching off requires the password, too.
    *
    * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN`, `FORGING_PASSWORD_WRONG`, `FORGING_NOT_A_DELEGATE` or `FORGING_MOVED`
    */

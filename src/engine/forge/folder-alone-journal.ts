@@ -1,6 +1,7 @@
 /**
- * The signing journal of a node that signs by its folder alone (`riskDoubleForging`). Watermarks that an earlier run left are not
- * asked, but kept true: a later run may take them for the record, and one that tells of too little would mislead it.
+ * The signing journal of a node that signs by its data folder alone (`riskDoubleForging`). This journal never relies on the
+ * watermarks that an earlier run left, but it keeps them up to date. A later run may rely on the watermarks, and an outdated
+ * watermark would mislead that run.
  */
 
 import type { FolderJournal, SigningJournal, SigningWatermarks } from '../../ports/journal.ts';
@@ -8,7 +9,7 @@ import type { SignedHeader } from '../../protocol/rules.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import { watermarkOf } from './watermarked-journal.ts';
 
-/** @param firstBlockId id of block 2 of the chain; undefined while there is none */
+/** @param firstBlockId returns the id of block 2 of the chain; undefined while there is none */
 export function journalOfFolderAlone(
   journal: FolderJournal,
   watermarks: SigningWatermarks | undefined,

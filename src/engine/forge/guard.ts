@@ -1,7 +1,8 @@
 /**
  * Decides whether a delegate may sign here without contradicting a header that it signed elsewhere. The journal has the headers
- * of this node. The chain shows those of other nodes: after a block of the delegate that was not signed here, another node may
- * be forging for it, until one of its slots has passed unused. A generation with finality demands more (`Rules.handOver`).
+ * that were signed here, and the chain shows headers that were signed on other nodes. If the chain has a block of the delegate
+ * that was not signed here, another node may still be forging for the delegate. This remains possible until one of the
+ * delegate's slots has passed unused. A generation with finality demands more (`Rules.handOver`).
  */
 
 import type { RecalledHeader, SigningJournal } from '../../ports/journal.ts';
@@ -18,7 +19,7 @@ export interface GuardDependencies {
   readonly journal: SigningJournal;
   /** Checks that the tip is the tip of the network. */
   readonly tipCheck: Pick<TipCheck, 'doubt' | 'peersAhead' | 'hasNobodyGoneOn'>;
-  /** Sign by the journal alone, whatever may have been signed elsewhere. */
+  /** True: delegates sign by the journal alone, whatever they may have signed elsewhere. */
   readonly riskDoubleForging: boolean;
 }
 
@@ -26,7 +27,7 @@ export interface GuardDependencies {
 export interface Waiting {
   readonly code: 'FORGING_MOVED' | 'FORGING_OLD_TIP' | 'FORGING_ELSEWHERE' | 'FORGING_WATCH' | 'FORGING_HAND_OVER';
   readonly reason: string;
-  /** Chain time in whole seconds, as far as it can be foreseen. */
+  /** Expected end of the wait, in whole seconds of chain time, if it can be foreseen. */
   readonly untilS?: number;
 }
 
@@ -34,12 +35,15 @@ export type Clearance =
   | { readonly granted: true; readonly previouslyForged: SignedHeader | undefined }
   | ({ readonly granted: false } & Waiting);
 
-/** Rounds that are searched for a block of a delegate without a record: as many as finality looks back. */
+/**
+ * Number of rounds in which we search for a block of a delegate that has no record. The rules of finality look back over the
+ * same number of rounds.
+ */
 const SEARCHED_ROUNDS = 3;
 const GENESIS_HEIGHT = 1;
 const FIRST_FORGED_HEIGHT = 2;
 
-/** A slot of a delegate that passes unused, and the watermark at its start. */
+/** An unused slot of a delegate, and the block of its watermark at the start of that slot. */
 interface WatchedRecall {
   readonly slot: number;
   readonly blockId: string;
@@ -52,9 +56,9 @@ const SEARCHING: Waiting = {
 
 export class SigningGuard {
   readonly #dependencies: GuardDependencies;
-  /** Slots of delegates that this node lets pass, to see whether another node forges in them. */
+  /** The slot of each delegate that this node leaves unused, to see whether another node forges in it. */
   readonly #watchedSlots = new Map<PublicKey, number>();
-  /** The watched slots of delegates without a record but with a watermark. */
+  /** The watched slots of delegates that have a watermark but no record. */
   readonly #watchedRecalls = new Map<PublicKey, WatchedRecall>();
   readonly #newest: NewestBlocks;
 
@@ -64,7 +68,10 @@ export class SigningGuard {
     this.#newest = new NewestBlocks(chain, SEARCHED_ROUNDS * chain.rules.params.activeDelegates);
   }
 
-  /** Begins to answer for a delegate. What it signed before, if the journal does not tell, counts as unknown from then on. */
+  /**
+   * Takes responsibility for a delegate. If the journal has no header of the delegate, all headers that the delegate signed
+   * before this moment count as unknown.
+   */
   hold(publicKey: PublicKey): void {
     const { chain, journal, riskDoubleForging } = this.#dependencies;
     if (riskDoubleForging || journal.last(publicKey) !== undefined) return;
@@ -72,8 +79,8 @@ export class SigningGuard {
   }
 
   /**
-   * Called in a slot of the delegate, before a block is built. If it refuses because another node may sign, this slot becomes
-   * the watched one.
+   * Decides in a slot of the delegate, before a block is built. If the guard refuses because another node may sign, this slot
+   * becomes the watched slot.
    */
   clearance(publicKey: PublicKey, slot: number): Clearance {
     const waiting = this.#waiting(publicKey);
@@ -116,10 +123,10 @@ export class SigningGuard {
   }
 
   /**
-   * A folder without a record, as `bloomery backup` leaves it, on the chain that the watermark of the delegate was written for:
-   * the watermark tells the last header, which is all that a new one must not contradict. Another folder of this machine may be
-   * signing, so first one slot passes in which the watermark stays what it is. Finality is not waited for: where a third of all
-   * delegates wait for it, it never comes.
+   * Handles a folder without a record, such as a restored `bloomery backup`, on the chain for which the watermark of the
+   * delegate was written. The watermark has the last signed header, and a new header must not contradict that one. Another
+   * folder of this machine may be signing, so one slot must pass first while the watermark stays unchanged. We do not wait for
+   * finality: if a third of all delegates waited for finality, it would never come.
    */
   #recall(publicKey: PublicKey): Waiting | undefined {
     const { chain, journal } = this.#dependencies;
@@ -128,7 +135,7 @@ export class SigningGuard {
     const { last } = recalled;
     const newest = this.#newest.of(publicKey, last.timestamp);
     if (newest === 'unknown') return SEARCHING;
-    // Signed elsewhere since: the watermark does not tell of all.
+    // The delegate has signed on another node after the watermark was written, so the watermark is not complete.
     if (newest !== undefined && newest.timestamp >= last.timestamp && newest.id !== last.blockId) return undefined;
     const watched = this.#watchedRecalls.get(publicKey);
     if (watched !== undefined && watched.blockId === last.blockId && chain.currentSlot() > watched.slot) {
@@ -154,15 +161,16 @@ export class SigningGuard {
     return doubt === undefined ? this.#watch(publicKey) : { code: 'FORGING_OLD_TIP', ...doubt };
   }
 
-  /** Whether neither the chain has a forged block nor the journal one of the delegate. */
+  /** Whether the chain has only its genesis block and the journal has no header of the delegate. */
   #isBeginning(publicKey: PublicKey): boolean {
     const { chain, journal } = this.#dependencies;
     return chain.tip.header.height === GENESIS_HEIGHT && journal.last(publicKey) === undefined;
   }
 
   /**
-   * A network that has not begun: with all its delegates here nobody else can have begun it. With some of them, another node
-   * may have the chain, so a turn is watched first.
+   * Decides on a network that has not begun. If all delegates are on this node, nobody else can have begun the network. If some
+   * delegates are elsewhere, another node may have begun the chain already, so this node watches one slot of the delegate
+   * before it forges.
    */
   #waitBeforeFirstBlock(publicKey: PublicKey): Waiting | undefined {
     const { tipCheck } = this.#dependencies;
@@ -190,7 +198,8 @@ export class SigningGuard {
       const reason = `block ${foreign.height} of the delegate was not signed here: one of its slots must pass unused first`;
       return { code: 'FORGING_ELSEWHERE', reason, ...until };
     }
-    // A chain that stands still or has not begun shows nothing, and a node without a journal knows nothing either.
+    // The chain shows nothing if it stands still or has not begun. If the journal is incomplete as well, one slot must be
+    // watched.
     const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
     const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
     const isSettled = this.#dependencies.tipCheck.hasNobodyGoneOn();
@@ -206,22 +215,22 @@ export class SigningGuard {
     if (riskDoubleForging) return undefined;
     const last = journal.last(publicKey);
     const foreign = this.#foreignHeader(publicKey);
-    // Nothing is handed over before it is known: `#watch` says so.
+    // The hand-over waits until the foreign header is known; `#watch` gives the reason.
     if (foreign === 'unknown') return undefined;
     if (foreign === undefined && !this.#isIncomplete(publicKey, last)) return undefined;
     const sinceS = Math.max(journal.heldSinceS(publicKey) ?? 0, foreign === undefined ? 0 : foreign.timestamp + 1);
     return chain.rules.handOver(chain.state, chain.tip.header, { publicKey, sinceS, last, nowS: chain.nowS() });
   }
 
-  /** Whether the delegate may have signed something before the journal began, or after what it tells of. */
+  /** Whether the delegate may have signed headers that the journal lacks, before the journal began or after its last header. */
   #isIncomplete(publicKey: PublicKey, last: SignedHeader | undefined): boolean {
     const heldSinceS = this.#dependencies.journal.heldSinceS(publicKey);
     return last === undefined || (heldSinceS !== undefined && heldSinceS > last.timestamp);
   }
 
   /**
-   * The newest block of the delegate on the chain, if the journal does not tell of it. However long ago it was signed: a header that
-   * names an older one would contradict it.
+   * The newest block of the delegate on the chain that the journal does not have. The age of this block does not matter: a new
+   * header that names an older block would contradict it.
    */
   #foreignHeader(publicKey: PublicKey): Newest {
     const last = this.#dependencies.journal.last(publicKey);
@@ -244,7 +253,7 @@ export class SigningGuard {
   }
 }
 
-/** Number of slots in a row in which each active delegate has one. */
+/** Number of consecutive slots that contain a slot of each active delegate for certain. */
 function slotsWithEveryTurn({ activeDelegates }: ChainParams): number {
   return 2 * activeDelegates - 1;
 }

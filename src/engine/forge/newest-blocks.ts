@@ -1,38 +1,40 @@
 /**
- * The newest block of a delegate on the chain, however far back it lies. What was searched once is not searched again while the
- * block at its upper end stands, and a long search goes on in chunks, so that it holds nothing up.
+ * Finds the newest block of a delegate on the chain, however far back it lies. Heights that were searched once are not searched
+ * again, unless the block at the upper end of the search was reverted. A long search goes on in chunks, so that it delays no
+ * other work.
  */
 
 import type { StateReader } from '../../protocol/state.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 
-/** Headers that are read at a time: some hundredths of a second. The scheduler looks again within a second. */
+/** Maximum of headers read in one look, which takes some hundredths of a second. The scheduler looks again within a second. */
 const HEADERS_PER_LOOK = 5000;
 const GENESIS_HEIGHT = 1;
 
-/** `unknown` while the search has not come far enough. */
+/** `unknown` while the search has not gone back far enough; undefined if the delegate has no block. */
 export type Newest = BlockHeader | undefined | 'unknown';
 
 export class NewestBlocks {
   readonly #chain: Pick<Chain, 'state' | 'tip'>;
   readonly #settledBlocks: number;
-  /** The block below which `#below` tells. */
+  /** The block up to which `#below` holds the newest blocks of delegates. */
   #anchor: BlockHeader | undefined;
   #below = new Map<PublicKey, BlockHeader>();
-  /** Lowest height that was searched. */
+  /** The lowest height that was searched. */
   #searchedTo = 0;
   #above: { readonly tipId: string; readonly headers: Map<PublicKey, BlockHeader> } = { tipId: '', headers: new Map() };
 
-  /** @param settledBlocks newest blocks that are searched anew with each tip, as they may still be reverted */
+  /** @param settledBlocks number of newest blocks that are searched again with each tip, as they may still be reverted */
   constructor(chain: Pick<Chain, 'state' | 'tip'>, settledBlocks: number) {
     this.#chain = chain;
     this.#settledBlocks = settledBlocks;
   }
 
   /**
-   * @param sinceS chain time in whole seconds: what is older need not be known
-   * @returns the newest block of the delegate, also an older one where it was met; undefined when there is none since then
+   * @param sinceS chain time in whole seconds; a block older than this need not be found
+   * @returns the newest block of the delegate, even an older one if the search found it; undefined if the delegate has none
+   *   since `sinceS`
    */
   of(publicKey: PublicKey, sinceS: number): Newest {
     this.#refresh();
@@ -48,7 +50,7 @@ export class NewestBlocks {
     return known();
   }
 
-  /** Searches what came since the last time, and all anew where the anchor was reverted. */
+  /** Searches the blocks that came since the last call. If the anchor was reverted, the search begins again. */
   #refresh(): void {
     const { state, tip } = this.#chain;
     const { id, height } = tip.header;
@@ -60,7 +62,7 @@ export class NewestBlocks {
       this.#below = new Map();
       this.#searchedTo = anchorHeight + 1;
     }
-    // Newest first, so that the first of each delegate is the one that counts.
+    // Walks from the newest block down, so that the first block found of each delegate is its newest.
     const risen = new Map<PublicKey, BlockHeader>();
     for (let each = anchorHeight; each > searchedBefore; each -= 1) note(risen, state, each);
     for (const [publicKey, header] of risen) this.#below.set(publicKey, header);
@@ -71,7 +73,7 @@ export class NewestBlocks {
   }
 }
 
-/** Keeps the header of a height unless a newer one of its delegate is known. The genesis block is nobody's. */
+/** Keeps the header at a height unless a newer one of its delegate is known. The genesis block has no delegate. */
 function note(headers: Map<PublicKey, BlockHeader>, state: StateReader, height: number): void {
   const header = height > GENESIS_HEIGHT ? state.header(height) : undefined;
   if (header !== undefined && !headers.has(header.generatorPublicKey)) headers.set(header.generatorPublicKey, header);

@@ -1,4 +1,7 @@
-/** Reasons why no delegate of this node may forge now: the node syncs, cannot write, or may be alone. */
+/**
+ * Reasons why no delegate of this node may forge now: the node synchronises, it cannot write, its clock is wrong, or it may be
+ * alone.
+ */
 
 import type { Clock } from '../../ports/clock.ts';
 import type { Transport } from '../../ports/transport.ts';
@@ -7,7 +10,7 @@ import type { Obstacle } from '../disk-watch.ts';
 import type { NetworkView } from '../network-view.ts';
 import type { ClockOffset } from '../peers/clock-offset.ts';
 
-/** Time after a start in which the node waits for its first peer, before it forges alone. */
+/** Time after a start for which the node waits for its first peer before it forges alone. */
 const FIRST_PEER_WAIT_MS = 5000;
 
 export interface ForgingObstaclesDependencies {
@@ -17,7 +20,7 @@ export interface ForgingObstaclesDependencies {
   readonly clockOffset: Pick<ClockOffset, 'agreedMs'>;
   readonly transport: Pick<Transport, 'connections'>;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Percent of connected peers that must be at our tip; 0 asks for none. */
+  /** Percent of connected peers that must have our tip; 0 requires none. */
   readonly consensusMin: number;
   /** Whether the operator named peers. */
   readonly expectsPeers: boolean;
@@ -25,7 +28,7 @@ export interface ForgingObstaclesDependencies {
 
 export class ForgingObstacles {
   readonly #dependencies: ForgingObstaclesDependencies;
-  /** Unix time in milliseconds. */
+  /** Time of the start; Unix time in milliseconds. */
   #startedMs = 0;
 
   constructor(dependencies: ForgingObstaclesDependencies) {
@@ -37,7 +40,7 @@ export class ForgingObstacles {
     this.#startedMs = this.#dependencies.clock.nowMs();
   }
 
-  /** The first reason not to forge; undefined without a reason. */
+  /** The first reason not to forge; undefined if there is none. */
   first(): Obstacle | undefined {
     const { chain, synchronizer, networkView, transport, clock, consensusMin, expectsPeers } = this.#dependencies;
     if (synchronizer.syncing) return { reason: 'synchronising with the network' };
@@ -46,14 +49,14 @@ export class ForgingObstacles {
     const clockObstacle = this.#clockObstacle();
     if (clockObstacle !== undefined) return clockObstacle;
     const isFresh = clock.nowMs() < this.#startedMs + FIRST_PEER_WAIT_MS;
-    // A block on a tip that the network has left behind would only be a fork.
+    // The network may be far ahead of our tip, and a block on an old tip would only be a fork.
     if (expectsPeers && isFresh && transport.connections().length === 0)
       return { reason: 'no peer has said yet where the network is' };
     const reason = networkView.consensusObstacle(consensusMin);
     return reason === undefined ? undefined : { reason };
   }
 
-  /** A block that is forged by a wrong clock is refused by all others, or is late for them. */
+  /** Refuses to forge with a wrong clock, because other nodes would refuse the block or get it late. */
   #clockObstacle(): Obstacle | undefined {
     const { chain, transport, networkView, clockOffset } = this.#dependencies;
     const chosen = transport.connections().filter((connection) => networkView.isChosen(connection));

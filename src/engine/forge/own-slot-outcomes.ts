@@ -1,7 +1,7 @@
 /**
- * The outcomes of the slots of this node's delegates, by the chain. A slot without a block is missed once the chain has a block
- * of a later slot. Then this is certain, because the owner of the slot follows from the height that its block would have had.
- * So slots that passed while this node was down or behind are found, too, when later blocks come in.
+ * Finds the outcomes of the slots of this node's delegates in the chain. A slot without a block counts as missed when the chain
+ * has a block of a later slot. The owner of the empty slot is then certain, because it follows from the height of that later
+ * block. So slots that passed while this node was down or behind are found, too, when later blocks come in.
  */
 
 import type { Observer } from '../../ports/observer.ts';
@@ -12,10 +12,10 @@ import { slotAt } from '../../protocol/slots.ts';
 import type { Block, BlockHeader, PublicKey } from '../../protocol/types.ts';
 import type { ChainListener } from '../chain-listeners.ts';
 
-/** Number of slots of one change that an event names; beyond it, the event has only the count. */
+/** Maximum of slots that one log line names; further slots are only counted. */
 const SLOTS_NAMED_MAX = 20;
 
-/** The code of the log line of each kind. */
+/** The code of the log line for each kind of outcome. */
 export const SLOT_CODES = { missed: 'OWN_SLOTS_MISSED', reverted: 'OWN_BLOCKS_REVERTED' } as const;
 
 const RESULTS = ['forged', 'missed', 'reverted'] as const;
@@ -29,13 +29,13 @@ export interface OwnSlotOutcomesDependencies {
   readonly observer: Observer;
 }
 
-/** Slots of one delegate in one change of the chain. */
+/** Slots of one delegate that were missed or reverted in one change of the chain. */
 export interface OwnSlotsEvent {
   readonly kind: 'missed' | 'reverted';
   readonly delegate: PublicKey;
-  /** In ascending order, at least one. */
+  /** At least one slot, in ascending order. */
   readonly slots: readonly number[];
-  /** Of the last block of the change. */
+  /** Height of the highest block of the change. */
   readonly height: number;
 }
 
@@ -46,16 +46,16 @@ export class OwnSlotOutcomes implements ChainListener {
 
   constructor(dependencies: OwnSlotOutcomesDependencies) {
     this.#dependencies = dependencies;
-    // A counter that begins with its first slot would show no increase then.
+    // The counters start at zero. A counter that began with its first slot would show no increase for that slot.
     for (const result of RESULTS) dependencies.observer.count('own_slots_total', 0, { result });
   }
 
-  /** Listeners must not throw. */
+  /** Adds a listener. Listeners must not throw. */
   listen(listener: (event: OwnSlotsEvent) => void): void {
     this.#listeners.push(listener);
   }
 
-  /** Slots up to this one are empty on purpose: a devnet's clock was moved past them. */
+  /** Ignores empty slots up to this one: a devnet moved its clock past them on purpose. */
   skipTo(slot: number): void {
     this.#skippedTo = Math.max(this.#skippedTo, slot);
   }
@@ -79,13 +79,13 @@ export class OwnSlotOutcomes implements ChainListener {
     this.#tell('reverted', reverted, blocks);
   }
 
-  /** Slots of enabled delegates between a block and its parent. */
+  /** Slots of our delegates between a block and its parent. */
   #emptyBefore({ height, timestamp }: BlockHeader): readonly { readonly slot: number; readonly delegate: PublicKey }[] {
     const { rules, state, isOwn, isHeld } = this.#dependencies;
     const { params } = rules;
     if (isHeld()) return [];
     const parent = state().header(height - 1);
-    // Between the genesis block and the first one lies the time in which the network had not begun.
+    // Between the genesis block and the first forged block, the network had not begun, so no slot was missed.
     if (parent === undefined || parent.height === 1) return [];
     const slot = slotAt(timestamp, params);
     const first = Math.max(slotAt(parent.timestamp, params) + 1, slot - params.activeDelegates, this.#skippedTo + 1);

@@ -9,13 +9,16 @@ import type { Obstacle } from '../disk-watch.ts';
 
 export interface PauseDependencies {
   readonly chain: Pick<Chain, 'rules' | 'tip'>;
-  /** The clock of the slots. */
+  /** The clock that the slots follow. */
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly obstacle: () => Obstacle | undefined;
   readonly observer: Observer;
 }
 
-/** Difference up to which a clock counts as right: clocks of forgers differ a little, and are set by small steps. */
+/**
+ * Smallest difference at which the clock counts as wrong: clocks of forgers differ a little, and time services set them in
+ * small steps.
+ */
 const BEHIND_MS_MIN = 2000;
 const SET_IT = 'set it right (timedatectl set-ntp true)';
 
@@ -29,9 +32,9 @@ export class Pause {
   }
 
   /**
-   * To be called about every second, so that the start of a pause is known.
+   * Updates the pause. Call this method about every second, so that the start of a pause is known.
    *
-   * @param hasDelegates whether a delegate is switched on that could forge
+   * @param hasDelegates whether forging of a delegate is switched on
    */
   look(hasDelegates: boolean): void {
     this.#tellClock();
@@ -52,13 +55,13 @@ export class Pause {
     return { reason, sinceMs, ...(cause === undefined ? {} : { cause }) };
   }
 
-  /** Time until the slot of the newest block begins by this clock; below 0 once it has begun. */
+  /** Time from now until the slot of the newest block begins, by this clock; negative if it has begun. */
   #behindMs(): number {
     const { chain, clock } = this.#dependencies;
     return momentMs(chain.tip.header.timestamp, chain.rules.params) - clock.nowMs();
   }
 
-  /** Blocks of the future are refused, so the newest one lies there only where the clock was set back. */
+  /** The node refuses blocks of future slots. So the newest block lies in the future only if the clock was set back. */
   #clockObstacle(): Obstacle | undefined {
     if (this.#behindMs() < BEHIND_MS_MIN) return undefined;
     const seconds = Math.ceil(this.#behindMs() / 1000);

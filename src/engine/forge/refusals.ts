@@ -1,6 +1,6 @@
 /**
- * The reasons why slots of ours were not used. A reason is logged when the slot is over. Until then the slot may yet be used,
- * and a node must not call a slot missed and forge in it a second later.
+ * The reasons why our slots were not used. A reason is logged only when its slot is over. Before the end of the slot, the
+ * delegate may still forge. A node must not report a slot as missed, and forge in it a second later.
  */
 
 import { hexOf } from '../../primitives/bytes.ts';
@@ -10,7 +10,7 @@ import type { KeyPair } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import { isOrderCertain } from '../slot-owners.ts';
 
-/** A slot of one of our delegates, by the forging order that this node knows. */
+/** A slot of one of our delegates, by the order of forgers that this node knows. */
 export interface ForgingSlot {
   readonly slot: number;
   readonly keyPair: KeyPair;
@@ -32,14 +32,14 @@ export interface RefusalsDependencies {
 export class Refusals {
   readonly #dependencies: RefusalsDependencies;
   #pending: Refusal | undefined;
-  /** Last slot with a log line, so that no slot has two. */
+  /** The last slot that has a log line. No slot gets two log lines. */
   #toldSlot = -1;
 
   constructor(dependencies: RefusalsDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** Keeps the first reason of a slot: later reasons may follow from it. */
+  /** Keeps the first reason for a slot, because later reasons may be consequences of it. */
   note({ slot, keyPair }: ForgingSlot, code: string, message: string, fields: Readonly<Record<string, unknown>>): void {
     if (slot === this.#toldSlot || slot === this.#pending?.slot) return;
     const { chain } = this.#dependencies;
@@ -56,24 +56,24 @@ export class Refusals {
     };
   }
 
-  /** Logs a failure in the present slot at once: it happened, whether or not the slot is used later. */
+  /** Logs a failure in the present slot at once. The failure matters even if the slot is used later. */
   tellFailure(code: string, fields: Readonly<Record<string, unknown>>): void {
     const slot = this.#dependencies.chain.currentSlot();
     this.#tell({ slot, code, level: 'error', message: 'could not forge', fields });
   }
 
-  /** The slot was used after all. */
+  /** Forgets the reason, because the slot was used after all. */
   drop(): void {
     this.#pending = undefined;
   }
 
-  /** Logs the reason of a slot that is over. */
+  /** Logs the pending reason if its slot is over. */
   look(): void {
     if (this.#pending !== undefined && this.#pending.slot !== this.#dependencies.chain.currentSlot())
       this.tellPending();
   }
 
-  /** Logs the pending reason, unless another delegate has used the slot: then it was not ours. */
+  /** Logs the pending reason. If another delegate has used the slot, nothing is logged, because the slot was not ours. */
   tellPending(): void {
     const pending = this.#pending;
     this.#pending = undefined;

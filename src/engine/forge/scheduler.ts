@@ -1,6 +1,6 @@
 /**
- * When to forge: at the start of each slot whose owner is enabled here. Slots come from arithmetic on the clock; a timer
- * only wakes the scheduler, and every condition is checked again when it does.
+ * Decides when to forge: at the start of each slot whose owner is enabled here. The present slot is computed from the clock. A
+ * timer only wakes the scheduler, which then checks every condition again.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -23,18 +23,21 @@ import { Refusals, type ForgingSlot } from './refusals.ts';
 import { SleptSlots } from './slept-slots.ts';
 import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
 
-/** Longest sleep, and so the longest time until a clock that was set is noticed. */
+/** Maximum of the time between two looks, and so of the time until a change of the clock is noticed. */
 const SLEEP_MS_MAX = 1000;
 
 export interface ForgingDependencies {
   readonly chain: Chain;
   readonly pool: Pick<TransactionPool, 'step' | 'readyForForging'>;
   readonly journal: SigningJournal;
-  /** The clock of the slots. */
+  /** The clock that the slots follow. */
   readonly clock: Clock;
   /** The clock that shows a standstill of the process; `clock` by default. */
   readonly processClock?: Pick<Clock, 'nowMs'>;
-  /** The times that show a clock that was set and a machine that slept. If absent, neither is noticed. */
+  /**
+   * Clocks that show whether the system clock was set or the machine slept. Without these clocks, the scheduler does not notice
+   * that the clock was set or that the machine slept.
+   */
   readonly times?: ProcessTimes | undefined;
   /** Whether slots are left empty until `forgeNow` asks for a block; false by default. */
   readonly isHeld?: () => boolean;
@@ -43,14 +46,14 @@ export interface ForgingDependencies {
   /** Called in each slot in which the scheduler looks at the clock. */
   readonly looked?: (slot: number) => void;
   readonly observer: Observer;
-  /** After a missed slot, time that its late block is given, counted from the start of the present slot. */
+  /** Time for which the late block of a missed slot is awaited, counted from the start of the present slot. */
   readonly waitThresholdMs: number;
-  /** Whether delegates sign by the journal alone, whatever they may have signed elsewhere. */
+  /** True: delegates sign by the journal of this folder alone, whatever they may have signed elsewhere. */
   readonly riskDoubleForging: boolean;
   readonly witnesses: TipCheckDependencies['witnesses'];
-  /** The reason why nothing may be forged now, or undefined. */
+  /** The reason why nothing may be forged now; undefined if there is none. */
   readonly obstacle: () => Obstacle | undefined;
-  /** Time until which a block of ours waits for a claimed chain: Unix time in milliseconds; a past time means no wait. */
+  /** Unix time in milliseconds until which forging waits for a better chain that a peer claimed. A past time means no wait. */
   readonly waitUntilMs?: () => number;
 }
 
@@ -62,13 +65,13 @@ export class ForgingScheduler {
   #timer: Timer | undefined;
   #stopped = true;
   #attempt: Promise<void> | undefined;
-  /** Whether something happened during the attempt that asks for another look. */
+  /** Whether an event during the present attempt requires another look after it. */
   #isLookWanted = false;
   readonly #refusals: Refusals;
   readonly #sleptSlots: SleptSlots;
   readonly #clockWatch: ClockWatch;
   readonly #pause: Pause;
-  /** Since when signatures cannot be written to the journal; Unix time in milliseconds, undefined while they can. */
+  /** Unix time in milliseconds since which signatures cannot be written to the journal; undefined while they can. */
   #journalFailsSinceMs: number | undefined;
 
   constructor(dependencies: ForgingDependencies) {
@@ -86,7 +89,10 @@ export class ForgingScheduler {
     });
   }
 
-  /** From now on the delegate signs in its slots, as soon as that is safe: `waiting` says what keeps it. */
+  /**
+   * Enables a delegate: it signs in its slots as soon as that is safe. The method `waiting` returns the reason while the
+   * delegate must wait.
+   */
   enable(keyPair: KeyPair): void {
     const publicKey = hexOf(keyPair.publicKey);
     this.#guard.hold(publicKey);
@@ -119,7 +125,7 @@ export class ForgingScheduler {
 
   start(): void {
     this.#stopped = false;
-    // A block that arrives in our slot may be the late block that forging waits for.
+    // A block that arrives in our slot may be the late block that we wait for.
     this.#dependencies.chain.listen({
       applied: (_blocks, origin) => {
         if (origin === 'received') this.look();
@@ -128,19 +134,22 @@ export class ForgingScheduler {
     this.look();
   }
 
-  /** Looks at once whether there is a slot to fill: for whoever ended what kept it from being filled. */
+  /**
+   * Looks at once whether there is a slot to fill. Other parts call this method when they have removed an obstacle to forging.
+   */
   look(): void {
     if (this.#attempt === undefined) this.#wake();
-    // The attempt under way may have seen an older state.
+    // Another look is needed, because the present attempt may have seen the state before this call.
     else this.#isLookWanted = true;
   }
 
   /**
-   * Fills the present slot at once if it is ours: without waiting for a late block of the slot before, whatever holds forging
-   * and whoever the peers are. The journal and the disk have their say.
+   * Fills the present slot at once if it is ours. The scheduler then does not wait for the late block of an earlier slot, and
+   * ignores `isHeld` and obstacles such as missing peers. The scheduler still respects the signing journal and the state of the
+   * disk.
    *
-   * @returns the block; undefined when the slot is not ours, is filled, or something keeps the delegate from signing
-   * @throws BlockRejected when the rules refuse it
+   * @returns the block; undefined if the slot is not ours or is filled, or if the delegate may not sign
+   * @throws BlockRejected if the rules refuse it
    */
   async forgeNow(): Promise<Block | undefined> {
     await this.#attempt;
@@ -150,12 +159,12 @@ export class ForgingScheduler {
     return this.#forge(true);
   }
 
-  /** Resolves when an attempt under way has ended. */
+  /** Stops forging; resolves when the present attempt has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#attempt;
-    // The rest of its slot is not going to be used.
+    // The present slot will not be used any more, so its reason can be logged now.
     this.#refusals.tellPending();
   }
 
@@ -179,15 +188,15 @@ export class ForgingScheduler {
   }
 
   /**
-   * Sets the timer for the next moment after a look. The moments follow from the time of that look alone: the clock may have
-   * gone on since, and a moment that came meanwhile is one to be awake at, too.
+   * Sets the timer for the next moment that matters after a look. All moments are computed from the time of that look. The
+   * clock has gone on since the look, and a moment that passed in between still needs another look.
    */
   #arm(lookedMs: number): void {
     if (this.#stopped) return;
     const { clock, chain, waitThresholdMs, waitUntilMs } = this.#dependencies;
     const { params } = chain.rules;
     const slot = slotAtMs(lookedMs, params);
-    // The first moment at which a late block is not waited for any more is one to be awake at.
+    // The first of these moments is the end of the wait for a late block.
     const moments = [
       slotStartMs(slot, params) + waitThresholdMs + 1,
       slotStartMs(slot + 1, params),
@@ -195,7 +204,7 @@ export class ForgingScheduler {
       waitUntilMs?.() ?? -Infinity,
     ];
     const nextMs = Math.min(...moments.filter((moment) => moment > lookedMs));
-    // A clock that was set back meanwhile must not make the sleep longer.
+    // The clock may have been set back since the look. Setting the clock back must not make the sleep longer.
     const delayMs = Math.min(Math.max(0, nextMs - clock.nowMs()), SLEEP_MS_MAX);
     this.#timer = clock.after(delayMs, () => {
       this.look();
@@ -221,7 +230,7 @@ export class ForgingScheduler {
     if (found !== undefined) {
       const { writesFailSinceMs, ...rest } = found;
       const fields = { ...rest, ...sinceOf(writesFailSinceMs) };
-      // Of a network that has not begun no slot can be missed, unless something failed here.
+      // If the network has not begun, no slot can be missed, unless something failed on this node.
       const isBeginning = chain.tip.header.height === 1 && found.cause === undefined;
       if (isBeginning) this.#refusals.note(forgingSlot, 'FORGING_NOT_BEGUN', 'the network has not begun yet', fields);
       else this.#refusals.note(forgingSlot, 'FORGING_PAUSED', 'forging is paused in a slot of ours', fields);
@@ -230,7 +239,7 @@ export class ForgingScheduler {
     await this.#forge(false);
   }
 
-  /** @param isOnDemand whether a late block of the slot before is not waited for */
+  /** @param isOnDemand true: do not wait for the late block of an earlier slot */
   async #forge(isOnDemand: boolean): Promise<Block | undefined> {
     const { chain } = this.#dependencies;
     const block = await chain.forge((tip) => this.#build(tip, isOnDemand));
@@ -246,7 +255,7 @@ export class ForgingScheduler {
     return block;
   }
 
-  /** The present slot and its owner's keys if it is ours to fill now. */
+  /** The present slot and the keys of its owner, if we may fill it now. */
   #slotToForge(tip: TipView, isOnDemand = false): ForgingSlot | undefined {
     const { chain, clock, waitThresholdMs } = this.#dependencies;
     const { rules, state } = chain;
@@ -262,7 +271,7 @@ export class ForgingScheduler {
     return isLateBlockPossible && !isOnDemand ? undefined : { slot, keyPair };
   }
 
-  /** Builds the block, and has it in the journal, on disk, before anybody can see it. */
+  /** Builds the block, and writes its header to the journal on disk before anybody can see the block. */
   #build(tip: TipView, isOnDemand: boolean): Block | undefined {
     const { chain, clock, pool, journal } = this.#dependencies;
     const { rules, state } = chain;
@@ -312,12 +321,12 @@ export class ForgingScheduler {
   #told({ code, reason, untilS }: Waiting): ForgingWait {
     const { chain, clock } = this.#dependencies;
     const untilMs = untilS === undefined ? 0 : momentMs(untilS, chain.rules.params);
-    // An end that should have come by now is at no moment that could be told.
+    // If the expected end has passed, no time of the end is known.
     return { code, reason, ...(untilMs > clock.nowMs() ? { untilMs } : {}) };
   }
 }
 
-/** At the last try: the next one is made in the next slot of ours. */
+/** Tells whether the last write to the journal failed. The next write is tried in our next slot. */
 function journalObstacle(writesFailSinceMs: number | undefined): Obstacle | undefined {
   if (writesFailSinceMs === undefined) return undefined;
   return { reason: 'the record of signatures cannot be written', cause: 'JOURNAL_WRITE_FAILED', writesFailSinceMs };

@@ -1,4 +1,7 @@
-/** Slots of ours that passed while nobody looked: the machine slept, other work kept us from looking, or the clock was set. */
+/**
+ * Finds our slots that passed while this process did not look: the machine slept, other work took the time, or the clock was
+ * set.
+ */
 
 import type { Observer } from '../../ports/observer.ts';
 import { firstHeightOf, ownerOfSlot, roundOf } from '../../protocol/rounds.ts';
@@ -15,19 +18,19 @@ export interface SleptSlotsDependencies {
 
 export class SleptSlots {
   readonly #dependencies: SleptSlotsDependencies;
-  /** Slot of the last look at whether one is ours; -1 before the first. */
+  /** The slot of the last look; -1 before the first look. */
   #lookedSlot = -1;
 
   constructor(dependencies: SleptSlotsDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** Takes note of a look after which nothing is to be told: slots are left empty on purpose. */
+  /** Skips the slots up to now, because they are left empty on purpose. */
   pass(): void {
     this.#lookedSlot = this.#dependencies.chain.currentSlot();
   }
 
-  /** Says which slots passed since the last look. Refused ones were told in their time. */
+  /** Logs our slots that passed since the last look. Slots in which forging was refused have been logged already. */
   look(passage: Passage | undefined): void {
     const { chain, isEnabled, observer } = this.#dependencies;
     const { rules, state, tip } = chain;
@@ -37,7 +40,8 @@ export class SleptSlots {
     this.#lookedSlot = slot;
     if (isFirstLook || first >= slot) return;
     const forgers = rules.forgers(state, tip.header.height + 1);
-    // Blocks that others forged meanwhile may be here already; of an earlier round it would show another order than the present.
+    // The chain may have blocks for these slots already. Slots before the present round are left out, because their order of
+    // forgers may differ from the present order.
     const { filled, orderSince } = this.#slotsSince(first);
     const reason = passage && causeOf(passage);
     const [code, message] =
@@ -57,7 +61,9 @@ export class SleptSlots {
     }
   }
 
-  /** Slots from `first` on that the chain has blocks for, and the one from which on the present order of forgers holds. */
+  /**
+   * The slots from `first` on that have blocks in the chain, and the first slot for which the present order of forgers holds.
+   */
   #slotsSince(first: number): { readonly filled: ReadonlySet<number>; readonly orderSince: number } {
     const { rules, state, tip } = this.#dependencies.chain;
     const filled = new Set<number>();

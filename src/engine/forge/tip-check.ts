@@ -1,7 +1,7 @@
 /**
- * Checks whether the tip at the start of the node is the tip of the network. The data folder may be older than the chain, by a
- * night or by a backup, and a header on its old tip contradicts the headers that the delegate signed later. So after each
- * start, nothing is signed before there is proof that the tip is not an old one.
+ * Checks whether the tip at the start of the node is the tip of the network. The data folder may be older than the chain,
+ * because the node was off or the folder comes from a backup. A header on an old tip contradicts the headers that the delegate
+ * signed later. So after each start, nothing is signed until there is proof that the tip is not an old one.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -11,17 +11,17 @@ import { slotAt } from '../../protocol/slots.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 
-/** The evidence of peers about the tip of the network. */
+/** The evidence that peers give about the tip of the network. */
 export interface Witnesses {
   /**
-   * Tips of the connected peers that this node dialled or that its operator named, as strangers may say anything; of all
-   * connected ones where it has no such peer.
+   * Tips of the connected peers that this node dialled or that its operator named, because other peers may claim anything. If
+   * no such peer is connected, the tips of all connected peers.
    */
   readonly tips: readonly AnnouncedTip[];
-  /** Number of peers that are always dialled because the operator named them, and number of them with a tip in `tips`. */
+  /** Number of fixed peers, which the operator wants to be connected always, and number of those with a tip in `tips`. */
   readonly named: number;
   readonly namedHeard: number;
-  /** Whether there are peers to be reached: named ones, or known from an earlier run. */
+  /** Whether the node knows peers that it can reach, by name or from an earlier run. */
   readonly areExpected: boolean;
 }
 
@@ -29,28 +29,34 @@ export interface TipCheckDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'nowS' | 'listen'>;
   readonly journal: Pick<SigningJournal, 'last' | 'outside'>;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Whether a delegate is switched on here. */
+  /** Whether forging of a delegate is enabled on this node. */
   readonly isEnabled: (publicKey: PublicKey) => boolean;
-  /** @param sinceMs peers that were connected before it count no more, Unix time in milliseconds */
+  /** @param sinceMs Unix time in milliseconds; peers that connected earlier do not count */
   readonly witnesses: (sinceMs: number) => Witnesses;
 }
 
 /** The reason why nothing may be signed on the tip yet. */
 export interface TipDoubt {
   readonly reason: string;
-  /** Chain time in whole seconds. */
+  /** Expected end of the doubt, in whole seconds of chain time. */
   readonly untilS?: number;
 }
 
-/** Age in slots up to which a received block counts as new: it may be late, and its slot may have just ended. */
+/** Maximum age, in slots, of a received block that counts as new. The block may be late, and its slot may have just ended. */
 const FRESH_SLOTS = 2;
-/** Time after a start in which peers may connect, if it is unknown which ones will. */
+/** Time after a start in which peers may connect, if it is unknown which peers will. */
 const SETTLE_MS = 5000;
-/** Blocks that the chain may lack: the journal is written before the block, and the process may have crashed in between. */
+/**
+ * Maximum of signed blocks that the chain may lack. The journal is written before the block, and the process may have crashed
+ * in between.
+ */
 const UNFINISHED_BLOCKS = 1;
-/** After a standstill of this length, the tip must be proved again, as after a start. */
+/** Length of a standstill after which the tip must be proved again, as after a start. */
 const STANDSTILL_MS = 30_000;
-/** Connections that are silent for twenty seconds end, and peers announce their tips within seconds. */
+/**
+ * Time after which connections from before a standstill are trusted again. Connections that are silent for twenty seconds end,
+ * and peers announce their tips within seconds.
+ */
 const HEARTBEATS_MS = 30_000;
 
 const WAIVER = '--risk-double-forging waives this';
@@ -59,7 +65,7 @@ export class TipCheck {
   readonly #dependencies: TipCheckDependencies;
   #isShown = false;
   #startedMs: number;
-  /** Undefined before the first look. */
+  /** Time of the last look; undefined before the first one. */
   #lookedMs: number | undefined;
 
   constructor(dependencies: TipCheckDependencies) {
@@ -70,13 +76,13 @@ export class TipCheck {
       applied: (blocks, origin) => {
         const block = blocks.at(-1);
         if (origin === 'forged' || block === undefined) return;
-        // The forger of a present block on our tip has that tip, too.
+        // The forger of a new block on our tip has the same tip.
         if (slotAt(block.timestamp, chain.rules.params) >= chain.currentSlot() - FRESH_SLOTS) this.#isShown = true;
       },
     });
   }
 
-  /** Takes note that the process runs; to be called every second or so. */
+  /** Records that the process is running. Call this method about every second. */
   tick(): void {
     const nowMs = this.#dependencies.clock.nowMs();
     if (Math.abs(nowMs - (this.#lookedMs ?? nowMs)) > STANDSTILL_MS) {
@@ -86,24 +92,24 @@ export class TipCheck {
     this.#lookedMs = nowMs;
   }
 
-  /** The reason why the tip may be an old one; undefined once it is proved not to be. */
+  /** The reason why the tip may be an old one; undefined once it is proved not to be old. */
   doubt(): TipDoubt | undefined {
     this.tick();
     if (this.#isShown) return undefined;
     const doubt = this.#doubt();
-    // Of a chain that has not begun each look counts by itself: a peer with a block may yet come.
+    // On a chain that has not begun, the proof is not kept: a peer with a block may still connect.
     if (doubt === undefined && this.#dependencies.chain.tip.header.height > 1) this.#isShown = true;
     return doubt;
   }
 
-  /** Peers that have a longer chain: of one that has not begun, it is all that can be asked. */
+  /** Number of peers with a longer chain. */
   get peersAhead(): number {
     return this.#aheadOf(this.#dependencies.witnesses(this.#heardSinceMs()).tips);
   }
 
   /**
-   * Whether nobody but delegates of this node can have signed a block since the tip, and none of them has: all slots that
-   * passed are theirs, and what each signed last is known.
+   * Whether only delegates of this node can have signed blocks after the tip, and none of them did. The answer is yes if all
+   * slots since the tip belong to these delegates, and the last header of each is known.
    */
   hasNobodyGoneOn(): boolean {
     const { chain, isEnabled, journal } = this.#dependencies;
@@ -128,8 +134,9 @@ export class TipCheck {
     const { params } = chain.rules;
     const { height } = chain.tip.header;
     const ahead = this.#aheadOf(tips);
-    // In so many slots every active delegate has one: after them peers that claim more than they give hold us up no more.
-    // Reckoned back from the chain's time: its clock may be another than the process's.
+    // The check ends after as many slots as there are active delegates, because each of them has had a slot by then. After
+    // that, peers that claim a better chain but do not send it delay us no more. The end is computed from the time of the
+    // chain, because the process may use another clock.
     const agoS = Math.floor((clock.nowMs() - this.#startedMs) / 1000);
     const untilS = Math.max(0, chain.nowS() - agoS) + params.activeDelegates * params.blockTimeS;
     const isLate = chain.currentSlot() > slotAt(untilS, params);
@@ -150,7 +157,8 @@ export class TipCheck {
       const reason =
         `the chain here ends at height ${height}, and its delegates signed block ${lost}: ` +
         'the rest must come from peers, or from a newer backup';
-      // Named where it may be right alone: peers had a round's time, and none of them has the rest, or none is wanted.
+      // The option that waives the check is named only if it may be the right remedy. This requires that peers had the time of
+      // a round and none of them sent the missing blocks, or that no peers are expected.
       const isLastResort = isLate && (tips.length > 0 || !areExpected);
       return { reason: isLastResort ? `${reason}; if every node has lost it, ${WAIVER}` : reason };
     }
@@ -165,8 +173,8 @@ export class TipCheck {
   }
 
   /**
-   * After a standstill, connections of before may be gone without our having noticed, and what their peers said is old. Those
-   * that outlive the heartbeats are not.
+   * Time since which a peer must have connected to count. After a standstill, old connections may be dead without our
+   * knowledge, and their announcements are old. Connections that survive the heartbeats count again.
    */
   #heardSinceMs(): number {
     const isOver = this.#dependencies.clock.nowMs() >= this.#startedMs + HEARTBEATS_MS;
@@ -178,7 +186,7 @@ export class TipCheck {
     return tips.filter((announced) => chain.rules.prefersTip(announced, chain.tip.header)).length;
   }
 
-  /** Height of a block that a delegate of this node signed on a better chain than the one that is here. */
+  /** Height of a block that a delegate of this node signed on a better chain than the present one. */
   #signedBeyondTip(): number | undefined {
     const { chain, journal, isEnabled } = this.#dependencies;
     const { rules, state, tip } = chain;

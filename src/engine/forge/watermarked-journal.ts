@@ -1,7 +1,7 @@
 /**
- * The signing journal together with the watermarks that are kept outside of its folder. A folder that was put back to an
- * earlier state holds a journal that lacks its newest lines; the watermark tells of the last one, and that is all that a
- * header must not contradict. Where there is no watermark, a journal whose file is a copy counts as one that may lack lines.
+ * The signing journal, together with the watermarks that are kept outside of its folder. If the folder was restored to an
+ * earlier state, its journal lacks the newest lines. The watermark has the last signed header, and a new header must not
+ * contradict that one. Without a watermark, a journal whose file is a copy is treated as incomplete.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -19,12 +19,12 @@ import type { PublicKey } from '../../protocol/types.ts';
 
 export interface WatermarkedJournalDependencies {
   readonly journal: FolderJournal;
-  /** Undefined where there is no place for them. */
+  /** The watermarks; undefined if there is no place to keep them. */
   readonly watermarks: SigningWatermarks | undefined;
   readonly observer: Observer;
-  /** Chain time in whole seconds. */
+  /** Present chain time in whole seconds. */
   readonly nowS: number;
-  /** Id of block 2 of the chain; undefined while there is none. */
+  /** Returns the id of block 2 of the chain; undefined while there is none. */
   readonly firstBlockId: () => string | undefined;
 }
 
@@ -34,16 +34,19 @@ export class WatermarkedJournal implements SigningJournal {
   readonly #journal: FolderJournal;
   readonly #watermarks: SigningWatermarks | undefined;
   readonly #firstBlockId: () => string | undefined;
-  /** Watermarks that tell more than the journal. */
+  /** The watermarks that are newer than the last line of the journal. */
   readonly #later = new Map<PublicKey, Watermark>();
-  /** What each watermark told when it was last looked at: another text later means another process. */
+  /**
+   * The text of each watermark at the last look. If the text has changed since that look, another process has written the
+   * watermark.
+   */
   readonly #seen = new Map<PublicKey, string>();
 
   constructor({ journal, watermarks, observer, nowS, firstBlockId }: WatermarkedJournalDependencies) {
     this.#journal = journal;
     this.#firstBlockId = firstBlockId;
     this.#watermarks = watermarks;
-    // Where some are kept, a delegate that has none and no line in the journal has signed nothing.
+    // If this place has watermarks, then a delegate without a watermark and without a line in the journal has signed nothing.
     const areKept = journal.delegates().some((delegate) => watermarks?.read(delegate) !== undefined);
     for (const delegate of journal.delegates()) {
       const watermark = this.#look(delegate);
@@ -95,7 +98,7 @@ export class WatermarkedJournal implements SigningJournal {
     this.#look(publicKey);
   }
 
-  /** @throws ProtocolError `SIGNED_ELSEWHERE` when another process of this machine signed for the delegate meanwhile */
+  /** @throws ProtocolError `SIGNED_ELSEWHERE` if another process of this machine signed for the delegate meanwhile */
   record(publicKey: PublicKey, header: SignedHeader): void {
     this.#refuseOtherSigner(publicKey);
     this.#journal.record(publicKey, header);
@@ -132,13 +135,13 @@ export class WatermarkedJournal implements SigningJournal {
   }
 }
 
-/** What is left outside of the folder when a header was signed. */
+/** The watermark to write outside of the folder after a header was signed. */
 export function watermarkOf(header: SignedHeader, firstBlockId: string | undefined): Watermark {
   const first = header.height === FIRST_FORGED_HEIGHT ? header.blockId : firstBlockId;
   return { last: header, ...(first === undefined ? {} : { firstBlockId: first }) };
 }
 
-/** Whether a watermark tells of something that came after what the journal tells of last. */
+/** Whether a watermark records something newer than the last line of the journal. */
 function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeader | undefined): boolean {
   if (marked === undefined) return movedAtS !== undefined && last === undefined;
   if (last === undefined || marked.timestamp > last.timestamp) return true;

@@ -1,10 +1,10 @@
-/** Addresses of peers: their text, the kind of net they lie in and the buckets that follow from it. */
+/** Addresses of peers: their text form, the kind of network they are in, and the buckets of the peer book that they map to. */
 
 import { sha256 } from '../../crypto/hash.ts';
 import { ipScope } from '../../primitives/ip-scopes.ts';
 import type { PeerId } from '../../ports/transport.ts';
 
-/** Buckets of the two lists, and places in each. */
+/** Number of buckets in the list of new peers and in the list of tried peers, and maximum of peers in one bucket. */
 export const NEW_BUCKETS = 128;
 export const TRIED_BUCKETS = 64;
 export const BUCKET_SIZE = 32;
@@ -18,38 +18,39 @@ export function ipOf(peerId: PeerId): string {
   return peerId.slice(0, peerId.indexOf(':'));
 }
 
-/** True for addresses that never leave the machine: several nodes on them are several peers. */
+/** True for addresses that never leave the machine. Several nodes at one such address are several peers. */
 export function isLoopback(ip: string): boolean {
   return ip.startsWith('127.');
 }
 
-/** The name under which peers share a budget: their address. On this machine, each peer has a budget of its own. */
+/** The key of a shared budget: peers at one IP address share it. Each peer on this machine has a key of its own. */
 export function sourceOf(peerId: PeerId): string {
   const ip = ipOf(peerId);
   return isLoopback(ip) ? peerId : ip;
 }
 
 /**
- * True for addresses that no peer is dialled at nor told of unless the operator names it: those of special purpose, such as
- * the metadata services of clouds.
+ * True for addresses of special purpose, such as the metadata services of clouds. A peer at such an address is not dialled, and
+ * other peers are not told of it, unless the operator named it.
  */
 export function isSpecial(ip: string): boolean {
   return (ipScope(ip) ?? 'special') === 'special';
 }
 
 /**
- * Whether a peer may be believed about an address: one where a node can stand, and not one of a net that is nearer to us than
- * the peer itself, or strangers could have the node knock at doors in the house it stands in.
+ * Whether to believe a peer that reports an address. The address must not be of special purpose, and its network must not be
+ * nearer to us than that of the reporting peer. Without this rule, strangers could make the node dial hosts in its private
+ * network.
  */
 export function isPlausible(ip: string, sourceIp: string): boolean {
   return !isSpecial(ip) && netOf(ip) <= netOf(sourceIp);
 }
 
 /**
- * Place of a never-contacted peer: peers that one source told of share a sixteenth of the list at most, so that a liar cannot
- * fill it.
+ * Bucket of a peer that was never contacted. All peers that one source reports share at most a sixteenth of the list, so that a
+ * lying source cannot fill it.
  *
- * @param secret four bytes, so that nobody else can compute the place
+ * @param secret four bytes, so that nobody else can compute the bucket
  */
 export function newBucketOf(secret: Uint8Array, ip: string, sourceIp: string | undefined): number {
   const net = netOf(ip);
@@ -61,7 +62,7 @@ export function newBucketOf(secret: Uint8Array, ip: string, sourceIp: string | u
   return hash(secret, [net, ...source, 0, 0, 0, share, ...new Array<number>(12).fill(0)]) % NEW_BUCKETS;
 }
 
-/** Place of a peer that was connected to: a netgroup shares four buckets. */
+/** Bucket of a peer that was connected to. All peers of one netgroup share four buckets. */
 export function triedBucketOf(secret: Uint8Array, ip: string): number {
   const net = netOf(ip);
   if (net !== PUBLIC) return hash(secret, [net]) % TRIED_BUCKETS;
@@ -69,14 +70,14 @@ export function triedBucketOf(secret: Uint8Array, ip: string): number {
   return hash(secret, [net, ...octets(ip).slice(0, 2), 0, 0, 0, share]) % TRIED_BUCKETS;
 }
 
-/** A number that all addresses of one netgroup (the first two octets) share and nobody else can foresee. */
+/** A number that all addresses of one netgroup (the first two octets) share, and that nobody else can predict. */
 export function netgroupOf(secret: Uint8Array, ip: string): number {
   return hash(secret, [netOf(ip), ...octets(ip).slice(0, 2)]);
 }
 
 /**
- * As `netgroupOf`, undefined for addresses of nets that cannot be spread: the own machine's, a private network's, and those of
- * special purpose that the operator named.
+ * Like `netgroupOf`, but undefined for addresses in networks where a choice of different netgroups is impossible: those of this
+ * machine, of a private network, or of special purpose.
  */
 export function spreadGroupOf(secret: Uint8Array, ip: string): number | undefined {
   return ipScope(ip) === 'global' ? netgroupOf(secret, ip) : undefined;

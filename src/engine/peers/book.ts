@@ -1,6 +1,7 @@
 /**
- * The peer book: addresses heard of (new), addresses that were connected to (tried), addresses that are banned. Both lists
- * are cut into buckets by a secret, so that nobody can crowd others out at will, and everything has a maximum.
+ * The peer book: addresses that we heard of (new), addresses that we were connected to (tried), addresses that are banned. A
+ * secret assigns the peers of both lists to buckets, so that nobody can push out other peers on purpose. Every list has a
+ * maximum size.
  */
 
 import { hexOf, utf8 } from '../../primitives/bytes.ts';
@@ -17,9 +18,9 @@ import {
   triedBucketOf,
 } from './addresses.ts';
 
-/** Age after which an entry of a full bucket makes room before any other. */
+/** Age after which a new peer in a full bucket is removed before all others. */
 const STALE_MS = 86_400_000;
-/** Failed dials after which a tried peer is as good as a new one. */
+/** Number of failed dials after which a tried peer becomes a new one again. */
 const FAILURES_MAX = 3;
 const BANS_MAX = 10_000;
 const SECRET_BYTES = 4;
@@ -28,15 +29,15 @@ const NOTE_VERSION = 1;
 export interface KnownPeer {
   readonly info: PeerInfo;
   readonly list: 'new' | 'tried';
-  /** Unix time in milliseconds. */
+  /** Time when the peer was added; Unix time in milliseconds. */
   readonly addedMs: number;
-  /** Failed dials since the last success. */
+  /** Number of failed dials since the last success. */
   readonly failures: number;
 }
 
 export interface Ban {
   readonly ip: string;
-  /** Unix time in milliseconds. */
+  /** End of the ban; Unix time in milliseconds. */
   readonly untilMs: number;
   readonly reason: string;
 }
@@ -52,7 +53,7 @@ interface Entry {
 export interface PeerBookOptions {
   readonly random: Random;
   nowMs(): number;
-  /** Peers that are never pushed out of their list. */
+  /** Whether a peer must never be removed from its list. */
   isPinned(peerId: PeerId): boolean;
 }
 
@@ -68,7 +69,7 @@ export class PeerBook {
     this.#secret = options.random.bytes(SECRET_BYTES);
   }
 
-  /** Known peers, those of one list or all. */
+  /** Known peers of one list, or of both. */
   peers(list?: 'new' | 'tried'): KnownPeer[] {
     const all = [...this.#entries.values()];
     return list === undefined ? all : all.filter((entry) => entry.list === list);
@@ -83,15 +84,18 @@ export class PeerBook {
     return netgroupOf(this.#secret, ip);
   }
 
-  /** The same for the choice of outbound peers; undefined for nets whose peers cannot be spread. */
+  /**
+   * Like `netgroupOf`, for the choice of outbound peers; undefined for networks where a choice of different netgroups is
+   * impossible.
+   */
   spreadGroupOf(ip: string): number | undefined {
     return spreadGroupOf(this.#secret, ip);
   }
 
   /**
-   * Notes a peer heard of. What is known already stays where it is; only a missing info is filled in.
+   * Adds a peer that we heard of. A known peer stays in its place; only its info is filled in if it was missing.
    *
-   * @param sourceIp who told, undefined for the peer itself
+   * @param sourceIp IP of the peer that reported it; undefined if the peer reported itself
    */
   add(info: PeerInfo, sourceIp?: string): void {
     const known = this.#entries.get(peerIdOf(info));
@@ -99,7 +103,7 @@ export class PeerBook {
     else if (known.info.version === undefined) known.info = info;
   }
 
-  /** Notes that a peer was connected to. */
+  /** Records that a peer was connected to. */
   promote(info: PeerInfo): void {
     const peerId = peerIdOf(info);
     const known = this.#entries.get(peerId);
@@ -112,13 +116,13 @@ export class PeerBook {
     this.#place(info, 'tried', triedBucketOf(this.#secret, info.ip));
   }
 
-  /** Replaces what a known peer says of itself. */
+  /** Replaces the info of a known peer. */
   update(info: PeerInfo): void {
     const known = this.#entries.get(peerIdOf(info));
     if (known !== undefined) known.info = info;
   }
 
-  /** Notes that a peer could not be reached: a new one is forgotten, a tried one becomes new after three times. */
+  /** Records that a peer could not be reached. A new peer is removed; a tried peer becomes new after three failures. */
   fail(peerId: PeerId): void {
     const known = this.#entries.get(peerId);
     if (known === undefined || this.#options.isPinned(peerId)) return;
@@ -171,7 +175,7 @@ export class PeerBook {
 
   // ---- between runs ----------------------------------------------------------------------------------------------------
 
-  /** Everything as a note: JSON with the secret, both lists and the bans. */
+  /** The whole book as a note: JSON with the secret, both lists and the bans. */
   toNote(): Uint8Array {
     const peers = [...this.#entries.values()].map(({ info, list, bucket, addedMs }) => ({
       info,
@@ -183,9 +187,9 @@ export class PeerBook {
   }
 
   /**
-   * Takes up a note of an earlier run in place of what is known.
+   * Replaces the book by the note of an earlier run. Invalid entries of the note are left out.
    *
-   * @returns false, with nothing changed, when it is not a note of this version; single bad entries are left out
+   * @returns false, with nothing changed, if the note is not of this version
    */
   load(note: Uint8Array): boolean {
     const said = fieldsOf(parsed(note));
@@ -225,7 +229,7 @@ export class PeerBook {
     this.#entries.set(peerId, { info, list, bucket, failures: 0, addedMs });
   }
 
-  /** Removes a peer from a full bucket: a stale one of the new peers if there is one, else a random one. */
+  /** Removes a peer from a full bucket: a stale one from the list of new peers if there is one, otherwise a random one. */
   #makeRoom(list: 'new' | 'tried', members: ReadonlySet<PeerId>): boolean {
     const candidates = [...members].filter((peerId) => !this.#options.isPinned(peerId));
     const staleMs = this.#options.nowMs() - STALE_MS;

@@ -1,7 +1,7 @@
 /**
  * Estimates the difference between the clocks of the peers and ours from the blocks that they send. A block is forged at the
- * start of its slot by the clock of its forger, and arrives soon after. No message has a time of day, so there is no other
- * source.
+ * start of its slot by the clock of its forger, and arrives soon after. No message has a time of day, so only blocks show this
+ * difference.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -10,30 +10,36 @@ import type { LogFields, Observer } from '../../ports/observer.ts';
 import type { PeerId } from '../../ports/transport.ts';
 import { ipOf, isLoopback } from './addresses.ts';
 
-/** Peers with samples that are kept. */
+/** Maximum of peers whose samples are kept. */
 const PEERS_MAX = 256;
-/** Latest blocks of a peer. The one with the shortest delay counts, as every delay only makes a block later. */
+/**
+ * Number of latest blocks of a peer that are kept. The block with the shortest delay counts, because a delay only makes a block
+ * later.
+ */
 const SAMPLES_PER_PEER = 8;
-/** Least number of blocks of a peer, and of peers: a single peer may have a slow line, or lie. */
+/** Minimum of blocks for each peer, and minimum of peers. A single peer may have a slow connection, or lie. */
 const SAMPLES_MIN = 3;
 const PEERS_MIN = 2;
 const SAMPLE_AGE_MS_MAX = 3_600_000;
-/** Blocks of honest nodes need up to a second or two; with a larger difference slots begin to be missed. */
+/**
+ * Smallest difference that is reported. Blocks of honest nodes need up to a second or two; with a larger difference, delegates
+ * begin to miss slots.
+ */
 export const CLOCK_OFFSET_WARN_MS = 2_000;
 const WARN_EVERY_MS = 3_600_000;
 /**
- * That another clock is wrong, or one of two, is told when it has been so for a while: this clock may just have been set, and
- * the peers' newest blocks tell of that one after the other.
+ * Time for which a verdict about another clock, or about one of two clocks, must hold before it is reported. Our clock may just
+ * have been set, and the newest blocks of the peers show that only one after another.
  */
 const LASTING_MS = 120_000;
 
 /** The result of the comparison of this clock with the clocks of the peers. */
 export type ClockVerdict =
-  /** Most clocks agree with each other, and this one does not: positive when they are ahead. */
+  /** Most clocks agree with each other, and ours does not. The offset is positive if the other clocks are ahead. */
   | { readonly kind: 'own'; readonly offsetMs: number }
-  /** This one agrees with most, and that of a peer does not. */
+  /** Our clock agrees with most clocks, and the clock of this peer does not. */
   | { readonly kind: 'peer'; readonly peerId: PeerId; readonly offsetMs: number }
-  /** That of a peer differs from this one, and too few others tell which of the two is wrong. */
+  /** The clock of this peer differs from ours, and there are too few other clocks to tell which of the two is wrong. */
   | { readonly kind: 'unclear'; readonly peerId: PeerId; readonly offsetMs: number };
 
 interface Voice {
@@ -49,13 +55,13 @@ interface Sample {
 export class ClockOffset {
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #observer: Observer;
-  /** Oldest first. */
+  /** The samples of each peer, oldest first. */
   readonly #samples = new Map<PeerId, readonly Sample[]>();
-  /** Order of use of the above. */
+  /** The peers in `#samples` by their latest use, to forget the oldest. */
   readonly #recent = new LruMap<PeerId, true>(PEERS_MAX);
-  /** The present result, and the time since when it holds. */
+  /** The present kind of verdict, and the Unix time in milliseconds since which it holds. */
   #standing: { readonly kind: ClockVerdict['kind'] | undefined; readonly sinceMs: number };
-  /** By code: when it was told last. */
+  /** For each code, the Unix time in milliseconds of its last log line. */
   readonly #toldMs = new Map<string, number>();
 
   constructor(clock: Pick<Clock, 'nowMs'>, observer: Observer) {
@@ -65,10 +71,10 @@ export class ClockOffset {
   }
 
   /**
-   * A peer sent a block of the chain, or one that is refused only because its slot has not come.
+   * Records that a peer sent a block of the chain, or a block that was refused only because its slot has not come.
    *
-   * @param slotStartMs when its slot begins, Unix time in milliseconds
-   * @param receivedMs when it arrived
+   * @param slotStartMs start of the block's slot; Unix time in milliseconds
+   * @param receivedMs arrival of the block; Unix time in milliseconds
    */
   note(peerId: PeerId, slotStartMs: number, receivedMs: number): void {
     this.#recent.set(peerId, true);
@@ -82,9 +88,9 @@ export class ClockOffset {
   }
 
   /**
-   * This clock was set while the node ran, so what is known is true of another one now.
+   * Corrects the samples after our clock was set while the node ran, because the samples were measured before the change.
    *
-   * @param byMs forward; undefined where that is not known
+   * @param byMs time by which the clock was set forward; if it is undefined, all samples are dropped
    */
   wasSet(byMs: number | undefined): void {
     for (const [peerId, samples] of [...this.#samples]) {
@@ -97,7 +103,10 @@ export class ClockOffset {
     }
   }
 
-  /** Positive when the peers are ahead. Undefined while too few peers have samples, or their clocks and this one disagree. */
+  /**
+   * Estimated offset of the peers' clocks; positive if the peers are ahead. Undefined if too few peers have samples, or if it
+   * is unclear whose clock is wrong.
+   */
   estimateMs(): number | undefined {
     const verdict = this.#judge();
     if (verdict?.kind === 'own') return verdict.offsetMs;
@@ -106,7 +115,10 @@ export class ClockOffset {
     return voices.length < PEERS_MIN ? undefined : medianOf(near(voices, 0));
   }
 
-  /** Which clock is wrong where one is by much; undefined while all that is known agrees. One voice for each address. */
+  /**
+   * Tells which clock is wrong if one differs by much; undefined while all known clocks agree. All peers at one address count
+   * as one.
+   */
   verdict(): ClockVerdict | undefined {
     const verdict = this.#judge();
     const nowMs = this.#clock.nowMs();
@@ -141,12 +153,12 @@ export class ClockOffset {
   }
 
   /**
-   * By how much several of these peers, and most of those that told anything, agree that their clocks differ from ours: what
-   * forging is to depend on, so it takes note at once when it is over.
+   * The offset on which at least two of these peers, and most of those with enough samples, agree. Forging depends on this
+   * offset, so the offset becomes undefined as soon as the clocks agree again.
    *
-   * @param peers whom a stranger cannot be one of
-   * @param limitMs smaller differences count as none
-   * @returns positive when they are ahead; undefined while they do not agree on a difference beyond the limit
+   * @param peers peers that a stranger cannot choose to be among
+   * @param limitMs smaller offsets count as none
+   * @returns positive if the peers are ahead; undefined if they do not agree on an offset beyond the limit
    */
   agreedMs(peers: readonly PeerId[], limitMs: number): number | undefined {
     const byAddress = new Map<string, number>();
@@ -164,12 +176,13 @@ export class ClockOffset {
   }
 
   /**
-   * The offset that all latest blocks of a peer agree on. Blocks may be late for many reasons, and all at once after a standstill, so all
-   * that are kept must be; none is early for another reason than a clock, so the last few are enough.
+   * The offset that all recent blocks of a peer confirm. Blocks may be late for many reasons, and after a standstill many are
+   * late at once. So a peer counts as behind only if all its kept blocks are late. A block is early only because of a clock, so
+   * the last few blocks are enough to show that a peer is ahead.
    */
   #lastingOffsetMs(peerId: PeerId): number | undefined {
     const nowMs = this.#clock.nowMs();
-    // Those of the future are from before the clock was set back.
+    // Samples from the future were taken before the clock was set back.
     const fresh = (this.#samples.get(peerId) ?? []).filter(
       ({ atMs }) => atMs >= nowMs - SAMPLE_AGE_MS_MAX && atMs <= nowMs,
     );
@@ -189,7 +202,7 @@ export class ClockOffset {
       this.#tell('warn', 'CLOCK_OFFSET', message, { offsetMs });
       return;
     }
-    // A peer that is behind may as well be one whose blocks come late.
+    // If a peer seems to be behind, its blocks may also come late for other reasons.
     const late = offsetMs > 0 ? '' : ', or its blocks come late';
     const fields = { peer: verdict.peerId, offsetMs };
     if (kind === 'peer') {
@@ -204,14 +217,14 @@ export class ClockOffset {
   #tell(level: 'info' | 'warn', code: string, message: string, fields: LogFields): void {
     const nowMs = this.#clock.nowMs();
     const toldMs = this.#toldMs.get(code) ?? Number.NEGATIVE_INFINITY;
-    // A clock that was set back has told in its future.
+    // If the clock was set back, the last log line may lie in the future.
     if (nowMs >= toldMs && nowMs < toldMs + WARN_EVERY_MS) return;
     this.#toldMs.set(code, nowMs);
     this.#observer.log(level, code, message, fields);
   }
 }
 
-/** Those whose clocks agree with one that is ahead of ours by so much. */
+/** The voices whose clocks agree with a clock that is ahead of ours by `offsetMs`. */
 function near(voices: readonly Voice[], offsetMs: number): readonly Voice[] {
   return voices.filter((voice) => Math.abs(voice.offsetMs - offsetMs) < CLOCK_OFFSET_WARN_MS);
 }

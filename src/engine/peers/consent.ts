@@ -1,8 +1,11 @@
-/** Counts the peers that have the tip of this node; in generation 2, forging depends on their share. */
+/**
+ * Counts the peers that have the tip of this node. In generation 2, forging depends on the share of these peers among all
+ * peers.
+ */
 
 import type { PeerInfo } from '../../ports/transport.ts';
 
-/** Number of peers that count: the same as in the reference. */
+/** Maximum of peers that count, as in the reference. */
 const COUNTED_PEERS_MAX = 100;
 
 export interface OwnTip {
@@ -14,19 +17,20 @@ export interface OwnTip {
 /**
  * Whether a peer has announced its tip.
  *
- * Release 2.3.8 announces the genesis block's height and broadhash from its start until gossip brings it a block, however far
- * it has synchronised meanwhile. Such a peer has announced no tip. If it counted as a peer on another tip, half of a newly
- * started network would keep the other half from forging the block that would make it announce its tip.
+ * A node of release 2.3.8 announces the height and broadhash of the genesis block until gossip brings it a block. This is so
+ * even if the node has synchronised in the meantime. A peer that still announces the genesis block counts as a peer that has
+ * announced no tip. Suppose that such a peer counted as a peer on another tip. In a newly started network, half of the nodes
+ * could then keep the other half from forging. Without a new block, the first half would never announce a tip.
  *
- * @param isYoung whether our chain has no block but the genesis block
+ * @param isYoung whether our chain has only the genesis block
  */
 export function speaks({ height, broadhash }: PeerInfo, isYoung: boolean, nethash: string): boolean {
   return isYoung || height !== 1 || broadhash !== nethash;
 }
 
 /**
- * Percent of peers whose announced tip is ours, two significant digits; 0 when none has announced any. The first hundred
- * count.
+ * Percent of peers whose announced tip is ours, with two significant digits; 0 if no peer has announced a tip. Only the first
+ * hundred peers with a tip count.
  */
 export function consentPercent(peers: readonly PeerInfo[], tip: OwnTip, nethash: string): number {
   const speaking = peers.filter((info) => speaks(info, tip.height === 1, nethash)).slice(0, COUNTED_PEERS_MAX);

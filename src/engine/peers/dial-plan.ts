@@ -1,4 +1,4 @@
-/** When an address may be dialled again, and whether ever. */
+/** Decides when an address may be dialled again, and whether it may be dialled at all. */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
@@ -6,30 +6,33 @@ import type { PeerId } from '../../ports/transport.ts';
 
 /** What a failed dial says about the address. */
 export type DialOutcome =
-  /** It leads back to this node. */
+  /** The address leads back to this node. */
   | 'self'
-  /** Connected already, in one direction or the other. */
+  /** The peer is connected already; either side may have dialled. */
   | 'connected'
-  /** Another network or protocol, or it does not want us: nothing will change soon. */
+  /** The peer is on another network or protocol, or refuses us; this will not change soon. */
   | 'hopeless'
-  /** Nobody there, or not now. */
+  /** Nobody answers at the address at present. */
   | 'unreachable';
 
 const SELF_CODE = 4101;
 const CONNECTED_CODE = 4404;
 const FORBIDDEN_CODE = 4403;
-/** Another network, another protocol, an impossible info, an incomplete query: final for as long as both sides run. */
+/**
+ * Close codes that stay valid as long as both nodes run: another network, another protocol, an impossible info, an incomplete
+ * query.
+ */
 const FINAL_CODES: ReadonlySet<number> = new Set([4102, 4103, 4104, 4105, 4502]);
 export const REMEMBERED_MAX = 10_000;
 const OWN_MAX = 32;
-/** Waits after failures, doubled with each. */
+/** Waits after failures. The wait doubles with each failure. */
 const WAIT = { firstMs: 10_000, mostMs: 600_000 };
-/** Fixed peers are wanted back soon: at the start of a small network its nodes come up one after the other. */
+/** Waits for fixed peers. These waits are shorter, because the nodes of a small network start one after another. */
 const WAIT_FIXED = { firstMs: 1_000, mostMs: 10_000 };
-/** After an answer that will not change soon, for peers that the operator insists on. */
+/** Time before a fixed peer is dialled again after it gave an answer that will not change soon. */
 const WAIT_FIXED_FINAL_MS = 60_000;
 const WAIT_FORBIDDEN_MS = 86_400_000;
-/** Spread that keeps two nodes from dialling each other in step. */
+/** Maximum of a random extra wait, which keeps two nodes from dialling each other at the same time again and again. */
 const JITTER_MS = 500;
 
 interface Wait {
@@ -57,7 +60,7 @@ export class DialPlan {
     return this.#dialling.has(peerId);
   }
 
-  /** True for addresses that turned out to be this node's. */
+  /** True for addresses that turned out to be this node's own. */
   isOwn(peerId: PeerId): boolean {
     return this.#own.has(peerId);
   }
@@ -66,7 +69,10 @@ export class DialPlan {
     return this.dueMs(peerId) <= this.#clock.nowMs();
   }
 
-  /** Unix time in milliseconds from which the address may be dialled; in the past when it may be at once. */
+  /**
+   * Unix time in milliseconds before which the address is not dialled. A past time means that the address may be dialled at
+   * once.
+   */
   dueMs(peerId: PeerId): number {
     return this.isOwn(peerId) ? Number.POSITIVE_INFINITY : (this.#waits.get(peerId)?.dueMs ?? 0);
   }
@@ -103,9 +109,9 @@ export class DialPlan {
     return 'unreachable';
   }
 
-  /** A connection ended, whoever had opened it. */
+  /** Records that a connection ended, whichever side had opened it. */
   lost(peerId: PeerId, code: number, isFixed: boolean): void {
-    // A peer that closes every connection at once would otherwise be dialled without pause.
+    // Without this wait, a peer that closes every connection at once would be dialled without pause.
     const failures = this.#waits.get(peerId)?.failures ?? 0;
     const waitMs = code === FORBIDDEN_CODE && !isFixed ? WAIT_FORBIDDEN_MS : (isFixed ? WAIT_FIXED : WAIT).firstMs;
     this.#wait(peerId, failures, waitMs);

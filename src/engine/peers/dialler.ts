@@ -1,6 +1,6 @@
 /**
- * Whom this node connects to, and when again: fixed peers always, others from the book in rounds, seeds for their lists, and
- * now and then one for another.
+ * Decides which peers this node dials, and when it dials them again. Fixed peers are always dialled, and other peers of the
+ * book in rounds. Seeds are dialled to get their lists of peers. Now and then one outbound peer is exchanged for another.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -21,28 +21,32 @@ import { DialPlan } from './dial-plan.ts';
 import { selectToDial, selectToExchange, shuffled, TRIED_ENOUGH } from './selection.ts';
 
 export interface PeerIntervals {
-  /** Between rounds of dialling. Default 10 000, as the reference. */
+  /** Time between rounds of dialling. Default 10 000, as in the reference. */
   readonly populateMs: number;
-  /** Between rounds of asking seeds. Default 30 000. */
+  /** Time between rounds of asking seeds. Default 30 000. */
   readonly seedMs: number;
-  /** Between exchanges of one outbound peer for another. Default 300 000. */
+  /** Time between exchanges of one outbound peer for another. Default 300 000. */
   readonly shuffleMs: number;
 }
 
 export interface DiallerOptions {
-  /** Where this node listens, so that it does not dial itself. */
+  /** The address at which this node listens, so that it does not dial itself. */
   readonly own: PeerAddress;
-  /** Connections that this node opens, fixed peers included. */
+  /** Maximum of connections that this node opens, including those to fixed peers. */
   readonly outboundMax: number;
-  /** Always dialled, never let go. */
+  /** Peers that are always dialled, and never disconnected to make room. */
   readonly fixed: ReadonlyMap<PeerId, PeerAddress>;
-  /** Asked for others; let go when no outbound connection is free. */
+  /** Peers that are asked for other peers. Seeds are disconnected when no outbound connection is free. */
   readonly seeds: ReadonlyMap<PeerId, PeerAddress>;
-  /** Peers that stay in the book whatever a dial says. */
+  /** Peers that stay in the book, even if dialling them fails for good. */
   readonly pinned: ReadonlySet<PeerId>;
   readonly intervals: PeerIntervals;
   admits(ip: string): boolean;
-  /** Told when a dial failed. @param isFinal true for a reason that stays, such as being of another network */
+  /**
+   * Called when a dial failed.
+   *
+   * @param isFinal true for a lasting reason, such as another network
+   */
   dialFailed(peerId: PeerId, reason: CloseReason, isFinal: boolean): void;
 }
 
@@ -54,7 +58,7 @@ export interface DiallerDependencies {
   readonly observer: Observer;
 }
 
-/** Wait after the first peers that a fresh node hears of. */
+/** Time until the next round of dialling after a fresh node has heard of its first peers. */
 const DISCOVERED_WAIT_MS = 1_000;
 
 export class Dialler {
@@ -79,7 +83,7 @@ export class Dialler {
     this.#plan = new DialPlan(clock, random);
   }
 
-  /** Begins at once. */
+  /** Starts dialling at once. */
   start(): void {
     this.#stopped = false;
     this.#nextRoundMs = this.#clock.nowMs();
@@ -99,12 +103,12 @@ export class Dialler {
     this.#timers.clear();
   }
 
-  /** An outbound connection opened: its peer is asked for others. */
+  /** Called when an outbound connection opened: its peer is asked for other peers. */
   connected({ peerId }: Connection): void {
     void this.#discover(peerId);
   }
 
-  /** A connection ended, whoever had opened it. */
+  /** Called when a connection ended, whichever side had opened it. */
   disconnected(peerId: PeerId, { code }: CloseReason): void {
     this.#plan.lost(peerId, code, this.#options.fixed.has(peerId));
     this.#arm();
@@ -114,12 +118,12 @@ export class Dialler {
     return this.#plan.isDialling(peerId);
   }
 
-  /** Unix time in milliseconds from which the address may be dialled; infinite for never. */
+  /** Unix time in milliseconds from which the address may be dialled; infinite if the address may never be dialled. */
   dueMs(peerId: PeerId): number {
     return this.#plan.dueMs(peerId);
   }
 
-  /** Dials as many of these seeds as there is room for, if others are needed at all. */
+  /** Dials as many of these seeds as there is room for, unless the node knows enough tried peers. */
   dialSeeds(seeds: readonly (readonly [PeerId, PeerAddress])[]): void {
     if (this.#stopped || this.#book.peers('tried').length >= TRIED_ENOUGH) return;
     const due = seeds.filter(([peerId]) => this.#isMissing(peerId) && this.#plan.isDue(peerId));
@@ -131,7 +135,7 @@ export class Dialler {
     return this.#plan.isOwn(peerIdOf(address)) || isOwnAddress(address, this.#options.own);
   }
 
-  /** Dials whoever is due and sleeps until the next one is. */
+  /** Dials the peers that are due, and sets the timer for the next ones. */
   #tend(): void {
     if (this.#stopped) return;
     const nowMs = this.#clock.nowMs();
@@ -145,7 +149,7 @@ export class Dialler {
     this.#arm();
   }
 
-  /** Sleeps until the next round, or until a missing fixed peer may be dialled again. */
+  /** Sets the timer for the next round, or for the time at which a missing fixed peer may be dialled again. */
   #arm(): void {
     if (this.#stopped) return;
     let dueMs = this.#nextRoundMs;
@@ -162,7 +166,7 @@ export class Dialler {
     );
   }
 
-  /** Outbound connections that could still be opened, with one kept for each missing fixed peer. */
+  /** Number of outbound connections that can still be opened; one is reserved for each missing fixed peer. */
   #free(): number {
     const open = this.#transport.connections().filter((connection) => connection.direction === 'outbound').length;
     const missing = [...this.#options.fixed.keys()].filter((peerId) => !this.#isConnected(peerId)).length;
@@ -176,7 +180,8 @@ export class Dialler {
     const candidates = this.#book.peers().filter(({ info }) => {
       const peerId = peerIdOf(info);
       if (!this.#isMissing(peerId) || !this.#plan.isDue(peerId) || this.#options.fixed.has(peerId)) return false;
-      // Peers that the operator named are dialled wherever they are; a book of an earlier version may hold other special addresses.
+      // Peers that the operator named are dialled at any address. Other special addresses may be in a book that an earlier
+      // version saved.
       if (isSpecial(info.ip) && !this.#options.pinned.has(peerId)) return false;
       return this.#options.admits(info.ip) && !this.isOwn(info) && (isLoopback(info.ip) || !taken.has(info.ip));
     });
@@ -219,7 +224,7 @@ export class Dialler {
     this.#observer.log('debug', 'PEER_DIAL_FAILED', 'A peer could not be dialled', { peer: peerId, code, reason });
   }
 
-  /** Seeds are asked for others as long as there is room for these. */
+  /** Asks the seeds for peers while outbound connections are free; otherwise disconnects the seeds. */
   #askSeeds(): void {
     const free = this.#free();
     const connected = [...this.#options.seeds.keys()].filter((peerId) => this.#isConnected(peerId));
@@ -239,7 +244,7 @@ export class Dialler {
         if (this.isOwn(peer) || !this.#options.admits(peer.ip) || !isPlausible(peer.ip, ipOf(peerId))) continue;
         this.#book.add(peer, ipOf(peerId));
       }
-      // The first peers that a fresh node hears of should not wait for the next round.
+      // A fresh node should not wait for the next round to dial the first peers that it hears of.
       if (
         peers.length > 0 &&
         this.#transport.connections().length <= this.#options.fixed.size + this.#options.seeds.size
@@ -255,7 +260,7 @@ export class Dialler {
 
   /** Exchanges one outbound peer, so that no fixed set of peers can surround the node. */
   #shuffleOne(): void {
-    // With a connection to spare there is nothing to exchange it for.
+    // While an outbound connection is free, no exchange is needed.
     if (this.#free() > 0) return;
     const outbound = this.#transport
       .connections()
@@ -282,13 +287,16 @@ export class Dialler {
   }
 }
 
-/** True when a node that listens at `own` would dial itself. */
+/** True if a node that listens at `own` would dial itself. */
 export function isOwnAddress(address: PeerAddress, own: PeerAddress): boolean {
   const isHere = address.ip === own.ip || address.ip === '0.0.0.0' || (isLoopback(address.ip) && own.ip === '0.0.0.0');
   return isHere && address.wsPort === own.wsPort;
 }
 
-/** Of several peers at one IP the highest, except on the own machine. */
+/**
+ * Keeps one peer for each IP: the one with the greatest height. Peers on this machine have the same IP, and all of them are
+ * kept.
+ */
 function onePerIp(peers: readonly PeerInfo[]): PeerInfo[] {
   const best = new Map<string, PeerInfo>();
   for (const peer of peers) {

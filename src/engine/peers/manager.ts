@@ -1,6 +1,6 @@
 /**
- * Manages peers over the transport: known addresses, connections, penalties. Times are those of the given clock. Between runs,
- * the store keeps the peer book as a note.
+ * Manages peers over the transport: known addresses, connections, penalties. All times come from the given clock. Between runs,
+ * the peer book is kept in a note of the store.
  */
 
 import { Closers } from '../closers.ts';
@@ -33,9 +33,9 @@ import { selectToEvict, selectToList, selectToTell } from './selection.ts';
 import { type DroppedPeer, verdictsOf } from './verdicts.ts';
 
 export interface PeerManagerOptions extends NamedPeersOptions {
-  /** Connections that this node opens, fixed peers included. */
+  /** Maximum of connections that this node opens, including those to fixed peers. */
   readonly outboundMax: number;
-  /** Number of peers that get one message, where not all peers get it. */
+  /** Number of peers that get a message which does not go to all peers. */
   readonly gossipPeersMax: number;
   readonly intervals?: Partial<PeerIntervals>;
 }
@@ -46,11 +46,11 @@ export interface PeerManagerDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly observer: Observer;
-  /** Share of the main thread for the questions of peers; a share of their own by default. */
+  /** Share of the main thread for answers to peers; by default the manager makes its own. */
   readonly workShare?: WorkShare | undefined;
 }
 
-/** The handlers of the rest of the engine for messages and changes of peers. */
+/** Handlers in the rest of the engine for messages and changes of peers. */
 export interface PeerHandlers {
   answer(peerId: PeerId, question: ChainQuestion): Promise<unknown>;
   readonly message: TransportHandlers['message'];
@@ -75,7 +75,7 @@ export class PeerManager {
   readonly #dialler: Dialler;
   readonly #scoring: PeerScoring;
   #dropped: DroppedPeer[] = [];
-  /** Why the latest dial of an address failed. */
+  /** The reason why the latest dial of each address failed. */
   readonly #unreached = new LruMap<PeerId, CloseReason>(DROPPED_MAX);
   #stopped = true;
 
@@ -123,7 +123,11 @@ export class PeerManager {
     );
   }
 
-  /** Opens the transport and begins to connect. @throws ProtocolError `PORT_IN_USE` */
+  /**
+   * Opens the transport and begins to connect.
+   *
+   * @throws ProtocolError `PORT_IN_USE`
+   */
   async start(handlers: PeerHandlers): Promise<void> {
     assert(this.#stopped, 'peers start once');
     this.#loadBook();
@@ -162,9 +166,9 @@ export class PeerManager {
   }
 
   /**
-   * Saves the book and closes every connection.
+   * Saves the book and closes all connections. If saving fails, the connections are closed all the same.
    *
-   * @throws AggregateError when the book cannot be saved or a connection not be closed; the other is done all the same
+   * @throws AggregateError if the book cannot be saved or a connection cannot be closed
    */
   async stop(): Promise<void> {
     const wasRunning = !this.#stopped;
@@ -177,18 +181,18 @@ export class PeerManager {
     await closers.close();
   }
 
-  /** Adds a seed whose address has only now become known, and dials it when others are needed. */
+  /** Adds a seed whose address became known only now, and dials it if other peers are needed. */
   addSeed(seed: PeerAddress): void {
     if (this.#named.addSeed(seed)) this.#dialler.dialSeeds([[peerIdOf(seed), seed]]);
   }
 
-  // ---- what others ask -------------------------------------------------------------------------------------------------
+  // ---- queries ---------------------------------------------------------------------------------------------------------
 
   connectedPeers(): readonly Connection[] {
     return this.#transport.connections();
   }
 
-  /** Every peer worth naming: connected ones first, then those of the book. */
+  /** All known peers: first the connected ones, then the others of the book. */
   knownPeers(): readonly { readonly info: PeerInfo; readonly state: 'connected' | 'disconnected' }[] {
     const connections = this.#transport.connections();
     const connected = new Set(connections.map((connection) => connection.peerId));
@@ -199,7 +203,7 @@ export class PeerManager {
     ];
   }
 
-  /** What is thought of each address but this node's own, connected ones first. */
+  /** The verdict of the node on each known address except its own; connected peers come first. */
   verdicts(): readonly PeerVerdict[] {
     const all = verdictsOf({
       connections: this.#transport.connections(),
@@ -220,12 +224,12 @@ export class PeerManager {
     );
   }
 
-  /** Peers for a message that not everybody gets: a random choice over both directions. */
+  /** Peers that get a message which does not go to all: a random choice of inbound and outbound peers. */
   gossipTargets(): readonly PeerId[] {
     return selectToTell(this.#transport.connections(), this.#options.gossipPeersMax, this.#random);
   }
 
-  /** Whether the operator named this peer: as a fixed, a seed or a whitelisted one. */
+  /** Whether the operator named this peer as a fixed peer, a seed or a whitelisted peer. */
   isNamed(peerId: PeerId): boolean {
     return this.#named.includes(peerId);
   }
@@ -235,7 +239,7 @@ export class PeerManager {
     return this.#book.netgroupOf(ipOf(peerId));
   }
 
-  /** Peers that are always dialled. */
+  /** Peers that the operator wants to be connected always. */
   fixedPeers(): readonly PeerId[] {
     return [...this.#named.fixed.keys()];
   }
@@ -258,12 +262,16 @@ export class PeerManager {
     this.#scoring.penalise(peerId, code, detail);
   }
 
-  /** Disconnects a peer whose signatures took its whole budget for nothing. Named peers stay. */
+  /** Disconnects a peer that used up its whole signature budget without sending anything useful. Named peers stay connected. */
   cutWasteful(peerId: PeerId): void {
     this.#scoring.cutWasteful(peerId);
   }
 
-  /** Disconnects every peer at an IP and refuses it for a time, a day unless told. */
+  /**
+   * Disconnects every peer at an IP, and refuses connections from there for a time.
+   *
+   * @param durationMs a day by default
+   */
   ban(ip: string, reason: string, durationMs?: number): void {
     this.#scoring.ban(ip, reason, durationMs);
   }
@@ -281,11 +289,11 @@ export class PeerManager {
     this.#savedBook.save();
   }
 
-  // ---- what the transport reports ----------------------------------------------------------------------------------------
+  // ---- events of the transport -------------------------------------------------------------------------------------------
 
   #connected(connection: Connection): void {
     const { peerId, direction, info } = connection;
-    // Offences during a dial may have led to a ban before there was a connection to close.
+    // A fault during the handshake may have led to a ban before there was a connection to close.
     if (!this.#admits(info.ip)) {
       this.#transport.disconnect(peerId, FORBIDDEN);
       return;
@@ -319,7 +327,10 @@ export class PeerManager {
     return !this.#named.isBlacklisted(ip) && !this.#book.isBanned(ip);
   }
 
-  /** Whether others may hear of an address: not where it means another machine, or none, to each of them. */
+  /**
+   * Whether other peers may be told of an address. A special address may mean another machine to each peer, or no machine. So a
+   * special address is told only if the operator named it.
+   */
   #mayTell(info: PeerAddress): boolean {
     return !isSpecial(info.ip) || this.isNamed(peerIdOf(info));
   }

@@ -1,4 +1,4 @@
-/** The peers that the operator named: which there are, and as what. */
+/** The peers that the operator named, and the role of each. */
 
 import type { PeerRole } from '../../ports/node-api.ts';
 import { peerIdOf, type PeerAddress, type PeerId } from '../../ports/transport.ts';
@@ -6,13 +6,16 @@ import { ipOf } from './addresses.ts';
 import { isOwnAddress } from './dialler.ts';
 
 export interface NamedPeersOptions {
-  /** Where this node listens. */
+  /** The address at which this node listens. */
   readonly own: PeerAddress;
-  /** Always dialled, never let go; application penalties do not count. */
+  /**
+   * Peers that are always dialled, and never disconnected to make room. An offence in the content of a message costs these
+   * peers no points.
+   */
   readonly fixedPeers: readonly PeerAddress[];
-  /** Asked for others; let go when no outbound connection is free. */
+  /** Peers that are asked for other peers. Seeds are disconnected when no outbound connection is free. */
   readonly seedPeers: readonly PeerAddress[];
-  /** Kept in the book and never evicted; application penalties do not count. */
+  /** Peers that stay in the book and are never evicted. An offence in the content of a message costs these peers no points. */
   readonly whitelistedPeers: readonly PeerAddress[];
   readonly blacklistedIps: readonly string[];
 }
@@ -21,7 +24,7 @@ export class NamedPeers {
   readonly #options: NamedPeersOptions;
   readonly #seeds: Map<PeerId, PeerAddress>;
   readonly fixed: ReadonlyMap<PeerId, PeerAddress>;
-  /** Fixed and whitelisted ones. */
+  /** Fixed and whitelisted peers. */
   readonly pinned: ReadonlySet<PeerId>;
 
   constructor(options: NamedPeersOptions) {
@@ -45,7 +48,7 @@ export class NamedPeers {
     return this.pinned.has(peerId) || this.#seeds.has(peerId);
   }
 
-  /** @returns whether the seed is a new one that can be used */
+  /** @returns true if the seed is new and can be used */
   addSeed(seed: PeerAddress): boolean {
     const peerId = peerIdOf(seed);
     if (!this.#isUsable(seed) || this.fixed.has(peerId) || this.#seeds.has(peerId)) return false;
@@ -67,7 +70,7 @@ export class NamedPeers {
     return this.#options.blacklistedIps.includes(ip);
   }
 
-  /** Whether a named peer can be one: not this node itself, nor shut out. */
+  /** Whether a named peer can be used: it must be neither this node itself nor blacklisted. */
   #isUsable(peer: PeerAddress): boolean {
     return !isOwnAddress(peer, this.#options.own) && !this.isBlacklisted(peer.ip);
   }

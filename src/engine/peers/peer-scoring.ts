@@ -1,4 +1,7 @@
-/** The effects of offences: each lowers the reputation of a peer. At 0, its address is banned, with all peers there. */
+/**
+ * The effects of offences. Each offence lowers the reputation of a peer. At 0 points, the peer's address is banned, with all
+ * peers at that address.
+ */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -8,13 +11,13 @@ import { ipOf } from './addresses.ts';
 import type { PeerBook } from './book.ts';
 import { BAN_MS, pointsOf, REPUTATION_FULL } from './penalties.ts';
 
-/** The close code and reason for a banned peer. */
+/** Close code and reason for a banned peer. */
 export const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to connect' };
 
-/** The reference has no code for this. Its nodes dial again after a code that they do not know. */
+/** Close code of our own. The reference has no code for this case; its nodes dial again after an unknown code. */
 const WASTEFUL: CloseReason = { code: 4429, reason: 'Too many signatures to verify' };
 
-/** Faults for which named peers are charged, too: they endanger the node, whoever commits them. */
+/** Faults that cost even named peers points, because they endanger the node. */
 const WIRE_FAULTS: ReadonlySet<PeerFaultCode> = new Set([
   'MESSAGE_RATE',
   'MESSAGE_FLOOD',
@@ -22,7 +25,10 @@ const WIRE_FAULTS: ReadonlySet<PeerFaultCode> = new Set([
   'INFO_TOO_LARGE',
 ]);
 export const REPUTATIONS_MAX = 5_000;
-/** Longest text of an offence: it may repeat what a peer sent, and the text of a ban is kept for a day. */
+/**
+ * Maximum length of the text of an offence. The text is limited because it may repeat what a peer sent, and the text of a ban
+ * is kept for a day.
+ */
 const DETAIL_CHARACTERS_MAX = 300;
 
 export interface PeerScoringDependencies {
@@ -32,7 +38,7 @@ export interface PeerScoringDependencies {
   readonly observer: Observer;
   /** Peers that the operator named. */
   readonly named: () => readonly PeerId[];
-  /** Called at each ban, so that it is saved: a ban outlives the process. */
+  /** Called at each ban, so that the ban is saved and survives a restart. */
   readonly banned: () => void;
 }
 
@@ -48,7 +54,7 @@ export class PeerScoring {
     return this.#reputations.get(peerId) ?? REPUTATION_FULL;
   }
 
-  /** The transport saw an offence. */
+  /** Charges a peer for an offence that the transport detected. */
   report(peerId: PeerId, fault: PeerFaultCode, detail: string): void {
     if (WIRE_FAULTS.has(fault)) this.#charge(peerId, fault, detail.slice(0, DETAIL_CHARACTERS_MAX));
     else this.penalise(peerId, fault, detail);
@@ -70,9 +76,9 @@ export class PeerScoring {
   }
 
   /**
-   * Disconnects a peer that used up its whole verification budget and brought nothing of use. The peer loses no points:
-   * transactions may share an id, which does not cover the signatures of members, so an honest peer may pass on forged ones.
-   * Peers that the operator named stay.
+   * Disconnects a peer that used up its whole verification budget without sending anything useful. The peer loses no points.
+   * The id of a transaction does not cover its members' signatures, so an honest peer may pass on a copy with forged ones.
+   * Named peers stay connected.
    */
   cutWasteful(peerId: PeerId): void {
     const { named, observer, transport } = this.#dependencies;
@@ -81,7 +87,7 @@ export class PeerScoring {
     transport.disconnect(peerId, WASTEFUL);
   }
 
-  /** Disconnects every peer at an IP and refuses it for a time. */
+  /** Disconnects every peer at an IP, and refuses connections from there for a time. */
   ban(ip: string, reason: string, durationMs = BAN_MS): void {
     const { book, clock, observer, transport, banned } = this.#dependencies;
     book.ban(ip, clock.nowMs() + durationMs, reason);
@@ -104,7 +110,7 @@ export class PeerScoring {
     if (reputation > 0) return;
     this.#reputations.delete(peerId);
     const ip = ipOf(peerId);
-    // An address with peers that the operator named is not banned for the offence of one peer: only its connection ends.
+    // If the operator named a peer at the address, the address is not banned: only the offending peer is disconnected.
     if (named().some((each) => ipOf(each) === ip)) {
       observer.log('warn', 'PEER_EXPELLED', 'A peer at a trusted address is disconnected', fields);
       transport.disconnect(peerId, FORBIDDEN);

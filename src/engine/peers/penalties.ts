@@ -1,7 +1,7 @@
 /**
- * The points that each offence costs. A peer begins with 100 points of reputation. At 0, it is disconnected and its address is
- * banned for a day. Only an offence that no honest node can commit costs all points, such as a block that is wrong on any
- * chain.
+ * The points that each offence costs. A peer begins with 100 points of reputation. At 0 points, the peer is disconnected and
+ * its address is banned for a day. Only an offence that no honest node can commit costs all points, such as a block that is
+ * wrong on any chain.
  */
 
 import type { PeerFaultCode } from '../../ports/transport.ts';
@@ -12,11 +12,11 @@ export const BAN_MS = 86_400_000;
 
 /** Offences that only synchronisation can find. */
 export type SyncFaultCode =
-  /** No common block, or one that would revert what is final. */
+  /** The peer has no common block with us, or only one below the finalized height. */
   | 'SYNC_NO_COMMON_BLOCK'
-  /** Blocks that do not follow each other. */
+  /** The downloaded blocks do not follow each other. */
   | 'SYNC_BLOCKS_UNLINKED'
-  /** A downloaded block that was refused at its place in the peer's own chain. */
+  /** A downloaded block was refused at its place in the peer's own chain. */
   | 'SYNC_BRANCH_INVALID';
 
 export type OffenceCode = PeerFaultCode | BlockRejectionCode | TransactionRejectionCode | SyncFaultCode;
@@ -26,15 +26,16 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   MALFORMED_PEER_LIST: 100,
   INFO_TOO_LARGE: 100,
   MESSAGE_FLOOD: 100,
-  // Ten such windows end a connection: single bursts are forgiven, a steady excess is not.
+  // Points for each measuring window with too many messages. Ten windows with too many messages end a connection. So a short
+  // burst is tolerated, and a steady excess is not.
   MESSAGE_RATE: 10,
   PROCEDURE_RATE: 10,
 
   BLOCK_MALFORMED: 100,
   BLOCK_SIGNATURE_INVALID: 100,
   BLOCK_PAYLOAD_INVALID: 100,
-  // Everything below depends on the chain, the clock or the configuration of the reader: honest nodes on another branch
-  // send such blocks.
+  // The following rejections depend on the chain, the clock or the configuration of the receiving node. Honest nodes on another
+  // branch send blocks that this node rejects for these reasons.
   BLOCK_VERSION_INVALID: 0,
   BLOCK_PREVIOUS_INVALID: 0,
   BLOCK_TIMESTAMP_INVALID: 0,
@@ -46,15 +47,16 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   BLOCK_UNSTORABLE: 0,
   BLOCK_TRANSACTION_INVALID: 0,
 
-  // Served after an announcement: the server had it in its pool, so it passed the same check there or was never checked.
+  // No honest node offers such a transaction: before a node announces a transaction, it makes the same check.
   TRANSACTION_INVALID: 100,
   TRANSACTION_TYPE_UNKNOWN: 0,
   TRANSACTION_TYPE_NOT_ALLOWED: 0,
   TRANSACTION_KNOWN: 0,
   TRANSACTION_IN_FUTURE: 0,
   TRANSACTION_NOT_APPLICABLE: 0,
-  // A signature names its transaction by 64 bits of a hash. An attacker with two transactions of one id could make the nodes
-  // that have one of them ban the nodes that have the other. So the sender only is not read for a while (`engine/gossip.ts`).
+  // A signature names its transaction by a 64-bit id, and two transactions can share an id. Suppose that a false signature cost
+  // points. An attacker with such a pair could then make nodes ban each other, if they have different transactions of the pair.
+  // So the sender's signatures are only ignored for a while (`engine/gossip.ts`).
   MEMBER_SIGNATURE_FALSE: 0,
   POOL_FULL: 0,
   VERIFICATION_LIMIT: 0,

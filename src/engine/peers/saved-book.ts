@@ -1,4 +1,4 @@
-/** Keeps the peer book between runs: in a note of the store. */
+/** Keeps the peer book between runs in a note of the store. */
 
 import { messageOf } from '../../primitives/errors.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -7,7 +7,7 @@ import type { ChainStore } from '../../ports/store.ts';
 import type { PeerBook } from './book.ts';
 
 const NOTE = 'peers/book';
-/** Between a ban and its saving. */
+/** Time between a ban and saving the book. */
 const SAVE_WAIT_MS = 1_000;
 
 export interface SavedBookDependencies {
@@ -25,7 +25,7 @@ export class SavedBook {
     this.#dependencies = dependencies;
   }
 
-  /** Reads what was saved; the book stays empty where that cannot be read. */
+  /** Loads the saved book. If the note cannot be read, the book stays empty. */
   load(): void {
     const { store, book, observer } = this.#dependencies;
     const note = store.note(NOTE);
@@ -34,7 +34,7 @@ export class SavedBook {
     }
   }
 
-  /** @throws ProtocolError as the store does that cannot be written to */
+  /** @throws ProtocolError if the store cannot be written to */
   save(): void {
     this.cancel();
     const { store, book } = this.#dependencies;
@@ -44,21 +44,21 @@ export class SavedBook {
     });
   }
 
-  /** A ban outlives a kill of the node; many at once are saved together. */
+  /** Saves the book soon, so that a ban survives if the process is killed. Several bans are saved together. */
   saveSoon(): void {
     const { clock, observer } = this.#dependencies;
     this.#saving ??= clock.after(SAVE_WAIT_MS, () => {
       try {
         this.save();
       } catch (error) {
-        // A full disk is no reason to end the node; the book is saved again at the next ban, and by the calendar.
+        // A full disk does not end the node. The book is saved again at the next ban, and by a scheduled job.
         const reason = messageOf(error);
         observer.log('error', 'PEER_BOOK_UNSAVED', 'The peer book could not be saved', { reason });
       }
     });
   }
 
-  /** Nothing more is saved by itself. */
+  /** Cancels a planned save. */
   cancel(): void {
     this.#saving?.cancel();
     this.#saving = undefined;

@@ -1,33 +1,42 @@
-/** Selects peers to dial, to tell, to list and to evict: pure functions over lists, with a given source of random numbers. */
+/**
+ * Selects the peers to dial, to send a message to, to list and to evict. All functions are pure, with a given source of random
+ * numbers.
+ */
 
 import type { Random } from '../../ports/clock.ts';
 import type { Connection, PeerId } from '../../ports/transport.ts';
 
-/** Below this many tried peers a new one is as likely to be dialled as a tried one. */
+/** With fewer tried peers than this, new and tried peers are drawn with equal chance. */
 export const TRIED_ENOUGH = 100;
-/** Entries of a peer list. */
+/** Maximum and minimum of peers in a list that is sent to a peer; the list is shorter if fewer are known. */
 const LISTED_MAX = 1_000;
 const LISTED_MIN = 100;
-/** Shares of inbound connections that are safe from eviction. */
+/** Share of inbound connections that are safe from eviction because of their netgroup. */
 const NETGROUP_SHARE = 0.034;
-/** Of the shortest round trips, and of the questions best answered. */
+/**
+ * Share of inbound connections that are safe because of short round trips. An equal share is safe because this node could
+ * answer most of the questions of those peers.
+ */
 const LATENCY_SHARE = 0.068;
 
-/** The spread of outbound peers over netgroups. */
+/** Describes how outbound peers are distributed over netgroups. */
 export interface Spread<P> {
-  /** Undefined for a peer of a net that cannot be spread: any number of such peers may be drawn. */
+  /**
+   * Number of the peer's netgroup. Undefined in networks where a choice of different netgroups is impossible: any number of
+   * such peers may be drawn.
+   */
   groupOf(peer: P): number | undefined;
-  /** The group of each outbound connection, open or being opened. */
+  /** The netgroup of each outbound connection that is open or being opened. */
   readonly taken: readonly (number | undefined)[];
 }
 
 /**
- * Draws up to `free` distinct peers to dial (LIP-0004): each draw takes a tried peer with a chance that grows with the share
- * of tried peers, but is at least a half.
+ * Draws up to `free` distinct peers to dial (LIP-0004). The chance to draw a tried peer is the share of tried peers, but at
+ * least a half.
  *
- * A netgroup gets a second place only when no candidate is of a group without one, a third only when none is of a group with
- * one, and so on. Addresses in one net are cheap: however many of them a node has heard of, they get only places that no other
- * candidate takes. A network whose nodes all stand in one net still meshes.
+ * A netgroup gets a second place only if each candidate's netgroup has one already, a third only if each has two, and so on. An
+ * attacker gets many addresses in one network cheaply. With this rule, the addresses of one network only get places that no
+ * other candidate takes, however many of them the node knows. Nodes that are all in one network still connect to each other.
  */
 export function selectToDial<P>(
   newPeers: readonly P[],
@@ -66,7 +75,7 @@ interface Candidate<P> {
   readonly group: number | undefined;
 }
 
-/** Outbound places that each netgroup has. */
+/** Counts the outbound places of each netgroup. */
 class GroupPlaces {
   readonly #counts = new Map<number, number>();
 
@@ -74,7 +83,7 @@ class GroupPlaces {
     for (const group of taken) this.take(group);
   }
 
-  /** 0 for what is in no group. */
+  /** Number of places of a netgroup; 0 for a peer without a netgroup. */
   of(group: number | undefined): number {
     return group === undefined ? 0 : (this.#counts.get(group) ?? 0);
   }
@@ -85,8 +94,8 @@ class GroupPlaces {
 }
 
 /**
- * The outbound connection to give up for another peer: a random one, of the netgroups with most of them where some have more
- * than one, as others may be known by now.
+ * Chooses the outbound connection to close in exchange for another peer. If a netgroup has more than one connection, a random
+ * connection of the largest netgroups is chosen. If each netgroup has one connection only, any connection may be chosen.
  */
 export function selectToExchange<C>(
   outbound: readonly C[],
@@ -100,8 +109,8 @@ export function selectToExchange<C>(
 }
 
 /**
- * Up to `limit` peers for a message that not everybody gets: half of them from the direction with fewer connections, the rest
- * from the other, so that a crowd of inbound connections cannot crowd out the peers that we chose ourselves.
+ * Chooses up to `limit` peers for a message that does not go to all peers. Half of them come from the direction with fewer
+ * connections, the rest from the other. So many inbound connections cannot replace the peers that we chose ourselves.
  */
 export function selectToTell(connections: readonly Connection[], limit: number, random: Random): PeerId[] {
   const mixed = shuffled(connections, random);
@@ -112,7 +121,10 @@ export function selectToTell(connections: readonly Connection[], limit: number, 
   return [...first, ...more.slice(0, limit - first.length)].map((connection) => connection.peerId);
 }
 
-/** How many and which peers an asker is told: all up to a hundred, else a random quarter to half. */
+/**
+ * Chooses the peers of a list for another peer. Up to a hundred peers are all listed. Of more peers, a random number from a
+ * quarter to a half is listed, but at least 100 and at most 1000.
+ */
 export function selectToList<P>(peers: readonly P[], random: Random): P[] {
   const least = Math.ceil(Math.min(LISTED_MAX, peers.length / 4));
   const most = Math.floor(Math.min(LISTED_MAX, peers.length / 2));
@@ -121,12 +133,14 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
 }
 
 /**
- * The inbound connection to give up for a newcomer. Safe are a few of rare netgroups, those with the shortest round trips,
- * those whose questions we could best answer, and the older half of the rest: what an attacker cannot have at will. Of the
- * others a random one of the netgroup that holds most connections goes, so that a crowd pays for itself; where the shares
- * save everybody (few connections), the youngest.
+ * Chooses the inbound connection to close for a newcomer. Four groups of connections are safe, because an attacker cannot enter
+ * them at will. The first group has some connections whose netgroup has a high secret number. The second group has the
+ * connections with the shortest round trips. The third group has the connections of peers whose questions this node could
+ * answer best. The fourth group is the older half of the other connections. Of all connections that are not safe, a random one
+ * of the largest netgroup is closed. So an attacker with many connections loses one of these connections. If all connections
+ * are safe because there are few, the youngest is closed.
  *
- * @param netgroupOf must not be foreseeable by others
+ * @param netgroupOf must be unpredictable for others
  */
 export function selectToEvict(
   inbound: readonly Connection[],
@@ -147,7 +161,7 @@ export function selectToEvict(
   return victim?.peerId;
 }
 
-/** Those of the candidates that are in the netgroup with most connections of all. */
+/** The candidates in the netgroup that has most connections. */
 function largestGroup(
   all: readonly Connection[],
   candidates: readonly Connection[],
@@ -160,7 +174,7 @@ function largestGroup(
   return candidates.filter((connection) => sizeOf(connection) === most);
 }
 
-/** The items in random order. */
+/** Returns the items in random order. */
 export function shuffled<T>(items: readonly T[], random: Random): T[] {
   const mixed = [...items];
   for (let last = mixed.length - 1; last > 0; last -= 1) {

@@ -1,4 +1,4 @@
-/** The verdict of the node on each known address, in one list: for operators who ask why a peer is not connected. */
+/** The node's verdict on each known address, in one list. The list tells operators why a peer is not connected. */
 
 import type { PeerRole, PeerVerdict } from '../../ports/node-api.ts';
 import { peerIdOf, type CloseReason, type Connection, type PeerId, type PeerInfo } from '../../ports/transport.ts';
@@ -9,17 +9,17 @@ import type { Ban, KnownPeer } from './book.ts';
 export interface DroppedPeer extends CloseReason {
   readonly peerId: PeerId;
   readonly direction: 'inbound' | 'outbound';
-  /** Unix time in milliseconds. */
+  /** Time when the connection ended; Unix time in milliseconds. */
   readonly atMs: number;
 }
 
 export interface VerdictSources {
   readonly connections: readonly Connection[];
   readonly known: readonly KnownPeer[];
-  /** Addresses of the configuration. */
+  /** Addresses of peers that the operator named. */
   readonly named: readonly PeerId[];
   readonly bans: readonly Ban[];
-  /** Oldest first. */
+  /** Ended connections, oldest first. */
   readonly dropped: readonly DroppedPeer[];
   readonly nowMs: number;
   rolesOf(peerId: PeerId): readonly PeerRole[];
@@ -40,7 +40,7 @@ const ORDER: Readonly<Record<PeerVerdict['verdict'], number>> = {
   known: 5,
 };
 
-/** One entry for each peer, and one for each banned address without a known peer: connected ones first. */
+/** One entry for each peer, and one for each banned address without a known peer. Connected peers come first. */
 export function verdictsOf(sources: VerdictSources): readonly PeerVerdict[] {
   const connections = new Map(sources.connections.map((connection) => [connection.peerId, connection]));
   const known = new Map(sources.known.map((peer) => [peerIdOf(peer.info), peer]));
@@ -86,7 +86,7 @@ function standing(
   if (isDialling(peerId)) return { verdict: 'dialling' };
   if (ban !== undefined) return banned(ban);
   const dueMs = dialDueMs(peerId);
-  // An address that is never dialled again has no moment to name.
+  // An address that is never dialled again has no time to show.
   const until = dueMs > nowMs && Number.isFinite(dueMs) ? { untilMs: dueMs } : {};
   if (drop !== undefined) {
     const { direction, atMs, code, reason } = drop;

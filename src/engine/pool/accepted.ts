@@ -1,8 +1,9 @@
 /**
- * Transactions that clients were told to be accepted. Each is in the journal, on disk, before its client is answered, and stays
- * there until it is so deep in the chain that it will not come back, waited too long, or turned out not to fit. After a start they
- * are checked like new ones and told of again. What peers brought is not journaled: nobody was promised anything, those who
- * were are with the nodes that promised.
+ * Transactions that clients were told to be accepted. Each transaction is written to the journal on disk before its client is
+ * answered. The transaction stays in the journal until its block is too deep to be reverted. A transaction also leaves the
+ * journal if it has waited too long, or if it turns out not to fit the chain. After a start, these transactions are checked
+ * like new ones and announced again. Transactions from peers are not kept in the journal: this node promised nothing to their
+ * clients, and the node that did keeps them.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -25,34 +26,34 @@ export interface AcceptedDependencies {
   readonly clock: Clock;
   readonly observer: Observer;
   readonly finalizedHeight: () => number;
-  /** Whether the chain is that of the present: what does not fit an old state may fit the present one. */
+  /** Whether the chain has reached the present. A transaction that does not fit an old state may fit the present one. */
   readonly isCaughtUp: () => boolean;
-  /** Tells peers once more of a transaction that is in the pool, should none have it. */
+  /** Announces a transaction of the pool to peers again, in case no peer has it. */
   readonly announceAgain: (id: TransactionId) => void;
 }
 
-/** After a start, for so long transactions are checked without a pause. */
+/** Maximum of the time for which transactions are checked without a pause after a start. */
 const SLICE_MS = 5;
-/** The same where the clock stands still meanwhile. */
+/** Maximum of transactions that are checked without a pause, for a clock that stands still meanwhile (simulations). */
 const SLICE_COUNT = 25;
-/** What does not fit yet is tried again after so long. */
+/** Time after which a transaction that did not fit is tried again. */
 const RETRY_MS = 10_000;
-/** What is dropped within so long is said in one line. */
+/** Time over which dropped transactions are collected into one log line. */
 const TELL_MS = 1_000;
-/** Ids in that line. */
+/** Maximum of ids in that log line. */
 const TOLD_IDS_MAX = 10;
-/** While the disk does not take them it is said again how many were refused. */
+/** Time between two log lines while the disk fails; each line has the number of refused transactions. */
 const TELL_FAILURE_MS = 600_000;
-/** Refusals that say nothing of the transaction. */
+/** Refusals that say nothing about the transaction itself. */
 const PASSING_REFUSALS: ReadonlySet<string> = new Set(['POOL_FULL', 'TRANSACTION_IN_FUTURE', 'TRANSACTION_KNOWN']);
 
 type Refusal = Extract<SubmitResult, { accepted: false }>;
 
 export class AcceptedTransactions {
   readonly #dependencies: AcceptedDependencies;
-  /** Heights of those that are in the chain, in the order in which they came into it. */
+  /** Heights of the journaled transactions that are in the chain, in the order in which they were confirmed. */
   readonly #confirmed = new Map<TransactionId, number>();
-  /** Those that are neither in the chain nor in the pool. */
+  /** Journaled transactions that are neither in the chain nor in the pool. */
   readonly #waiting = new Set<TransactionId>();
   #isRestored = false;
   #timer: Timer | undefined;
@@ -60,7 +61,10 @@ export class AcceptedTransactions {
   #dropped: { readonly id: TransactionId; readonly reason: string }[] = [];
   #droppedCount = 0;
   #stopped = true;
-  /** While the disk takes nothing: Unix times in milliseconds of the first failure and of what was said last, and refused ones. */
+  /**
+   * Set while writes to the disk fail: Unix times in milliseconds of the first failure and of the last log line, and the number
+   * of refused transactions.
+   */
   #failure: { readonly sinceMs: number; toldMs: number; refused: number } | undefined;
 
   constructor(dependencies: AcceptedDependencies) {
@@ -68,7 +72,7 @@ export class AcceptedTransactions {
     for (const { id } of dependencies.journal.entries()) this.#waiting.add(id);
   }
 
-  /** Begins to restore what an earlier run accepted, beside other work. */
+  /** Begins to restore the transactions that an earlier run accepted, beside other work. */
   start(): void {
     this.#stopped = false;
     this.#arm(0);
@@ -81,7 +85,7 @@ export class AcceptedTransactions {
     this.#tellDropped();
   }
 
-  /** Takes a client's transaction; it is accepted when it is on disk, and peers are told of it then. */
+  /** Takes a client's transaction. The transaction is accepted when it is on disk. Then peers are told of the transaction. */
   async submit(json: unknown, payer: Payer): Promise<SubmitResult> {
     const { pool, announceAgain } = this.#dependencies;
     const result = pool.admit(json, payer);
@@ -94,24 +98,24 @@ export class AcceptedTransactions {
     const refusal = await this.#keep(transaction, receivedAtMs);
     if (refusal !== undefined) {
       this.#giveUp(transaction.id);
-      // A block may have it by now.
+      // A block may contain the transaction by now; in that case it counts as accepted.
       if (this.#dependencies.store.transactionPlace(transaction.id) === undefined) return refusal;
     }
     pool.tell(transaction.id);
     return result;
   }
 
-  /** Takes a member's signature; it is accepted when it and its transaction are on disk. */
+  /** Takes a member's signature. The signature is accepted when it is on disk together with its transaction. */
   async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
-    // After a start its transaction may not have had its turn yet.
+    // After a start, the transaction of the signature may not have been restored yet.
     if (typeof id === 'string' && this.#waiting.has(id)) this.#restoreOne(id);
     const result = this.#dependencies.pool.submitSignature(json, payer);
     if (!result.accepted) return result;
     return (await this.#keep(result.transaction, result.receivedAtMs)) ?? result;
   }
 
-  /** A member's signature was added to a pending transaction, whoever brought it. */
+  /** Writes a member's signature to the journal after it was added to a pending transaction, from a client or a peer. */
   signatureAdded(signature: MemberSignature): void {
     const { journal } = this.#dependencies;
     if (journal.get(signature.transactionId) === undefined) return;
@@ -119,7 +123,7 @@ export class AcceptedTransactions {
     void this.#flush();
   }
 
-  /** The pool dropped a transaction. */
+  /** Called when the pool dropped a transaction. */
   dropped({ id }: Transaction, reason: string): void {
     const { journal, isCaughtUp } = this.#dependencies;
     if (journal.get(id) === undefined) return;
@@ -140,7 +144,7 @@ export class AcceptedTransactions {
     this.#forgetDeep();
   }
 
-  /** Called when the pool has restored what it has room for. */
+  /** Called after the pool has restored the transactions of the reverted blocks, as far as it has room for them. */
   blocksReverted(blocks: readonly Block[]): void {
     for (const { id } of blocks.flatMap(({ transactions }) => transactions)) {
       if (this.#confirmed.delete(id) && !this.#dependencies.pool.has(id)) this.#wait(id);
@@ -164,7 +168,7 @@ export class AcceptedTransactions {
     return refusal('TRANSACTION_NOT_KEPT', id, 'The transaction could not be written to the disk of this node.');
   }
 
-  /** Those in the chain are kept for the case alone that their block is reverted. */
+  /** Drops transactions that are in the chain to make room: they are kept only in case their block is reverted. */
   #makeRoom(entry: JournaledTransaction): boolean {
     const { journal } = this.#dependencies;
     while (!journal.hasRoomFor(entry)) {
@@ -193,7 +197,7 @@ export class AcceptedTransactions {
     }
   }
 
-  /** At the first failure, and then now and then: many clients may be refused meanwhile. */
+  /** Logs the first failure, and then one line from time to time, as many clients may be refused meanwhile. */
   #tellFailure(reason: string): void {
     const { clock, observer } = this.#dependencies;
     const nowMs = clock.nowMs();
@@ -204,7 +208,7 @@ export class AcceptedTransactions {
       return;
     }
     const { sinceMs, toldMs, refused } = this.#failure;
-    // A clock that was set back has told in its future.
+    // If the clock was set back, the last log line may lie in the future.
     if (nowMs >= toldMs && nowMs < toldMs + TELL_FAILURE_MS) return;
     this.#failure.toldMs = nowMs;
     const fields = { reason, refused, since: new Date(sinceMs).toISOString() };
@@ -219,7 +223,7 @@ export class AcceptedTransactions {
     this.#dependencies.observer.log('info', 'TRANSACTION_JOURNAL_WORKS', 'transactions are accepted again', fields);
   }
 
-  /** Those that are final, or a round deep, will not come back. */
+  /** Forgets transactions that are final or at least a round deep, because their blocks will not be reverted. */
   #forgetDeep(): void {
     const { journal, store, rules, finalizedHeight } = this.#dependencies;
     const deep = Math.max(finalizedHeight(), (store.tip()?.height ?? 0) - rules.params.activeDelegates);
@@ -245,7 +249,7 @@ export class AcceptedTransactions {
     });
   }
 
-  /** @param before those of earlier slices */
+  /** @param before the transactions of earlier slices */
   #restore(ids: readonly TransactionId[], before: readonly TransactionId[] = []): void {
     const { clock, observer, pool } = this.#dependencies;
     const startedMs = clock.nowMs();
@@ -286,11 +290,12 @@ export class AcceptedTransactions {
       this.#drop(id, WAITED_TOO_LONG);
       return;
     }
-    // A clock that was set back must not make it younger than it can be.
+    // The arrival must not lie in the future, as it may after the clock was set back. The transaction would wait longer than
+    // allowed.
     const result = pool.admit(entry.json, NO_PAYER, Math.min(entry.receivedAtMs, nowMs));
     if (result.accepted) {
       this.#waiting.delete(id);
-      // The text of the file and the id beside it may be of two transactions.
+      // In a damaged file, the stored id and the transaction may not belong together.
       if (result.transaction.id !== id) this.#drop(id, 'its id is that of another transaction');
       for (const signature of entry.signatures) pool.addSignature(signature);
       pool.tell(result.transaction.id);

@@ -1,4 +1,4 @@
-/** May it enter? The checks in their order, each refusal with its reasons. */
+/** Decides whether a transaction may enter the pool: all checks in their order, each refusal with its reasons. */
 
 import type { PoolState } from '../../ports/node-api.ts';
 import { bytesEqual } from '../../primitives/bytes.ts';
@@ -9,10 +9,10 @@ import type { Pooled, PoolQueues } from './queues.ts';
 import type { Payer } from './verification-budget.ts';
 
 /**
- * Takes a client's transaction: verified at once, so the client learns the verdict.
+ * Takes a client's transaction, and verifies it at once, so that the client learns the result.
  *
- * @param receivedAtMs when it came, Unix time in milliseconds
- * @returns what was kept; it is in `verified`, or in `pending` when a group's signatures lack
+ * @param receivedAtMs time of arrival; Unix time in milliseconds
+ * @returns the pool's entry; it is in `verified`, or in `pending` if members' signatures are missing
  * @throws TransactionRejected with a code of every kind
  */
 export function admitFromClient(
@@ -33,14 +33,14 @@ export function admitFromClient(
 }
 
 /**
- * Takes a peer's transaction into `received`; whether it fits the state is looked at in the next steps, unless it has
- * signatures of members: what those cost is charged to who brings them, and nobody is charged for a step.
+ * Takes a peer's transaction into `received`. Later steps check whether it fits the state. A transaction with members'
+ * signatures is checked at once instead: the sender's budget pays for a check here, and nobody's budget pays in a step.
  *
  * @throws TransactionRejected; see `isFaultOfSender`
  */
 export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: Payer, json: unknown): Pooled {
   const transaction = context.rules.codec.transactionFromJson(json);
-  // Peers can send far more than the steps take on. What finds no room must not cost a signature check.
+  // Peers can send far more than the steps process. If there is no room for a transaction, its signature is not checked.
   if (queues.isFull('received') && !queues.has(transaction.id)) throw full(transaction.id);
   checkedNew(context, queues, payer, transaction);
   if (transaction.signatures.length > 0) refuseSpoilt(context, transaction);
@@ -49,15 +49,16 @@ export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: P
 }
 
 /**
- * The id does not cover members' signatures, so anybody can spoil a copy with one that is none. Were it kept until it is
- * verified, the good copies that come meanwhile would be passed over, and nobody tells of them twice.
+ * Refuses a copy with false members' signatures. The id does not cover members' signatures, so anybody can make a copy of a
+ * good transaction with false ones. If the pool kept the copy until its verification, it would ignore good copies that arrive
+ * meanwhile, and peers announce a transaction only once.
  */
 function refuseSpoilt(context: PoolContext, transaction: Transaction): void {
   const verdict = verifyAtTip(context, transaction);
   if (verdict.status === 'fail') throw new TransactionRejected('TRANSACTION_NOT_APPLICABLE', verdict.errors);
 }
 
-/** True when whoever served the transaction could have known that it is worthless. */
+/** True if the sender of the transaction could have known that it is invalid. */
 export function isFaultOfSender(rejection: TransactionRejected): boolean {
   return (
     rejection.code === 'TRANSACTION_INVALID' ||
@@ -67,8 +68,9 @@ export function isFaultOfSender(rejection: TransactionRejected): boolean {
 }
 
 /**
- * Clients are told what is wrong with a copy of a waiting transaction before they are told that it waits. Generation 2 believes
- * the id until then, so that a copy may differ in anything. The signature is looked at where it is not the one that was good.
+ * Checks a copy of a waiting transaction, so that a client learns what is wrong with the copy before it learns that the
+ * transaction is known. Generation 2 has trusted the id in the JSON so far, so the copy may differ from the waiting transaction
+ * in anything. The signature of the copy is checked only if it differs from that of the waiting transaction.
  *
  * @throws TransactionRejected `TRANSACTION_INVALID`, `VERIFICATION_LIMIT`
  */
@@ -98,10 +100,10 @@ function isSignedAlike({ rules }: PoolContext, known: Transaction, copy: Transac
 }
 
 /**
- * Refuses a transaction unless it is signed, new and not from the future.
+ * Refuses a transaction that is not signed, not new, or from the future.
  *
- * The reference looks at the signature before it asks whether the id is known. A peer is not told why, so that here the other
- * order saves a signature check for each repetition.
+ * The reference checks the signature before it asks whether the id is known. This node asks for the id first, which saves a
+ * signature check for each repetition. A peer notices no difference, because it is not told the reason.
  */
 function checkedNew(context: PoolContext, queues: PoolQueues, payer: Payer, transaction: Transaction): void {
   const { id } = transaction;
@@ -131,7 +133,7 @@ function checkedNew(context: PoolContext, queues: PoolQueues, payer: Payer, tran
   }
 }
 
-/** For whoever has had as many signatures checked as it may. */
+/** The rejection for a sender whose signature budget is used up. */
 export function verificationLimit(id: TransactionId): TransactionRejected {
   const error = transactionError(id, 'Too many signatures to verify, please try again later.', '');
   return new TransactionRejected('VERIFICATION_LIMIT', [error]);

@@ -1,4 +1,4 @@
-/** The checks that the pool asks the rules for, always against the present chain. */
+/** The checks that the pool asks of the rules, always against the present chain. */
 
 import type { Clock } from '../../ports/clock.ts';
 import type { Rules, TransactionContext } from '../../protocol/rules.ts';
@@ -10,19 +10,19 @@ import type { Pooled } from './queues.ts';
 
 export interface PoolContext {
   readonly rules: Rules;
-  /** State at the tip. */
+  /** The state at the tip. */
   readonly state: () => StateReader;
   readonly tip: () => BlockHeader;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Should cache its results: the pool verifies a transaction several times. */
+  /** Checks signatures. The implementation should cache its results, because the pool verifies a transaction several times. */
   readonly verify: SignatureOracle;
 }
 
 /**
- * The errors of a new transaction's type, for which it may not enter the pool.
+ * The reasons why the type of a new transaction may not enter the pool.
  *
- * The reference hands a context without a height to this check, which refuses every type that is limited to a range of
- * heights: such transactions belong to history and reach a node in blocks only.
+ * The reference makes this check without a height, and then refuses every type that is limited to a range of heights. Such
+ * transactions belong to the past of the chain, and reach a node only in blocks.
  */
 export function typeErrorsOnEntry({ rules }: PoolContext, transaction: Transaction): readonly TransactionError[] {
   return rules.typeErrors(transaction, {});
@@ -33,7 +33,7 @@ export function validateAtTip(context: PoolContext, transaction: Transaction): r
   return context.rules.validateTransaction(transaction, contextOf(context.tip()), context.verify);
 }
 
-/** The type at the tip, then the isolation rule. */
+/** Checks the type at the tip, then all that depends on the state. */
 export function verifyAtTip(context: PoolContext, transaction: Transaction): TransactionVerdict {
   const { rules } = context;
   const typeErrors = rules.typeErrors(transaction, contextOf(context.tip()));
@@ -42,13 +42,13 @@ export function verifyAtTip(context: PoolContext, transaction: Transaction): Tra
   return rules.verifyTransaction(context.state(), transaction, nowS, context.verify);
 }
 
-/** True when the timestamp lies in a slot that has not begun. */
+/** True if the slot of the timestamp has not begun. */
 export function isInFuture({ rules, clock }: PoolContext, transaction: Transaction): boolean {
   const { params } = rules;
   return slotAt(transaction.timestamp, params) > slotAt(epochTimeS(clock.nowMs(), params), params);
 }
 
-/** The present state of a transaction's group signatures. */
+/** The present state of a transaction's members' signatures. */
 export function groupOf(context: PoolContext, transaction: Transaction): Pooled['group'] {
   return context.rules.multisignatureStatus(context.state(), transaction, context.verify);
 }

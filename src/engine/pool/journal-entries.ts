@@ -1,11 +1,17 @@
-/** Accepted transactions in memory, within the bounds of a journal: what a file keeps, or all that a node without a folder has. */
+/**
+ * Accepted transactions in memory, within the limits of a journal. A journal file keeps the same entries on disk; a node
+ * without a data folder has only these.
+ */
 
 import type { JournaledTransaction, TransactionJournal } from '../../ports/transaction-journal.ts';
 import type { MemberSignature, TransactionId } from '../../protocol/types.ts';
 
-/** As many as all queues of a pool hold at their largest setting; confirmed ones make room for others. */
+/**
+ * Maximum of transactions: as many as all queues of a pool hold at their largest setting. Confirmed transactions are dropped to
+ * make room.
+ */
 export const JOURNALED_MAX = 25_000;
-/** Of the texts: twenty thousand of the usual size, and a few hundred of the largest. */
+/** Maximum of bytes of the entries' JSON: twenty thousand transactions of the usual size, or a few hundred of the largest. */
 export const JOURNALED_BYTES_MAX = 32 * 1024 * 1024;
 
 interface Held {
@@ -25,7 +31,7 @@ export class JournalEntries {
     return this.#bytes;
   }
 
-  /** Oldest first. */
+  /** All entries, oldest first. */
   all(): readonly JournaledTransaction[] {
     return [...this.#held.values()].map(({ entry }) => entry);
   }
@@ -38,14 +44,14 @@ export class JournalEntries {
     return this.#held.size < JOURNALED_MAX && this.#bytes + bytesOf(entry) <= JOURNALED_BYTES_MAX;
   }
 
-  /** @returns false, and nothing changed, for one that is there */
+  /** @returns false, with nothing changed, if the transaction is there already */
   add(entry: JournaledTransaction): boolean {
     if (this.#held.has(entry.id)) return false;
     this.#set(entry);
     return true;
   }
 
-  /** @returns false, and nothing changed, for one that is there, or whose transaction is not, or without room */
+  /** @returns false, with nothing changed, if the signature is there already, the transaction is not, or there is no room */
   addSignature(added: MemberSignature): boolean {
     const entry = this.get(added.transactionId);
     if (entry === undefined || this.#bytes + bytesOf(added) > JOURNALED_BYTES_MAX) return false;
@@ -56,7 +62,7 @@ export class JournalEntries {
     return true;
   }
 
-  /** @returns false when there is none */
+  /** @returns false if there is no such transaction */
   remove(id: TransactionId): boolean {
     const held = this.#held.get(id);
     if (held === undefined) return false;
@@ -71,7 +77,7 @@ export class JournalEntries {
   }
 }
 
-/** A journal that lasts as long as its process. */
+/** A journal in memory, which ends with its process. */
 export class MemoryTransactionJournal implements TransactionJournal {
   readonly #entries = new JournalEntries();
 

@@ -1,4 +1,4 @@
-/** Signatures of group members over pending transactions. */
+/** Adds the signatures of group members to pending transactions. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import { isU64Decimal } from '../../primitives/bytes.ts';
@@ -10,14 +10,15 @@ import type { Pooled, PoolQueues } from './queues.ts';
 import type { Payer } from './verification-budget.ts';
 
 /**
- * Reads a signature object; members it does not know are ignored.
+ * Reads a signature object; unknown fields are ignored.
  *
- * @throws ProtocolError `SIGNATURE_MALFORMED` with what is wrong
+ * @throws ProtocolError `SIGNATURE_MALFORMED` with the reason
  */
 export function memberSignatureFromJson(json: unknown): MemberSignature {
   if (typeof json !== 'object' || json === null) throw malformed('Unable to process signature, signature not provided');
   const { transactionId, publicKey, signature } = json as Readonly<Record<string, unknown>>;
-  // Leading zeros make it the id of no transaction, which is another refusal.
+  // Leading zeros are no error of form. An id with leading zeros belongs to no transaction, and is refused later for this
+  // reason.
   if (typeof transactionId !== 'string' || !isU64Decimal(transactionId.replace(/^0+(?=[0-9])/, ''))) {
     throw malformed('should match format "id"');
   }
@@ -28,14 +29,14 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
 
 /**
  * Adds a member's signature to the pending transaction that it names. The transaction stays in `pending` until the next
- * processing takes it from there, and counts as `ready` once there are enough signatures.
+ * processing takes it from there. The transaction counts as `ready` once there are enough signatures.
  *
- * A member signs once. One key can make any number of valid signatures, and each would have to be verified. The reference
- * accepts them. With two signatures of one member, a transaction can have enough signatures without being valid. For each
- * further signature, the reference then checks all pairs of members and signatures again.
+ * Each member may sign only once. One key can make any number of valid signatures, and each would have to be verified. The
+ * reference accepts several. With two signatures of one member, a transaction can have enough signatures without being valid.
+ * For each further signature, the reference then checks all pairs of members and signatures again.
  *
- * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` when the named member did not sign; `TRANSACTION_INVALID` with the rules'
- * reasons, when he signed before, or when nothing pending has the id; `VERIFICATION_LIMIT`
+ * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` if the named member did not make the signature; `TRANSACTION_INVALID` if
+ *   the rules refuse it, if the member has signed before, or if no pending transaction has the id; `VERIFICATION_LIMIT`
  */
 export function addMemberSignature(
   context: PoolContext,
@@ -49,7 +50,7 @@ export function addMemberSignature(
     const message = 'Unable to process signature, corresponding transaction not found';
     throw new TransactionRejected('TRANSACTION_INVALID', [transactionError('', message, '.signature')]);
   }
-  // One spelling, or the same signature in capitals would be added a second time and spoil the transaction.
+  // Lower case only: otherwise the same signature in capitals would be added a second time and make the transaction invalid.
   const added = { ...given, signature: given.signature.toLowerCase(), publicKey: given.publicKey.toLowerCase() };
   refuseSecondOf(pooled, added);
   if (!payer.mayAsk()) throw verificationLimit(transactionId);
@@ -67,9 +68,9 @@ export function addMemberSignature(
   return signed;
 }
 
-/** @throws TransactionRejected `TRANSACTION_INVALID` for another signature of a member who has signed */
+/** @throws TransactionRejected `TRANSACTION_INVALID` for a second, different signature of a member */
 function refuseSecondOf({ transaction, signers = [] }: Pooled, { publicKey, signature }: MemberSignature): void {
-  // The same signature again is refused by the rules, in the words that clients know.
+  // The rules refuse the same signature again, with the message that clients know.
   if (!signers.includes(publicKey) || transaction.signatures.includes(signature)) return;
   const message = `Member '${publicKey}' has signed the transaction already.`;
   throw new TransactionRejected('TRANSACTION_INVALID', [transactionError(transaction.id, message, '.signatures')]);

@@ -1,7 +1,7 @@
 /**
- * Transactions that wait for a block. Those from peers go `received` -> `validated` -> `verified` -> `ready`; those from
- * clients begin at `verified`. Transactions of groups wait in `pending` for the members' signatures. The pool is no part of
- * consensus: each node decides alone what its pool holds.
+ * Transactions that wait for a block. Transactions from peers go `received` -> `validated` -> `verified` -> `ready`;
+ * transactions from clients begin at `verified`. Group transactions wait in `pending` for members' signatures. The pool is no
+ * part of consensus: each node decides alone what its pool holds.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -20,21 +20,21 @@ import { fillReady, validateReceived, verifyOne, verifyValidated, type StepEvent
 import { NO_PAYER, type Payer } from './verification-budget.ts';
 
 export interface PoolLimits {
-  /** Transactions that a queue takes from outside. */
+  /** Maximum of transactions that a queue takes from clients and peers. */
   readonly perQueueMax: number;
-  /** Transactions that one step handles, and transactions of one state that one answer to a peer has. */
+  /** Maximum of transactions that one step handles, and maximum of transactions of one state in an answer to a peer. */
   readonly releaseLimit: number;
 }
 
 /** Listeners to events of the pool. They must not throw. */
 export interface PoolEvents {
-  /** A transaction passed verification for the first time, or lacks nothing but members' signatures. */
+  /** Called when a transaction passed verification for the first time, or lacks only members' signatures. */
   verified(transaction: Transaction): void;
-  /** A member's signature was added to a pending transaction. */
+  /** Called when a member's signature was added to a pending transaction. */
   signatureAdded(signature: MemberSignature): void;
-  /** A peer's transaction was taken in. */
+  /** Called when a peer's transaction was taken in. */
   received?(transaction: Transaction): void;
-  /** A transaction left without getting into a block. */
+  /** Called when a transaction was dropped without getting into a block. */
   dropped?(transaction: Transaction, reason: string): void;
 }
 
@@ -47,16 +47,16 @@ export interface PoolDependencies extends PoolContext {
 /** The results for the transactions of a peer. */
 export interface ReceiveReport {
   readonly accepted: readonly TransactionId[];
-  /** Refused without a fault of the peer: known, in the future, or the pool is full. */
+  /** Refusals that are no fault of the peer: the transaction is known or in the future, or the pool is full. */
   readonly refused: readonly TransactionRejected[];
-  /** The refusal of a transaction that no honest peer sends; the transactions after it were not read. */
+  /** The refusal of a transaction that no honest peer sends. The transactions after it were not read. */
   readonly fault: TransactionRejected | undefined;
 }
 
 const DEFAULT_LIMITS: PoolLimits = { perQueueMax: 1000, releaseLimit: 25 };
-/** Age beyond which a transaction is dropped, in seconds. */
+/** Maximum time that a transaction waits, in seconds. */
 const AGE_MAX_S = 10_800;
-/** The same when a group is concerned: members need time to sign. */
+/** Maximum time that a group transaction waits, in seconds; it is longer because members need time to sign. */
 const GROUP_AGE_MAX_S = 8 * AGE_MAX_S;
 export const WAITED_TOO_LONG = 'it waited too long';
 
@@ -65,7 +65,7 @@ export function isTooOld(receivedAtMs: number, isOfGroup: boolean, nowMs: number
   return Math.floor((nowMs - receivedAtMs) / 1000) > (isOfGroup ? GROUP_AGE_MAX_S : AGE_MAX_S);
 }
 
-/** Two hours of full blocks, in about 2 MB. */
+/** Maximum of confirmed transactions whose arrival is remembered: two hours of full blocks, in about 2 MB. */
 const CONFIRMED_TIMES_MAX = 20_000;
 
 export class TransactionPool {
@@ -75,7 +75,7 @@ export class TransactionPool {
   readonly #limits: PoolLimits;
   readonly #queues: PoolQueues;
   readonly #stepEvents: StepEvents;
-  /** Of transactions that were confirmed. */
+  /** Times of arrival of confirmed transactions; Unix time in milliseconds. */
   readonly #receivedAtMs = new LruMap<TransactionId, number>(CONFIRMED_TIMES_MAX);
 
   constructor(dependencies: PoolDependencies) {
@@ -92,7 +92,7 @@ export class TransactionPool {
 
   // ---- in -----------------------------------------------------------------------------------------------------------
 
-  /** Takes a client's transaction, verifies it at once, and tells of it. */
+  /** Takes a client's transaction, verifies it at once, and announces it. */
   submit(json: unknown, payer = NO_PAYER): SubmitResult {
     const result = this.admit(json, payer);
     if (result.accepted) this.tell(result.transaction.id);
@@ -100,9 +100,9 @@ export class TransactionPool {
   }
 
   /**
-   * Takes a client's transaction and verifies it at once; nobody is told of it before `tell`.
+   * Takes a client's transaction and verifies it at once. Only `tell` announces the transaction.
    *
-   * @param receivedAtMs when it came, Unix time in milliseconds; now unless given
+   * @param receivedAtMs time of arrival; Unix time in milliseconds, now by default
    */
   admit(json: unknown, payer = NO_PAYER, receivedAtMs = this.#context.clock.nowMs()): SubmitResult {
     return this.#answer('Transaction was rejected with errors', () => {
@@ -112,23 +112,24 @@ export class TransactionPool {
     });
   }
 
-  /** Tells of a transaction that was admitted, if it is still here. */
+  /** Announces a transaction that was admitted, if it is still in the pool. */
   tell(id: TransactionId): void {
     const pooled = this.#queues.get(id);
     if (pooled !== undefined) this.#events.verified(pooled.transaction);
   }
 
   /**
-   * Takes transactions that a peer served; they are verified by `verifyReceived`, or by the next steps. The reference stops at
-   * the first that it refuses; this goes on unless the peer is to blame, as one known transaction says nothing about the next.
+   * Takes transactions that a peer sent; `verifyReceived` or the next steps verify them. The reference stops at the first
+   * refused transaction. This node reads the rest, too, unless the peer is at fault, because one known transaction says nothing
+   * about the next.
    *
-   * @param payer what the peer's signatures cost is charged to it; those beyond its budget are not looked at
+   * @param payer pays for checking the peer's signatures; when its budget is used up, the rest is refused
    */
   receive(jsons: readonly unknown[], payer = NO_PAYER): ReceiveReport {
     const accepted: TransactionId[] = [];
     const refused: TransactionRejected[] = [];
     for (const json of jsons) {
-      // Others tell of it, too.
+      // Nothing is lost by this refusal, as other peers announce the transactions, too.
       if (!payer.mayAsk()) {
         refused.push(verificationLimit(''));
         break;
@@ -149,8 +150,8 @@ export class TransactionPool {
   }
 
   /**
-   * Verifies what was received just now, so that it is told of at once. What the payer's budget has no room for, or the queue,
-   * is left to the steps. Only a transaction that fits the state was of use.
+   * Verifies transactions that were received just now, so that they are announced at once. If the payer's budget is used up, or
+   * the queue is full, the rest is left to the steps. Only a transaction that fits the state counts as useful.
    */
   verifyReceived(ids: readonly TransactionId[], payer = NO_PAYER): void {
     for (const id of ids) {
@@ -162,19 +163,19 @@ export class TransactionPool {
     }
   }
 
-  /** Takes a signature object as a client sends it. */
+  /** Takes a signature object from a client. */
   submitSignature(json: unknown, payer = NO_PAYER): SubmitResult {
     return this.#answer('Error processing signature', () => this.#addSignature(memberSignatureFromJson(json), payer));
   }
 
-  /** Adds a member's signature whose form was checked. */
+  /** Adds a member's signature whose form was checked before. */
   addSignature(signature: MemberSignature, payer = NO_PAYER): SubmitResult {
     return this.#answer('Error processing signature', () => this.#addSignature(signature, payer));
   }
 
   // ---- steps --------------------------------------------------------------------------------------------------------
 
-  /** Moves transactions on: validate, verify, process. Due every few seconds and right before forging. */
+  /** Moves transactions to their next queues: validate, verify, process. Call it every few seconds and right before forging. */
   step(): void {
     const { releaseLimit } = this.#limits;
     validateReceived(this.#context, this.#queues, releaseLimit, this.#stepEvents);
@@ -183,7 +184,11 @@ export class TransactionPool {
     for (const state of POOL_STATES) this.#observer.gauge('pool_transactions', this.#queues.size(state), { state });
   }
 
-  /** Drops what waited too long. Returns the ids. */
+  /**
+   * Drops transactions that have waited too long.
+   *
+   * @returns their ids
+   */
   expire(): readonly TransactionId[] {
     const nowMs = this.#context.clock.nowMs();
     const expired = POOL_STATES.flatMap((state) => this.#queues.list(state)).filter(({ receivedAtMs, group }) =>
@@ -198,9 +203,9 @@ export class TransactionPool {
     return ids;
   }
 
-  // ---- the chain moved ----------------------------------------------------------------------------------------------
+  // ---- changes of the chain -----------------------------------------------------------------------------------------
 
-  /** Forgets what the blocks confirmed and sends what they may have affected back to be checked again. */
+  /** Forgets the transactions that the blocks confirmed. Transactions that the blocks may affect are checked again. */
   blocksApplied(blocks: readonly Block[]): void {
     if (this.#queues.total === 0) return;
     for (const { id } of blocks.flatMap(({ transactions }) => transactions)) {
@@ -210,7 +215,11 @@ export class TransactionPool {
     demoteAfterApply(this.#context, this.#queues, blocks);
   }
 
-  /** Takes the transactions of reverted blocks (any order) back, and checks again what depended on them. */
+  /**
+   * Puts the transactions of reverted blocks back into the pool, and checks again the transactions that depend on them.
+   *
+   * @param blocks in any order
+   */
   blocksReverted(blocks: readonly Block[]): void {
     demoteAfterRevert(this.#context, this.#queues, blocks);
   }
@@ -221,7 +230,10 @@ export class TransactionPool {
     return this.#queues.has(id);
   }
 
-  /** When a transaction came in, Unix milliseconds, also after it was confirmed; undefined for one that never waited here. */
+  /**
+   * Unix time in milliseconds at which a transaction arrived, even if it was confirmed since; undefined if it never waited
+   * here.
+   */
   receivedAtMs(id: TransactionId): number | undefined {
     return this.#queues.get(id)?.receivedAtMs ?? this.#receivedAtMs.get(id);
   }
@@ -230,17 +242,17 @@ export class TransactionPool {
     return this.#queues.get(id)?.transaction;
   }
 
-  /** Whether members of a group sign a transaction that is here. */
+  /** Whether a transaction of the pool needs members' signatures. */
   isOfGroup(id: TransactionId): boolean {
     return (this.#queues.get(id)?.group ?? 'none') !== 'none';
   }
 
-  /** Whether members of a group have still to sign a transaction that is here. */
+  /** Whether a transaction of the pool still lacks members' signatures. */
   lacksSignatures(id: TransactionId): boolean {
     return this.#queues.get(id)?.group === 'pending';
   }
 
-  /** Removes transactions, whatever queue they are in, and returns those that were there. */
+  /** Removes transactions from their queues, and returns those that were there. */
   take(ids: readonly TransactionId[]): readonly Transaction[] {
     return ids.flatMap((id) => this.#queues.remove(id)?.transaction ?? []);
   }
@@ -256,7 +268,7 @@ export class TransactionPool {
     };
   }
 
-  /** A queue, oldest arrival first. */
+  /** The transactions of a queue, oldest arrival first. */
   entries(state: PoolState): readonly PoolEntry[] {
     return this.#queues.list(state).map(({ transaction, receivedAtMs, group }) => ({
       transaction,
@@ -266,17 +278,20 @@ export class TransactionPool {
   }
 
   /**
-   * Candidates of the next block, at most as many as fit a block, in the order in which they were found to be applicable
-   * one after the other.
+   * Candidates for the next block, at most as many as fit. The candidates have the order in which the pool found that they can
+   * be applied.
    *
-   * The reference offers the newest first. A transfer and then a second signature of one sender would be tried the other
-   * way round, and the transfer lost for want of the new signature.
+   * The reference offers the newest transactions first. Suppose that a sender makes a transfer and then registers a second
+   * signature. In the reverse order, the transfer would be invalid, because it lacks the new signature.
    */
   readyForForging(): readonly Transaction[] {
     return transactionsOf(this.#queues.oldest('ready', this.#context.rules.params.transactionsPerBlockMax));
   }
 
-  /** What a peer gets that asks for the pool, at most `limit`: ready, then pending, then verified, each oldest first. */
+  /**
+   * The transactions for a peer that asks for the pool, at most `limit`: ready, then pending, then verified ones, each oldest
+   * first.
+   */
   forSharing(limit: number): readonly Transaction[] {
     const { releaseLimit } = this.#limits;
     const shared = [
@@ -287,7 +302,7 @@ export class TransactionPool {
     return transactionsOf(shared.slice(0, limit));
   }
 
-  /** Members' signatures of up to `limit` pending transactions, oldest first. */
+  /** The members' signatures of up to `limit` pending transactions, oldest first. */
   pendingSignatures(
     limit: number,
   ): readonly { readonly transaction: TransactionId; readonly signatures: readonly string[] }[] {
@@ -337,7 +352,7 @@ function transactionsOf(pooled: readonly Pooled[]): readonly Transaction[] {
   return pooled.map(({ transaction }) => transaction);
 }
 
-/** Reasons as a list. An error that brought none, such as an unknown type, becomes the one element. */
+/** The reasons of an error as a list. An error without a list, such as an unknown type, becomes the only element. */
 function errorsOf(error: ProtocolError): readonly TransactionError[] {
   if (error instanceof TransactionRejected && error.errors.length > 0) return error.errors;
   return [transactionError('', error.message, '')];

@@ -1,28 +1,31 @@
-/** The five queues of the pool. One id lives in one queue; each queue remembers the order of arrival. */
+/** The five queues of the pool. An id is in one queue at most. Each queue remembers the order of arrival. */
 
 import type { PoolState } from '../../ports/node-api.ts';
 import type { PublicKey, Transaction, TransactionId } from '../../protocol/types.ts';
 
-/** In the order that a transaction goes through them; `pending` is the side room of groups that lack signatures. */
+/**
+ * The queues in the order in which a transaction passes them. Only group transactions that lack signatures go through
+ * `pending`.
+ */
 export const POOL_STATES: readonly PoolState[] = ['received', 'validated', 'verified', 'pending', 'ready'];
 
-/** A transaction with what the pool knows of it. */
+/** A transaction with the facts that the pool knows about it. */
 export interface Pooled {
   readonly transaction: Transaction;
-  /** Unix time in milliseconds; moves between queues keep it. */
+  /** Time of arrival; Unix time in milliseconds. Moves between queues do not change this time. */
   readonly receivedAtMs: number;
-  /** Where it stands with the signatures of a group, `none` when no group is concerned or before it was verified. */
+  /** State of the members' signatures; `none` if the transaction needs none or was not verified yet. */
   readonly group: 'none' | 'pending' | 'ready';
-  /** True once others were told of it. */
+  /** True if the transaction was announced to peers. */
   readonly announced: boolean;
-  /** Members of whom a signature was verified since it came in. */
+  /** Members of whom a signature was verified since the transaction arrived. */
   readonly signers?: readonly PublicKey[];
 }
 
 /**
- * Adding respects a limit per queue. Moves do not, as dropping a transaction because others were looked at again would
- * be arbitrary; so that the moves cannot grow a queue without end, all queues together hold at most as many as all their
- * limits.
+ * The queues of the pool, each with a limit. Adding a transaction respects the limit of its queue. Moves ignore this limit,
+ * because a transaction should not be dropped only because others are checked again. Instead, all queues together hold at most
+ * the sum of all limits, so that moves cannot fill a queue without end.
  */
 export class PoolQueues {
   readonly perQueueMax: number;
@@ -39,7 +42,7 @@ export class PoolQueues {
     this.perQueueMax = perQueueMax;
   }
 
-  /** Transactions in all queues. */
+  /** Number of transactions in all queues. */
   get total(): number {
     return this.#stateOf.size;
   }
@@ -65,12 +68,15 @@ export class PoolQueues {
     return state === undefined ? undefined : this.#queues[state].get(id);
   }
 
-  /** Oldest arrival first. A copy, so entries may be moved while it is walked. */
+  /**
+   * The transactions of a queue, oldest arrival first. The list is a copy, so that transactions may be moved during a walk over
+   * it.
+   */
   list(state: PoolState): Pooled[] {
     return [...this.#queues[state].values()];
   }
 
-  /** The `count` oldest arrivals, oldest first. */
+  /** The `count` oldest transactions of a queue, oldest first. */
   oldest(state: PoolState, count: number): Pooled[] {
     const found: Pooled[] = [];
     for (const pooled of this.#queues[state].values()) {
@@ -80,12 +86,16 @@ export class PoolQueues {
     return found;
   }
 
-  /** False, and nothing changed, when the id is known or there is no room. */
+  /**
+   * Adds a transaction to a queue.
+   *
+   * @returns false, with nothing changed, if the id is known or the queue is full
+   */
   add(state: PoolState, pooled: Pooled): boolean {
     return !this.isFull(state) && this.addBeyondLimit(state, pooled);
   }
 
-  /** As `add`, with the limit of all queues together as the only one. */
+  /** Adds a transaction like `add`, but respects only the limit of all queues together. */
   addBeyondLimit(state: PoolState, pooled: Pooled): boolean {
     const { id } = pooled.transaction;
     if (this.has(id) || this.total >= this.perQueueMax * POOL_STATES.length) return false;
@@ -94,7 +104,7 @@ export class PoolQueues {
     return true;
   }
 
-  /** Makes it the newest arrival of another queue. `pooled` replaces what was kept of its id. */
+  /** Moves a transaction to the end of another queue. `pooled` replaces the old entry. */
   move(pooled: Pooled, to: PoolState): void {
     const { id } = pooled.transaction;
     if (this.remove(id) === undefined) return;
@@ -102,7 +112,7 @@ export class PoolQueues {
     this.#queues[to].set(id, pooled);
   }
 
-  /** Replaces what is kept of its id, in place. */
+  /** Replaces the entry of a transaction without moving it. */
   replace(pooled: Pooled): void {
     const { id } = pooled.transaction;
     const state = this.#stateOf.get(id);

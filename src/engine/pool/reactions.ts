@@ -1,4 +1,4 @@
-/** Selects the transactions that the pool must verify again when the chain changed. */
+/** Selects the transactions that the pool must verify again after a change of the chain. */
 
 import { recipientOf } from '../../protocol/tx/recipient.ts';
 import type { PoolState } from '../../ports/node-api.ts';
@@ -7,8 +7,8 @@ import { groupOf, type PoolContext } from './checks.ts';
 import type { PoolQueues } from './queues.ts';
 
 /**
- * The queue to which the affected transactions of each queue go. `validated` comes first. Otherwise transactions that enter it
- * from other queues would go on to `received` at once.
+ * The queue to which affected transactions of each queue move. `validated` comes first, because otherwise transactions that
+ * move into it would be moved on to `received` at once.
  */
 const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
   ['validated', 'received'],
@@ -17,7 +17,10 @@ const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
   ['ready', 'validated'],
 ];
 
-/** Removes confirmed transactions; those of the same senders, and rivals for unique data, must be verified again. */
+/**
+ * Removes confirmed transactions. Transactions of the same senders, and transactions with the same kind of unique data, are
+ * verified again.
+ */
 export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blocks: readonly Block[]): void {
   const senders = new Set<Address>();
   const uniqueTypes = new Set<number>();
@@ -31,8 +34,9 @@ export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blo
 }
 
 /**
- * Block by block from the highest down: those who may have spent what a reverted transaction gave them are looked at
- * again, and the transactions themselves go to `verified`. They were announced when they first came.
+ * Handles reverted blocks from the highest down. A reverted transaction gave amounts to recipients, who may have spent them
+ * since. So the transactions of these recipients are verified again. The reverted transactions go to `verified`; they are not
+ * announced again, because they were announced when they first came.
  *
  * @param blocks reverted blocks in any order
  */

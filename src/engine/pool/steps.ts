@@ -1,19 +1,19 @@
-/** The steps that take transactions from queue to queue, each over a bounded number of them. */
+/** The steps that move transactions from queue to queue. Each step handles a bounded number of transactions. */
 
 import type { Transaction } from '../../protocol/types.ts';
 import type { TransactionError } from '../../protocol/verdict.ts';
 import { groupOf, validateAtTip, verifyAtTip, type PoolContext } from './checks.ts';
 import type { Pooled, PoolQueues } from './queues.ts';
 
-/** What the steps tell. */
+/** Events that the steps report. */
 export interface StepEvents {
-  /** It was removed because it cannot be confirmed. */
+  /** A transaction was removed because it cannot be confirmed. */
   dropped(transaction: Transaction, errors: readonly TransactionError[]): void;
-  /** It entered `verified` or `pending` for the first time. */
+  /** A transaction entered `verified` or `pending` for the first time. */
   verified(transaction: Transaction): void;
 }
 
-/** `received` to `validated`: what needs no state. */
+/** Moves transactions from `received` to `validated` if they pass the checks that need no state. */
 export function validateReceived(context: PoolContext, queues: PoolQueues, countMax: number, events: StepEvents): void {
   if (queues.isFull('validated')) return;
   for (const pooled of queues.oldest('received', countMax)) {
@@ -23,13 +23,17 @@ export function validateReceived(context: PoolContext, queues: PoolQueues, count
   }
 }
 
-/** `validated` to `verified` or `pending`: the isolation rule. */
+/** Moves transactions from `validated` to `verified` or `pending` if they fit the state. */
 export function verifyValidated(context: PoolContext, queues: PoolQueues, countMax: number, events: StepEvents): void {
   if (queues.isFull('verified')) return;
   for (const pooled of queues.oldest('validated', countMax)) verifyOne(context, queues, pooled, events);
 }
 
-/** One transaction that was validated at this tip to `verified` or `pending`. @returns false for one that was dropped */
+/**
+ * Moves one transaction that was validated at this tip to `verified` or `pending`.
+ *
+ * @returns false if the transaction was dropped
+ */
 export function verifyOne(context: PoolContext, queues: PoolQueues, pooled: Pooled, events: StepEvents): boolean {
   const verdict = verifyAtTip(context, pooled.transaction);
   if (verdict.status === 'fail') {
@@ -44,12 +48,13 @@ export function verifyOne(context: PoolContext, queues: PoolQueues, pooled: Pool
 }
 
 /**
- * Fills `ready` up to a block with transactions that can be applied one after the other: those of groups that have
- * enough signatures by now, newest first, then the longest verified.
+ * Fills `ready` with transactions that can be applied one after another, up to the size of a block. Group transactions that
+ * have enough signatures by now come first (newest first), then the others in the order of verification.
  *
- * The reference looks at the sequence alone. A block also needs each transaction to be valid without the others, and a
- * revert may take that away (a vote whose delegate is unregistered again, its registration back in the pool): a node that
- * keeps both forges nothing. So each one's own validity is looked at again too, in `ready` as well.
+ * The reference only checks the transactions one after another. But in a block, each transaction must also be valid without the
+ * others. After a revert, a transaction may be valid only together with another one: for example a vote, if the registration of
+ * its delegate is back in the pool. A node that kept both transactions could forge no block. So each transaction is also
+ * verified alone, including those in `ready`.
  */
 export function fillReady(context: PoolContext, queues: PoolQueues, events: StepEvents): void {
   const { rules, state, verify } = context;

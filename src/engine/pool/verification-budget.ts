@@ -1,72 +1,72 @@
 /**
- * Budgets for signature checks of transactions that peers and clients bring. A junk signature costs its maker nothing and the
- * node a check. So each check is charged to the address that brought the signature, whatever the result. Besides the budget of
- * each address, each crowd of addresses has one: however many addresses an attacker has, most of the node's time is left for
- * blocks.
+ * Budgets for checking the signatures of transactions from peers and clients. A false signature costs its sender nothing, and
+ * the node a check. So the address that sent a signature pays for each check, whatever the result. Each crowd of addresses has
+ * a budget, too: however many addresses an attacker has, most of the node's time is left for blocks.
  *
- * Costs are milliseconds, as `Verifier.spentMs` counts them, so the same rule holds for a fast and a slow back end. Blocks,
- * and transactions in them, are never charged.
+ * Costs are milliseconds, as `Verifier.spentMs` counts them, so the same limits hold for a fast and a slow back end. Blocks and
+ * their transactions are never charged.
  */
 
 import type { Clock } from '../../ports/clock.ts';
 import { LruMap } from '../../primitives/bounded.ts';
 
 /**
- * Addresses that share a budget. Peers that the operator named have a budget of their own, and so have programs on this
- * machine. Otherwise strangers could use up their share.
+ * Groups of addresses that each share a budget. Named peers and programs on this machine have budgets of their own, which
+ * strangers cannot use up.
  */
 export type Crowd = 'peers' | 'namedPeers' | 'clients' | 'localClients';
 
-/** The account that work is charged to. */
+/** The account that pays for work. */
 export interface Payer {
-  /** Whether its budget allows more checks at present. */
+  /** Whether the budget allows more checks at present. */
   mayAsk(): boolean;
   /**
-   * Does work and charges the checks that it took.
+   * Does work, and charges the signature checks that it made.
    *
-   * @param handlingMs charged besides, but never as waste: honest peers, too, bring transactions that are here already.
+   * @param handlingMs charged in addition, but never as waste, because honest peers also send transactions that we have already
    */
   charge<T>(work: () => T, handlingMs?: number): T;
-  /** Notes that what it brought was of use. */
+  /** Records that the address sent something useful, which ends its waste. */
   wasUseful(): void;
 }
 
-/** The payer for work of this node itself. */
+/** The payer for work of the node itself, which is not charged. */
 export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), wasUseful: () => undefined };
 
 /**
- * An address may take 5 % of a core, and at once what transactions of a block with a signature each take with the portable back
- * end several times over: forty of them in a second with that one, eight hundred with the native one. A crowd may take
- * 10 %, all four together less than half.
+ * Limits of one address and of a crowd. An address may take 5 % of a core: forty signatures in a second with the portable back
+ * end, eight hundred with the native one. The burst of an address is enough for the transactions of several blocks with one
+ * signature each, even with the portable back end. A crowd may take 10 %, so all four crowds together take less than half.
  */
 const SOURCE: BucketSize = { capacityMs: 200, refillMsPerS: 50 };
 const CROWD: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
 /**
- * The last part of a crowd's budget is for addresses that take little of it. It fills faster than a hundred addresses may take
- * from it, and not more can be connected. So transactions of an honest peer are verified even then.
+ * The last part of a crowd's budget is reserved for addresses that use little of it. The reserve fills faster than a hundred
+ * addresses may use it, and not more peers can be connected. So transactions of an honest peer are verified even during an
+ * attack.
  */
 const CROWD_RESERVE_MS = 100;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
 /**
- * Time that an address may cost without bringing anything of use; after that, nothing of it is verified. With the portable back
- * end, this is enough for five spoilt copies of a transaction, which honest nodes of the reference may pass on. The budget
- * fills within two minutes, or at once when the address brings something of use.
+ * Checking time that an address may use without sending anything useful; after that, nothing from this address is verified.
+ * With the portable back end, the time is enough for five damaged copies of a transaction, which honest nodes of the reference
+ * may pass on. The budget refills within two minutes, or at once when the address sends something useful.
  */
 const WASTE: BucketSize = { capacityMs: 100, refillMsPerS: 2 };
-/** Addresses remembered: far more than the crowd's budget can serve before the first are forgotten. */
+/** Maximum of addresses that are remembered: far more than the crowd's budget can serve before the oldest are forgotten. */
 const SOURCES_MAX = 5_000;
 
 export interface VerificationBudgetDependencies {
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** See `Verifier.spentMs`. */
+  /** Total time spent on checks: see `Verifier.spentMs`. */
   readonly spentMs: () => number;
 }
 
 interface Source {
   readonly bucket: CostBucket;
-  /** Budget in the reserve of the crowd; not empty for an address that took little. */
+  /** Part of the crowd's reserve for this address; not empty if the address used little. */
   readonly modest: CostBucket;
-  /** Cost of its work since it last brought something of use. */
+  /** Budget for checks that bring nothing useful. Something useful refills it. */
   waste: CostBucket;
 }
 
@@ -82,7 +82,7 @@ export class VerificationBudget {
     this.#crowds = { peers: crowd(), namedPeers: crowd(), clients: crowd(), localClients: crowd() };
   }
 
-  /** @param address that the work comes from, spelt alike each time */
+  /** @param address the address that sent the work, always in the same spelling */
   payer(address: string, crowd: Crowd): Payer {
     const { clock, spentMs } = this.#dependencies;
     return {
@@ -101,7 +101,7 @@ export class VerificationBudget {
     };
   }
 
-  /** True for an address whose work cost much and was of no use. */
+  /** True for an address that used up its budget for useless checks. */
   isWasteful(address: string): boolean {
     const source = this.#sources.get(address);
     return source !== undefined && source.waste.level(this.#dependencies.clock.nowMs()) <= 0;
@@ -142,7 +142,10 @@ interface BucketSize {
   readonly refillMsPerS: number;
 }
 
-/** Fills with time up to its capacity, however much it was overdrawn: to its negative at most. A single piece of work may overdraw it, and is paid back before the next. */
+/**
+ * Fills with time up to its capacity. A single piece of work may take more than the bucket has. The bucket then refuses work
+ * until it has filled again. The level of a bucket never falls below minus its capacity.
+ */
 class CostBucket {
   readonly #size: BucketSize;
   #levelMs: number;
@@ -155,7 +158,7 @@ class CostBucket {
   }
 
   level(nowMs: number): number {
-    // A clock that was set back adds nothing, and goes on from there.
+    // If the clock was set back, no time counts as passed, and the bucket goes on from the new time.
     const elapsedS = Math.max(0, nowMs - this.#filledMs) / 1000;
     this.#levelMs = Math.min(this.#size.capacityMs, this.#levelMs + elapsedS * this.#size.refillMsPerS);
     this.#filledMs = nowMs;
@@ -163,7 +166,8 @@ class CostBucket {
   }
 
   take(costMs: number, nowMs: number): void {
-    // A debt that takes longer to pay off than the capacity takes to fill would block a modest source for ever.
+    // The debt is limited. Without the limit, one expensive piece of work could block an address for ever although it uses
+    // little, because its bucket fills slowly.
     this.#levelMs = Math.max(-this.#size.capacityMs, this.level(nowMs) - costMs);
   }
 }

@@ -1,11 +1,14 @@
-/** Backoff from peers that failed: the more often in a row, the longer. */
+/** Backoff from peers that failed: a peer is not asked for a while. Each further failure in a row makes the backoff longer. */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { PeerId } from '../../ports/transport.ts';
 
 const BACKOFF_FIRST_MS = 10_000;
-/** Longest backoff: an honest peer behind a bad line must not be out of reach for long when it alone has the better chain. */
+/**
+ * Longest backoff. The backoff is short, because an honest peer with a bad connection may be the only one with the better
+ * chain.
+ */
 const BACKOFF_MAX_MS = 80_000;
 const PEERS_MAX = 1000;
 
@@ -26,12 +29,16 @@ export class Backoff {
     return (this.#backoff.get(peerId)?.untilMs ?? 0) > this.#clock.nowMs();
   }
 
-  /** Failures in a row. */
+  /** Number of failures in a row. */
   failures(peerId: PeerId): number {
     return this.#backoff.get(peerId)?.failures ?? 0;
   }
 
-  /** @param isItsFault false leaves it alone for the shortest time, however often it happens */
+  /**
+   * Records a failure.
+   *
+   * @param isItsFault false always gives the shortest backoff, and is not counted as a failure
+   */
   fail(peerId: PeerId, isItsFault = true): void {
     const failures = this.failures(peerId) + (isItsFault ? 1 : 0);
     const backoffMs = isItsFault ? Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** (failures - 1)) : BACKOFF_FIRST_MS;

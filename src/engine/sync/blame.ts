@@ -1,4 +1,4 @@
-/** Decides what follows for a peer from a failed synchronisation with it: a backoff, and a penalty if the peer lied. */
+/** Decides what follows for a peer from a failed synchronisation: a backoff, and a penalty if the peer lied. */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { Observer } from '../../ports/observer.ts';
@@ -26,7 +26,11 @@ export class Blame {
     this.#dependencies = dependencies;
   }
 
-  /** Handles a failure of the peer that is followed. @throws the error if our disk is at fault, as no other peer would help */
+  /**
+   * Handles a failure of the peer that we follow.
+   *
+   * @throws the error if our disk is at fault, because no other peer would help
+   */
   leaderFailed(peerId: PeerId, error: unknown): void {
     const { observer, backoff, rivalsAtOurHeight, penalise } = this.#dependencies;
     const cause = error instanceof BranchRejected ? error.rejection : error;
@@ -35,30 +39,30 @@ export class Blame {
       return;
     }
     const { code } = cause;
-    // A full or broken disk is our own fault, and another peer would not help.
+    // Our own disk is full or broken, and another peer would not help.
     if (code.startsWith('STORE_')) throw error;
     const reason = messageOf(error);
     observer.log('warn', code, 'could not synchronise with a peer', { peer: peerId, reason });
-    // Our own chain changed meanwhile: the next check of announced tips decides.
+    // Our own chain has changed meanwhile; the next check of announced tips decides what to do.
     if (code === 'TIP_MOVED') return;
-    // Other peers waited. This one may only have a slow line.
+    // Other peers were waiting, so this peer was given up. This peer may only have a slow connection.
     if (code === 'SYNC_CLAIM_UNPROVED') {
       backoff.fail(peerId, false);
       return;
     }
-    // A node whose clock is slow refuses new blocks and transactions of all peers. A rival at our height promised no better
+    // If our clock is slow, we refuse new blocks and transactions of all peers. A rival at our height never promised a better
     // chain.
     const isRival = rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
     const isItsFault = !(cause instanceof BlockRejected && isByClock(cause)) && !isRival;
     backoff.fail(peerId, isItsFault);
     if (LIES.has(code)) penalise(peerId, code, reason);
-    // The block was checked at its own place in the chain, so no honest peer has it.
+    // The block was checked at its own place in the peer's chain, so no honest peer has it.
     else if (cause instanceof BlockRejected && isItsFault) penalise(peerId, 'SYNC_BRANCH_INVALID', reason);
   }
 
   /**
-   * Handles a failure of a peer that helps with a download. A missing answer costs no peer points: it is not known which of the
-   * two peers lies.
+   * Handles a failure of a peer that helps with a download. A missing answer costs no points, because we cannot tell whether
+   * the helper or the followed peer lies.
    */
   helperFailed(peerId: PeerId, error: unknown): void {
     const cause = error instanceof BranchRejected ? error.rejection : error;
@@ -77,9 +81,9 @@ export class Blame {
   }
 
   /**
-   * Handles an error that no rule foresees, which is a defect of this node, whatever the peer sent. The node backs off from the
-   * peer, longer each time, so that a peer that knows the defect cannot keep the node from other peers. The peer loses no
-   * points, as an honest peer may cause the error, too.
+   * Handles an error that no rule foresees. Such an error is a defect of this node, whatever the peer sent. The node backs off
+   * from the peer, longer each time. Without a backoff, a peer that knows the defect could keep the node from all other peers.
+   * The peer loses no points, because an honest peer may cause the error, too.
    */
   #defectShown(peerId: PeerId, error: unknown): void {
     const { observer, backoff } = this.#dependencies;

@@ -1,4 +1,4 @@
-/** Selects the peer to follow: one of the connected peers that claim a better chain. */
+/** Selects the peer to follow among the connected peers that claim a better chain. */
 
 import type { Random } from '../../ports/clock.ts';
 import type { Connection, PeerId, Transport } from '../../ports/transport.ts';
@@ -6,7 +6,7 @@ import type { AnnouncedTip } from '../../protocol/rules.ts';
 import type { Chain } from '../chain.ts';
 import type { Backoff } from './backoff.ts';
 
-/** Number of peers that help the followed peer to send blocks. */
+/** Maximum of peers that help the followed peer to send blocks. */
 const HELPERS_MAX = 4;
 
 export interface CandidateDependencies {
@@ -32,16 +32,17 @@ export class Candidates {
     return this.#better(new Set()).length > 0;
   }
 
-  /** Peers that we dialled and that claim a better chain. */
+  /** The dialled peers with the best of the tips that are better than ours. */
   dialled(excluded: ReadonlySet<PeerId>): readonly Connection[] {
     return this.#better(excluded, isOutbound);
   }
 
   /**
-   * A random member of the largest group of peers that agree on the best tip announced.
+   * Chooses a random peer of the largest group of peers that agree on the best announced tip.
    *
-   * @param preferDialled true at every other check. Strangers that dial us may claim anything, and the boldest claim comes
-   *   first. So every other check prefers the peers that we dialled, and no crowd of strangers keeps us from them
+   * @param preferDialled true at every other check. Strangers that dial us may claim anything, and the highest claim wins. So
+   *   every other check prefers the peers that we dialled, and strangers, however many, cannot keep us from asking the peers
+   *   that we dialled
    */
   choose(excluded: ReadonlySet<PeerId>, preferDialled: boolean): PeerId | undefined {
     const groups = new Map<string, PeerId[]>();
@@ -54,7 +55,7 @@ export class Candidates {
     return largest?.[this.#dependencies.random.below(largest.length)];
   }
 
-  /** Peers that say to be at the same tip as this one; first those that we chose ourselves. */
+  /** Peers that announce the same tip as the leader; the peers that we dialled come first. */
   helpersOf(leader: PeerId): readonly PeerId[] {
     const { transport, backoff } = this.#dependencies;
     const connections = transport.connections();
@@ -69,13 +70,13 @@ export class Candidates {
       .map(({ peerId }) => peerId);
   }
 
-  /** Whether a peer that dialled us stands before one that we dialled and that has a better chain, too. */
+  /** Whether we follow a peer that dialled us although a peer that we dialled has a better chain, too. */
   isStrangerInTheWay(leader: PeerId): boolean {
     const connection = this.#dependencies.transport.connections().find(({ peerId }) => peerId === leader);
     return connection?.direction !== 'outbound' && this.#better(new Set([leader]), isOutbound).length > 0;
   }
 
-  /** Whether a peer that was not tried claims a better chain, and is as good a choice as the followed one. */
+  /** Whether a peer that was not tried yet claims a better chain, and is as trustworthy as the followed one. */
   isAnotherWaiting(leader: PeerId, tried: ReadonlySet<PeerId>): boolean {
     const excluded = new Set([leader, ...tried]);
     if (this.dialled(excluded).length > 0) return true;
@@ -83,7 +84,7 @@ export class Candidates {
     return connection?.direction !== 'outbound' && this.#better(excluded).length > 0;
   }
 
-  /** The connected peers with the best announced tip, if it is better than ours; else rivals of our tip. */
+  /** The connected peers with the best announced tip, if it is better than ours; otherwise rivals of our tip. */
   #better(
     excluded: ReadonlySet<PeerId>,
     among: (connection: Connection) => boolean = () => true,
@@ -104,7 +105,7 @@ export class Candidates {
       .map(({ connection }) => connection);
   }
 
-  /** Peers at our height with another chain. Only a download shows which chain is better. */
+  /** Peers at our height with another chain. Only a download can show which chain is better. */
   #rivals(connections: readonly Connection[]): readonly Connection[] {
     const { height } = this.#dependencies.chain.tip.header;
     const broadhash = this.#dependencies.broadhash();
@@ -118,7 +119,7 @@ function isOutbound({ direction }: Connection): boolean {
   return direction === 'outbound';
 }
 
-/** The name under which a peer announces its tip. */
+/** Identifies the tip that a peer announces: by the block id, or by the broadhash. */
 function tipName({ info }: Connection): string | undefined {
   return info.lastBlockId ?? info.broadhash;
 }

@@ -1,7 +1,8 @@
 /**
- * Keeps account of claims of better chains. Anybody can claim one, and a delegate can sign the tip of a chain that does not
- * exist. Each failed claim makes the node doubt similar claims: of the same signer, of the sender's netgroup, and of all peers
- * with the same direction of connection. The node may check a doubted claim, but forging does not wait for it.
+ * Judges claims of better chains by the results of earlier claims. Anybody can claim a better chain, and a delegate can sign
+ * the tip of a chain that does not exist. Each failed claim makes the node doubt similar claims: of the same signer, of the
+ * sender's netgroup, and of all peers with the same direction of connection. The node may check a doubted claim, but forging
+ * does not wait for it.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -13,9 +14,9 @@ import type { PublicKey } from '../../protocol/types.ts';
 export interface Claim {
   readonly peerId: PeerId;
   readonly direction: Connection['direction'];
-  /** The signer of the shown tip; undefined when a tip was only announced. */
+  /** The signer of the block that the peer sent as its tip; undefined if the peer only announced a tip. */
   readonly signer?: PublicKey | undefined;
-  /** Undefined when nothing is known of it. */
+  /** The claimed tip; undefined if nothing is known of it. */
   readonly tip?: AnnouncedTip | undefined;
 }
 
@@ -23,17 +24,23 @@ export interface ClaimDependencies {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** A number that the peers of one netgroup share. */
   readonly netgroupOf: (peerId: PeerId) => number;
-  /** The round that is being forged. */
+  /** Returns the round that is being forged. */
   readonly round: () => number;
 }
 
-/** Doubt after the first failure; it doubles with each in a row. */
+/** Duration of the doubt after a first failure; it doubles with each further failure in a row. */
 const NETGROUP_DOUBT_MS = 30_000;
 const KIND_DOUBT_MS = 10_000;
-/** Longest doubt: half an hour, and for all of a kind, among whom are honest ones, ten minutes. */
+/**
+ * Longest time for which the claims of a netgroup are doubted: half an hour. The claims of all inbound or all outbound peers
+ * are doubted for ten minutes at most, because honest peers are among them.
+ */
 const NETGROUP_DOUBT_MS_MAX = 1_800_000;
 const KIND_DOUBT_MS_MAX = 600_000;
-/** Registered delegates that can sign a claim are thousands at most, netgroups of peers some hundreds. */
+/**
+ * Maximum of signers and of netgroups that are remembered. At most some thousand registered delegates can sign a claim, and
+ * peers come from some hundred netgroups.
+ */
 const SIGNERS_MAX = 10_000;
 const NETGROUPS_MAX = 5_000;
 
@@ -44,7 +51,7 @@ interface Doubt {
 
 export class Claims {
   readonly #dependencies: ClaimDependencies;
-  /** Round in which a signer's claim was waited for, and in which one failed. */
+  /** For each signer, the last round in which forging waited for its claim, and the last round in which its claim failed. */
   readonly #waitedFor = new LruMap<PublicKey, number>(SIGNERS_MAX);
   readonly #failedSigners = new LruMap<PublicKey, number>(SIGNERS_MAX);
   readonly #netgroups = new LruMap<number, Doubt>(NETGROUPS_MAX);
@@ -54,13 +61,16 @@ export class Claims {
     this.#dependencies = dependencies;
   }
 
-  /** Whether a block that was shown is reason enough to look: a signer whose claim failed is not heard again in that round. */
+  /**
+   * Whether the node should check the claim of a received block. A signer whose claim failed is ignored until the next round. A
+   * stranger from a doubted netgroup is ignored as well.
+   */
   isHeard({ peerId, direction, signer }: Claim): boolean {
     if (signer !== undefined && this.#failedSigners.get(signer) === this.#dependencies.round()) return false;
     return direction === 'outbound' || !this.#isDoubted(this.#netgroups.get(this.#dependencies.netgroupOf(peerId)));
   }
 
-  /** Whether forging may wait a moment for what comes of a claim; of one signer once in a round. */
+  /** Whether forging may wait a moment for the result of a claim; once in a round for each signer. */
   isWaitedFor({ peerId, direction, signer }: Claim): boolean {
     const { netgroupOf, round } = this.#dependencies;
     if (this.#isDoubted(this.#kinds.get(direction)) || this.#isDoubted(this.#netgroups.get(netgroupOf(peerId)))) {
@@ -72,7 +82,7 @@ export class Claims {
     return true;
   }
 
-  /** Its sender did not answer, left, or showed nothing better. */
+  /** Records a failed claim: its sender did not answer, disconnected, or sent nothing better. */
   failed({ peerId, direction, signer }: Claim): void {
     const { clock, netgroupOf, round } = this.#dependencies;
     const nowMs = clock.nowMs();
@@ -85,7 +95,7 @@ export class Claims {
     this.#kinds.set(direction, doubtAfter(this.#kinds.get(direction), KIND_DOUBT_MS, KIND_DOUBT_MS_MAX, nowMs));
   }
 
-  /** It brought us blocks of a better chain. */
+  /** Records that a claim brought us blocks of a better chain. */
   proved({ peerId, direction, signer }: Claim): void {
     this.#netgroups.delete(this.#dependencies.netgroupOf(peerId));
     this.#kinds.delete(direction);

@@ -3,12 +3,15 @@
 import type { ChainReader } from '../../ports/store.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
 
-/** Own blocks named one by one from the tip down: as many as come in one answer anyway when the depth is overestimated. */
+/**
+ * Number of newest blocks that the question names one by one. One answer has the same number of blocks. So if the common height
+ * is found too low by fewer blocks, no further question is needed.
+ */
 const DENSE_BLOCKS = 34;
 
 /**
- * Heights to ask about: each of the newest, then ever fewer, down to `floorHeight`, which is always among them: nothing at or
- * below it may change. Ascending.
+ * Heights to ask about, ascending. The newest heights are all included, then ever fewer. `floorHeight` is always included,
+ * because nothing at or below it may change.
  */
 export function sampleHeights(tipHeight: number, floorHeight: number): readonly number[] {
   const heights: number[] = [];
@@ -24,9 +27,9 @@ export function sampleHeights(tipHeight: number, floorHeight: number): readonly 
 }
 
 /**
- * Highest height known to be common with the peer: exact near the tip, possibly lower than the true one further down, by no
- * more than its distance from the tip. The blocks between are then fetched again. Undefined when the peer has none of our
- * blocks down to `floorHeight`.
+ * Finds the highest height that is known to be common with the peer. Near the tip, the result is exact. Further down, the
+ * result may be too low, by at most its distance from the tip. The blocks in between are then downloaded again. Undefined if
+ * the peer has none of our blocks down to `floorHeight`.
  */
 export async function findCommonHeight(
   chain: ChainReader,
@@ -44,6 +47,6 @@ export async function findCommonHeight(
     kind: 'highestCommonBlock',
     blockIds: [...idToHeight.keys()],
   });
-  // The height is ours, not the peer's word for it.
+  // The height comes from our chain; the height that the peer states is not used.
   return answer === undefined ? undefined : idToHeight.get(answer.id);
 }

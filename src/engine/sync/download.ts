@@ -1,7 +1,7 @@
 /**
- * The blocks of one peer's chain, batch after batch, fetched ahead of whoever takes them. Blocks are asked for by the id of
- * the one before them, so batches come one after the other; but each may come from any peer that is at the same tip, and it
- * comes from the one that has answered soonest so far. Who does not answer within moments is overtaken by another.
+ * Downloads the blocks of one peer's chain, batch after batch, before the caller needs them. A question for blocks names the id
+ * of the block before them, so the batches are asked for one after another. Each batch may come from any peer with the same
+ * tip; the peer that has answered fastest so far is asked first. If this peer does not answer soon, another peer is asked, too.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -10,26 +10,26 @@ import type { PeerId, Transport } from '../../ports/transport.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { Block, BlockHeader } from '../../protocol/types.ts';
 
-/** More blocks in one answer than any node of the family sends. */
+/** Maximum of blocks that are accepted in one answer: more than any node of either generation sends. */
 const BLOCKS_PER_ANSWER_MAX = 100;
-/** Batches that may wait: enough to keep the verifying threads busy, and some megabytes at most. */
+/** Maximum of batches that are downloaded ahead: enough to keep the verifying threads busy, and some megabytes at most. */
 export const BATCHES_AHEAD_MAX = 6;
-/** Time without an answer after which another peer is asked, too: several times that of an answer on a good line. */
+/** Time without an answer after which another peer is asked, too: several times the normal time of an answer. */
 const PATIENCE_MS = 1500;
-/** Weight of the newest answer in the time that is expected of a peer. */
+/** Weight of the newest answer in the estimate of a peer's answering time. */
 const NEWEST_WEIGHT = 0.3;
 
 export interface DownloadSource {
   /** The peer whose chain is downloaded. The download ends where its chain ends. */
   readonly leader: PeerId;
-  /** Peers that say to be at the same tip, asked for again before each batch. */
+  /** Peers that announce the same tip; called again before each batch. */
   readonly helpers: () => readonly PeerId[];
   readonly transport: Pick<Transport, 'request'>;
   readonly clock: Clock;
   readonly codec: Codec;
-  /** Told of a peer that failed while others serve; it is not asked again. */
+  /** Called for a peer that failed while others answered; it is not asked again. */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
-  /** Begins work on blocks as soon as they are here. */
+  /** Begins work on blocks as soon as they have arrived. */
   readonly prepare: (blocks: readonly Block[]) => Promise<void>;
 }
 
@@ -41,22 +41,22 @@ export interface Batch {
   readonly prepared: Promise<void>;
 }
 
-/** The block before a batch: the question names its id, and its height is checked. */
+/** The block before a batch. The question names its id, and the heights in the answer must follow its height. */
 type Parent = Pick<BlockHeader, 'id' | 'height'>;
 
 /**
- * Batches of blocks that follow `from`, each linked to the one before it, until the leader has no more.
+ * Downloads batches of blocks after `from`, each linked to the one before it, until the leader has no more.
  *
- * @throws ProtocolError `REQUEST_FAILED` from the transport, `SYNC_BLOCKS_UNLINKED` when an answer is no continuation
- * @throws BlockRejected when an answer holds something that is no block
+ * @throws ProtocolError `REQUEST_FAILED` from the transport, `SYNC_BLOCKS_UNLINKED` if an answer does not continue the chain
+ * @throws BlockRejected if an answer contains a malformed block
  */
 export async function* downloadAfter(from: Parent, source: DownloadSource): AsyncGenerator<Batch, void> {
   const download = new Download(source);
-  // A batch is asked for when the one before it is here, even if that one still waits.
+  // The next batch is asked for when the batch before it has arrived, even if the caller has not taken the earlier batch yet.
   const ahead: Promise<Batch | undefined>[] = [];
   let newest: Promise<Batch | undefined> = download.fetch(from, undefined);
   const push = (fetched: Promise<Batch | undefined>): void => {
-    // A failure must not be unhandled: the caller may have stopped early.
+    // The caller may have stopped early, so nobody may handle a failure of this promise.
     fetched.catch(() => undefined);
     ahead.push(fetched);
     newest = fetched;
@@ -79,7 +79,7 @@ type Answer =
 
 class Download {
   readonly #source: DownloadSource;
-  /** Milliseconds that an answer is expected to take, by what was seen. */
+  /** Estimated time of an answer in milliseconds, from the answers so far. */
   readonly #expectedMs = new Map<PeerId, number>();
   readonly #excluded = new Set<PeerId>();
   #isStopped = false;
@@ -98,9 +98,9 @@ class Download {
   }
 
   /**
-   * The batch after a block, from the first peer that has one; undefined when there is none.
+   * Downloads the batch after a block from the first peer that has one; undefined if there is none.
    *
-   * @param parentFrom who sent the block itself, undefined when it is ours
+   * @param parentFrom peer that sent the block; undefined if the block is ours
    */
   async fetch(parent: Parent, parentFrom: PeerId | undefined): Promise<Batch | undefined> {
     const { leader } = this.#source;
@@ -130,7 +130,7 @@ class Download {
         const { blocks, peerId } = answer;
         if (leaderError !== undefined) this.#source.peerFailed(leader, leaderError);
         const prepared = this.#source.prepare(blocks);
-        // Who takes the batch hears of it; who has lost interest need not.
+        // If the caller takes the batch, it handles the failure. If the caller has stopped, nobody needs to handle the failure.
         prepared.catch(() => undefined);
         return { blocks, peerId, prepared };
       } else if (answer.peerId === leader) {
@@ -140,14 +140,15 @@ class Download {
       }
     }
     if (leaderError === undefined) return undefined;
-    // Perhaps the leader does not know a block because the helper that sent it is on another branch.
+    // A helper sent the parent. If that helper is on another branch, the leader may not know the parent, and the helper is at
+    // fault.
     if (parentFrom !== undefined && parentFrom !== leader) {
       this.#source.peerFailed(parentFrom, new ProtocolError('SYNC_HELPER_PARTED', { height: parent.height }));
     }
     throw leaderError instanceof Error ? leaderError : new Error(messageOf(leaderError));
   }
 
-  /** The peer of which an answer is expected soonest; one that was never asked is given a chance. */
+  /** Chooses the peer that is expected to answer first. A peer that was never asked comes before all others. */
   #choose(asked: ReadonlySet<PeerId>): PeerId | undefined {
     const { leader, helpers } = this.#source;
     let best: PeerId | undefined;
@@ -170,7 +171,7 @@ class Download {
       this.#learn(peerId, clock.nowMs() - askedMs);
       return { peerId, blocks: decodeBatch(answer, parent, peerId, codec) };
     } catch (error) {
-      // Also what is a defect of ours is told of the peer whose answer shows it, not of the one that is followed.
+      // Even a defect of this node is reported for the peer whose answer triggered it, not for the leader.
       return { peerId, error };
     }
   }
@@ -180,7 +181,7 @@ class Download {
     this.#expectedMs.set(peerId, before === undefined ? tookMs : before + NEWEST_WEIGHT * (tookMs - before));
   }
 
-  /** The first answer; undefined when there is another to be asked and none came for a while. */
+  /** The first answer; undefined if none comes in time while another peer can still be asked. */
   async #first(open: readonly Promise<Answer>[], isOtherLeft: boolean): Promise<Answer | undefined> {
     if (!isOtherLeft) return Promise.race(open);
     let overtake: () => void = () => undefined;

@@ -1,6 +1,7 @@
 /**
- * Downloads the blocks of one peer above the last common block. If that block is our tip, they are appended. Otherwise the node
- * switches to the peer's branch as soon as it has proved to be the better one.
+ * Downloads the blocks of one peer above the last common block. If the last common block is our tip, the downloaded blocks are
+ * appended. If the branches parted below our tip, the node switches to the peer's branch as soon as that branch has proved to
+ * be better.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -16,19 +17,20 @@ import { downloadAfter, type Batch } from './download.ts';
 import { PeerTimeBudget } from './peer-time-budget.ts';
 
 /**
- * Blocks by which a rival branch may outgrow ours before it must have proved to be the better one: ten rounds beyond what
- * the finality protocol looks back.
+ * Maximum of blocks by which a rival branch may be higher than ours without having proved to be better. The number is ten
+ * rounds more than the finality protocol looks back.
  */
 const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 
 /**
- * Bytes of a rival branch, as they are stored, that are kept in memory until it has proved to be the better one. As values
- * they take up to twenty times as much. Five thousand blocks of 25 transfers fit in, or eighty-five thousand empty ones; while
- * nothing becomes final a branch may part as far down as that, and anybody can sign blocks that are valid by themselves.
+ * Maximum of bytes, as stored, of a rival branch that is kept in memory until it has proved to be better. In memory, the blocks
+ * take up to twenty times as much. Five thousand blocks of 25 transfers fit into this limit, or eighty-five thousand empty
+ * blocks. While nothing becomes final, a branch may part that far down, and anybody can sign blocks that are valid apart from
+ * their place in a chain.
  */
 export const BRANCH_BYTES_MAX = 16_000_000;
 
-/** Times that a download is begun again because a helper's block was refused: each time without that helper. */
+/** Maximum of attempts at a download. Each new attempt leaves out the helper whose block was refused. */
 const ATTEMPTS_MAX = 5;
 
 export interface FollowDependencies {
@@ -36,24 +38,26 @@ export interface FollowDependencies {
   readonly transport: Pick<Transport, 'request'>;
   readonly clock: Clock;
   readonly observer: Observer;
-  /** Peers at the same tip as this one, which may send the same blocks. */
+  /** Peers with the same tip, which may send the same blocks. */
   readonly helpers: (peerId: PeerId) => readonly PeerId[];
   /** Called for a helper that failed, or that sent a refused block. */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
-  /** False where peers have no answer to the question for their tip. */
+  /** False if peers of this generation cannot be asked for their tip. */
   readonly isTipAsked: boolean;
   readonly isStopped: () => boolean;
-  /** Whether other peers wait that come before this one, which has proved nothing for `waitedMs`. */
+  /** Whether a preferred peer waits while this peer has proved nothing for `waitedMs`. */
   readonly othersWait: (waitedMs: number) => boolean;
-  /** Bytes of a rival branch that are kept until it is the better one; some 16 million unless told. */
+  /** Maximum of bytes of a rival branch in memory; `BRANCH_BYTES_MAX` by default. */
   readonly branchBytesMax?: number;
 }
 
 /**
- * @param isShown true when the peer has just sent the tip of its chain; otherwise it is asked for it before anything else
- * @returns true when our tip changed
+ * Follows one peer until it has no more blocks.
+ *
+ * @param isShown true if the peer has just sent the tip of its chain; otherwise the peer is asked for it first
+ * @returns true if our tip changed
  * @throws ProtocolError `REQUEST_FAILED`, `SYNC_NO_COMMON_BLOCK`, `SYNC_FORK_TOO_DEEP`, `SYNC_BLOCKS_UNLINKED`,
- *   `SYNC_BRANCH_NOT_BETTER`, `SYNC_BRANCH_TOO_LARGE`, `SYNC_TOO_SLOW`, or what `Chain.append` and `Chain.switchTo` throw
+ *   `SYNC_BRANCH_NOT_BETTER`, `SYNC_BRANCH_TOO_LARGE`, `SYNC_TOO_SLOW`, or an error of `Chain.append` or `Chain.switchTo`
  */
 export async function follow(peerId: PeerId, isShown: boolean, dependencies: FollowDependencies): Promise<boolean> {
   const { chain, observer, isTipAsked } = dependencies;
@@ -76,10 +80,14 @@ export async function follow(peerId: PeerId, isShown: boolean, dependencies: Fol
   return after.id !== before.id;
 }
 
-/** @returns false when another peer's block was refused: what follows the tip is to be fetched again then */
+/**
+ * Downloads blocks and adds them to our chain.
+ *
+ * @returns false if a block of a helper was refused; the caller then starts again from the tip
+ */
 async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowDependencies): Promise<boolean> {
   const { chain, transport, clock, helpers, peerFailed, isStopped } = dependencies;
-  // A rival branch does not become ours until it has proved to be the better one.
+  // A rival branch becomes ours only after it has proved to be better. Before that proof, no helpers are asked for blocks.
   let isOurs = from.height === chain.tip.header.height;
   const batches = downloadAfter(from, {
     leader: peerId,
@@ -109,12 +117,12 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowD
       budget.reward(batch.blocks);
     }
   } finally {
-    // Nothing more of it is fetched or looked at.
+    // Ends the download: no more blocks are asked for.
     await batches.return();
   }
 }
 
-/** Height of a block that we share with the peer, at or above which everything of ours can be reverted. */
+/** Height of a block that we share with the peer; all our blocks above it can be reverted. */
 async function commonHeightWith(peerId: PeerId, { chain, transport }: FollowDependencies): Promise<number> {
   const floorHeight = chain.floorHeight;
   const height = await findCommonHeight(chain.state, { peerId, transport }, floorHeight);
@@ -122,7 +130,8 @@ async function commonHeightWith(peerId: PeerId, { chain, transport }: FollowDepe
   if (floorHeight <= Math.max(1, chain.finalizedHeight)) {
     throw new ProtocolError('SYNC_NO_COMMON_BLOCK', { peer: peerId, floorHeight });
   }
-  // Nothing is final here, so the peer may well be right: it is only that we can not follow it.
+  // The finalized height does not forbid the switch, so the peer may be honest. But we cannot revert so many blocks, because
+  // their undo records are gone.
   throw new ProtocolError(
     'SYNC_FORK_TOO_DEEP',
     { peer: peerId, floorHeight },
@@ -131,7 +140,9 @@ async function commonHeightWith(peerId: PeerId, { chain, transport }: FollowDepe
   );
 }
 
-/** Whether the peer can show the tip of a chain to be preferred. One in the future counts: our clock may run slow. */
+/**
+ * Whether the peer can send the tip of a better chain. A tip with a time in the future counts, because our clock may be slow.
+ */
 async function hasBetterTip(peerId: PeerId, { chain, transport }: FollowDependencies): Promise<boolean> {
   const block = chain.rules.codec.blockFromJson(await transport.request(peerId, { kind: 'tip' }));
   await chain.validator.validateDetached(block);
@@ -139,7 +150,7 @@ async function hasBetterTip(peerId: PeerId, { chain, transport }: FollowDependen
   return status === 'betterChain' || status === 'extends';
 }
 
-/** Collects a rival branch until fork choice prefers it, then changes over. */
+/** Collects a rival branch until fork choice prefers it, then switches to it. */
 async function changeBranch(
   fromHeight: number,
   batches: AsyncGenerator<Batch, void>,
@@ -158,9 +169,10 @@ async function changeBranch(
     }
     await batch.prepared;
     for (const block of batch.blocks) {
-      // Junk is found when it comes, not when the branch has filled the memory.
+      // Blocks are validated on arrival, so that invalid blocks cannot fill the memory.
       chain.validator.validate(block);
-      // Heights far below the tip are asked for in steps, so the peer may begin with blocks that we have.
+      // Far below the tip, the question for the common block skips heights. So the peer may begin with blocks that we have
+      // already.
       if (branch.length === 0 && chain.state.header(block.height)?.id === block.id) commonHeight = block.height;
       else {
         branch.push(block);
@@ -169,7 +181,7 @@ async function changeBranch(
     }
     const newest = branch.at(-1);
     if (newest === undefined) {
-      // All blocks so far are in our chain, and more will come.
+      // All blocks so far are in our chain already; the download goes on.
       if (commonHeight === chain.tip.header.height) return;
       continue;
     }

@@ -7,15 +7,19 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Block } from '../../protocol/types.ts';
 
-/** Time for the first answer and for the last, which may be empty. */
+/** Time for the first answer and for the last one, which may be empty. */
 const FREE_MS = 12_000;
 /**
- * For each block. An answer of 34 blocks may take as long as the wire waits for one, 10 s; only the last answer has fewer, or
- * one of blocks so full that it is as large as a message may be.
+ * Time earned with each block. An answer of 34 blocks may take as long as the transport waits for one, 10 s. An answer has
+ * fewer blocks only in two cases: it is the last answer, or its blocks are so full that the answer has the maximum size of a
+ * message.
  */
 const PER_BLOCK_MS = 300;
 const PER_TRANSACTION_MS = 5;
-/** Highest time that a peer can save up. Without it, a peer that was quick for a whole chain could then be slow for a day. */
+/**
+ * Maximum of time that a peer can save up. Without the maximum, a peer that was fast for a whole chain could be slow for a day
+ * afterwards.
+ */
 const SAVED_MS_MAX = 60_000;
 
 export class PeerTimeBudget {
@@ -27,7 +31,7 @@ export class PeerTimeBudget {
     this.#clock = clock;
   }
 
-  /** Time spent waiting for the peer, without the time for work on its blocks. */
+  /** Time spent on waiting for the peer; the time for work on its blocks is not included. */
   get waitedMs(): number {
     return this.#waitedMs;
   }
@@ -42,7 +46,11 @@ export class PeerTimeBudget {
     }
   }
 
-  /** Adds time for received blocks. @throws ProtocolError `SYNC_TOO_SLOW` when the blocks so far took too long */
+  /**
+   * Adds time for received blocks.
+   *
+   * @throws ProtocolError `SYNC_TOO_SLOW` if the blocks so far took too long
+   */
   reward(blocks: readonly Block[]): void {
     for (const { transactions } of blocks) this.#earnedMs += PER_BLOCK_MS + transactions.length * PER_TRANSACTION_MS;
     if (this.#waitedMs > this.#earnedMs) throw new ProtocolError('SYNC_TOO_SLOW', { waitedMs: this.#waitedMs });

@@ -1,10 +1,10 @@
-/** The progress of a node that is behind: height, rate and remaining time. */
+/** The progress of a synchronising node: height, rate and remaining time. */
 
 import type { SyncProgress } from '../../ports/node-api.ts';
 
-/** Time that the rate is taken over: long enough to be steady, short enough to follow a change of peer. */
+/** Time over which the rate is measured: long enough for a steady value, short enough to show a change of peer. */
 const WINDOW_MS = 30_000;
-/** Moments kept in it. */
+/** Maximum of samples of the progress that are kept. */
 const SAMPLES_MAX = 60;
 
 interface Sample {
@@ -27,7 +27,7 @@ export class ProgressMeter {
     while (this.#samples.length > 2 && nowMs - (this.#samples[0]?.atMs ?? nowMs) > WINDOW_MS) this.#samples.shift();
   }
 
-  /** @param targetHeight height of the chain that is fetched, as announced */
+  /** @param targetHeight announced height of the chain that is downloaded */
   read(targetHeight: number): SyncProgress {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)];
     const height = last?.height ?? 0;

@@ -1,9 +1,9 @@
 /**
- * Keeps up with the network: notices that a peer holds a chain to be preferred and follows it, one peer at a time, until no
- * better chain is announced.
+ * Keeps up with the network. The synchronizer notices that a peer has a better chain, and follows that peer, one peer at a
+ * time, until no better chain is announced.
  *
- * A run is started by a received block that does not fit, or by a peer that has been announcing a better tip for a while
- * (on a quiet network nobody sends a block, so waiting for one can mean waiting for ever).
+ * A run starts when a received block does not fit our chain, or when a peer has announced a better tip for a while. The start
+ * because of an announced tip is needed on a quiet network, where the node might wait for a block for ever.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -29,29 +29,29 @@ import { unlessOthersWait } from './unproved.ts';
 const CHECK_INTERVAL_MS = 1000;
 /** Interval between two log lines about the progress of a download. */
 const PROGRESS_INTERVAL_MS = 10_000;
-/** Peers tried in one run before it gives up until the next check. */
+/** Maximum of peers that are tried in one run; then the next check starts a new run. */
 const PEERS_PER_RUN_MAX = 5;
-/** Failures in a row after which a block alone does not start a sync with a peer any more. */
+/** Number of failures in a row that a peer may have before its blocks alone no longer start a sync with it. */
 const FAILURES_TRUSTED = 1;
 /**
- * Longest time that forging waits for a peer to prove a better chain. Also the time for each answer of a peer that has proved
- * nothing, while another peer waits.
+ * Maximum of the time for which forging waits for a peer to prove a better chain. While another peer waits, each answer of a
+ * peer that has proved nothing must also come within this time.
  */
 const PROOF_MS = 3000;
-/** Slots without a block after which our chain may well be behind, so that a claim is likelier true. */
+/** Number of slots without a block after which our chain is likely to be behind, so that a claim is more credible. */
 const STALE_SLOTS = 3;
-/** Share of a slot for which a claim may delay our block, which must reach the other nodes within its slot. */
+/** Share of a slot for which a claim may delay our block. The block must still reach the other nodes within its slot. */
 const SLOT_SHARE_WAITED = 1 / 4;
-/** Pause between two batches after which a download no longer counts as one. */
+/** Time without a new batch after which a download no longer counts as running. */
 const STALL_MS = 10_000;
-/** Time after which a stranger with an unproved branch is given up for a peer that we dialled and whose tip is better, too. */
+/** Time after which we leave a stranger whose branch is unproved, if a peer that we dialled also has a better tip. */
 const STRANGER_MS = 30_000;
 
 export interface SynchronizerDependencies {
   readonly chain: Chain;
   readonly transport: Pick<Transport, 'request' | 'connections'>;
   readonly clock: Clock;
-  /** The clock of the slots; `clock` by default. */
+  /** The clock that the slots follow; `clock` by default. */
   readonly chainClock?: Pick<Clock, 'nowMs'>;
   readonly random: Random;
   readonly observer: Observer;
@@ -62,11 +62,11 @@ export interface SynchronizerDependencies {
   readonly netgroupOf: (peerId: PeerId) => number;
   /** Reports a peer that lied to the peer manager. */
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
-  /** Called when a run has ended, whatever its result. */
+  /** Called when a run has ended, with any result. */
   readonly ended: () => void;
 }
 
-/** The tip of a chain that a peer claims to have, as it sent it. */
+/** The tip that a peer sent as proof of its claim. */
 export type ShownTip = AnnouncedTip & Pick<BlockHeader, 'generatorPublicKey'>;
 
 export class Synchronizer {
@@ -82,18 +82,18 @@ export class Synchronizer {
   readonly #profile: SynchronizerDependencies['profile'];
   readonly #candidates: Candidates;
   readonly #meter = new ProgressMeter();
-  /** The peer that is followed or was last. */
+  /** The peer that is followed, or that was followed last. */
   #leader: PeerId | undefined;
   #progressToldMs = 0;
   #timer: Timer | undefined;
   #run: Promise<void> | undefined;
   #stopped = true;
-  /** Unix times in milliseconds: until when a claim is waited for, and of the last block that the run brought. */
+  /** Unix times in milliseconds: the end of the wait for a claim, and the time of the last block that this run brought. */
   #waitedUntilMs = -Infinity;
   #lastProgressMs = -Infinity;
-  /** Whether the peer that is followed has brought blocks. */
+  /** Whether the followed peer has sent blocks that were applied. */
   #hasProved = false;
-  /** Tip at the last check: a better announcement counts only when a whole interval brought us nothing. */
+  /** Id of our tip at the last check. A better announcement counts only if our tip did not change during a whole interval. */
   #tipAtLastCheck = '';
 
   constructor(dependencies: SynchronizerDependencies) {
@@ -127,8 +127,8 @@ export class Synchronizer {
   }
 
   /**
-   * True while blocks are being taken over; no block is forged or gossiped then. A peer's mere word that it has a better
-   * chain counts only where ours has stood still for some slots, and for a moment.
+   * True while blocks are being downloaded; the node then neither forges nor gossips blocks. A claim without blocks counts only
+   * for a moment, and only if our chain has stood still for some slots.
    */
   get syncing(): boolean {
     if (this.#run === undefined) return false;
@@ -137,9 +137,8 @@ export class Synchronizer {
   }
 
   /**
-   * Time of the chain's clock in milliseconds until which a block of ours of the present slot waits, because somebody claims to
-   * have a better chain: a block on a tip that is about to be left would be lost. It is early enough to forge in that slot all
-   * the same.
+   * Time of the chain's clock, in milliseconds, until which our block of the present slot waits for a claimed better chain. A
+   * block on a tip that is about to be replaced would be lost. The wait ends early enough to forge in the same slot.
    */
   get forgingWaitUntilMs(): number {
     if (this.#run === undefined) return -Infinity;
@@ -149,7 +148,7 @@ export class Synchronizer {
     return Math.min(this.#waitedUntilMs + aheadMs, startMs + params.blockTimeS * 1000 * SLOT_SHARE_WAITED);
   }
 
-  /** The progress of the download; undefined when none is under way. */
+  /** The progress of the download; undefined if none is running. */
   get progress(): SyncProgress | undefined {
     if (this.#run === undefined || this.#leader === undefined) return undefined;
     const leader = this.#transport.connections().find(({ peerId }) => peerId === this.#leader);
@@ -164,14 +163,14 @@ export class Synchronizer {
         this.#hasProved = true;
         const nowMs = this.#clock.nowMs();
         this.#meter.observe(blocks.at(-1)?.height ?? 0, nowMs);
-        // Who gives the newest block there can be leaves nothing to wait for, however soon he promises the next.
+        // If the peer sent the newest possible block, we need not wait for more, even if it announces a further one.
         this.#lastProgressMs = this.#isCurrent(blocks.at(-1)) ? -Infinity : nowMs;
       },
     });
     this.#arm();
   }
 
-  /** Resolves when a run under way has ended. */
+  /** Stops; resolves when the present run has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
@@ -179,18 +178,19 @@ export class Synchronizer {
   }
 
   /**
-   * Starts a run. Does nothing while one is under way.
+   * Starts a run, unless one is active.
    *
-   * @param peerId one that says to have a better chain, to be asked first
-   * @param shown that chain's tip, when the peer has sent it
+   * @param peerId peer that claims a better chain and is asked first
+   * @param shown the tip of that chain, if the peer has sent it
    */
   trigger(peerId?: PeerId, shown?: ShownTip): void {
     if (this.#stopped || this.#run !== undefined) return;
-    // What cannot be kept is not downloaded: the same blocks would be asked for again and again.
+    // If blocks cannot be written, they are not downloaded: the same blocks would be downloaded again and again.
     if (this.#chain.disk.checkWritable() !== undefined) return;
     const isTrusted = peerId !== undefined && this.#backoff.failures(peerId) <= FAILURES_TRUSTED;
     let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
-    // A block that is doubted calls us to nobody but to peers that we chose ourselves, if they say to have a better chain, too.
+    // A block from a doubted source does not make us follow its sender. Such a block only makes us look at the peers that we
+    // dialled, if they claim a better chain, too.
     if (claim !== undefined && shown !== undefined && !this.#claims.isHeard(claim)) {
       if (this.#candidates.dialled(new Set()).length === 0) return;
       claim = undefined;
@@ -210,7 +210,7 @@ export class Synchronizer {
       });
   }
 
-  /** Whether a block is as new as the tip of a network can be: of this slot or the one before. */
+  /** Whether a block is as new as a tip can be: of the present slot or the one before. */
   #isCurrent(block: BlockHeader | undefined): boolean {
     if (block === undefined) return false;
     return slotAt(block.timestamp, this.#chain.rules.params) >= this.#chain.currentSlot() - 1;
@@ -243,7 +243,7 @@ export class Synchronizer {
 
   async #synchronise(first: Claim | undefined): Promise<void> {
     const tried = new Set<PeerId>();
-    // A stranger's word counts less than that of a peer that we chose ourselves.
+    // The claim of a stranger counts less than the claim of a peer that we dialled.
     const isFirstBest = first?.direction === 'outbound' || this.#candidates.dialled(tried).length === 0;
     let claim = first !== undefined && isFirstBest ? first : this.#nextClaim(tried, true);
     let isDialledNext = claim?.direction !== 'outbound';
@@ -255,7 +255,11 @@ export class Synchronizer {
     }
   }
 
-  /** Follows one peer and keeps in mind what its claim was worth. @returns true when our tip is its tip now */
+  /**
+   * Follows one peer, and records whether its claim was true.
+   *
+   * @returns true if our tip changed
+   */
   async #look(claim: Claim, tried: ReadonlySet<PeerId>): Promise<boolean> {
     const { peerId } = claim;
     let isAhead = false;
@@ -281,9 +285,9 @@ export class Synchronizer {
         isStopped: () => this.#stopped,
         othersWait: (waitedMs) => waitedMs > STRANGER_MS && this.#candidates.isStrangerInTheWay(peerId),
       });
-      // It announced more than it gave.
+      // The peer announced a better chain than it sent.
       if (!isAhead) this.#backoff.fail(peerId);
-      // Blocks of its helpers are none of its merits.
+      // If the peer itself failed, its backoff stays: the blocks came from its helpers.
       else if (!hasFailed) this.#backoff.clear(peerId);
     } catch (error) {
       this.#blame.leaderFailed(peerId, error);
@@ -294,12 +298,15 @@ export class Synchronizer {
     return isAhead;
   }
 
-  /** Whether a claim is of a better chain than ours even now: else it was true, and came another way. */
+  /**
+   * Whether the claimed tip is still better than ours. If it is not better any more, the claim was true, and the blocks of that
+   * chain came from other peers.
+   */
   #isStillBetter({ tip }: Claim): boolean {
     return tip === undefined || this.#chain.rules.prefersTip(tip, this.#chain.tip.header);
   }
 
-  /** Asks a peer. One that has proved nothing must answer within moments where another wants to be heard. */
+  /** Asks a peer. A peer that has proved nothing yet must answer soon while another peer waits. */
   #ask<R extends PeerRequest>(peerId: PeerId, request: R, tried: ReadonlySet<PeerId>): Promise<AnswerTo<R>> {
     const answer = this.#transport.request(peerId, request);
     if (this.#hasProved) return answer;

@@ -1,11 +1,11 @@
-/** Waits for an answer of a peer that has proved nothing yet, as long as no other peer waits. */
+/** Waits for the answer of a peer that has proved nothing yet, as long as no other peer waits. */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
 
 /**
- * The answer, unless another is waiting whenever `limitMs` have passed.
+ * Resolves with the answer. Each time `limitMs` have passed, the promise rejects if another peer is waiting.
  *
- * @param refusal what it fails with then
+ * @param refusal creates the error of that rejection
  */
 export function unlessOthersWait<A>(
   answer: Promise<A>,

@@ -1,4 +1,7 @@
-/** The genesis block: its content is given, so every mutation is kept and no refusal counts. */
+/**
+ * Applies the genesis block. The network provides the content of the genesis block, so all its changes are kept, even those
+ * that the rules would refuse.
+ */
 
 import { addressOf } from '../../crypto/keys.ts';
 import type { StateWriter } from '../state.ts';
@@ -10,9 +13,10 @@ import { membersOf } from '../tx/multisignature.ts';
 import type { Block } from '../types.ts';
 
 /**
- * Applies the transactions of a genesis block in their order, votes after all others. Accounts that fund it end below zero.
+ * Applies the transactions of a genesis block in their order, but votes after all others. Accounts that fund others may end
+ * with a negative balance.
  *
- * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE` for a vote for somebody whom the block does not register
+ * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE` for a vote for a key that the block does not register as a delegate
  */
 export function applyGenesisTransactions(state: StateWriter, genesis: Block, context: ApplyTransactionContext): void {
   const votes = genesis.transactions.filter(({ payload }) => payload.kind === 'vote');

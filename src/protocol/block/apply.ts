@@ -1,4 +1,4 @@
-/** What a block must be at its place in the chain, and what its transactions do there. Shared by the generations. */
+/** Verifies a block at its place in the chain, and applies its transactions. Both generations use this code. */
 
 import { AMOUNT_MAX } from '../../primitives/amount.ts';
 import { assert } from '../../primitives/errors.ts';
@@ -13,13 +13,13 @@ import type { Block, BlockHeader, PublicKey } from '../types.ts';
 import { BlockRejected, transactionError, type TransactionVerdict } from '../verdict.ts';
 import { transactionsRejected } from './validate.ts';
 
-/** What a generation does with the transactions of a block. */
+/** The functions of a generation that verify and apply the transactions of a block. */
 export type BlockTransactionRules = Pick<TransactionRules, 'verifyTransaction' | 'tryTransaction' | 'applyInSequence'>;
 
 /**
- * The parent of a block that follows the tip.
+ * Finds the parent of a block that follows the tip.
  *
- * @param text the generation's text for a block that does not follow the given parent
+ * @param text message of the generation for a block that does not follow the given parent
  * @throws BlockRejected `BLOCK_PREVIOUS_INVALID` or `BLOCK_KNOWN`
  */
 export function parentOf(
@@ -44,14 +44,18 @@ export function parentOf(
 
 export const SLOT_FAULT = 'Invalid block timestamp';
 
-/** What the slot of a block is held against. */
+/** The slot of a block, and the two slots with which it is compared. */
 interface SlotPlace {
   readonly slot: number;
   readonly parentSlot: number;
   readonly currentSlot: number;
 }
 
-/** @returns undefined for a slot that is after the parent's and not in the future */
+/**
+ * Compares the slot of a block with the slot of its parent and with the present slot.
+ *
+ * @returns undefined if the slot is after the parent's and not in the future
+ */
 export function slotFault(
   block: BlockHeader,
   parent: BlockHeader,
@@ -64,14 +68,14 @@ export function slotFault(
   return slot > currentSlot || slot <= parentSlot ? { slot, parentSlot, currentSlot } : undefined;
 }
 
-/** @throws BlockRejected `BLOCK_TIMESTAMP_INVALID` for a slot that is not after the parent's or in the future */
+/** @throws BlockRejected `BLOCK_TIMESTAMP_INVALID` if the slot is not after the parent's, or is in the future */
 export function verifySlot(block: BlockHeader, parent: BlockHeader, nowS: number, params: ChainParams): void {
   const fault = slotFault(block, parent, nowS, params);
   if (fault !== undefined) throw new BlockRejected('BLOCK_TIMESTAMP_INVALID', SLOT_FAULT, { ...fault });
 }
 
 /**
- * @param expected beddows that a block may create at this place
+ * @param expected the reward at this place, in beddows
  * @throws BlockRejected `BLOCK_REWARD_INVALID`
  */
 export function verifyReward(block: BlockHeader, expected: bigint, params: ChainParams): void {
@@ -82,8 +86,8 @@ export function verifyReward(block: BlockHeader, expected: bigint, params: Chain
 }
 
 /**
- * @param order forging order of the block's round, undefined when its list is not known
- * @param text the generation's text for a slot that the generator does not own
+ * @param order order of forgers in the block's round; undefined if its list is unknown
+ * @param text message of the generation for a slot that the generator does not own
  * @throws BlockRejected `BLOCK_FORGER_INVALID`
  */
 export function verifyForger(
@@ -98,7 +102,7 @@ export function verifyForger(
   throw new BlockRejected('BLOCK_FORGER_INVALID', text(slot), { slot, owner, generator: block.generatorPublicKey });
 }
 
-/** @throws BlockRejected `BLOCK_TRANSACTION_INVALID` for transactions that the chain holds already */
+/** @throws BlockRejected `BLOCK_TRANSACTION_INVALID` if the chain already has one of the transactions */
 export function refuseConfirmed(state: StateReader, block: Block): void {
   const confirmed = block.transactions.filter((transaction) => state.hasTransaction(transaction.id));
   if (confirmed.length === 0) return;
@@ -107,10 +111,10 @@ export function refuseConfirmed(state: StateReader, block: Block): void {
 }
 
 /**
- * Verifies every transaction, none of which the chain holds yet, against the state before the block and then applies them on top of each other. Inert ones are
- * counted in the block and do nothing.
+ * Verifies each transaction of a block alone against the state before the block, and then applies them one after another. No
+ * transaction of the block may be in the chain already. Inert transactions count in the block, but have no effect.
  *
- * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first that fails, or `BLOCK_UNSTORABLE`
+ * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first transaction that fails, or `BLOCK_UNSTORABLE`
  */
 export function applyTransactions(
   state: StateWriter,
@@ -132,12 +136,12 @@ export function applyTransactions(
   if (fault !== undefined) throw unstorable(block, fault.message);
 }
 
-/** Largest integer of a column of the reference's database; its amounts have columns of 64 bits. */
+/** Largest value of an integer column of the reference's database; its columns for amounts have 64 bits. */
 const COLUMN_INTEGER_MAX = 2_147_483_647;
 
 /**
- * What the reference does between verifying transactions and applying them: it stores the block, which fails for some that are
- * right.
+ * Refuses blocks that the reference cannot store. The reference stores a block after it has verified the transactions and
+ * before it applies them, and this fails for some valid blocks.
  */
 function refuseUnstorable(block: Block): void {
   const { maxHeightPreviouslyForged, maxHeightPrevoted, totalAmount, totalFee, transactions } = block;

@@ -1,4 +1,4 @@
-/** Blocks as lines of text, each in the JSON members of its generation's wire with amounts and totals as decimal text. */
+/** Blocks as lines of text: the JSON that nodes of the generation send, but with amounts and totals as decimal text. */
 
 import { messageOf } from '../../primitives/errors.ts';
 import type { Codec } from '../rules.ts';
@@ -8,7 +8,7 @@ import { BlockRejected } from '../verdict.ts';
 
 const TOTALS = ['totalAmount', 'totalFee', 'reward'];
 
-/** The line of a block, without its line break. */
+/** The line of a block, without a line break at the end. */
 export function lineOfBlock(block: Block, codec: Codec): string {
   const json = codec.blockToJson(block);
   const totals = TOTALS.flatMap((name) => (json[name] === undefined ? [] : [[name, String(json[name])]]));
@@ -18,16 +18,16 @@ export function lineOfBlock(block: Block, codec: Codec): string {
 export interface ReadBlock {
   readonly block: Block;
   /**
-   * Where the line says something else than the block's own bytes; undefined when it does nowhere. So a file in which
-   * anything was changed is noticed even where no signature covers it.
+   * The first difference between the line and the bytes of the block; undefined if there is none. With this comparison, any
+   * change of a file is noticed, even if no signature covers the changed member.
    */
   readonly fault: string | undefined;
 }
 
 /**
- * Reads a line. Amounts may be numbers.
+ * Reads the block of a line. Amounts may be numbers.
  *
- * @throws BlockRejected `BLOCK_MALFORMED` for what is no JSON, and what the codec throws
+ * @throws BlockRejected `BLOCK_MALFORMED` if the line is no JSON, or an error of the codec
  */
 export function blockOfLine(line: string, codec: Codec): ReadBlock {
   const json = jsonOf(line);
@@ -37,14 +37,14 @@ export function blockOfLine(line: string, codec: Codec): ReadBlock {
   return { block, fault: found && `'${found.path}' ${found.message}` };
 }
 
-/** The text of a line. Blanks around it, and a byte order mark, say nothing. */
+/** The text of a line, without white space around it and without a byte order mark. */
 export function textOfLine(line: Buffer): string {
   return line.toString('utf8').trim();
 }
 
-/** The id that a line claims for its block, as far as it can be read: for telling which block a refusal is about. */
+/** The id that a line states for its block, if it can be read. The id shows which block an error is about. */
 export function claimedId(line: string): string | undefined {
-  // The block's own members stand outside the brackets of its transactions.
+  // The members of the block itself are outside the brackets of its transactions.
   const [from, to] = [line.indexOf('['), line.lastIndexOf(']')];
   const own = from >= 0 && to > from ? line.slice(0, from) + line.slice(to + 1) : line;
   return /"id":\s{0,64}"([0-9]{1,20})"/.exec(own)?.[1];
@@ -54,51 +54,58 @@ function jsonOf(line: string): unknown {
   try {
     const json = JSON.parse(line) as unknown;
     const isOurs = TOTALS.every((name) => typeof member(json, name) !== 'number');
-    // Members of assets that no rule knows stay as they are in files of this program.
+    // Files of this program have no totals as numbers, so their text need not be changed before it is parsed. Unknown members
+    // of assets then stay as they are.
     return isOurs ? json : (JSON.parse(withAmountsAsText(line)) as unknown);
   } catch (error) {
     throw new BlockRejected('BLOCK_MALFORMED', `it is no JSON: ${messageOf(error)}`);
   }
 }
 
-/** Inside a text of JSON a quotation mark stands behind a backslash, so this meets members only. */
+/**
+ * Matches only names of members. Inside a text of JSON, each quotation mark follows a backslash, so the expression does not
+ * match there.
+ */
 const AMOUNT_AS_NUMBER = /("(?:totalAmount|totalFee|reward|amount|fee)"\s*:\s*)(-?[0-9]+)(?![0-9.eE])/g;
 
-/** The same JSON with amounts as decimal text: as numbers, large ones would not survive being parsed. */
+/** Writes amounts as decimal text, because large amounts would lose digits if they were parsed as numbers. */
 function withAmountsAsText(json: string): string {
   return json.replace(AMOUNT_AS_NUMBER, '$1"$2"');
 }
 
-/** Members that readers of a node add to what the wire has. They say nothing about the block. */
+/** Members that HTTP answers have in addition to the block; they are no part of it. */
 const REMARKS: ReadonlySet<string> = new Set(['blockId', 'confirmations', 'height', 'receivedAt', 'relays']);
 
-/** Where a document says something else than the block that was read from it. */
+/** A member of a document that differs from the block that was read from the document. */
 interface Contradiction {
-  /** Of the member in the block. */
+  /** Path of the member in the block. */
   readonly path: string;
   readonly message: string;
 }
 
-/** The first one; undefined when there is none. Without recursion: assets nest deeper than the stack is. */
+/**
+ * Finds the first contradiction; undefined if there is none. The search is not recursive, because assets can be nested deeper
+ * than the stack allows.
+ */
 function contradiction(given: unknown, known: Json): Contradiction | undefined {
   const open: Pair[] = [{ given, known, path: '' }];
   for (let pair = open.pop(); pair !== undefined; pair = open.pop()) {
     const inside = membersOf(pair);
     if (typeof inside === 'string') return { path: pair.path, message: inside };
-    // The last one that is pushed is looked at first.
+    // The pair that is pushed last is examined first.
     for (const each of inside.reverse()) open.push(each);
   }
   return undefined;
 }
 
-/** What a document says, beside what was read from it. */
+/** A value of the document, and the value that was read from it. */
 interface Pair {
   readonly given: unknown;
   readonly known: Json | undefined;
   readonly path: string;
 }
 
-/** The members of both that may differ, or why the two contradict each other. */
+/** The members of both values that may differ, or the reason why the two values contradict each other. */
 function membersOf({ given, known, path }: Pair): Pair[] | string {
   if (known === undefined) return 'is unknown';
   if (Array.isArray(given) && Array.isArray(known)) {
@@ -113,7 +120,7 @@ function membersOf({ given, known, path }: Pair): Pair[] | string {
     return Object.keys(given).flatMap((name) => {
       const value = (given as Readonly<Record<string, unknown>>)[name];
       const own = Object.hasOwn(known, name) ? (known as JsonObject)[name] : undefined;
-      // Null says nothing: some writers have it where others leave the member out.
+      // Null counts as no value: some programs write null for a member that others leave out.
       if (value === own || value === null || (own === undefined && REMARKS.has(name))) return [];
       return [{ given: value, known: own, path: `${path}.${name}` }];
     });

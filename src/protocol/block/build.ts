@@ -1,4 +1,4 @@
-/** Building the next block: what both generations do once it is known who forges what kind of block where. */
+/** Builds the next block. Each generation first decides about the header; then both use this code. */
 
 import type { Ed25519 } from '../../crypto/ed25519.ts';
 import { idOf, sha256 } from '../../crypto/hash.ts';
@@ -20,17 +20,17 @@ export interface BuildParts {
   readonly ed25519: Ed25519;
   readonly transactionRules: BlockTransactionRules;
   readonly applyBlock: Rules['applyBlock'];
-  /** Whether a forger takes a transaction at all. */
+  /** Whether a forger may take the transaction. */
   mayBeForged(transaction: Transaction): boolean;
 }
 
-/** What the generation decides about the header. */
+/** The members of the header that the generation decides. */
 export type PlacedHeader = Pick<
   BlockHeader,
   'version' | 'generatorPublicKey' | 'maxHeightPreviouslyForged' | 'maxHeightPrevoted' | 'reward'
 >;
 
-/** Why a block that would be refused is not forged, by the code that would refuse it. */
+/** For each code with which a block would be refused, the code of the error for not forging it. */
 const REFUSALS: Partial<Record<BlockRejectionCode, string>> = {
   BLOCK_FORGER_LEAVES: 'FORGER_LEAVES',
   BLOCK_FORGER_INVALID: 'FORGER_NOT_IN_TURN',
@@ -39,11 +39,11 @@ const REFUSALS: Partial<Record<BlockRejectionCode, string>> = {
 };
 
 /**
- * Builds and signs the block after `tip`. Transactions that would make it invalid are left out; nothing is signed that
- * `applyBlock` would refuse.
+ * Builds and signs the block after `tip`. Transactions that would make it invalid are left out. A block that `applyBlock` would
+ * refuse is never signed.
  *
- * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGING_CONTRADICTS`, `FORGER_SLOT_TAKEN` or
- *   `FORGE_REFUSED` with the block's rejection as its cause
+ * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGING_CONTRADICTS`, `FORGER_SLOT_TAKEN`, or `FORGE_REFUSED`
+ *   with the block's rejection as its cause
  */
 export function buildBlock(
   state: StateReader,
@@ -77,7 +77,7 @@ export function buildBlock(
   return { ...unsigned, id: idOf(Buffer.concat([bytes, signature])), blockSignature: hexOf(signature) };
 }
 
-/** The requested transactions that a block may hold, in their order. */
+/** The requested transactions that the block may contain, in their order. */
 function applicable(
   state: StateReader,
   request: ForgeRequest,
@@ -96,14 +96,14 @@ function applicable(
   const together = alone
     .filter((_, index) => verdicts[index]?.status === 'ok')
     .slice(0, params.transactionsPerBlockMax);
-  // Amounts that nobody signed may take weights beyond what a block can leave; without them nothing does.
+  // An amount that nobody signed can move a vote weight beyond the values that can be stored. Other amounts cannot.
   return fault === undefined ? together : together.filter((transaction) => !hasUnsignedAmount(transaction));
 }
 
-/** Applies the block to a copy of the state: what fails here is never signed. */
+/** Applies the block to a copy of the state. A block that fails here is never signed. */
 function rehearse(state: StateReader, block: Block, parts: BuildParts, verify: SignatureOracle): void {
   try {
-    // A chain with older history knows versions that nobody forges any more.
+    // On a chain with older history, the rules know versions that are not forged any more.
     if (versionAt(block.height, block.version, parts.params) !== block.version) {
       throw new BlockRejected('BLOCK_VERSION_INVALID', 'Invalid version');
     }

@@ -1,5 +1,7 @@
-/** Bytes of block headers. All integers but the previous id are little-endian: LIP-0014 says otherwise of the heights, but the
- * released software signs them so. */
+/**
+ * Bytes of block headers. All integers except the previous id are little-endian. LIP-0014 defines the heights otherwise, but
+ * the released software signs them in this form.
+ */
 
 import { idOf } from '../../crypto/hash.ts';
 import { bytesOfHex, hexOf } from '../../primitives/bytes.ts';
@@ -8,11 +10,11 @@ import type { BlockHeader, BlockId } from '../types.ts';
 
 const BYTES_BEFORE_HEIGHT = 16;
 const BYTES_OF_HEIGHTS = 12;
-/** Versions 0 and 1, which do not sign the height. */
+/** Size of headers of versions 0 and 1, which do not contain the height. */
 const OLD_HEADER_BYTES = 112;
 const SIGNATURE_BYTES = 64;
 
-/** What the generator signs: the header without its signature (112 bytes in versions 0 and 1, else 124). */
+/** The bytes that the generator signs: the header without its signature (112 bytes in versions 0 and 1, otherwise 124). */
 export function headerBytes(header: BlockHeader): Buffer {
   const heights = header.version < 2 ? 0 : BYTES_OF_HEIGHTS;
   const bytes = Buffer.alloc(OLD_HEADER_BYTES + heights);
@@ -35,7 +37,10 @@ export function headerBytes(header: BlockHeader): Buffer {
   return bytes;
 }
 
-/** The header of a block alone. Member by member, as a block that reads its transactions late is slow to copy otherwise. */
+/**
+ * The header of a block without the transactions. The members are copied one by one, because spreading a block that reads its
+ * transactions on demand is slow.
+ */
 export function headerOf(block: BlockHeader): BlockHeader {
   const { previousBlockId } = block;
   const header: { -readonly [K in keyof BlockHeader]: BlockHeader[K] } = {
@@ -58,12 +63,12 @@ export function headerOf(block: BlockHeader): BlockHeader {
   return header;
 }
 
-/** Identifier of a signed header. */
+/** Id of a signed header. */
 export function headerId(header: BlockHeader): string {
   return idOf(Buffer.concat([headerBytes(header), bytesOfHex(header.blockSignature)]));
 }
 
-/** The signed bytes, the signature and, where it is not signed, the height as four bytes. */
+/** The signed bytes, then the signature, then four bytes of the height if the signed bytes do not contain it. */
 export function encodeHeader(header: BlockHeader): Buffer {
   const parts = [headerBytes(header), bytesOfHex(header.blockSignature)];
   if (header.version < 2) {
@@ -75,8 +80,8 @@ export function encodeHeader(header: BlockHeader): Buffer {
 }
 
 /**
- * @param knownId the id, where it need not be computed
- * @throws ProtocolError `HEADER_BYTES_INVALID` when the length is not that of the version
+ * @param knownId the id of the block, if it is known; otherwise it is computed
+ * @throws ProtocolError `HEADER_BYTES_INVALID` if the length is wrong for the version
  */
 export function decodeHeader(stored: Uint8Array, knownId?: BlockId): BlockHeader {
   const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);

@@ -1,6 +1,6 @@
 /**
- * Blocks as bytes, to hand them to another thread or to the disk: what the store keeps of their parts, one behind the other.
- * Lengths are u32, little-endian.
+ * Blocks as bytes, for another thread or for the disk: the stored forms of their parts, one after another. Lengths are u32,
+ * little-endian.
  */
 
 import { addressAt } from '../../crypto/address-texts.ts';
@@ -11,12 +11,12 @@ import type { Block, Transaction } from '../types.ts';
 
 const LENGTH_BYTES = 4;
 const NUMBER_BYTES = 8;
-/** Id and sender's address of a transaction. */
+/** Bytes for the id and the sender's address of a transaction. */
 const FACTS_BYTES = 2 * NUMBER_BYTES;
 
 /**
- * Header, then the ids of the block and of the transactions with their senders' addresses, and the transactions, each part
- * behind its length. What would cost a hash goes along.
+ * Packs a block: its header, then its id with the ids and senders' addresses of the transactions, then the transactions. Each
+ * part follows its length. Ids and addresses are included because computing them would cost a hash each.
  */
 export function packBlock(block: Block, codec: Codec): Buffer {
   const { transactions } = block;
@@ -32,10 +32,10 @@ export function packBlock(block: Block, codec: Codec): Buffer {
 }
 
 /**
- * The block again. Its transactions are read when they are asked for: thousands of blocks may wait for their turn, and as
- * objects they would be moved about in memory all that time.
+ * Unpacks a block. The transactions of the block are read only on demand. Thousands of blocks may be waiting, and if their
+ * transactions were objects, garbage collection would move them in memory all that time.
  *
- * @param packed what `packBlock` made in this process, so that nothing of it is in doubt
+ * @param packed result of `packBlock` in this process, so it is not checked
  */
 export function unpackBlock(packed: Buffer, codec: Codec): Block {
   const [header, facts, packedTransactions] = unpackParts(packed);
@@ -54,7 +54,7 @@ export function unpackBlock(packed: Buffer, codec: Codec): Block {
   };
 }
 
-/** The transactions read last: whoever works on a block asks for them several times. */
+/** The transactions that were read last. Code that works on a block asks for its transactions several times. */
 let latest: { readonly packed: Buffer; readonly transactions: readonly Transaction[] } | undefined;
 
 function readTransactions(packed: Buffer, facts: Buffer, codec: Codec): Transaction[] {
@@ -67,10 +67,10 @@ function readTransactions(packed: Buffer, facts: Buffer, codec: Codec): Transact
   return transactions;
 }
 
-// What was unpacked on its way to the store is stored as it came.
+// The packed bytes of transactions that were unpacked, so that the store need not pack them again.
 const packedForms = new WeakMap<readonly Transaction[], Buffer>();
 
-/** The transactions of a block, each behind its length. */
+/** Packs the transactions of a block, each after its length. */
 export function packTransactions(transactions: readonly Transaction[], codec: Codec): Buffer {
   return (
     packedForms.get(transactions) ?? packParts(transactions.map((transaction) => codec.encodeTransaction(transaction)))
@@ -81,7 +81,7 @@ export function unpackTransactions(packed: Buffer, codec: Codec): Transaction[] 
   return unpackParts(packed).map((bytes) => codec.decodeTransaction(bytes));
 }
 
-/** One of the transactions, undefined when there are not so many. */
+/** Unpacks one of the transactions; undefined if there are fewer. */
 export function unpackTransaction(packed: Buffer, index: number, codec: Codec): Transaction | undefined {
   let left = index;
   for (let at = 0; at < packed.length;) {
@@ -93,7 +93,7 @@ export function unpackTransaction(packed: Buffer, index: number, codec: Codec): 
   return undefined;
 }
 
-/** Pieces of bytes as one, each behind its length. */
+/** Joins parts to one buffer, each part after its length. */
 export function packParts(parts: readonly Uint8Array[]): Buffer<ArrayBuffer> {
   const packed = Buffer.allocUnsafeSlow(parts.reduce((sum, part) => sum + LENGTH_BYTES + part.length, 0));
   let at = 0;
@@ -105,7 +105,7 @@ export function packParts(parts: readonly Uint8Array[]): Buffer<ArrayBuffer> {
   return packed;
 }
 
-/** The parts again, as views. */
+/** Splits a packed buffer into its parts, as views. */
 export function unpackParts(packed: Buffer): Buffer[] {
   const parts: Buffer[] = [];
   for (let at = 0; at < packed.length;) {

@@ -1,4 +1,4 @@
-/** Members of a block document, read with the same care by both generations. */
+/** Reads members of a block in JSON; both generations use the same checks. */
 
 import { isCanonicalHex, isU64Decimal } from '../../primitives/bytes.ts';
 import { integerOf } from '../../primitives/decimal.ts';
@@ -10,14 +10,17 @@ import { BlockRejected, TransactionRejected } from '../verdict.ts';
 const U32_MAX = 0xffff_ffff;
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 
-/** As many as any network may allow in a block: a rogue list costs little. */
+/**
+ * Maximum of transactions in a received block: as many as any network may allow. The limit bounds the work for a malicious
+ * list.
+ */
 const TRANSACTIONS_MAX = 150;
 
-/** A genesis block is given, not received, and may fund thousands of accounts: positions in a block are 16 bits. */
+/** Maximum of transactions in a genesis block, which may fund thousands of accounts. Positions in a block have 16 bits. */
 export const GENESIS_TRANSACTIONS_MAX = 65_535;
 
 /**
- * @param transactionsMax longer lists are refused unread
+ * @param transactionsMax longer lists are refused without reading them
  * @throws BlockRejected `BLOCK_MALFORMED` or `BLOCK_TRANSACTION_INVALID`
  */
 export function readTransactions(
@@ -41,7 +44,7 @@ export function readTransactions(
   });
 }
 
-/** Id of the previous block, undefined when there is none. */
+/** Id of the previous block; undefined if there is none. */
 export function readPreviousId(json: unknown, name: string): string | undefined {
   const id = member(json, name);
   if (id === undefined || id === null) return undefined;
@@ -49,7 +52,7 @@ export function readPreviousId(json: unknown, name: string): string | undefined 
   return id;
 }
 
-/** A member that is written as four unsigned bytes. */
+/** Reads a member that the block's bytes hold as an unsigned integer of four bytes. */
 export function readCount(json: unknown, name: string, missing?: number): number {
   const value = member(json, name) ?? missing;
   if (value === undefined) throw malformed(name, 'is required');
@@ -59,8 +62,9 @@ export function readCount(json: unknown, name: string, missing?: number): number
 }
 
 /**
- * Beddows in any text that the reference's number library reads (`+7`, ` 7.0`, `7e0`), as the bytes hold the number alone; or, as
- * some peers send them, as a number that is exact; or as a list of one, which the library reads like the one.
+ * Reads an amount in beddows. The amount may be any text that the reference's number library reads (`+7`, ` 7.0`, `7e0`),
+ * because the block's bytes contain only the number. The amount may also be an exact number, which some peers send, or a list
+ * with one element, which the library reads like the element.
  */
 export function readTotal(json: unknown, name: string): bigint {
   const value = member(json, name);
@@ -74,29 +78,31 @@ export function readTotal(json: unknown, name: string): bigint {
 }
 
 /**
- * As `readTotal`, of a total for which amounts count that nobody signed.
+ * Reads a total like `readTotal`, but for a total that includes amounts which nobody signed.
  *
- * @throws BlockRejected `BLOCK_UNSTORABLE` for a number that has a fraction or more than 64 bits: real nodes forge such a block
- *   and pass it on before they fail to store it
+ * @throws BlockRejected `BLOCK_UNSTORABLE` for a number with a fraction or with more than 64 bits; real nodes forge such a
+ *   block and pass it on, before they fail to store it
  */
 export function readOpenTotal(json: unknown, name: string): bigint {
   const value = member(json, name);
   const number = decimalIn(value);
   const beddows = number && integerOf(number);
-  // What the reference's number library writes of a sum with a power beyond its own (`0e9999999999`).
+  // The reference's number library writes these texts for a sum whose exponent is too large for the library (`0e9999999999`).
   const isEndless = value === 'Infinity' || value === 'NaN';
   const isTooLarge = number !== undefined && !number.isNegative && (beddows === undefined || beddows > U64_MAX);
   if (!isEndless && !isTooLarge) return readTotal(json, name);
   throw new BlockRejected('BLOCK_UNSTORABLE', `'.${name}' should be a whole number of 64 bits`, { member: name });
 }
 
-/** Hexadecimal text of so many bytes in either letter case, as lower case. */
+/** Reads hexadecimal text of a given number of bytes, in upper or lower case, and returns it in lower case. */
 export function readHex(json: unknown, name: string, byteLength: number): string {
   const value = member(json, name);
   return readLowerHex({ [name]: typeof value === 'string' ? value.toLowerCase() : value }, name, byteLength);
 }
 
-/** Lower-case hexadecimal text of so many bytes: what the reference compares with a text of its own making. */
+/**
+ * Reads lower-case hexadecimal text of a given number of bytes, for members that the reference compares with text of its own.
+ */
 export function readLowerHex(json: unknown, name: string, byteLength: number): string {
   const value = member(json, name);
   const text = typeof value === 'string' ? value : '';

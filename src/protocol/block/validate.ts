@@ -1,4 +1,4 @@
-/** What can be said of a block without the chain that it belongs to. Each check throws or yields the reference's text. */
+/** Validates a block apart from its place in the chain. Each check throws, or yields the message of the reference. */
 
 import { sha256, sha256Hex } from '../../crypto/hash.ts';
 import { bytesOfHex } from '../../primitives/bytes.ts';
@@ -9,21 +9,21 @@ import type { Block, BlockHeader, SignatureCheck, SignatureOracle, Transaction, 
 import { BlockRejected, textOfTransactionError } from '../verdict.ts';
 import type { TransactionError } from '../verdict.ts';
 
-/** The bytes of a generation that block checks need. */
+/** The functions of a generation that give the bytes for checking a block. */
 export interface BlockFormat {
-  /** What the generator signs: the header without its signature. */
+  /** The bytes that the generator signs: the header without its signature. */
   headerBytes(header: BlockHeader): Uint8Array;
-  /** Bytes of a transaction as they enter its id: with its signatures, without those of group members. */
+  /** The bytes of a transaction from which its id is computed: with its signatures, but without those of group members. */
   transactionBytes(transaction: Transaction): Uint8Array;
 }
 
-/** SHA-256 of the transactions' bytes in their order, hexadecimal. */
+/** SHA-256 of the bytes of all transactions in their order, hexadecimal. */
 export function payloadHashOf(transactions: readonly Transaction[], format: BlockFormat): string {
   return sha256Hex(...transactions.map((transaction) => format.transactionBytes(transaction)));
 }
 
-// A header is asked for its check when its signature is verified ahead and again when it is validated: the same object each
-// time, so that an answer can be kept by it.
+// Caches the signature check of each header. The check is needed when the signature is verified ahead, and again when the block
+// is validated. Both uses need the same check object, because the signature cache finds results by that object.
 const headerChecks = new WeakMap<BlockHeader, SignatureCheck>();
 
 export function headerSignatureCheck(header: BlockHeader, format: BlockFormat): SignatureCheck {
@@ -38,13 +38,16 @@ export function headerSignatureCheck(header: BlockHeader, format: BlockFormat): 
   return check;
 }
 
-/** True when the block names a previous block exactly if it must: all but the first do, and only the second may name it. */
+/**
+ * Whether the previous block in the header is right for its height. Only the first block has no previous block, and no later
+ * block may be the genesis block.
+ */
 export function hasProperPrevious(header: BlockHeader, params: Pick<ChainParams, 'genesisBlockId'>): boolean {
   if (header.previousBlockId === undefined) return header.height === 1;
   return header.height !== 1 && header.id !== params.genesisBlockId;
 }
 
-/** All faults of the payload, in the order in which the reference looks for them. */
+/** All faults of the payload, in the order in which the reference checks them. */
 export function* payloadFaults(
   block: Block,
   params: Pick<ChainParams, 'transactionsPerBlockMax'>,
@@ -69,9 +72,9 @@ export function* payloadFaults(
 }
 
 /**
- * Validates every transaction in the context of its block.
+ * Validates each transaction in the context of its block.
  *
- * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first that fails
+ * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first transaction that fails
  */
 export function validateTransactions(
   block: Block,

@@ -1,10 +1,13 @@
-/** Which block version belongs to a height: live networks have histories of older ones. */
+/** Determines the block version of a height. The history of live networks has older versions. */
 
 import type { ChainParams } from '../params.ts';
 
 type Versions = Pick<ChainParams, 'exceptions'>;
 
-/** Version of a height: the lowest excepted one whose range holds it, else the generation's own. */
+/**
+ * Block version of a height: the lowest excepted version whose range includes the height, otherwise the version of the
+ * generation.
+ */
 export function versionAt(height: number, own: number, params: Versions): number {
   const excepted = [...params.exceptions.blockVersions]
     .filter(([, range]) => range.start <= height && height <= range.end)
@@ -12,7 +15,7 @@ export function versionAt(height: number, own: number, params: Versions): number
   return Math.min(...excepted, own);
 }
 
-/** True when blocks of this version occur anywhere in the network's history. */
+/** True if blocks of this version occur anywhere in the history of the network. */
 export function isVersionKnown(version: number, own: number, params: Versions): boolean {
   return version === own || params.exceptions.blockVersions.has(version);
 }

@@ -18,16 +18,19 @@ import { amountOf } from '../tx/amounts.ts';
 import type { Block, BlockHeader, Json, JsonObject, Transaction } from '../types.ts';
 import { BlockRejected } from '../verdict.ts';
 
-/** Version of the blocks of this generation; live networks begin with version 0. */
+/** Version of blocks of this generation. Live networks began with version 0. */
 export const BLOCK_VERSION = 1;
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
-/** Numbers of more decimal digits make receivers of the reference throw; strings they take. */
+/**
+ * Totals of this size or larger are written as text. Receivers of the reference throw an error for numbers with more decimal
+ * digits, but accept text.
+ */
 const TOTAL_AS_NUMBER_LIMIT = 1_000_000_000_000_000n;
 
 /**
- * Reads a block. The id is computed, members that no one knows are ignored, missing totals are 0 and a missing count is the
- * number of transactions. The height is the document's: nobody signed it.
+ * Reads a block. The id of the block is computed, and unknown members are ignored. A missing total is 0, and a missing count is
+ * the number of transactions. The height is taken from the document, although nobody signed it.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
  */
@@ -43,7 +46,10 @@ export function blockFromJson(
   return readBlock(json, version, transactionFromJson);
 }
 
-/** Reads the genesis block, whose content is given: its version is 0 even where no other block has that. */
+/**
+ * Reads the genesis block, whose content the network provides. The version of this block is 0, even if no other block of the
+ * network has version 0.
+ */
 export function genesisFromJson(json: unknown, transactionFromJson: (json: unknown) => Transaction): Block {
   const version = readCount(json, 'version');
   if (version > BLOCK_VERSION) throw malformed('version', `should be <= ${BLOCK_VERSION}`);
@@ -58,7 +64,7 @@ export function headerToJson(header: BlockHeader): JsonObject {
   return blockJson(header, {});
 }
 
-/** Members in the order of the reference's messages, the transactions among them where it puts them. */
+/** Writes the members in the order of the reference's messages; the transactions are in the same place as there. */
 function blockJson(header: BlockHeader, transactions: { readonly transactions?: readonly Json[] }): JsonObject {
   return {
     version: header.version,
@@ -113,7 +119,10 @@ function readBlock(
   return { ...block, id: headerId(block) };
 }
 
-/** Missing, it is the length of a list, be that missing too; null stands for nothing there. */
+/**
+ * Reads the number of transactions. If the number is missing, the length of the list is used, or 0 if the list is missing, too.
+ * A number that is null does not count as missing.
+ */
 function readNumberOfTransactions(json: unknown, length: number): number {
   const list = member(json, 'transactions');
   const isCounted = member(json, 'numberOfTransactions') === undefined && (list === undefined || Array.isArray(list));
@@ -121,10 +130,12 @@ function readNumberOfTransactions(json: unknown, length: number): number {
 }
 
 /**
- * A total; where a number is too large to be exact, the sum that it must stand for.
+ * Reads a total. A JSON number may be too large to be exact. For such a number, the sum over the transactions is used instead,
+ * provided that it gives the same JSON number.
  *
- * Release 2.3.8 writes a sum of more than 64 bits into a header of its own form, checks that, passes the block on with the number,
- * and cannot store it. So whoever brings such a block may be honest.
+ * If the sum has more than 64 bits, release 2.3.8 still writes it into a header of its own form, and accepts that header. The
+ * release passes the block on with the number, and then cannot store the block. So the sender of a block with such a sum may be
+ * honest.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, or `BLOCK_UNSTORABLE` for a sum of more than 64 bits
  */

@@ -1,4 +1,4 @@
-/** Blocks of generation 2: validating and applying them. */
+/** Validates and applies blocks of generation 2. */
 
 import {
   applyTransactions,
@@ -54,9 +54,9 @@ export function createBlockRules(
   }
 
   /**
-   * The reference gathers all faults of a block and tells them in the reverse order of their discovery, that of the slot first.
-   * One that has no other fault is left to whoever looks at slots: it may be due to the clock alone, and costs nobody anything
-   * then, so it names none of the others either.
+   * The reference collects all faults of a block, and reports them in the reverse order of their discovery, beginning with the
+   * slot. If the slot is the only fault, the block passes here, and a later check refuses it. A block that only fails that
+   * later check costs its sender no points, because the fault may be due to our clock.
    */
   function screenBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void {
     const faults = [...faultsOf(block, verify)].reverse();
@@ -104,7 +104,7 @@ export function createBlockRules(
   }
 
   function verifySlotOwner(state: StateReader, block: BlockHeader): void {
-    // Such a list is another one with every block.
+    // The list of a recomputed round changes with every block, so the owner is checked only when the block is applied.
     if (!isRecomputed(roundOf(block.height, params), params)) verifyOwner(state, block);
   }
 

@@ -1,4 +1,4 @@
-/** Bytes and JSON of generation 2. */
+/** Converts blocks and transactions of generation 2 to bytes and JSON, and back. */
 
 import { decodeHeader, encodeHeader } from '../block/header.ts';
 import type { ChainParams } from '../params.ts';
@@ -14,7 +14,7 @@ export { headerBytes } from '../block/header.ts';
 export { basicBytes, transactionBytes } from './transaction-bytes.ts';
 
 export interface Gen2Codec extends Codec {
-  /** The types that this network knows, by number. */
+  /** The transaction types of this network, by number. */
   readonly types: ReadonlyMap<number, Gen2Type>;
 }
 
@@ -37,7 +37,10 @@ export function createGen2Codec(params: ChainParams): Gen2Codec {
   };
 }
 
-/** Types 5 to 7 are known to networks that have a history of them, and allowed below a height. */
+/**
+ * The transaction types of a network. Types 5 to 7 are known only if the network's history has them, and are allowed only below
+ * a height.
+ */
 function typesOf({ exceptions }: ChainParams): ReadonlyMap<number, Gen2Type> {
   const { disableDappTransaction, disableDappTransfer } = exceptions.precedent;
   const ends = new Map([

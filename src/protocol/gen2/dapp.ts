@@ -1,4 +1,4 @@
-/** The shape of an application registration, which only the early history of live networks holds. */
+/** The form of an application registration, which occurs only in the early history of live networks. */
 
 import { member } from '../tx/json.ts';
 import { assetErrors, type ShapeCompiler } from '../tx/schema.ts';
@@ -34,7 +34,7 @@ const LINK_SUFFIXES = ['.zip'];
 const ICON_SUFFIXES = ['.png', '.jpeg', '.jpg'];
 
 export interface DappReading {
-  /** Errors of the schema alone. */
+  /** Errors of the schema only. */
   readonly errors: TransactionError[];
   readonly payload: Extract<Payload, { kind: 'dapp' }> | undefined;
 }
@@ -60,7 +60,7 @@ export function createDappReader(compiler: ShapeCompiler): (asset: unknown, id: 
   };
 }
 
-/** What is asked of a description whose shape is right. */
+/** Checks the values of a description that has the right form. */
 export function dappErrors(dapp: DappDescription, id: string): TransactionError[] {
   const errors: TransactionError[] = [];
   const refuse = (message: string, name: string, actual: string): void => {
@@ -79,13 +79,13 @@ export function dappErrors(dapp: DappDescription, id: string): TransactionError[
   return errors;
 }
 
-/** The known members; empty texts count as absent, as they leave no trace in the bytes. */
+/** Keeps the known members. Empty texts count as absent, because they add nothing to the bytes. */
 function dappOf({ name, type, category, ...optional }: DappDescription): DappDescription {
   const { description, tags, link, icon } = optional;
   const texts = Object.entries({ description, tags, link, icon }).flatMap(([key, text]) =>
     text === undefined || text === '' ? [] : [[key, storableText(text)]],
   );
-  // JSON has a minus zero, bytes have not.
+  // JSON has a negative zero, which the bytes cannot express.
   const numbers = { type: type || 0, category: category || 0 };
   return { ...(Object.fromEntries(texts) as Partial<DappDescription>), name: storableText(name), ...numbers };
 }

@@ -1,4 +1,4 @@
-/** What a block does to the delegates of generation 2: weights move at the end of a round only, and ranks with them. */
+/** Updates the delegates of generation 2 for a block. Vote weights and ranks change only at the end of a round. */
 
 import { addressOf } from '../../crypto/keys.ts';
 import { assert } from '../../primitives/errors.ts';
@@ -10,26 +10,26 @@ import type { StateReader, StateWriter } from '../state.ts';
 import { addVoteWeight } from '../tx/vote-weight.ts';
 import type { BlockHeader, PublicKey } from '../types.ts';
 
-/** A round forges with the list frozen at its start; nothing asks for older ones. */
+/** Number of delegate lists that are kept. A round uses the list from its start, and nothing needs older lists. */
 const LISTS_KEPT = 2;
 
 /**
- * Counts the block for its generator and ends its round where it is the last. The genesis block ends a round of its own in
- * which nobody earned or missed anything: that makes its votes visible.
+ * Adds the block to its generator's count, and ends the round if the block is its last. The genesis block also ends a round of
+ * its own, without earnings or missed blocks. So the votes of the genesis block count at once.
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));
   if (block.height === 1) {
     bookPendingWeights(state);
     freeze(state, 1, params);
-    // A round of one block is over with it.
+    // If a round has one block, the genesis block ends the first round, too.
     if (isLastOfRound(block.height, params)) freeze(state, 2, params);
     return;
   }
   if (!isLastOfRound(block.height, params)) return;
 
   const round = roundOf(block.height, params);
-  // A list that is computed anew has to see the weights that the round was forged with.
+  // A recomputed list must use the vote weights with which the round was forged, so it is computed before the weights change.
   const list = listOf(state, round, params);
   assert(list !== undefined, `the list of round ${round} is known at its end`);
   bookPendingWeights(state);
@@ -42,7 +42,7 @@ export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainP
   freeze(state, round + 1, params);
 }
 
-/** The forging order of a height, undefined when its list is not known. */
+/** The order of forgers at a height; undefined if the list of its round is unknown. */
 export function forgingOrder(
   state: StateReader,
   height: number,
@@ -57,15 +57,18 @@ function listOf(state: StateReader, round: number, params: ChainParams): readonl
   return isRecomputed(round, params) ? delegatesByWeight(state, params) : state.roundList(round);
 }
 
-/** In a few rounds of a live network delegates that registered meanwhile came into the list of the running round. */
+/**
+ * Whether the list of a round is computed again for each block. In a few rounds of a live network, delegates that registered
+ * during the round entered its list.
+ */
 export function isRecomputed(round: number, params: ChainParams): boolean {
   return params.exceptions.ignoreDelegateListCacheForRounds.has(round);
 }
 
 /**
- * Adds what gathered to the visible weights. The reference takes each sum through a double, which rounds sums above 2^53
- * beddows to the nearest one that it can hold, and hands its database the shortest decimal text that stands for that
- * double: above 2^54 beddows the text is another whole number than the double (18014398509481990 for 2^54 + 8).
+ * Adds the pending weights to the vote weights. The reference converts each sum to a double, which rounds sums above 2^53
+ * beddows. The reference then gives its database the shortest decimal text of that double. Above 2^54 beddows, the text is
+ * another integer than the double (18014398509481990 for 2^54 + 8).
  */
 function bookPendingWeights(state: StateWriter): void {
   for (const delegate of [...state.delegates()]) {
@@ -75,13 +78,15 @@ function bookPendingWeights(state: StateWriter): void {
   }
 }
 
-/** Beyond 10^21 such a text has an exponent, and no column of the reference holds the number. */
+/**
+ * Converts as described above. From 10^21 on, such a text has an exponent, and no column of the reference can hold the number.
+ */
 function throughDouble(beddows: bigint): bigint {
   const text = String(Number(beddows));
   return BigInt(/^-?[0-9]+$/.test(text) ? text : Number(beddows));
 }
 
-/** Ranks all delegates and freezes the list of a round. */
+/** Ranks all delegates, and stores the list of a round. */
 function freeze(state: StateWriter, round: number, { activeDelegates }: ChainParams): void {
   const ranked = [...state.delegates()].sort(byWeight);
   ranked.forEach((delegate, index) => {

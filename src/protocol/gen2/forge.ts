@@ -1,4 +1,4 @@
-/** Building the next block of generation 2. */
+/** Builds the next block of generation 2. */
 
 import { hexOf } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -13,8 +13,8 @@ import { BLOCK_VERSION } from './block-json.ts';
 /**
  * Builds and signs the block after `tip`.
  *
- * @throws ProtocolError `FORGING_CONTRADICTS` when the delegate signed for this slot, a later one or this height already;
- *   and what `buildBlock` throws
+ * @throws ProtocolError `FORGING_CONTRADICTS` if the delegate has signed for this slot, a later one, or this height already; or
+ *   an error of `buildBlock`
  */
 export function forgeBlock(state: StateReader, tip: BlockHeader, request: ForgeRequest, parts: BuildParts): Block {
   const { params } = parts;
@@ -37,9 +37,9 @@ export function forgeBlock(state: StateReader, tip: BlockHeader, request: ForgeR
 type Signed = Pick<SignedHeader, 'height' | 'timestamp'>;
 
 /**
- * Why a delegate that signed one header last must not sign the other. This generation punishes nothing of it, but two blocks
- * of one delegate for one slot or one height split the network for nothing. The journal holds the last header only, so slots
- * before it count as used.
+ * The reason why a delegate whose last header is `last` must not sign `next`; undefined if it may. This generation does not
+ * punish contradictions. But two blocks of one delegate for one slot or one height would split the network for no benefit. The
+ * journal has only the last header, so all earlier slots count as used.
  */
 export function contradictionWith(last: Signed, next: Signed, params: BuildParts['params']): string | undefined {
   if (slotAt(next.timestamp, params) <= slotAt(last.timestamp, params)) {

@@ -1,13 +1,16 @@
 /**
- * Fork choice of generation 2. There is no finality: the longer chain wins. Between two blocks in one place the earlier
- * timestamp wins, and of equal ones the smaller id as text; every node decides so, whichever came first (fork cause 5).
+ * Fork choice of generation 2. There is no finality, and the longer chain wins. Between two blocks at one place, the block with
+ * the earlier timestamp wins. If the timestamps are equal, the block with the smaller id wins; ids are compared as text. All
+ * nodes decide so, whichever block came first (fork cause 5).
  *
- * A block one above the tip that does not follow it (fork cause 1) makes the reference drop two blocks when the block is
- * older than the tip, and otherwise wait until it finds by polling that it is behind. Both end in following the longer
- * chain; here that begins at once, and nothing is dropped before the other chain is there.
+ * A block may be one above the tip without following it (fork cause 1). If this block is older than the tip, the reference
+ * reverts two blocks. If this block is newer than the tip, the reference waits until polling shows that its own chain is
+ * behind. In both cases the reference then follows the longer chain. This node follows the longer chain at once, and reverts
+ * nothing before the other chain has arrived.
  *
- * Of two chains of one length that parted further down the reference keeps whichever it has, so that two halves of a network
- * that wait for each other's consent wait for ever. Here their tips are compared as rivals in one place are.
+ * If two chains of equal length parted further down, each node of the reference keeps its own. So two halves of a network that
+ * wait for each other's consent would wait for ever. This node compares the tips of two chains of equal length as if the tips
+ * were rivals at one place.
  */
 
 import type { AnnouncedTip, TipView } from '../rules.ts';
@@ -26,12 +29,12 @@ export function forkStatus({ header: tip }: TipView, { header: received }: TipVi
   return received.generatorPublicKey === tip.generatorPublicKey ? 'doubleForging' : 'discard';
 }
 
-/** Whether a tip that a peer announces beats another. */
+/** Whether an announced tip is better than another one. */
 export function isLonger(announced: AnnouncedTip, than: AnnouncedTip): boolean {
   return announced.height > than.height;
 }
 
-/** Ids are compared as text, not as numbers. */
+/** Whether a block wins against its rival. Ids are compared as text, not as numbers. */
 function isPreferred(block: BlockHeader, rival: BlockHeader): boolean {
   return block.timestamp === rival.timestamp ? block.id < rival.id : block.timestamp < rival.timestamp;
 }

@@ -1,4 +1,4 @@
-/** How generation 2 writes a genesis block. */
+/** The format of a genesis block in generation 2. */
 
 import { assert } from '../../primitives/errors.ts';
 import type { GenesisFormat } from '../genesis.ts';
@@ -6,7 +6,7 @@ import { basicBytes, headerBytes, transactionBytes } from './codec.ts';
 import { transactionToJson } from './transaction-json.ts';
 import { GEN2_TYPES } from './transaction-types.ts';
 
-/** Genesis blocks keep version 0, which later blocks of a new network never have. */
+/** Genesis blocks have version 0; later blocks of a new network never have it. */
 const GENESIS_VERSION = 0;
 
 export const gen2GenesisFormat: GenesisFormat = {

@@ -1,6 +1,6 @@
 /**
- * Bytes and fees of transaction types 0 to 7, in whichever generation's chain they stand. Recipient and amount come before
- * the asset for every type; timestamps and amounts are little-endian, recipients big-endian.
+ * Bytes and fees of transaction types 0 to 7, in chains of both generations. Recipient and amount come before the asset in each
+ * type. Timestamps and amounts are little-endian, recipients big-endian.
  */
 
 import { addressAt } from '../../crypto/address-texts.ts';
@@ -18,14 +18,14 @@ import type { Address, DappDescription, Payload, PayloadKind } from '../types.ts
 const TIMESTAMP_AT = 1;
 const RECIPIENT_AT = 37;
 const AMOUNT_AT = 45;
-/** Type, timestamp, sender's public key, recipient and amount. */
+/** Bytes of type, timestamp, sender's public key, recipient and amount. */
 const HEAD_BYTES = 53;
 
 type Of<K extends PayloadKind> = Extract<Payload, { kind: K }>;
 
-/** What stands in front of every asset beside the sender. */
+/** Recipient and amount, which come before each asset. */
 interface Head {
-  /** As its eight bytes say. */
+  /** The recipient according to its eight bytes. */
   readonly recipientId: Address;
   readonly amount: bigint;
 }
@@ -83,8 +83,8 @@ function encodeBasic(
 }
 
 /**
- * The number that stands for a recipient; 0 for none. Addresses beyond 64 bits (exceptions of live networks) are padded to
- * whole groups of eight bytes, of which the first is taken.
+ * The number for a recipient in the bytes; 0 for none. Addresses of more than 64 bits, which are exceptions of live networks,
+ * are padded to whole groups of eight bytes, and the first group is used.
  */
 function recipientNumber(recipientId: Address | undefined): bigint {
   if (recipientId === NAN_ADDRESS) return recipientNumberOf(recipientId);
@@ -93,13 +93,13 @@ function recipientNumber(recipientId: Address | undefined): bigint {
   return number;
 }
 
-/** The text of a recipient whose bytes stand for another text or for none. */
+/** The text of a recipient, if the bytes stand for another text or for none; otherwise undefined. */
 function recipientDetail({ recipientId }: { readonly recipientId?: Address }): Buffer | undefined {
   const known = recipientId !== undefined && recipientId === `${recipientNumber(recipientId)}L`;
   return known ? undefined : Buffer.from(recipientId ?? '', 'utf8');
 }
 
-/** The recipient that the bytes or, where kept, the detail tell of. */
+/** The recipient, from the detail if there is one, otherwise from the bytes. */
 function recipientFrom(head: Head, detail: Buffer | undefined): Address {
   return detail === undefined ? head.recipientId : detail.toString('utf8');
 }
@@ -161,7 +161,7 @@ const multisignature = layoutOf({
   },
 });
 
-/** The texts of an application as they stand one after the other in the bytes. */
+/** The texts of an application in the order of the bytes. */
 const DAPP_TEXTS = ['name', 'description', 'tags', 'link', 'icon'] as const;
 
 const dapp = layoutOf({
@@ -174,7 +174,7 @@ const dapp = layoutOf({
     numbers.writeInt32LE(payload.dapp.category, 4);
     return Buffer.concat([...DAPP_TEXTS.map((name) => Buffer.from(payload.dapp[name] ?? '', 'utf8')), numbers]);
   },
-  // Nothing in the bytes tells where one text ends.
+  // The lengths of the texts, because the bytes do not show where a text ends.
   detail: (payload) => {
     const lengths = Buffer.alloc(DAPP_TEXTS.length * 2);
     DAPP_TEXTS.forEach((name, index) => {
@@ -213,7 +213,7 @@ const outTransfer = layoutOf({
   kind: 'outTransfer',
   fee: () => FEES.outTransfer,
   encode: ({ dappId, transactionId }) => Buffer.from(dappId + transactionId, 'latin1'),
-  // The length of the first id, then the text of an odd recipient.
+  // The length of the first id, then the recipient's text if the bytes do not give it.
   detail: ({ dappId, recipientId }) =>
     Buffer.concat([Buffer.from([dappId.length]), recipientDetail({ recipientId }) ?? Buffer.alloc(0)]),
   decode: (asset, head, detail) => {
@@ -229,7 +229,7 @@ const outTransfer = layoutOf({
   },
 });
 
-/** Layouts of generation 2 by their type number. */
+/** All layouts by their type number. */
 export const LEGACY_LAYOUTS: ReadonlyMap<number, TransactionLayout> = new Map(
   [transfer, secondSignature, delegate, vote, multisignature, dapp, inTransfer, outTransfer].map((each) => [
     each.type,
@@ -238,10 +238,13 @@ export const LEGACY_LAYOUTS: ReadonlyMap<number, TransactionLayout> = new Map(
 );
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
-/** Far above the twenty digits of an address, so that the longest excepted one of a live network passes. */
+/**
+ * Maximum of digits in a recipient. The maximum is far above the twenty digits of an address, so that the longest exception of
+ * a live network passes.
+ */
 const RECIPIENT_DIGITS_MAX = 100;
 
-/** Beddows of an amount that eight bytes can hold. */
+/** An amount in beddows; undefined if eight bytes cannot hold it. */
 export function beddowsOf(amount: string): bigint | undefined {
   const digits = canonicalDigits(amount);
   if (digits === undefined || digits.length > 20) return undefined;
@@ -249,12 +252,12 @@ export function beddowsOf(amount: string): bigint | undefined {
   return beddows <= U64_MAX ? beddows : undefined;
 }
 
-/** Characters of a column of the reference's database. */
+/** Maximum of characters in a column of the reference's database. */
 const RECIPIENT_COLUMN_MAX = 22;
 
 /**
- * As `movementOf`, of a transfer out of an application: no rule asks for an address, so all but the last character is read as
- * a number in any of its forms (`1l`, `+7L`, `1e3L`).
+ * Like `movementOf`, but for a transfer out of an application. No rule requires the recipient of such a transfer to be an
+ * address, so all characters but the last are read as a number in any form (`1l`, `+7L`, `1e3L`).
  */
 export function looseMovementOf(
   amount: string,
@@ -275,7 +278,7 @@ function integerIn(text: string): bigint | undefined {
   return number && integerOf(number);
 }
 
-/** Amount and recipient that can be written as bytes, whatever the rules say of them. */
+/** Amount and recipient, if they can be written as bytes; the rules may still refuse them. */
 export function movementOf(amount: string, recipientId: unknown): { amount: bigint; recipientId: Address } | undefined {
   const beddows = beddowsOf(amount);
   if (beddows === undefined || typeof recipientId !== 'string') return undefined;

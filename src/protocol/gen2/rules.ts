@@ -1,4 +1,6 @@
-/** Generation 2 behind the door: block version 1, transaction types 0 to 4, weights by the round, no finality. */
+/**
+ * The rules of generation 2: block version 1, transaction types 0 to 4, vote weights that change once in a round, no finality.
+ */
 
 import { defaultEd25519, type Ed25519 } from '../../crypto/ed25519.ts';
 import type { ChainParams } from '../params.ts';
@@ -10,7 +12,7 @@ import { forkStatus, isLonger } from './fork-choice.ts';
 import { createTransactionRules, forgingFault } from './transactions.ts';
 
 export interface Gen2Options {
-  /** Signs forged blocks and rehearses them; the process's back end unless given. */
+  /** Signs and checks forged blocks; by default the back end of the process. */
   readonly ed25519?: Ed25519;
 }
 
@@ -47,7 +49,7 @@ export function createGen2Rules(params: ChainParams, options: Gen2Options = {}):
       const [last, next] = earlier.timestamp <= header.timestamp ? [earlier, header] : [header, earlier];
       return contradictionWith(last, next, params);
     },
-    // Nothing here can be proved against a delegate: whether it forges elsewhere is for a watch to find out.
+    // The chain cannot prove whether the delegate signed elsewhere, so the engine has to watch one of its slots.
     handOver: (_state, _tip, { last }) => ({ ready: true, previouslyForged: last }),
   };
 }

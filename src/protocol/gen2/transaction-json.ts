@@ -18,7 +18,7 @@ import { addressOfHex, GEN2_SHAPES, type Gen2Type, type PayloadMembers } from '.
 type Types = ReadonlyMap<number, Gen2Type>;
 
 const DIGITS_IN_FULL_MAX = 21;
-/** Of fees, some with as many are too high. */
+/** Fees with fewer digits are below the maximum; fees with the same number of digits may be above the maximum. */
 const FEE_DIGITS_MAX = AMOUNT_MAX.toString().length;
 
 export const BASE_SHAPE = GEN2_SHAPES.compile({
@@ -44,7 +44,7 @@ export const BASE_SHAPE = GEN2_SHAPES.compile({
   },
 });
 
-/** Fee that a document without one is taken to state: of a group, the part of one key. */
+/** Fee that is assumed if a document has none, by type. For a registration of a group, this is the fee of one key. */
 const STATIC_FEES = [
   '10000000',
   '500000000',
@@ -57,12 +57,12 @@ const STATIC_FEES = [
 ];
 
 /**
- * Reads a transaction with all static checks but its signature and what it says of itself: id and fee are those of the
- * document, and whether they are right is looked at together with the signature (`statedErrors`), as the reference does.
- * Transactions whose faulty shape the network excepts are let through.
+ * Reads a transaction with all static checks, except of its signature, id and fee. Id and fee are taken from the document, and
+ * checked together with the signature (`statedErrors`), as in the reference. A malformed transaction is accepted if the network
+ * has an exception for it.
  *
- * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with every error found; without a list
- *   where the reference throws a plain error
+ * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors; without a list of errors if
+ *   the reference throws a plain error
  */
 export function transactionFromJson(json: unknown, types: Types, exceptions: Exceptions): Transaction {
   const { errors, transaction } = readTransaction(json, types);
@@ -73,13 +73,13 @@ export function transactionFromJson(json: unknown, types: Types, exceptions: Exc
   throw new TransactionRejected('TRANSACTION_INVALID', errors);
 }
 
-/** Whether a transaction that was read before has a faulty shape and the network excepts it. */
+/** Whether a transaction that was read before is malformed and the network has an exception for it. */
 export function isExceptedShape(transaction: Transaction, types: Types, exceptions: Exceptions): boolean {
   const { errors } = readTransaction(transactionToJson(transaction, types), types);
   return errors.length > 0 && isExcepted(errors, transaction, exceptions, GEN2_DIALECT);
 }
 
-/** What a transaction says wrongly of itself. */
+/** Errors in the id and the fee that a transaction states. */
 export function statedErrors(transaction: Transaction, types: Types): readonly TransactionError[] {
   const errors: TransactionError[] = [];
   const { id, fee, payload } = transaction;
@@ -94,8 +94,8 @@ export function statedErrors(transaction: Transaction, types: Types): readonly T
 }
 
 /**
- * Reads a transaction of a genesis block: only what the bytes need is asked of it, limits are not. Id and fee are given
- * facts; a missing id is computed, a missing fee is the usual one.
+ * Reads a transaction of a genesis block. Only the members that the bytes need are checked, and limits are not checked. Id and
+ * fee are taken from the document; a missing id is computed, and a missing fee is the usual one.
  *
  * @throws TransactionRejected
  */
@@ -131,7 +131,7 @@ export function transactionToJson(transaction: Transaction, types: Types): JsonO
   };
 }
 
-/** The members of a document as the shape check sees them: defaults filled in, numbers as their decimal text. */
+/** The members of a document in the form that the schema checks: with defaults, and with numbers as decimal text. */
 export interface Document {
   readonly id: unknown;
   readonly blockId: unknown;
@@ -162,14 +162,14 @@ interface CheckedDocument extends Document {
 
 interface Reading {
   readonly errors: readonly TransactionError[];
-  /** Also given beside errors, where the bytes of the transaction are clear. */
+  /** Present even if there are errors, as long as the bytes of the transaction can be determined. */
   readonly transaction: Transaction | undefined;
 }
 
 function readTransaction(json: unknown, types: Types): Reading {
   const type = typeFor(json, types);
   const document = documentOf(json, type);
-  // Absent or empty, these end the reference's reading with a plain error.
+  // If one of these members is missing or empty, the reference throws a plain error.
   for (const name of ['id', 'senderPublicKey', 'senderId', 'signature'] as const) {
     if (!document[name]) throw plainRefusal(`${name} is required to be set before use`);
   }
@@ -190,7 +190,7 @@ function readTransaction(json: unknown, types: Types): Reading {
   if (isShapeless || reading.payload === undefined) return { errors, transaction: undefined };
   const transaction = transactionOf(document as CheckedDocument, reading.payload);
   if (isU64Decimal(id)) return { errors, transaction };
-  // Leading zeros pass the format, but no id is written so.
+  // The format accepts leading zeros, but no id has them.
   const expected = computedId(transaction);
   return {
     errors: [...errors, transactionError(id, 'Invalid transaction id', '.id', id, expected)],
@@ -199,8 +199,8 @@ function readTransaction(json: unknown, types: Types): Reading {
 }
 
 /**
- * Whether a document that names its id is written as nodes write a transaction without a group: the base shape has nothing
- * against it then. False says nothing.
+ * Whether a document with an id has the form in which nodes write a transaction without a group. Such a document fits the base
+ * schema, so the schema need not be checked. If the result is false, the document may still be right.
  */
 export function isPlainDocument(document: Document): boolean {
   const { amount, fee, senderId, recipientId, recipientPublicKey } = document;
@@ -216,7 +216,10 @@ export function isPlainDocument(document: Document): boolean {
   );
 }
 
-/** Of the base shape an exception can only forgive that a list of signatures is too long or holds one twice. */
+/**
+ * The only path at which an exception may excuse an error of the base schema: a list of signatures that is too long or has
+ * duplicates.
+ */
 const EXCEPTABLE_PATH = '.signatures';
 
 function typeFor(json: unknown, types: Types): Gen2Type {
@@ -274,8 +277,8 @@ function transactionOf(document: CheckedDocument, payload: Payload): Transaction
 }
 
 /**
- * Members of assets that no rule knows are dropped in this generation; the key of a second signature keeps its letter case, and
- * the text of a transfer is kept where it is empty.
+ * Keeps the original text if it cannot be restored from the payload: the letter case of a second signature's key, and an empty
+ * text of a transfer. Unknown members of assets are dropped in this generation.
  */
 function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload): Written | undefined {
   const written: Written = writtenKey(senderPublicKey);
@@ -289,9 +292,9 @@ function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload
 }
 
 /**
- * Decimal text of a number or of a string of digits; undefined for anything else.
+ * Decimal text of a number, or of a string of digits; undefined for anything else.
  *
- * @throws TransactionRejected for a number of more than 15 significant digits, as the reference's number library does
+ * @throws TransactionRejected for a number with more than 15 significant digits, like the reference's number library
  */
 function numberText(value: unknown): string | undefined {
   if (typeof value !== 'number') return digitsText(canonicalDigits(value));
@@ -302,7 +305,7 @@ function numberText(value: unknown): string | undefined {
   return value === 0 ? '0' : text;
 }
 
-/** Integers of more than 21 digits come out of the reference's number library with an exponent, and so as no digits. */
+/** The reference's number library writes integers of more than 21 digits with an exponent, so they do not count as digits. */
 function digitsText(digits: string | undefined): string | undefined {
   if (digits === undefined || digits.length <= DIGITS_IN_FULL_MAX) return digits;
   const [first = '', ...rest] = digits.replace(/0+$/, '');

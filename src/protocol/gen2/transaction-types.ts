@@ -1,4 +1,4 @@
-/** Shapes of transaction types 0 to 7 as documents of generation 2 have them: amount and recipient beside the asset. */
+/** Transaction types 0 to 7 in the JSON of generation 2, which has amount and recipient beside the asset. */
 
 import { addressFault, addressOf } from '../../crypto/keys.ts';
 import { isHex } from '../../primitives/bytes.ts';
@@ -19,31 +19,31 @@ import { createDappReader, dappErrors } from './dapp.ts';
 import { recipientFault as recipientTextFault } from '../tx/recipient.ts';
 import { beddowsOf, LEGACY_LAYOUTS, looseMovementOf, movementOf } from './layouts.ts';
 
-/** NUL, and what a mis-escaped pattern of the reference takes for it as well. */
+/** Matches NUL, and a text that a badly escaped pattern of the reference takes for NUL. */
 const containsNul = (text: string): boolean => text.includes('\0') || text.includes('U00000000');
 
-/** Shapes of generation 2. */
+/** Compiles schemas with the formats of generation 2. */
 export const GEN2_SHAPES = createShapeCompiler(containsNul, isDigitId);
 
-/** The members of a document that say what the transaction does. */
+/** The members of a document that determine the effect of the transaction. */
 export interface PayloadMembers {
   readonly asset: unknown;
-  /** Decimal text of a number, not always of an amount. */
+  /** Decimal text of a number, which need not be a valid amount. */
   readonly amount: string;
-  /** Empty for none. */
+  /** Empty if there is no recipient. */
   readonly recipientId: unknown;
   readonly recipientPublicKey: unknown;
 }
 
-/** A layout with the JSON that generation 2 writes it as. */
+/** A layout together with the JSON form of generation 2. */
 export interface Gen2Type extends TransactionLayout {
   readPayload(members: PayloadMembers, id: string): AssetReading;
   assetToJson(payload: Payload): JsonObject;
-  /** Whether the type may occur in this context; types without it may always. */
+  /** Whether the type may occur in this context. If the function is absent, the type may always occur. */
   matches?(context: TransactionContext): boolean;
 }
 
-/** Collects the refusals of one document. */
+/** Collects the errors of one document. */
 class Refusals {
   readonly errors: TransactionError[];
   readonly #id: string;
@@ -74,14 +74,14 @@ function typeOf<K extends PayloadKind>(
   return { ...layout, readPayload, assetToJson: (payload) => assetToJson(payloadOf(payload, kind)) };
 }
 
-/** Shape of an asset whose only member is an object of the given shape. */
+/** Compiles a schema for an asset whose only member is an object of the given schema. */
 function wrapped(name: string, schema: object): Shape {
   return GEN2_SHAPES.compile({ type: 'object', required: [name], properties: { [name]: schema } });
 }
 
 /**
- * The asset with the known members of its only member, which is left as it is when it is no object, and empty where there
- * is no asset at all.
+ * Keeps the known members of the asset's only member. A member that is no object stays as it is. Without an asset, the member
+ * is an empty object.
  */
 function unwrapped(asset: unknown, name: string, members: readonly string[]): unknown {
   if (!asset) return { [name]: {} };
@@ -268,7 +268,7 @@ const outTransfer = typeOf(
     if (moved === undefined || typeof dappId !== 'string' || typeof transactionId !== 'string') {
       return { errors: refusals.errors, payload: undefined };
     }
-    // The column of the reference's database has room for 20 characters, the record of the store for 255.
+    // The column in the reference's database has 20 characters, and the record of the store can hold 255.
     if (dappId.length > DAPP_ID_CHARACTERS_MAX) {
       return { errors: refusals.errors, payload: undefined };
     }
@@ -277,7 +277,7 @@ const outTransfer = typeOf(
   ({ dappId, transactionId }) => ({ outTransfer: { dappId, transactionId } }),
 );
 
-/** Every type of this generation by its number. */
+/** All types of this generation, by number. */
 export const GEN2_TYPES: ReadonlyMap<number, Gen2Type> = new Map(
   [transfer, secondSignature, delegate, vote, multisignature, dapp, inTransfer, outTransfer].map((entry) => [
     entry.type,
@@ -290,13 +290,16 @@ export function isPositive(amount: string): boolean {
   return Number(amount) > 0;
 }
 
-/** What is wrong with a recipient. A list has a length, anything else that is no text lacks the end of an address. */
+/**
+ * The error of a recipient; undefined if it is correct. The reference applies the checks of a text to any value. A list can
+ * fail by its length. Any other value fails because it does not end like an address.
+ */
 function recipientFault(recipientId: unknown): string | undefined {
   if (typeof recipientId === 'string') return recipientTextFault(recipientId);
   return addressFault(Array.isArray(recipientId) && (recipientId.length < 2 || recipientId.length > 22) ? '' : '??');
 }
 
-/** Hexadecimal text of any number of bytes has an address; that it is no key is for its format to say. */
+/** Address of a hexadecimal text with any number of bytes. Whether the text is a public key is checked by its format. */
 export function addressOfHex(publicKey: unknown): Address | undefined {
   return typeof publicKey === 'string' && isHex(publicKey) ? addressOf(publicKey.toLowerCase()) : undefined;
 }

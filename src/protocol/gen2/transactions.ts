@@ -1,4 +1,4 @@
-/** The rules of single transactions and of batches, generation 2. */
+/** The rules of generation 2 for single transactions and for batches. */
 
 import { addressOf } from '../../crypto/keys.ts';
 import type { ChainParams } from '../params.ts';
@@ -26,8 +26,9 @@ export function createTransactionRules(params: ChainParams, codec: Gen2Codec): s
 }
 
 /**
- * Votes that name anybody but their sender are left to others: whether they can be applied depends on their block, so that
- * they could wait in the pool for hours and keep a place from those that can always be.
+ * The reason not to forge a vote. A vote with a recipient other than its sender can be applied only in some blocks. Such a vote
+ * could wait in the pool for hours, and take the place of transactions that can always be applied. So this node leaves votes
+ * whose recipient is not the sender to other forgers.
  */
 export function forgingFault({ id, payload, senderId }: Transaction): TransactionError | undefined {
   if (payload.kind !== 'vote' || payload.recipientId === senderId) return undefined;
@@ -36,8 +37,9 @@ export function forgingFault({ id, payload, senderId }: Transaction): Transactio
 }
 
 /**
- * The reference looks up the recipient of a vote among the accounts that the block's transactions concern, and fails to
- * apply the block when it is not there, although nothing is done to it.
+ * The error of a vote whose recipient the reference does not find. The reference looks for the recipient among the accounts
+ * that the block's transactions concern. If the recipient is not there, the reference cannot apply the block, although the vote
+ * does not change the recipient.
  */
 function bookingFault(
   state: StateReader,
@@ -51,7 +53,7 @@ function bookingFault(
   return transactionError(id, 'The recipient of the vote is not concerned by its block', '.recipientId', recipientId);
 }
 
-/** Accounts that the reference loads for a transaction. */
+/** The accounts that the reference loads for a transaction. */
 function accountsOf({ senderId, payload }: Transaction): readonly Address[] {
   switch (payload.kind) {
     case 'transfer':

@@ -1,19 +1,22 @@
-/** Since when a delegate is active without a break: the finality protocol counts its votes from there only. */
+/**
+ * Finds the height since which a delegate has been active without a break. The finality protocol counts the votes of the
+ * delegate only from this height.
+ */
 
 import { firstHeightOf, listIndexOf, type RoundLength } from '../rounds.ts';
 import type { StateReader } from '../state.ts';
 import type { PublicKey } from '../types.ts';
 
-/** Lists before the active one that are searched for a break: votes reach back three rounds. */
+/** Number of lists before the active one that are searched for a break, because votes reach back three rounds. */
 const LISTS_LOOKED_BACK = 3;
 
 /**
- * First height of the present run of rounds in which a delegate is active, never before the first height of the round three
- * before the newest list's.
+ * First height of the consecutive rounds in which the delegate is active. This height never lies more than three rounds before
+ * the round of the newest list.
  *
- * @param newestList index of the newest frozen list to look from
- * @param offset rounds that a frozen list waits before it is used
- * @returns undefined when the delegate is not in the list in force
+ * @param newestList index of the newest frozen list to consider
+ * @param offset number of rounds before a frozen list is used
+ * @returns undefined if the delegate is not in the active list
  */
 export function minHeightActive(
   state: StateReader,
@@ -32,7 +35,8 @@ export function minHeightActive(
   return firstHeightOf(since === 1 ? Math.max(newestList - LISTS_LOOKED_BACK, 1) : since + offset, params);
 }
 
-// A list stands for rounds and is asked for every block: keyed by the list object, which readers may keep.
+// Caches the members of each list. A list is the same for whole rounds and is needed for every block. The key is the list
+// object, which a state reader may return again.
 const members = new WeakMap<readonly PublicKey[], ReadonlySet<PublicKey>>();
 
 function isListed(state: StateReader, index: number, publicKey: PublicKey): boolean {

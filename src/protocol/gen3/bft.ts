@@ -1,25 +1,33 @@
 /**
- * The finality protocol of generation 3 (LIP-0014): each header is a prevote for the blocks before it, enough prevotes
- * allow precommits, enough precommits finalize. A ledger is a value; adding a header makes the next one.
+ * The finality protocol of generation 3 (LIP-0014). Each header is a prevote for the blocks before it. Enough prevotes for a
+ * block allow precommits, and enough precommits finalize the block. A ledger is an immutable value; adding a header makes a new
+ * one.
  *
- * What the protocol keeps for each delegate is read off the delegate's newest voting header in the window: its last prevote
- * is that header's height, its last precommit is kept beside the header. Delegates without a header in the window need no
- * record: every range of votes starts at the last `range` heights, where their old votes cannot reach.
+ * The protocol's record of each delegate follows from the newest header of the delegate in the ledger that votes. The last
+ * prevote of a delegate is the height of its newest voting header, and its last precommit is stored beside that header. A
+ * delegate without a header in the ledger needs no record: each header votes only within the last `range` heights, and older
+ * votes of that delegate are all below these heights.
  */
 
 import { assert } from '../../primitives/errors.ts';
 import type { PublicKey } from '../types.ts';
 
 export interface BftLimits {
-  /** Votes that make a height prevoted, and that finalize it: ceil(2N/3), as releases have it and the LIP does not. */
+  /**
+   * Number of votes with which a height is prevoted, and with which it is final: ceil(2N/3). The releases use this number; the
+   * LIP has another.
+   */
   readonly threshold: number;
-  /** Heights that a vote reaches back, 3N-1; also how many headers are searched for a contradiction. */
+  /** Number of heights that a vote reaches back, 3N-1. The same number of headers is searched for a contradiction. */
   readonly range: number;
-  /** Headers kept, 5N. What is older owes a quarter of the reward when referred to, so this count is consensus. */
+  /**
+   * Maximum of headers in the ledger, 5N. A block that refers to an older header gets a quarter of the reward, so this number
+   * is part of consensus.
+   */
   readonly headersMax: number;
 }
 
-/** What the protocol reads of a header. */
+/** The members of a header that the protocol uses. */
 export interface BftHeader {
   readonly height: number;
   readonly generatorPublicKey: PublicKey;
@@ -27,29 +35,29 @@ export interface BftHeader {
   readonly maxHeightPrevoted: number;
 }
 
-/** What is known of each header; entry i of each list belongs to height `firstHeight + i`. */
+/** The facts about each header. Entry i of each list belongs to height `firstHeight + i`. */
 interface HeaderLists {
   readonly maxHeightPreviouslyForged: Uint32Array;
   readonly maxHeightPrevoted: Uint32Array;
-  /** First height of the generator's present run of active rounds, as of its block. */
+  /** First height of the generator's consecutive active rounds, at the time of its block. */
   readonly minHeightActive: Uint32Array;
-  /** Highest height that the generator had precommitted by its block; meaningless for headers that do not vote. */
+  /** Highest height that the generator had precommitted at its block; meaningless for headers that do not vote. */
   readonly lastPrecommit: Uint32Array;
   readonly prevotes: Uint8Array;
   readonly precommits: Uint8Array;
 }
 
-/** Consecutive newest headers with their votes. */
+/** The newest consecutive headers with their votes. */
 export interface BftLedger extends HeaderLists {
   readonly firstHeight: number;
   readonly generators: readonly PublicKey[];
   /** Highest height that ever had enough prevotes. */
   readonly maxPrevoted: number;
-  /** Highest height that ever had enough precommits: never lower than before. */
+  /** Highest height that ever had enough precommits; it never falls. */
   readonly finalized: number;
 }
 
-/** @param delegates active delegates of a round, at most 255: votes of a height are counted in a byte */
+/** @param delegates active delegates in a round, at most 255, because the votes for a height are counted in a byte */
 export function bftLimits(delegates: number): BftLimits {
   assert(delegates >= 1 && delegates <= 255, 'the votes of all active delegates fit in a byte');
   return { threshold: Math.ceil((2 * delegates) / 3), range: 3 * delegates - 1, headersMax: 5 * delegates };
@@ -60,15 +68,15 @@ export function emptyLedger(finalized: number): BftLedger {
   return { firstHeight: 0, generators: [], ...emptyLists(0), maxPrevoted: 0, finalized };
 }
 
-/** Highest height in the ledger, `firstHeight - 1` when it holds none. */
+/** Highest height in the ledger; `firstHeight - 1` if the ledger is empty. */
 export function lastHeightIn(ledger: BftLedger): number {
   return ledger.firstHeight + ledger.generators.length - 1;
 }
 
 /**
- * What a header contradicts: the chain's prevoted height, or an earlier header of its delegate.
+ * The contradiction of a header with the chain's prevoted height or with an earlier header of its delegate.
  *
- * @returns the reference's text, undefined when the header is in order
+ * @returns the message of the reference; undefined if there is no contradiction
  */
 export function headerFault(ledger: BftLedger, header: BftHeader, limits: BftLimits): string | undefined {
   if (ledger.generators.length >= limits.range && header.maxHeightPrevoted !== ledger.maxPrevoted) {
@@ -80,13 +88,13 @@ export function headerFault(ledger: BftLedger, header: BftHeader, limits: BftLim
   return own < oldest ? undefined : contradictionOf(headerAt(ledger, own), header);
 }
 
-/** Three heights of a signed header: all that two headers of one delegate can contradict each other with. */
+/** The three heights of a signed header by which two headers of one delegate can contradict each other. */
 export type SignedHeights = Pick<BftHeader, 'height' | 'maxHeightPreviouslyForged' | 'maxHeightPrevoted'>;
 
 /**
- * Whether two headers of one delegate contradict each other, whichever was signed first.
+ * Whether two headers of one delegate contradict each other. The order of signing does not matter.
  *
- * @returns the reference's sentence, undefined when they may both be signed
+ * @returns the message of the reference; undefined if the delegate may sign both
  */
 export function contradictionOf(one: SignedHeights, other: SignedHeights): string | undefined {
   const [earlier, later] = isOrdered(one, other) ? [one, other] : [other, one];
@@ -103,8 +111,8 @@ export function contradictionOf(one: SignedHeights, other: SignedHeights): strin
 }
 
 /**
- * True when a header that follows the ledger earns the full reward: its delegate's previous block is named rightly. A
- * previous block that fell out of the ledger counts as wrong, against the LIP and with the releases.
+ * Whether a header that follows the ledger gets the full reward, because it names the delegate's previous block correctly. A
+ * previous block that is not in the ledger any more counts as wrong; the LIP says otherwise, but the releases do so.
  */
 export function isCompliant(ledger: BftLedger, header: BftHeader, limits: BftLimits): boolean {
   const previous = header.maxHeightPreviouslyForged;
@@ -115,9 +123,9 @@ export function isCompliant(ledger: BftLedger, header: BftHeader, limits: BftLim
 }
 
 /**
- * Adds a header and the votes that it stands for.
+ * Adds a header and its votes.
  *
- * @param minHeightActive first height of the generator's present run of active rounds
+ * @param minHeightActive first height of the generator's consecutive active rounds
  */
 export function addHeader(ledger: BftLedger, header: BftHeader, minHeightActive: number, limits: BftLimits): BftLedger {
   const follows = ledger.generators.length > 0;
@@ -133,12 +141,13 @@ export function addHeader(ledger: BftLedger, header: BftHeader, minHeightActive:
   lists.minHeightActive[last] = minHeightActive;
   const { maxPrevoted, finalized } = ledger;
   const next = { firstHeight, generators, ...lists, maxPrevoted, finalized };
-  // A header that names a previous block at or above itself moved to this chain from a longer one: it may not vote here.
+  // If a header names a previous block at its own height or above, its delegate moved here from a longer chain, and the header
+  // must not vote.
   if (header.maxHeightPreviouslyForged >= header.height) return next;
 
   const own = newestVoteOf(next, header.generatorPublicKey);
   let lastPrecommit = own < 0 ? 0 : at(next.lastPrecommit, own);
-  // Precommits look at the prevotes from before this header, so they come first.
+  // Precommits depend on the prevotes before this header, so they come first.
   const firstPrecommit = Math.max(minHeightActive, minPrecommitHeight(next, header, limits), lastPrecommit + 1);
   for (let height = firstPrecommit; height < header.height; height += 1) {
     const index = height - firstHeight;
@@ -167,7 +176,7 @@ export function addHeader(ledger: BftLedger, header: BftHeader, minHeightActive:
   return next;
 }
 
-/** Lowest height that a header may precommit: above it, its delegate was on this chain without a break. */
+/** Lowest height that a header may precommit. From that height on, the delegate was on this chain without a break. */
 function minPrecommitHeight(ledger: BftLedger, header: BftHeader, limits: BftLimits): number {
   const floor = Math.max(ledger.firstHeight, header.height - limits.range);
   let previous = header.maxHeightPreviouslyForged;
@@ -185,7 +194,7 @@ function minPrecommitHeight(ledger: BftLedger, header: BftHeader, limits: BftLim
   return Math.max(height + 1, floor);
 }
 
-/** Index of the newest header but the last that votes for this delegate, -1 for none. */
+/** Index of the delegate's newest header that votes, except the last header of the ledger; -1 if there is none. */
 function newestVoteOf(ledger: BftLedger, generator: PublicKey): number {
   let index = ledger.generators.length - 1;
   do {
@@ -202,7 +211,7 @@ function headerAt(ledger: BftLedger, index: number): SignedHeights {
   };
 }
 
-/** True when the first header was signed first, if its delegate is honest. */
+/** True if the first header was signed first, provided that its delegate is honest. */
 function isOrdered(one: SignedHeights, other: SignedHeights): boolean {
   const differences = [
     one.maxHeightPreviouslyForged - other.maxHeightPreviouslyForged,
@@ -218,7 +227,7 @@ function at(values: Uint32Array | Uint8Array, index: number): number {
   return value;
 }
 
-/** All lists in one buffer: a block makes new ones, and many small buffers would cost more than their content. */
+/** Creates all lists in one buffer. Each block makes new lists, and many small buffers would cost more than their content. */
 function emptyLists(count: number): HeaderLists {
   const memory = new ArrayBuffer(count * 18);
   return {
@@ -231,7 +240,7 @@ function emptyLists(count: number): HeaderLists {
   };
 }
 
-/** Copies with room for one more header, without the first `drop`. */
+/** Copies the lists without the first `drop` entries, with room for one more header. */
 function copyOfLists(lists: HeaderLists, drop: number): HeaderLists {
   const copies = emptyLists(lists.prevotes.length + 1 - drop);
   copies.maxHeightPreviouslyForged.set(lists.maxHeightPreviouslyForged.subarray(drop));

@@ -17,8 +17,8 @@ import { BlockRejected } from '../verdict.ts';
 import { headerId } from '../block/header.ts';
 
 /**
- * Reads a block. Ids are computed, members that no one knows are ignored, missing totals are 0, and the count of
- * transactions is the real one (a wrong count therefore breaks the signature).
+ * Reads a block. The id of the block is computed, and unknown members are ignored. A missing total is 0. The count is the real
+ * number of transactions, so a wrong count in the document makes the signature invalid.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
  */
@@ -35,14 +35,14 @@ export function blockFromJson(
   return readBlock(json, version, transactionFromJson);
 }
 
-/** Reads a block of any version that has a layout: the genesis block, whose content is given. */
+/** Reads the genesis block, whose content the network provides. The genesis block may have any version with a known layout. */
 export function genesisFromJson(json: unknown, transactionFromJson: (json: unknown) => Transaction): Block {
   const version = readCount(json, 'version');
   if (version > 2) throw malformed('version', 'should be <= 2');
   return readBlock(json, version, transactionFromJson, GENESIS_TRANSACTIONS_MAX);
 }
 
-/** @param transactionToJson writes a transaction with the id of the block that holds it */
+/** @param transactionToJson writes a transaction with the id of its block */
 export function blockToJson(
   block: Block,
   transactionToJson: (transaction: Transaction, blockId: string) => JsonObject,
@@ -54,7 +54,7 @@ export function headerToJson(header: BlockHeader): JsonObject {
   return blockJson(header, {});
 }
 
-/** Members in the order of the reference's messages, the transactions among them where it puts them. */
+/** Writes the members in the order of the reference's messages; the transactions are in the same place as there. */
 function blockJson(header: BlockHeader, transactions: { readonly transactions?: readonly Json[] }): JsonObject {
   return {
     version: header.version,
@@ -83,7 +83,7 @@ function readBlock(
   transactionsMax?: number,
 ): Block {
   const previousBlockId = readPreviousId(json, 'previousBlockId');
-  // Only version 2 signs these heights; older blocks may come without them.
+  // Only version 2 signs these heights, and older blocks may lack them.
   const unsigned = version < 2 ? 0 : undefined;
   const transactions = readTransactions(json, transactionFromJson, transactionsMax);
   const block: Block = {

@@ -1,4 +1,4 @@
-/** Blocks of generation 3: validating, applying and building them. */
+/** Validates and applies blocks of generation 3, and computes their reward. */
 
 import {
   applyTransactions,
@@ -30,19 +30,19 @@ import type { BftHeader, BftLedger } from './bft.ts';
 import { applyDpos, newestListAfter } from './dpos.ts';
 import { loadLedger, saveLedger } from './ledger.ts';
 
-/** Version of the blocks of this generation; live networks have older ones in their history. */
+/** Version of blocks of this generation. The history of live networks has older versions. */
 export const BLOCK_VERSION = 2;
 
-/** A fresh chain counts its genesis block as final. */
+/** Height that is final on a new chain: its genesis block. */
 const FINALIZED_AT_START = 1;
 
-/** A header that does not follow the finality protocol earns this fraction of the reward. */
+/** A header that does not follow the finality protocol gets the reward divided by this number. */
 const REDUCED_REWARD_DIVISOR = 4n;
 
 export interface BlockRulesOptions {
   /**
-   * Whether the last block of a round is refused when its generator is not active in the next one, as release 3.0.2 does.
-   * Later releases look at the round of the block itself.
+   * Whether to refuse the last block of a round if its generator is not active in the next round, as release 3.0.2 does. Later
+   * releases check the round of the block itself.
    */
   readonly refuseLeavingForgers: boolean;
 }
@@ -57,11 +57,11 @@ export interface BlockRules extends Pick<
   | 'applyGenesis'
   | 'forgers'
 > {
-  /** The reward that a header following the state's tip owes, in beddows. */
+  /** The reward in beddows of a header that follows the state's tip. */
   rewardOwed(state: StateReader, header: BftHeader): bigint;
 }
 
-/** @param applyGenesisTransactions applies the content of the genesis block, unchecked */
+/** @param applyGenesisTransactions applies the genesis block's transactions without checks */
 export function createBlockRules(
   params: ChainParams,
   format: BlockFormat,
@@ -141,7 +141,10 @@ export function createBlockRules(
     if (votes) saveLedger(state, addHeader(ledger, block, activeSince(state, block, offset), limits));
   }
 
-  /** The genesis header votes for itself: the reference counts it when it starts, always before the second block. */
+  /**
+   * The genesis header votes for itself. The reference counts this vote when it starts, which is always before the second
+   * block.
+   */
   function applyGenesis(state: StateWriter, genesis: Block): void {
     transactionRules.applyGenesisTransactions(state, genesis);
     applyDpos(state, genesis, params, offsetAt(genesis.height));
@@ -158,7 +161,8 @@ export function createBlockRules(
     );
     if (after !== undefined) return after;
     if (options.refuseLeavingForgers) {
-      // Release 3.0.2 fails to destructure a missing entry here; its peers keep to the chain without such a block.
+      // For a generator that is not active in the next round, release 3.0.2 throws an error because of a missing entry. Peers
+      // of that release stay on the chain without the block.
       throw rejected(block, 'BLOCK_FORGER_LEAVES', 'The generator is not active in the round after this block');
     }
     const round = roundOf(block.height, params);
@@ -181,7 +185,10 @@ export function createBlockRules(
   };
 }
 
-/** The ledger that a block of this height builds on: older block versions leave gaps, and votes do not reach over them. */
+/**
+ * The ledger before a block of this height. Blocks of older versions leave gaps in the ledger, and votes do not reach across a
+ * gap.
+ */
 function ledgerBelow(state: StateReader, height: number): BftLedger {
   const ledger = loadLedger(state) ?? emptyLedger(FINALIZED_AT_START);
   return lastHeightIn(ledger) === height - 1

@@ -1,4 +1,4 @@
-/** Bytes and JSON of generation 3. */
+/** Converts blocks and transactions of generation 3 to bytes and JSON, and back. */
 
 import type { ChainParams } from '../params.ts';
 import type { Codec } from '../rules.ts';
@@ -15,14 +15,14 @@ export { headerBytes } from '../block/header.ts';
 export { basicBytes, signedBytes, transactionBytes } from './transaction-bytes.ts';
 
 export interface Gen3Codec extends Codec {
-  /** The types that this network knows, by number. */
+  /** The transaction types of this network, by number. */
   readonly types: ReadonlyMap<number, TransactionType>;
 }
 
 export function createGen3Codec(params: ChainParams): Gen3Codec {
   const older = legacyTypesOf(params);
   const types = new Map([...GEN3_TYPES, ...older.map((type) => [type.type, type] as const)]);
-  // The genesis block of a network with older history may hold types that no later block does.
+  // On a network with older history, the genesis block may contain types that no later block has.
   const hasOlderHistory = older.length > 0 || params.exceptions.blockVersions.size > 0;
   const stored = hasOlderHistory ? new Map([...LEGACY_TYPES, ...GEN3_TYPES]) : GEN3_TYPES;
   const readTransaction: Codec['transactionFromJson'] = (json) => transactionFromJson(json, types, params.exceptions);

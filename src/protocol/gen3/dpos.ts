@@ -1,4 +1,4 @@
-/** What a block does to the delegates of generation 3: counts, a finished round's payout, the list frozen after it. */
+/** Updates the delegates of generation 3 for a block: counts of blocks, and after a round its payout and the next list. */
 
 import { addressOf } from '../../crypto/keys.ts';
 import { assert } from '../../primitives/errors.ts';
@@ -11,16 +11,16 @@ import type { BlockHeader } from '../types.ts';
 import { BlockRejected } from '../verdict.ts';
 
 /**
- * Frozen lists that are kept: finality looks back five from the newest, and a rival chain may stand two rounds behind. The
- * reference keeps all.
+ * Number of frozen lists that are kept. Finality needs the newest five lists, and a rival chain may be two rounds behind. The
+ * reference keeps all lists.
  */
 const LISTS_KEPT = 8;
 
 /**
- * Counts the block for its generator and, at the end of a round, pays it out and freezes the next list. Earnings count as
- * vote weight at once.
+ * Adds the block to its generator's count. At the end of a round, the function pays the earnings and freezes the next list.
+ * Earnings count as vote weight at once.
  *
- * @param offset rounds that a frozen list waits before it is used
+ * @param offset number of rounds before a frozen list is used
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams, offset: number): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));
@@ -41,7 +41,7 @@ export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainP
   if (obsolete >= 1) state.setRoundList(obsolete, undefined);
 }
 
-/** Index of the newest frozen list once the block of this height is applied. */
+/** Index of the newest frozen list after the block of this height was applied. */
 export function newestListAfter(height: number, params: RoundLength): number {
   return roundOf(height, params) + (isLastOfRound(height, params) ? 1 : 0);
 }

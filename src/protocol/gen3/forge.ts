@@ -1,4 +1,4 @@
-/** Building the next block of generation 3. */
+/** Builds the next block of generation 3. */
 
 import { hexOf } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -11,10 +11,11 @@ import { BLOCK_VERSION, type BlockRules } from './blocks.ts';
 import { finalityOf } from './ledger.ts';
 
 /**
- * Builds and signs the block after `tip`: nothing is signed that contradicts the journal or that `applyBlock` would refuse.
+ * Builds and signs the block after `tip`. A header that contradicts the journal, or that `applyBlock` would refuse, is never
+ * signed.
  *
- * @throws ProtocolError `FORGING_CONTRADICTS` when the header would contradict the journal or the chain, and what
- *   `buildBlock` throws
+ * @throws ProtocolError `FORGING_CONTRADICTS` if the header would contradict the journal or the chain; or an error of
+ *   `buildBlock`
  */
 export function forgeBlock(
   state: StateReader,
@@ -34,8 +35,8 @@ export function forgeBlock(
 }
 
 /**
- * Highest height that the journal tells of: a header signed on another chain may lie below the one that it names, and naming
- * less than was named before would contradict it.
+ * Highest height in the last signed header. A header that was signed on another chain may name a previous height above its own.
+ * If the next header named a lower height, it would contradict that header.
  */
 function highestForged(previous: SignedHeader | undefined): number {
   return previous === undefined ? 0 : Math.max(previous.height, previous.maxHeightPreviouslyForged);

@@ -1,4 +1,4 @@
-/** The cases of LIP-0014's fork choice rule, one predicate each. */
+/** The cases of the fork choice rule of LIP-0014, one predicate for each. */
 
 import type { ChainParams } from '../params.ts';
 import type { AnnouncedTip, TipView } from '../rules.ts';
@@ -8,7 +8,7 @@ import type { ForkStatus } from '../verdict.ts';
 
 type Timing = Pick<ChainParams, 'blockTimeS'>;
 
-/** What a received block is to the tip; the first case that holds decides. */
+/** The relation of a received block to the tip. The first case that holds decides. */
 export function forkStatus(tip: TipView, received: TipView, params: Timing): ForkStatus {
   if (extendsTip(tip.header, received.header)) return 'extends';
   if (tip.header.id === received.header.id) return 'same';
@@ -22,7 +22,7 @@ export function extendsTip(tip: BlockHeader, received: BlockHeader): boolean {
   return tip.height + 1 === received.height && tip.id === received.previousBlockId;
 }
 
-/** A rival of the tip: another block at its place. */
+/** Whether a block is a rival of the tip: another block at the same place. */
 export function isDuplicate(tip: BlockHeader, received: BlockHeader): boolean {
   return (
     tip.height === received.height &&
@@ -35,7 +35,7 @@ export function isDoubleForging(tip: BlockHeader, received: BlockHeader): boolea
   return isDuplicate(tip, received) && tip.generatorPublicKey === received.generatorPublicKey;
 }
 
-/** A rival that came in its own slot beats a tip of an earlier slot that came late. */
+/** Whether a rival wins: it was received in its own slot, and the tip is of an earlier slot and was received late. */
 export function isTieBreak(tip: TipView, received: TipView, params: Timing): boolean {
   return (
     isDuplicate(tip.header, received.header) &&
@@ -45,7 +45,7 @@ export function isTieBreak(tip: TipView, received: TipView, params: Timing): boo
   );
 }
 
-/** Also decides between tips that peers merely announce. */
+/** Whether a chain is better. This function also decides between tips that peers only announce. */
 export function isBetterChain(tip: AnnouncedTip, received: AnnouncedTip): boolean {
   return (
     tip.maxHeightPrevoted < received.maxHeightPrevoted ||
@@ -53,7 +53,7 @@ export function isBetterChain(tip: AnnouncedTip, received: AnnouncedTip): boolea
   );
 }
 
-/** Blocks that were forged, synchronised or loaded have no time of receipt and count as in time. */
+/** Blocks that were forged, downloaded or loaded have no time of receipt, and count as received in time. */
 function wasReceivedInSlot(view: TipView, params: Timing): boolean {
   return view.receivedAtS === undefined || slotAt(view.receivedAtS, params) === slotAt(view.header.timestamp, params);
 }

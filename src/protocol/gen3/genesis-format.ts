@@ -1,4 +1,4 @@
-/** How generation 3 writes a genesis block. */
+/** The format of a genesis block in generation 3. */
 
 import { assert } from '../../primitives/errors.ts';
 import type { GenesisFormat } from '../genesis.ts';

@@ -1,7 +1,8 @@
 /**
- * Going on with a delegate whose earlier headers are not known here (LIP-0014). Once a block from after the last
- * of them is final, the unknown ones can only stand on branches that this chain has left behind, and no such branch can be
- * higher than this one plus the slots that it missed. A header that names that height contradicts none of them.
+ * Decides when a delegate may go on although its earlier headers are unknown here (LIP-0014). Once a block that is newer than
+ * all unknown headers is final, those headers can only be on branches that this chain has left. Such a branch can be higher
+ * than this chain by at most the slots that this chain missed. A new header that names that height as the delegate's previous
+ * height contradicts none of the unknown headers.
  */
 
 import type { ChainParams } from '../params.ts';
@@ -11,14 +12,19 @@ import type { BlockHeader } from '../types.ts';
 import { bftLimits, type BftLimits } from './bft.ts';
 import { finalityOf } from './ledger.ts';
 
-/** How far back branches are thought of, as the LIP has it. */
+/** Maximum age of branches that are considered, as in the LIP. */
 const MONTH_S = 30 * 86_400;
-/** Finality that is so many times as far behind as it can be stands still: no moment can be told for it. */
+/**
+ * If finality is behind by more than this multiple of its usual distance, finality counts as stopped, and no end of the wait
+ * can be stated.
+ */
 const STANDING_TIMES = 2;
-/** Block 1 is dated to the epoch, however late the network began, so missed slots are counted from the first forged block. */
+/**
+ * Block 1 has the time of the epoch, however late the network began. So missed slots are counted from the first forged block.
+ */
 const FIRST_FORGED_HEIGHT = 2;
 
-/** @param tip the block that the state follows from */
+/** @param tip the block to which the state belongs */
 export function handOver(
   state: StateReader,
   tip: BlockHeader,
@@ -30,7 +36,8 @@ export function handOver(
   const finalized = state.header(finalizedHeight);
   const finalizedS = finalized?.timestamp ?? 0;
   const isYoung = finalizedHeight < FIRST_FORGED_HEIGHT;
-  // As long as finality keeps its distance. A young chain has none yet: its first block is dated to the epoch.
+  // Expected distance between tip and finality. On a young chain, the distance is unknown, because the genesis block has the
+  // time of the epoch.
   const distanceS = isYoung ? finalityBlocks(limits) * params.blockTimeS : tip.timestamp - finalizedS;
   const dueS = sinceS + distanceS;
   const isFinal = finalized !== undefined && !isYoung && finalizedS > sinceS;
@@ -76,12 +83,12 @@ export function handOver(
 }
 
 /**
- * The height that no unknown header can lie above, on a chain of which nothing but the genesis block is final. Finality may
- * never come while delegates wait for it, so they do not wait for ever: a third of them is enough to hold it up.
+ * Highest height that an unknown header can have, on a chain with only the genesis block final. If a third of the delegates
+ * wait for finality, finality never comes. So on such a chain, delegates do not wait for ever.
  *
- * @param wait.dueS when finality should have come
+ * @param wait.dueS time by which finality should have come
  * @param wait.isNew whether the chain has no block of the delegate
- * @returns 0 where there can be no unknown header; undefined while finality may still come
+ * @returns 0 if there can be no unknown header; undefined while finality may still come
  */
 function boundOfYoungChain(
   state: StateReader,
@@ -90,26 +97,29 @@ function boundOfYoungChain(
   { blockTimeS }: Pick<ChainParams, 'blockTimeS'>,
 ): number | undefined {
   const first = state.header(FIRST_FORGED_HEIGHT);
-  // The delegate was held here before anybody forged.
+  // The delegate was enabled here before anybody forged, so there are no unknown headers.
   if (first === undefined || (isNew && first.timestamp + blockTimeS > sinceS)) return 0;
   if (tip.timestamp < dueS) return undefined;
-  // Had each slot since the first block been used, on whatever branch.
+  // The height of a branch that used each slot since the first block.
   return FIRST_FORGED_HEIGHT + Math.ceil((tip.timestamp - first.timestamp) / blockTimeS);
 }
 
-/** Slots that no block of the chain filled in the month before a block. */
+/** Number of slots without a block in the month before a block. */
 function missedSlots(state: StateReader, block: BlockHeader, { blockTimeS }: Pick<ChainParams, 'blockTimeS'>): number {
   const first = state.header(Math.max(FIRST_FORGED_HEIGHT, block.height - Math.floor(MONTH_S / blockTimeS)));
   if (first === undefined || first.height >= block.height) return 0;
   return Math.max(0, Math.ceil((block.timestamp - first.timestamp) / blockTimeS) - (block.height - first.height));
 }
 
-/** By which a tip is ahead of what is final when all delegates take part: a prevote and a precommit of two thirds. */
+/**
+ * Distance in blocks between tip and finality if all delegates take part: two thirds of a round for prevotes, and two thirds of
+ * a round for precommits.
+ */
 function finalityBlocks({ threshold }: BftLimits): number {
   return 2 * threshold;
 }
 
-/** Headers in which a contradiction on the chain itself is looked for. */
+/** The delegate's headers on the chain, as far as a new header could contradict them. */
 function ownHeaders(
   state: StateReader,
   tip: BlockHeader,
@@ -124,7 +134,10 @@ function ownHeaders(
   return found;
 }
 
-/** Stands for all unknown headers: it has no height of its own, but names the highest that any of them can have. */
+/**
+ * A header that stands for all unknown headers. The header has no height of its own, but names the highest height that any
+ * unknown header can have.
+ */
 function naming(height: number, timestamp: number): SignedHeader {
   return { blockId: '', height: 0, timestamp, maxHeightPrevoted: 0, maxHeightPreviouslyForged: height };
 }

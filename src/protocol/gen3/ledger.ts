@@ -1,4 +1,7 @@
-/** The BFT ledger as the state keeps it: only what block headers do not say, so that a block costs few bytes. */
+/**
+ * The BFT ledger in the form that is stored in the state. The stored form contains only what block headers do not have, so a
+ * block adds few bytes.
+ */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { StateReader, StateWriter } from '../state.ts';
@@ -6,9 +9,14 @@ import type { BlockHeader } from '../types.ts';
 import type { BftLedger } from './bft.ts';
 
 /**
- * Layout, integers little endian: version (1 byte), number of headers, first height, highest prevoted height, finalized
- * height (4 bytes each), then for all headers their minHeightActive and lastPrecommit (4 bytes each), prevotes and precommits
- * (1 byte each), one list after the other.
+ * Layout, with little-endian integers:
+ *
+ * - version (1 byte)
+ * - number of headers, first height, highest prevoted height, finalized height (4 bytes each)
+ * - for each header, `minHeightActive` (4 bytes)
+ * - for each header, `lastPrecommit` (4 bytes)
+ * - for each header, `prevotes` (1 byte)
+ * - for each header, `precommits` (1 byte)
  */
 const LAYOUT_VERSION = 1;
 const HEAD_BYTES = 17;
@@ -16,13 +24,17 @@ const HEADER_BYTES = 10;
 const MAX_PREVOTED_AT = 9;
 const FINALIZED_AT = 13;
 
-/** Whether numbers lie in memory as the layout has them: they are copied then, a thousand for each block. */
+/**
+ * Whether this machine keeps integers in memory in the byte order of the layout. Such integers are copied as bytes, which is
+ * fast: each block needs a thousand of these copies.
+ */
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
-// The state hands out one object until the ledger changes, so a chain of blocks never reads its own bytes back.
+// Caches the decoded ledger. The state returns the same bytes object until the ledger changes, so bytes that were just encoded
+// need not be decoded.
 const decoded = new WeakMap<Uint8Array, BftLedger>();
 
-/** The ledger of a state, undefined before the genesis block. */
+/** The ledger of a state; undefined before the genesis block. */
 export function loadLedger(state: StateReader): BftLedger | undefined {
   const bytes = state.ledger();
   if (bytes === undefined) return undefined;
@@ -39,7 +51,7 @@ export function saveLedger(state: StateWriter, ledger: BftLedger): void {
   state.setLedger(bytes);
 }
 
-/** Heights that finality stands at, without reading the rest; zeros before the genesis block. */
+/** The prevoted and finalized heights, without decoding the rest; zeros before the genesis block. */
 export function finalityOf(state: StateReader): { readonly maxPrevoted: number; readonly finalized: number } {
   const bytes = state.ledger();
   if (bytes === undefined) return { maxPrevoted: 0, finalized: 0 };
@@ -68,8 +80,8 @@ export function encodeLedger(ledger: BftLedger): Uint8Array {
 }
 
 /**
- * @param headerAt header of a height of the chain that the ledger belongs to
- * @throws ProtocolError `LEDGER_UNREADABLE` for bytes of another layout or without their headers
+ * @param headerAt returns a header by height, from the chain of the ledger
+ * @throws ProtocolError `LEDGER_UNREADABLE` if the bytes have another layout, or if a header is missing
  */
 export function decodeLedger(bytes: Uint8Array, headerAt: (height: number) => BlockHeader | undefined): BftLedger {
   const view = viewOf(bytes);

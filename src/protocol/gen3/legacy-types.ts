@@ -1,6 +1,7 @@
 /**
- * Transaction types 0 to 7 in the history of a generation 3 chain: bytes of generation 2, assets of generation 3, which carry
- * amounts and recipients and hold registrations flat. Applications and transfers to them kept their nested assets.
+ * Transaction types 0 to 7 in the history of a generation 3 chain. The bytes of these types are those of generation 2. The
+ * assets of these types are those of generation 3: assets include amounts and recipients, and registrations are flat. Only the
+ * types for applications, and for transfers to and from applications, keep nested assets.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -24,11 +25,11 @@ import { GEN3_SHAPES } from './transaction-types.ts';
 function typeOf<K extends PayloadKind>(
   type: number,
   kind: K,
-  /** Whether the asset is rebuilt from known members, which hides a malformed one from the base check. */
+  /** Whether the asset is rebuilt from its known members, which hides a malformed asset from the base check. */
   rebuilt: boolean,
   readAsset: TransactionType['readAsset'],
   assetToJson: (payload: Extract<Payload, { kind: K }>) => JsonObject,
-  /** Gives the asset that a rebuilt one is written as, where that is more than `known`. */
+  /** Returns the asset to keep for a rebuilt one, if it differs from `known`. */
   keptOf?: (asset: unknown, known: JsonObject) => JsonObject | undefined,
 ): TransactionType {
   const layout = LEGACY_LAYOUTS.get(type);
@@ -57,7 +58,7 @@ const transfer = typeOf(
   (asset, id) => {
     const { errors, payload } = readTransfer(asset, id);
     if (payload !== undefined) return { errors, payload };
-    // A recipient that is no address can still be written, as exceptions of live networks show.
+    // A recipient that is no address can still be written as bytes; exceptions of live networks have such recipients.
     const moved = movementOf(amountIn(asset), member(asset, 'recipientId'));
     const data = member(asset, 'data');
     if (moved === undefined || (data !== undefined && typeof data !== 'string')) return { errors, payload: undefined };
@@ -199,7 +200,7 @@ const outTransfer = typeOf(
   }),
 );
 
-/** Every type of older history by its number. */
+/** All types of older history, by number. */
 export const LEGACY_TYPES: ReadonlyMap<number, TransactionType> = new Map(
   [transfer, secondSignature, delegate, vote, multisignature, dapp, inTransfer, outTransfer].map((entry) => [
     entry.type,
@@ -207,7 +208,7 @@ export const LEGACY_TYPES: ReadonlyMap<number, TransactionType> = new Map(
   ]),
 );
 
-/** The older types that a network's history holds, each allowed below the height that the network names for it. */
+/** The older types that occur in a network's history. Each type is allowed below a height that the network defines. */
 export function legacyTypesOf({ exceptions }: Pick<ChainParams, 'exceptions'>): readonly TransactionType[] {
   const { disableDappTransaction, disableDappTransfer, disableV1Transactions } = exceptions.precedent;
   const endOf = ({ kind }: TransactionType): number => {
@@ -225,7 +226,7 @@ function amountIn(asset: unknown): string {
   return canonicalDigits(member(asset, 'amount')) ?? '0';
 }
 
-/** A member as a schema may look at it: own members only. */
+/** A member in the form that a schema checks: with own members only. */
 function plainMember(asset: unknown, name: string): unknown {
   const value = member(asset, name);
   return isPlainAsset(value) && value ? Object.fromEntries(Object.entries(value)) : value;

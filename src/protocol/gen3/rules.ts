@@ -1,4 +1,4 @@
-/** Generation 3 behind the door: block version 2, transaction types 8 to 12, network identifier, finality. */
+/** The rules of generation 3: block version 2, transaction types 8 to 12, network identifier, finality. */
 
 import { defaultEd25519, type Ed25519 } from '../../crypto/ed25519.ts';
 import type { ChainParams } from '../params.ts';
@@ -14,11 +14,11 @@ import { finalityOf } from './ledger.ts';
 import { createTransactionRules } from './transactions.ts';
 
 export interface Gen3Options {
-  /** Signs forged blocks and rehearses them; the process's back end unless given. */
+  /** Signs and checks forged blocks; by default the back end of the process. */
   readonly ed25519?: Ed25519;
   /**
-   * Refuse the last block of a round when its generator is not active in the next one, as release 3.0.2 does; on unless
-   * told. All nodes of a network must agree.
+   * Whether to refuse the last block of a round if its generator is not active in the next round, as release 3.0.2 does; true
+   * by default. All nodes of a network must have the same value.
    */
   readonly refuseLeavingForgers?: boolean;
 }

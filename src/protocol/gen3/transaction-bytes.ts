@@ -1,11 +1,11 @@
-/** Bytes and digests of the transactions that a chain of generation 3 can hold. */
+/** Bytes and digests of the transactions that a chain of generation 3 can contain. */
 
 import { LEGACY_LAYOUTS } from '../gen2/layouts.ts';
 import { createTransactionBytes } from '../tx/transaction-bytes.ts';
 import type { TransactionLayout } from '../tx/transaction-type.ts';
 import { GEN3_TYPES } from './transaction-types.ts';
 
-/** Types of its own and those of older history. */
+/** Layouts of this generation's types and of the types in older history. */
 const LAYOUTS: ReadonlyMap<number, TransactionLayout> = new Map([...LEGACY_LAYOUTS, ...GEN3_TYPES]);
 
 export const {

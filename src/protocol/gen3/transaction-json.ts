@@ -23,15 +23,15 @@ const BASE_SHAPE = GEN3_SHAPES.compile({
 type Types = ReadonlyMap<number, TransactionType>;
 
 const NO_ID = 'incalculable-id';
-/** Longer ones are not repeated in refusals. */
+/** Maximum length of an id that is repeated in an error message. */
 const ID_CHARACTERS_MAX = 256;
 
 /**
- * Reads a transaction with all static checks but its signature. Id, fee and sender's address of the document are ignored:
- * they follow from the rest. Transactions whose faulty shape the network excepts are let through under the id that they
- * give themselves, as no other can be known of them.
+ * Reads a transaction with all static checks except of its signature. Id, fee and sender's address are computed; those in the
+ * document are ignored. A malformed transaction is accepted if the network has an exception for it. Such a transaction keeps
+ * the id of the document, because its real id cannot be computed.
  *
- * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with every error found
+ * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors
  */
 export function transactionFromJson(json: unknown, types: Types, exceptions: Exceptions): Transaction {
   const { errors, transaction } = readTransaction(json, types);
@@ -40,14 +40,15 @@ export function transactionFromJson(json: unknown, types: Types, exceptions: Exc
   throw new TransactionRejected('TRANSACTION_INVALID', errors);
 }
 
-/** Whether a transaction that was read before has a faulty shape and the network excepts it. */
+/** Whether a transaction that was read before is malformed and the network has an exception for it. */
 export function isExceptedShape(transaction: Transaction, types: Types, exceptions: Exceptions): boolean {
   const { errors } = readTransaction(transactionToJson(transaction, types), types);
   return errors.length > 0 && isExcepted(errors, transaction, exceptions, GEN3_DIALECT);
 }
 
 /**
- * Reads a transaction of a genesis block: only what the bytes need is asked of it, limits are not, and it costs no fee.
+ * Reads a transaction of a genesis block. Only the members that the bytes need are checked, and limits are not checked. The fee
+ * is 0.
  *
  * @throws TransactionRejected
  */
@@ -65,7 +66,7 @@ export function genesisTransactionFromJson(json: unknown, types: Types): Transac
   );
 }
 
-/** @param blockId given for a transaction inside a block */
+/** @param blockId id of the block, for a transaction inside a block */
 export function transactionToJson(transaction: Transaction, types: Types, blockId?: string): JsonObject {
   const type = types.get(transaction.type);
   return {
@@ -83,7 +84,7 @@ export function transactionToJson(transaction: Transaction, types: Types, blockI
   };
 }
 
-/** The members of a document that the shape check looks at, with the reference's defaults for missing ones. */
+/** The members of a document that the base schema checks, with the reference's defaults for missing ones. */
 interface BaseMembers extends SharedMembers {
   readonly type: number;
 }
@@ -127,11 +128,17 @@ function senderIdOf(senderPublicKey: unknown): Address {
 
 interface Reading {
   readonly errors: readonly TransactionError[];
-  /** With the id that it gives itself; also beside errors, where the bytes of the transaction are clear. */
+  /**
+   * The transaction with the id of its document. Present even if there are errors, as long as the bytes of the transaction can
+   * be determined.
+   */
   readonly transaction: Transaction | undefined;
 }
 
-/** Of the base shape an exception can only forgive that a list of signatures is too long or holds one twice. */
+/**
+ * The only path at which an exception may excuse an error of the base schema: a list of signatures that is too long or has
+ * duplicates.
+ */
 const EXCEPTABLE_PATH = '.signatures';
 
 function readTransaction(json: unknown, types: Types): Reading {
@@ -146,7 +153,7 @@ function readTransaction(json: unknown, types: Types): Reading {
   errors.push(...assetErrors);
   if (isShapeless || payload === undefined) return { errors, transaction: undefined };
   const asset = errors.length > 0 ? undefined : type.writtenAsset(member(json, 'asset'), payload);
-  // The shape check has just shown that these members are what they are taken for.
+  // The schema has just shown that these members have these types.
   return { errors, transaction: draftOf(base as CheckedMembers, senderId, payload, type.fee(payload), asset) };
 }
 

@@ -1,4 +1,4 @@
-/** Shapes, bytes and fees of transaction types 8 to 12. Timestamps and amounts are big-endian, unlike those of generation 2. */
+/** Schemas, bytes and fees of transaction types 8 to 12. Timestamps and amounts are big-endian, unlike in generation 2. */
 
 import { addressAt } from '../../crypto/address-texts.ts';
 import { readU64BE, writeU64BE } from '../../primitives/bytes.ts';
@@ -16,32 +16,35 @@ import { createVoteReader } from '../tx/vote.ts';
 import { writtenAsset } from '../tx/written.ts';
 import type { JsonObject, Payload, PayloadKind } from '../types.ts';
 
-/** NUL, and two spellings of it that the reference's pattern catches as text. */
+/** Matches NUL, and two spellings of it as text that the reference's pattern matches, too. */
 const containsNul = (text: string): boolean =>
   text.includes('\0') || text.includes('\\u0000') || text.includes('\\x00');
 
-/** Shapes of generation 3. */
+/** Compiles schemas with the formats of generation 3. */
 export const GEN3_SHAPES = createShapeCompiler(containsNul);
 
 const TIMESTAMP_AT = 1;
-/** Type, timestamp and sender's public key. */
+/** Bytes of type, timestamp and sender's public key. */
 const HEAD_BYTES = SENDER_AT + 32;
 
-/** What one type adds to the bytes and JSON that all types of the generation share. */
+/** The parts of the bytes and the JSON that differ between the types of this generation. */
 interface AssetLayout<K extends PayloadKind> {
   readonly type: number;
   readonly kind: K;
   readonly readAsset: TransactionType['readAsset'];
-  /** Whether the asset is rebuilt from known members, which hides a malformed one from the base check and drops unknown ones. */
+  /**
+   * Whether the asset is rebuilt from its known members. Rebuilding an asset hides a malformed asset from the base check, and
+   * drops unknown members.
+   */
   readonly rebuilt: boolean;
-  /** Members that a rebuilt asset takes over although the payload does not tell them, in front of the others. */
+  /** Members that a rebuilt asset keeps, before all others, although the payload does not contain them. */
   unsigned?(asset: unknown): JsonObject | undefined;
   fee(payload: Extract<Payload, { kind: K }>): bigint;
   toJson(payload: Extract<Payload, { kind: K }>): JsonObject;
   encode(payload: Extract<Payload, { kind: K }>): Buffer;
-  /** What the bytes do not tell; undefined for nothing. */
+  /** Facts that the bytes do not contain; undefined if there are none. */
   detail?(payload: Extract<Payload, { kind: K }>): Buffer | undefined;
-  /** @param bytes hold the asset from `HEAD_BYTES` to `end` */
+  /** @param bytes contain the asset from `HEAD_BYTES` to `end` */
   decode(bytes: Buffer, end: number, detail: Buffer | undefined): Extract<Payload, { kind: K }>;
 }
 
@@ -173,7 +176,7 @@ const multisignature = typeOf({
   },
 });
 
-/** Every type that this generation has bytes for, by its number. */
+/** All types of this generation, by number. */
 export const GEN3_TYPES: ReadonlyMap<number, TransactionType> = new Map(
   [transfer, secondSignature, delegate, vote, multisignature].map((entry) => [entry.type, entry]),
 );

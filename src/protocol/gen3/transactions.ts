@@ -1,4 +1,4 @@
-/** The rules of single transactions and of batches, generation 3. */
+/** The rules of generation 3 for single transactions and for batches. */
 
 import type { ChainParams } from '../params.ts';
 import { GEN3_DIALECT } from '../tx/apply-context.ts';
@@ -12,7 +12,7 @@ export function createTransactionRules(params: ChainParams, codec: Gen3Codec): s
     dialect: GEN3_DIALECT,
     bytes,
     isAllowed: ({ type }, context) => codec.types.get(type)?.matches?.(context) ?? codec.types.has(type),
-    // Id and fee are computed, never stated.
+    // Id and fee are computed in this generation, so they cannot be wrong.
     statedErrors: () => [],
     isExceptedShape: (transaction) => isExceptedShape(transaction, codec.types, params.exceptions),
     uniqueKinds: new Set(['delegate', 'vote']),

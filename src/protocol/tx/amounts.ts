@@ -1,18 +1,21 @@
-/** Beddows that transactions move, and those that they count for: the network counts some that nobody signed. */
+/**
+ * Amounts of transactions in beddows: the amount that a transaction moves, and the amount with which it counts in sums. The
+ * network also counts some amounts that nobody signed.
+ */
 
 import { decimalOf, DecimalSum, ZERO, type Decimal } from '../../primitives/decimal.ts';
 import type { Transaction } from '../types.ts';
 import { member } from './json.ts';
 
-/** Decimal digits that the reference allows in an amount given as a number. */
+/** Maximum of decimal digits that the reference accepts in an amount given as a number. */
 const SIGNIFICANT_DIGITS_MAX = 15;
 
-/** Beddows that a transaction moves beside its fee; 0 for those that move nothing. */
+/** Beddows that a transaction moves besides its fee; 0 if it moves none. */
 export function amountOf({ payload }: Pick<Transaction, 'payload'>): bigint {
   return 'amount' in payload ? payload.amount : 0n;
 }
 
-/** Total amount of a block of these transactions; undefined where their amounts give no whole number of beddows. */
+/** Total amount of a block with these transactions; undefined if the sum is no whole number of beddows. */
 export function totalAmountOf(transactions: readonly Transaction[]): bigint | undefined {
   const total = new DecimalSum();
   for (const transaction of transactions) {
@@ -24,11 +27,11 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
 }
 
 /**
- * Beddows that a transaction counts for in the total of its block, in what its sender spends and in what its sender's vote
- * loses. Of transactions that move nothing that is a member of the asset which nobody signs, in any form that the reference's
- * number library reads.
+ * Amount of a transaction that counts in the total of its block, in the spending of its sender, and in the vote weights of its
+ * sender's delegates. If a transaction moves no amount, this is a member of its asset that nobody signs, in any form that the
+ * reference's number library reads.
  *
- * @returns undefined for what is no number: no block can hold it
+ * @returns undefined if the member is no number; no block may contain such a transaction
  */
 export function countedAmount(transaction: Transaction): bigint | Decimal | undefined {
   const { payload, written } = transaction;
@@ -39,10 +42,12 @@ export function countedAmount(transaction: Transaction): bigint | Decimal | unde
   return unsigned.get(transaction);
 }
 
-/** An asset may be megabytes long, and its transaction is counted several times on its way into the chain. */
+/**
+ * Caches these amounts. An asset may have megabytes, and its transaction is counted several times on its way into the chain.
+ */
 const unsigned = new WeakMap<Transaction, Decimal | undefined>();
 
-/** True for a transaction that counts for an amount which it does not move. */
+/** True if the transaction counts in sums with an amount that it does not move. */
 export function hasUnsignedAmount(transaction: Transaction): boolean {
   const amount = countedAmount(transaction);
   return transaction.written?.asset !== undefined && typeof amount !== 'bigint' && amount?.digits !== '';
@@ -54,10 +59,10 @@ export function addAmount(to: DecimalSum, amount: bigint | Decimal): void {
 }
 
 /**
- * The number that the reference's number library reads in a member of a document: missing and empty ones are 0, and a list of
- * one number is that number.
+ * Reads a member of a document as the reference's number library does. A missing or empty member is 0, and a list with one
+ * number is that number.
  *
- * @returns undefined for what is no number, and for numbers of JSON with more than 15 digits
+ * @returns undefined if it is no number, or a JSON number with more than 15 digits
  */
 export function decimalIn(value: unknown): Decimal | undefined {
   if (!value) return ZERO;
@@ -70,7 +75,7 @@ export function decimalIn(value: unknown): Decimal | undefined {
   return Array.isArray(value) ? decimalOf(textOfList(value)) : undefined;
 }
 
-/** What a list of one number is as text: the reference takes it for the number. */
+/** The text of a list with a single element. The reference treats a list with a single element like this element. */
 function textOfList(list: readonly unknown[]): string {
   let value: unknown = list;
   while (Array.isArray(value) && value.length === 1) [value] = value as readonly unknown[];

@@ -1,6 +1,6 @@
 /**
- * Applications: registered, funded and drained by transactions of the early history of live networks. The state keeps who
- * owns each, and that its name and link are taken.
+ * Applications. In the early history of live networks, transactions registered applications, and moved amounts to applications
+ * and from them. The state has the owner of each application, and which names and links are in use.
  */
 
 import { sha256Hex } from '../../crypto/hash.ts';
@@ -14,7 +14,7 @@ type Of<K extends Payload['kind']> = Extract<Payload, { kind: K }>;
 
 const TRANSACTION_ID_CHARACTERS_MAX = 20;
 
-/** Address of who registered an application. */
+/** Address of the account that registered an application. */
 export function ownerOfApplication(state: StateReader, dappId: TransactionId): Address | undefined {
   return dappId.length > TRANSACTION_ID_CHARACTERS_MAX ? undefined : state.fact(ownerFact(dappId));
 }
@@ -63,7 +63,7 @@ function ownerFact(dappId: TransactionId): string {
   return `application ${dappId} owner`;
 }
 
-// Names and links may be longer than the name of a fact.
+// Uses the hash of the name, because names and links may be longer than the name of a fact.
 function nameFact(name: string): string {
   return `application name ${sha256Hex(utf8(name))}`;
 }

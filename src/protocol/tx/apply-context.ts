@@ -1,16 +1,16 @@
-/** What applying a transaction needs beside the state, and what differs between the generations in it. */
+/** The context in which a transaction is applied, besides the state, and the differences of the generations in it. */
 
 import type { Exceptions, Generation } from '../params.ts';
 import type { SignatureOracle, Transaction } from '../types.ts';
 
-/** Where the generations differ in what a transaction does or how its refusal is worded. */
+/** Differences of the generations in the effects of a transaction, or in the text of its errors. */
 export interface TransactionDialect {
   readonly generation: Generation;
-  /** Data path of a username in a refusal. */
+  /** Data path of a username in an error. */
   readonly usernamePath: string;
-  /** Data path of the smallest number of signatures in a refusal. */
+  /** Data path of the minimum of signatures in an error. */
   readonly multisignatureMinPath: string;
-  /** Whether weights of delegates move at once or at the end of the round. */
+  /** Whether vote weights change at once or at the end of the round. */
   readonly voteWeight: 'live' | 'pending';
 }
 
@@ -28,11 +28,11 @@ export const GEN2_DIALECT: TransactionDialect = {
   voteWeight: 'pending',
 };
 
-/** The digests that signatures of a transaction are made over, 32 bytes each. */
+/** The digests that the keys of a transaction sign, 32 bytes each. */
 export interface SigningDigests {
-  /** Of the primary signature and of those of group members. */
+  /** Digest for the primary signature and for members' signatures. */
   signingDigest(transaction: Transaction): Uint8Array;
-  /** Of the second signature, which also covers the first. */
+  /** Digest for the second signature, which also covers the primary one. */
   secondSigningDigest(transaction: Transaction): Uint8Array;
 }
 

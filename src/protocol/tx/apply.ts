@@ -1,4 +1,4 @@
-/** What a transaction does to the state, and every reason why it must not. */
+/** Applies a transaction to the state, and reports all reasons why it must not be applied. */
 
 import { emptyAccount, withBalance, type Account, type StateWriter } from '../state.ts';
 import type { Transaction } from '../types.ts';
@@ -17,10 +17,13 @@ import { applyVote } from './vote.ts';
 const OK: TransactionVerdict = { status: 'ok' };
 
 /**
- * Applies a transaction and tells whether that was allowed. Errors are gathered in their published order and the state is
- * changed in any case, as a listed exception may turn a failure into success: hand in an overlay and drop it when the
- * verdict is not `ok`. Weights of delegates are booked apart (`bookVoteWeight`). Keys of accounts are left in the letter case
- * that they were written in, as later transactions of the block are compared with it; `settleKeys` ends that.
+ * Applies a transaction, and returns whether it was allowed. Errors are collected in the order of the reference. The state is
+ * changed in any case, because an exception of the network may turn a failure into a success. So pass an overlay, and drop it
+ * unless the verdict is `ok`.
+ *
+ * Vote weights are changed separately (`bookVoteWeight`). Keys of accounts keep the letter case in which they were sent,
+ * because later transactions of the block are compared with that form. `settleKeys` converts the keys to lower case after the
+ * block.
  */
 export function applyTransaction(
   state: StateWriter,

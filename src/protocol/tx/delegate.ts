@@ -1,4 +1,4 @@
-/** Delegate: the sender takes a name and can be voted for. */
+/** Delegate registration: the sender gets a username, and accounts can vote for it. */
 
 import { emptyAccount, type StateWriter } from '../state.ts';
 import type { Payload, Transaction } from '../types.ts';
@@ -11,7 +11,7 @@ import type { AssetReading } from './transaction-type.ts';
 
 type Registration = Extract<Payload, { kind: 'delegate' }>;
 
-/** Schema of the object that holds the name. */
+/** Schema of the object that contains the username. */
 export const DELEGATE_SCHEMA = {
   type: 'object',
   required: ['username'],
@@ -41,11 +41,11 @@ export function applyDelegate(
   if (sender.username !== undefined) {
     errors.push(transactionError(transaction.id, 'Account is already a delegate', dialect.usernamePath));
   }
-  // No known exception lets such an error pass, and a name with two holders would have no place in the state.
+  // No known exception excuses such an error, and the state cannot store two holders of one name.
   if (errors.length > 0) return errors;
   state.setAccount({ ...sender, username });
   state.setDelegate({
-    // The account's, which an excepted transaction need not have been signed with.
+    // The account's own key. An excepted transaction may have been signed with another key.
     publicKey: (sender.publicKey ?? transaction.senderPublicKey).toLowerCase(),
     address: sender.address,
     username,

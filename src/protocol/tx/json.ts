@@ -1,31 +1,33 @@
-/** Reading of foreign JSON: own data members only, nothing inherited and no accessor, whatever the object claims to be. */
+/** Reads JSON from strangers. Only own data members are read, never inherited ones or accessors. */
 
-/** Value of an own member; undefined when there is none. */
+/** Value of an own member; undefined if there is none. */
 export function member(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   return Object.getOwnPropertyDescriptor(value, name)?.value as unknown;
 }
 
-/** A member that is a number, and 0 for anything else. Minus zero, which JSON has and bytes have not, is 0 too. */
+/**
+ * Reads a member that is a number; 0 for any other value. Negative zero, which JSON can express and bytes cannot, becomes 0.
+ */
 export function numberIn(value: unknown, name: string): number {
   const number = member(value, name);
   return typeof number === 'number' && number !== 0 ? number : 0;
 }
 
 /**
- * Longest list that is looked at. The largest list that any rule allows has 101 entries (a genesis vote), so what lies
- * beyond cannot make a refused list right, and a list of a million entries costs no more than a list of this length.
+ * Maximum length of a list that is checked. The longest list that any rule allows has 101 entries (a genesis vote), so further
+ * entries cannot make an invalid list valid. Thus a list with a million entries costs no more than one with this length.
  */
 const LIST_ITEMS_MAX = 200;
 
-/** A list cut to a length that bounds the work of checking it; anything else as it is. */
+/** Cuts a list to a length that limits the work of checking it. Other values are returned unchanged. */
 export function boundedList(value: unknown): unknown {
   return Array.isArray(value) && value.length > LIST_ITEMS_MAX ? (value.slice(0, LIST_ITEMS_MAX) as unknown) : value;
 }
 
 /**
- * Canonical text of a string of decimal digits, cut to 100 digits (no amount or id has more than 20); undefined for
- * anything else.
+ * Canonical form of a string of decimal digits, cut to 100 digits (no amount or id has more than 20); undefined for any other
+ * value.
  */
 export function canonicalDigits(value: unknown): string | undefined {
   if (typeof value !== 'string' || !/^[0-9]+$/.test(value)) return undefined;

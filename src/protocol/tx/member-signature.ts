@@ -1,4 +1,4 @@
-/** Signatures that members of a group add to a transaction in the pool. */
+/** Adds members' signatures to a transaction in the pool. */
 
 import type { StateReader } from '../state.ts';
 import type { MemberSignature, PublicKey, Transaction } from '../types.ts';
@@ -10,12 +10,13 @@ import { firstUnmatchedSignature, groupStanding, isSignedBy } from './signatures
 /**
  * Adds a member's signature.
  *
- * Signatures that came with the transaction are not looked at before there are enough, and anybody can put some of nobody's into
- * a copy. When they are found out they give way, and so does a second one of a member. The reference keeps them, and refuses
- * every signature from then on.
+ * Signatures that arrived with the transaction are verified only when there are enough, and anybody can add false ones to a
+ * copy. When false signatures are found, they are removed, and so is a second signature of a member. The reference keeps false
+ * signatures, and from then on refuses every further signature.
  *
- * @param added hexadecimal texts of either letter case, their formats checked
- * @returns the transaction with it and whether the group's signatures are complete, or the errors that refuse it
+ * @param added hexadecimal texts in upper or lower case, whose form was checked
+ * @returns the transaction with the signature and whether its signatures are complete, or the errors for which the signature is
+ *   refused
  */
 export function addMemberSignature(
   state: StateReader,
@@ -35,7 +36,8 @@ export function addMemberSignature(
   }
   const sender = state.account(transaction.senderId);
   let signed = { ...transaction, signatures: [...transaction.signatures, signature] };
-  // One goes at a time, and none while there are too few: each signature that is added pays for one of nobody's at most.
+  // Removes false signatures one at a time, and none while there are too few. So each added signature leads to the removal of
+  // at most one false one.
   for (;;) {
     const { status } = groupStanding(signed, sender, context);
     const unmatched = status === 'fail' ? firstUnmatchedSignature(signed, members ?? [], context) : undefined;
@@ -49,14 +51,15 @@ function membersFor(state: StateReader, { payload, senderId }: Transaction): rea
   return state.account(senderId)?.group?.members;
 }
 
-/** What can be held against it before it is verified. */
+/** The reason to refuse a signature before it is verified; undefined if there is none. */
 function unfitness(
   members: readonly PublicKey[] | undefined,
   { id, payload, senderId, signatures }: Transaction,
   { publicKey, signature }: MemberSignature,
 ): TransactionError | undefined {
   const registers = payload.kind === 'multisignature';
-  // The reference verifies it first and then says the same. Here any key could ask for checks without end.
+  // The reference verifies the signature before it gives this answer. This node does not, because anybody could then cause any
+  // number of signature checks.
   if (members === undefined) return transactionError(id, 'Sender is not a multisignature account', '.signatures');
   if (!members.includes(publicKey)) {
     const owner = registers ? '' : ` for account '${senderId}'`;

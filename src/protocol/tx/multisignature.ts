@@ -1,4 +1,4 @@
-/** Multisignature: the sender becomes a group, whose transactions need signatures of its members too. */
+/** Multisignature registration: the sender becomes a group, whose transactions also need signatures of its members. */
 
 import { addressOf } from '../../crypto/keys.ts';
 import { emptyAccount, type StateWriter } from '../state.ts';
@@ -28,7 +28,7 @@ export const MULTISIGNATURE_SCHEMA = {
   },
 } as const;
 
-/** @param minPath data path of `min` in the refusal of a `min` above the size of the group */
+/** @param minPath data path in the error for a `min` above the size of the group */
 export function createMultisignatureReader(
   compiler: ShapeCompiler,
   minPath: string,
@@ -61,7 +61,7 @@ export function isKeysgroup(keys: unknown): keys is readonly string[] {
   return Array.isArray(keys) && keys.every((key) => typeof key === 'string' && /^\+[0-9a-fA-F]{64}$/.test(key));
 }
 
-/** Members in the order of the registration. */
+/** The members in the order of the registration. */
 export function membersOf(keysgroup: readonly string[]): PublicKey[] {
   return keysgroup.map((key) => key.slice(1).toLowerCase());
 }
@@ -77,13 +77,15 @@ export function applyMultisignature(
     const message = 'Register multisignature only allowed once per account.';
     errors.push(transactionError(transaction.id, message, '.signatures'));
   }
-  // Compared as written: a sender who names his own key in capitals passes on the whole network.
+  // Compares the texts as they were sent. If a sender names its own key in capitals, the whole network accepts the
+  // registration.
   if (keysgroup.includes(`+${sender.publicKey ?? transaction.senderPublicKey}`)) {
     const message = 'Invalid multisignature keysgroup. Can not contain sender';
     errors.push(transactionError(transaction.id, message, '.signatures'));
   }
   state.setAccount({ ...sender, group: { min, lifetime, members: membersOf(keysgroup) } });
-  // As written: a member named in capitals cannot send anything later in the block, unless he writes his key so too.
+  // Stores the keys as they were sent. If a member's key was sent in capitals, the member can send a transaction in the same
+  // block only if it writes its key in the same way.
   for (const publicKey of keysgroup.map((key) => key.slice(1))) {
     const address = addressOf(publicKey.toLowerCase());
     const account = state.account(address) ?? emptyAccount(address);

@@ -1,6 +1,6 @@
 /**
- * Shapes of transactions as JSON schemas. The words of a refusal are part of the interface (clients show them), and they
- * are those of Ajv 6 with all errors collected, so this is what checks here.
+ * Schemas of transactions. The text of an error is part of the interface, because clients show it. The text is that of Ajv 6
+ * with all errors, so Ajv 6 is used here.
  */
 
 import Ajv from 'ajv';
@@ -11,27 +11,28 @@ import { transactionError, type TransactionError } from '../verdict.ts';
 import { canonicalDigits } from './json.ts';
 import { recipientFault } from './recipient.ts';
 
-/** What is wrong with the shape of a value, by a schema; nothing when it fits. */
+/** Checks a value with a schema, and returns the errors; an empty list if it fits. */
 export type Shape = (value: unknown) => readonly ErrorObject[];
 
-/** The reference's validator is an older one, whose schemes of addresses may have a comma. */
+/** Format of a URI in the reference, which uses an older validator: it accepts a comma in the scheme. */
 const LOOSE_URI = /^[a-z][a-z0-9+,.-]*:[^\s]*$/i;
 
-/** Makes shapes of one generation, whose idea of a forbidden NUL character goes into the formats. */
+/** Compiles schemas with the formats of one generation. */
 export interface ShapeCompiler {
   compile(schema: object): Shape;
 }
 
 /**
- * @param containsNul whether a text holds what this generation takes for a NUL character
- * @param isId the generation's idea of an id
+ * @param containsNul whether a text contains a NUL character, as this generation detects it
+ * @param isId whether a text is an id, as this generation checks it
  */
 export function createShapeCompiler(
   containsNul: (text: string) => boolean,
   isId: (text: string) => boolean = isLooseId,
 ): ShapeCompiler {
   const makeAjv = (): Ajv.Ajv => {
-    // The schemas are our own: to compile the schema of schemas for them takes longer than all else here.
+    // Our own schemas need no validation. For a validation, Ajv would compile the schema of schemas, which takes longer than
+    // everything else in this file.
     const ajv = new Ajv({ allErrors: true, schemaId: 'auto', useDefaults: false, meta: false, validateSchema: false });
     ajv.addFormat('id', isId);
     ajv.addFormat('address', (text: string) => recipientFault(text) === undefined);
@@ -46,14 +47,15 @@ export function createShapeCompiler(
     ajv.addFormat('transferData', (text: string) => !containsNul(text) && Buffer.byteLength(text, 'utf8') <= 64);
     ajv.addFormat('uri', LOOSE_URI);
     ajv.addFormat('noNullByte', (text: string) => !containsNul(text));
-    // The keyword is our own, too: to compile the schema of keywords for it takes as long as a type of transactions.
+    // Our own keyword needs no validation. Compiling the schema of keywords would take as long as a transaction type.
     ajv.validateKeyword = () => true;
     ajv.addKeyword('uniqueSignedPublicKeys', { type: 'array', validate: haveDistinctKeys, errors: false });
     return ajv;
   };
   let ajv: Ajv.Ajv | undefined;
   return {
-    // When it is first asked: a process meets few of the types of both generations, and each costs milliseconds.
+    // A schema is compiled at its first use. A process uses few of the types of both generations, and compiling each takes
+    // milliseconds.
     compile: (schema) => {
       let validate: ValidateFunction | undefined;
       return (value) => {
@@ -65,7 +67,7 @@ export function createShapeCompiler(
   };
 }
 
-/** Members that all transactions share; both generations build their base schema on it. */
+/** The members that all transactions have. Both generations build their base schema from these members. */
 export const BASE_PROPERTIES = {
   id: { type: 'string', format: 'id' },
   blockId: { type: 'string', format: 'id' },
@@ -86,7 +88,7 @@ export const BASE_PROPERTIES = {
   asset: { type: 'object' },
 } as const;
 
-/** Members of a document that the base schemas of both generations ask the same of. */
+/** The members of a document that the base schemas of both generations check in the same way. */
 export interface SharedMembers {
   readonly id: unknown;
   readonly blockId: unknown;
@@ -101,8 +103,9 @@ export interface SharedMembers {
 }
 
 /**
- * Whether the shared members are written as nodes write those of a transaction without a group. Then the base schema has
- * nothing against them, and need not be asked: it takes longer than all the rest of reading. False says nothing.
+ * Whether the shared members have the form in which nodes write a transaction without a group. Such members fit the base
+ * schema, so that schema is not checked. Checking the schema takes longer than all other parts of reading. False does not mean
+ * that the members are wrong.
  */
 export function isPlainlyWritten(members: SharedMembers): boolean {
   const { id, blockId, height, confirmations, timestamp, signSignature, signatures, asset } = members;
@@ -135,14 +138,14 @@ function isMissingOrCount(value: unknown): boolean {
   return value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0);
 }
 
-/** Errors of a whole transaction's shape. */
+/** The errors of a transaction in its base schema. */
 export function baseErrors(shape: Shape, value: unknown, id: string): TransactionError[] {
   return shape(value).map((error) =>
     transactionError(id, `'${error.dataPath}' ${error.message ?? ''}`, error.dataPath),
   );
 }
 
-/** Errors of an asset's shape: paths are relative to the asset, and the asset itself is `.asset`. */
+/** The errors of an asset in its schema. Paths are relative to the asset; the path of the asset itself is `.asset`. */
 export function assetErrors(shape: Shape, value: unknown, id: string): TransactionError[] {
   return shape(value).map((error) => {
     const path = error.dataPath === '' ? '.asset' : error.dataPath;
@@ -154,13 +157,15 @@ function isPublicKey(text: string): boolean {
   return text.length === 64 && isHex(text);
 }
 
-/** The published format of ids lets a sign and leading zeros pass; ids are recomputed, so nothing follows from it. */
+/**
+ * The reference's format of ids accepts a sign and leading zeros. The lax format has no effect, because ids are computed again.
+ */
 function isLooseId(text: string): boolean {
   if (text.startsWith('-')) return canonicalDigits(text.slice(1)) !== undefined;
   return isDigitId(text.replace(/^\+/, ''));
 }
 
-/** Digits only, leading zeros among them, of a number that fits 64 bits. */
+/** Accepts only digits, including leading zeros, of a number that fits 64 bits. */
 export function isDigitId(text: string): boolean {
   return isUpTo(text, 18_446_744_073_709_551_615n);
 }

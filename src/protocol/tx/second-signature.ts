@@ -1,4 +1,4 @@
-/** Second signature: the key that must sign every later transaction of the sender too. */
+/** Second signature registration: from then on, a second key must also sign each transaction of the sender. */
 
 import { emptyAccount, type StateWriter } from '../state.ts';
 import type { Payload, Transaction } from '../types.ts';
@@ -10,7 +10,7 @@ import type { AssetReading } from './transaction-type.ts';
 
 type SecondSignature = Extract<Payload, { kind: 'secondSignature' }>;
 
-/** Schema of the object that holds the key. */
+/** Schema of the object that contains the key. */
 export const SECOND_SIGNATURE_SCHEMA = {
   type: 'object',
   required: ['publicKey'],
@@ -26,7 +26,10 @@ export function createSecondSignatureReader(compiler: ShapeCompiler): (asset: un
   };
 }
 
-/** False for values that the schema must see as they are to refuse them by their type; absent assets count as empty. */
+/**
+ * False for values that the schema must get unchanged, so that the schema refuses their type. A missing asset counts as an
+ * empty one.
+ */
 export function isPlainAsset(asset: unknown): boolean {
   return !asset || (typeof asset === 'object' && !Array.isArray(asset));
 }

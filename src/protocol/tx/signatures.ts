@@ -1,4 +1,4 @@
-/** Signatures beside the primary one: the second signature and those of a group's members. */
+/** Signatures besides the primary one: the second signature, and those of a group's members. */
 
 import { bytesEqual, bytesOfHex } from '../../primitives/bytes.ts';
 import type { Account } from '../state.ts';
@@ -7,9 +7,9 @@ import { transactionError, type TransactionError } from '../verdict.ts';
 import type { ApplyTransactionContext } from './apply-context.ts';
 import { membersOf } from './multisignature.ts';
 
-/** Where a transaction stands with the signatures of a group. */
+/** State of a transaction's members' signatures. */
 export interface GroupStanding {
-  /** `none`: no group is involved. */
+  /** `none`: the transaction needs no members' signatures. */
   readonly status: 'none' | 'pending' | 'ready' | 'fail';
   readonly errors: readonly TransactionError[];
 }
@@ -27,7 +27,9 @@ export function isSignedBy(
   return verify(checkOf(publicKey, digest, signature));
 }
 
-/** Errors of the second signature, which an account with a second key must give and no other may. */
+/**
+ * Errors of the second signature. The second signature is required if the account has a second key, and forbidden otherwise.
+ */
 export function secondSignatureErrors(
   transaction: Transaction,
   sender: Account,
@@ -45,9 +47,10 @@ export function secondSignatureErrors(
 }
 
 /**
- * Standing with the group: a registration needs all its members, a transaction of a group `min` of them.
+ * The state of members' signatures. The registration of a group needs those of all members; a transaction of a group needs
+ * `min` of them.
  *
- * @param sender the account before the transaction; undefined when nothing is known of it
+ * @param sender the account before the transaction; undefined if it does not exist
  */
 export function groupStanding(
   transaction: Transaction,
@@ -63,7 +66,7 @@ export function groupStanding(
 
 interface ConcernedGroup {
   readonly members: readonly PublicKey[];
-  /** Members that must sign. */
+  /** Number of members who must sign. */
   readonly min: number;
 }
 
@@ -89,7 +92,7 @@ function memberStanding(
     const error = transactionError(id, 'Encountered duplicate signature in transaction', '.signatures');
     return { status: 'fail', errors: [error] };
   }
-  // Too few wins over invalid ones, so nothing needs to be verified before there are enough.
+  // Missing signatures are reported before invalid ones, so no signature is verified until there are enough.
   if (signatures.length < min) {
     const error = {
       name: 'TransactionPendingError',
@@ -105,25 +108,27 @@ function memberStanding(
   return { status: 'fail', errors: [error] };
 }
 
-/** Whose signature it is, by place in the group, with the question that was answered yes. */
+/** The member who made a signature, by position in the group, and the check that succeeded. */
 interface Match {
   readonly memberIndex: number;
   readonly check: SignatureCheck;
 }
 
 /**
- * What was found of signatures of a transaction, so that each costs one check the next time, and none where answers are kept by
- * the object that asked. It is asked again all the same: nothing follows from it but the order of trying.
+ * Caches the matches of a transaction's signatures. With the known match, each signature costs one check the next time, or no
+ * check if the signature cache finds the result by the check object. The check is still made each time; this cache only changes
+ * the order in which members are tried.
  */
 const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
 
 /**
- * The first signature that is of no member, or of one who has signed before in the list; undefined when each is of another
- * member. Each member answers for one signature.
+ * Finds the first signature that matches no remaining member of the group; undefined if each signature is of another member.
+ * Each member counts for one signature only.
  *
- * A signature does not say whose it is, so it is tried with each member who has not signed yet: at most 15 checks for the first
- * that is of nobody, which ends it, and 120 for fifteen good ones in the worst order. The reference goes on to the end, up to
- * 225, and names all that are of nobody; which transactions are valid is the same.
+ * A signature does not show who made it, so it is tried with each member without a signature so far. The first signature
+ * without a match ends the search after at most 15 checks; fifteen good signatures in the worst order take 120. The reference
+ * continues to the end, with up to 225 checks, and reports all signatures without a match. Both methods accept the same
+ * transactions.
  */
 export function firstUnmatchedSignature(
   transaction: Transaction,
@@ -168,12 +173,13 @@ function matchOf(
 }
 
 /**
- * Seeks the second key and the members whom the signatures of a transaction are of, so that the checks can be made elsewhere
- * before the transaction is verified. Where it ends with a member for each signature, verifying asks one check for each,
- * all of which were answered; else it asks as if nothing had been sought. No verdict follows from it.
+ * Searches for the keys that made a transaction's signatures: the second key and the keys of members. Other threads can make
+ * these checks before the transaction is verified. If the search finds a member for each signature, verifying needs one check
+ * for each signature, and the results are known by then. If the search fails, the transaction is verified as if there had been
+ * no search. No verdict depends on the search.
  *
- * A transaction of a group costs 15 checks where all members signed in their order, 120 in the worst order, and 29 until the
- * first signature turns out to be of nobody.
+ * A group transaction costs 15 checks if all members signed in their order, 120 in the worst order, and 29 until the first
+ * signature turns out to match no member.
  *
  * @param sender the account before the transaction
  */
@@ -193,7 +199,10 @@ export function* searchSigners(
   yield* searchMembers(transaction, signatures, group.members, digests.signingDigest(transaction));
 }
 
-/** Most candidates that are asked about at once for one signature: each may be asked in vain. */
+/**
+ * Maximum of members that are tried at once for one signature. The maximum is small, because all but one of these checks are
+ * useless.
+ */
 const CANDIDATES_AT_ONCE_MAX = 8;
 
 function* searchMembers(
@@ -212,7 +221,7 @@ function* searchMembers(
     found.set(signature, match);
     free.delete(match.memberIndex);
   };
-  // Where all members signed, the signatures most often stand in their order.
+  // If all members signed, the signatures usually come in the order of the members.
   const likely = signatures.map(matchWith);
   const answers = yield likely.map(({ check }) => check);
   for (const [index, match] of likely.entries()) if (answers[index] === true) keep(signatures[index] ?? '', match);

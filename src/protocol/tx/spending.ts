@@ -1,4 +1,4 @@
-/** The spending rule: what a sender spends in one batch must be covered by the balance before the batch. */
+/** The spending rule: the balance before a batch must cover the total spending of each sender in the batch. */
 
 import type { StateReader } from '../state.ts';
 import type { Address, Transaction } from '../types.ts';
@@ -9,8 +9,9 @@ import { addAmount, countedAmount } from './amounts.ts';
 const NONE: ReadonlyMap<Transaction, TransactionError> = new Map<Transaction, TransactionError>();
 
 /**
- * Errors of the transactions that overspend, in batch order. Senders of a single transaction are left to its own check; a
- * refused transaction does not count against the sender's later ones.
+ * Errors of the transactions that spend too much, in the order of the batch. Senders with only one transaction are left out,
+ * because verifying that transaction checks the same. The amount of a refused transaction does not count when the sender's
+ * later transactions are checked.
  */
 export function spendingErrors(
   state: StateReader,

@@ -1,4 +1,4 @@
-/** Bytes and digests of transactions, computed once for each transaction object. */
+/** Bytes and digests of transactions; they are computed once for each transaction object. */
 
 import { idOf, sha256 } from '../../crypto/hash.ts';
 import { assert, ProtocolError } from '../../primitives/errors.ts';
@@ -6,41 +6,49 @@ import { bytesOfHex } from '../../primitives/bytes.ts';
 import type { SignatureCheck, Transaction, TransactionId } from '../types.ts';
 import { SENDER_AT, type BasicFields, type TransactionLayout } from './transaction-type.ts';
 
-/** The bytes of the transactions that a set of layouts knows. Network identifiers are 32 bytes as hexadecimal text. */
+/** Gives the bytes of all transactions with known layouts. Network identifiers are 32 bytes as hexadecimal text. */
 export interface TransactionBytes {
-  /** The layout of a type that a codec has let through. */
+  /** The layout of a type that the codec has accepted. */
   layoutOf(type: number): TransactionLayout;
-  /** What the primary signature covers, network identifier apart. */
+  /** The bytes that the primary signature covers, without the network identifier. */
   basicBytes(fields: BasicFields): Buffer;
-  /** Bytes that the id and the payload hash of a block cover: with primary and second signature, without members'. */
+  /**
+   * The bytes from which the id and the payload hash of a block are computed: with primary and second signature, but without
+   * members' signatures.
+   */
   transactionBytes(transaction: Transaction): Buffer;
-  /** What the primary signature is made over, before hashing. */
+  /** The bytes that the primary signature covers, before hashing. */
   signedBytes(fields: BasicFields, networkIdentifier: string): Buffer;
-  /** Digest of `signedBytes`: what the sender and the members of a group sign. */
+  /** Digest of `signedBytes`, which the sender and the members of a group sign. */
   signingDigest(transaction: Transaction, networkIdentifier: string): Buffer;
-  /** Digest that the holder of the second key signs: it covers the primary signature too. */
+  /** Digest that the holder of the second key signs. This digest also covers the primary signature. */
   secondSigningDigest(transaction: Transaction, networkIdentifier: string): Buffer;
-  /** The question that the primary signature puts. The same object each time, so that an answer can be kept by it. */
+  /** The check of the primary signature. Each call returns the same object, by which the signature cache finds the result. */
   primaryCheck(transaction: Transaction, networkIdentifier: string): SignatureCheck;
-  /** The id that follows from the bytes, whatever id the transaction has. */
+  /** Computes the id from the bytes, whatever id the transaction has. */
   computedId(transaction: Transaction): TransactionId;
-  /** The transaction with the id that follows from its bytes. */
+  /** The transaction with the id that is computed from its bytes. */
   withId(draft: Transaction): Transaction;
-  /** Lets go of what was computed of all transactions met so far. Asked again, it is computed again. */
+  /** Drops the cached results of all transactions so far. Results are computed again when they are needed. */
   forget(): void;
 }
 
 /**
- * What is computed of a transaction. A class, as the engine may decide of objects that are written out that they live long,
- * after a first look at a few, and then gives them a place where they stay long after they are forgotten.
+ * The cached results for a transaction. The results are in a class because V8 may decide that object literals live long, after
+ * it has seen a few of them. V8 would then keep these objects in memory long after they are needed.
  */
 class Known {
-  /** Room for the network identifier where one is signed, then `bytes`: so what is signed stands in one piece. */
+  /**
+   * Space for the network identifier, if one is signed, followed by `bytes`. With this layout, the signed bytes are contiguous.
+   */
   readonly whole: Buffer;
-  /** Basic bytes followed by the signatures that the id covers. */
+  /** The basic bytes, followed by the signatures that are part of the id. */
   readonly bytes: Buffer;
   readonly basicLength: number;
-  /** The one that was asked for last, which stands in `whole`; a process serves one network. */
+  /**
+   * The network identifier at the beginning of `whole`. The identifier that was used last stays there, because a process
+   * usually serves one network.
+   */
   networkIdentifier: string | undefined;
   digest: Buffer | undefined;
   check: SignatureCheck | undefined;
@@ -63,7 +71,7 @@ const SIGNATURE_BYTES = 64;
 
 export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionLayout>): TransactionBytes {
   let known = new WeakMap<Transaction, Known>();
-  /** The network identifier asked for last, as bytes: a process serves one network. */
+  /** The network identifier that was used last, as bytes. A process usually serves one network. */
   let identifier: { readonly text: string; readonly bytes: Buffer } | undefined;
 
   function layoutOf(type: number): TransactionLayout {
@@ -72,7 +80,7 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
     return found;
   }
 
-  /** Bytes that signatures cover in front of the basic bytes. */
+  /** Number of signed bytes before the basic bytes. */
   function identifierLength(type: number): number {
     return layoutOf(type).networkBound ? NETWORK_IDENTIFIER_BYTES : 0;
   }
@@ -105,7 +113,7 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
     whole.set(identifier.bytes);
   }
 
-  /** What is known of the transaction, with the network identifier in its place. */
+  /** The cached results of a transaction, with the network identifier in its place. */
   function boundTo(transaction: Transaction, networkIdentifier: string): Known {
     const facts = knownOf(transaction);
     if (facts.networkIdentifier === networkIdentifier) return facts;
@@ -162,13 +170,13 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
   };
 }
 
-/** What the sender signs, and so many bytes behind it. */
+/** The bytes that the sender signs, and `more` bytes after them. */
 function upToSignature({ whole, bytes, basicLength }: Known, more = 0): Buffer {
   return whole.subarray(0, whole.length - bytes.length + basicLength + more);
 }
 
 /** @throws ProtocolError `HEX_INVALID` */
 function writeHex(bytes: Buffer, hex: string, at: number): void {
-  // The writer stops silently at the first character that it does not know.
+  // `write` stops silently at the first invalid character.
   if (bytes.write(hex, at, 'hex') * 2 !== hex.length) throw new ProtocolError('HEX_INVALID', { hex: hex.slice(0, 80) });
 }

@@ -1,7 +1,8 @@
 /**
- * Stored form of a transaction: the bytes that the id covers, then member signatures, then what does not follow from these,
- * each only where it is needed: the fee (genesis), the id (an excepted transaction), the recipient's key, the detail of the
- * type, and as JSON what was written otherwise than nodes write it. Read from the end, so that the signed bytes stand in front as they are.
+ * The stored form of a transaction: the bytes from which its id is computed, then members' signatures, then facts that these do
+ * not contain. Each fact is present only if it is needed. The facts are the fee (genesis), the id (an exception), the
+ * recipient's key, the detail of the type, and JSON of all parts that differ from the form in which nodes write them. The
+ * record is read from the end, so that the signed bytes can be at the beginning unchanged.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -37,7 +38,7 @@ export function encodeTransaction(
     flags |= HAS_FEE;
     parts.push(u64be(fee));
   }
-  // Only exceptions and genesis blocks of generation 2 have ids that are not computed.
+  // Only exceptions, and genesis blocks of generation 2, have ids that differ from the computed ones.
   if (layout?.networkBound === false && transaction.id !== computedId(transaction)) {
     flags |= HAS_ID;
     parts.push(u64be(BigInt(transaction.id)));
@@ -69,9 +70,9 @@ export function encodeTransaction(
 }
 
 /**
- * @param knownId the id, where it need not be computed
- * @param knownSenderId the sender's address, likewise
- * @throws ProtocolError `TRANSACTION_BYTES_INVALID` for bytes that `encodeTransaction` cannot have made
+ * @param knownId the id, if it is known; otherwise it is computed
+ * @param knownSenderId the sender's address, if it is known; otherwise it is computed
+ * @throws ProtocolError `TRANSACTION_BYTES_INVALID` for bytes that `encodeTransaction` never writes
  */
 export function decodeTransaction(
   stored: Uint8Array,
@@ -113,16 +114,16 @@ export function decodeTransaction(
   };
 }
 
-/** What stands behind the signatures. */
+/** The facts after the signatures. */
 interface Extras {
-  /** Bytes that it takes. */
+  /** Number of bytes of all these facts. */
   readonly length: number;
   readonly detail?: Buffer;
   readonly recipientPublicKey?: PublicKey;
   readonly id?: TransactionId;
   readonly fee?: bigint;
   readonly written?: Written;
-  /** Where their letter case is not that of `signaturesIn`. */
+  /** The members' signatures, if their letter case differs from that of `signaturesIn`. */
   readonly signatures?: readonly Signature[];
 }
 
@@ -152,7 +153,7 @@ function extrasOf(record: Buffer, flags: number): Extras {
   };
 }
 
-/** JSON of what the bytes do not tell of how a transaction was written; undefined for nothing. */
+/** JSON of the details of a transaction's original form that its bytes do not contain; undefined if there are none. */
 function writtenBytes({ written, signatures }: Transaction): Buffer | undefined {
   const isUsual = signatures.every((signature) => isCanonicalHex(signature, SIGNATURE_BYTES));
   if (written === undefined && isUsual) return undefined;

@@ -1,4 +1,4 @@
-/** The rules of single transactions and of batches, with what differs between the generations handed in. */
+/** The rules for single transactions and for batches, for both generations; the differences are passed in. */
 
 import { applyGenesisTransactions } from '../block/apply-genesis.ts';
 import { PAYLOAD_BYTES_MAX, type ChainParams } from '../params.ts';
@@ -18,21 +18,23 @@ import { amountOf } from './amounts.ts';
 import { bookVoteWeight, noUnsettledWeights, settleWeights } from './vote-weight.ts';
 import { isSettled, poolFault, settleKeys } from './written.ts';
 
-/** What a generation brings along. */
+/** The parts of the rules that each generation provides. */
 export interface TransactionRuleParts {
   readonly dialect: TransactionDialect;
   readonly bytes: TransactionBytes;
   /** Whether the type of the transaction may occur in the context. */
   isAllowed(transaction: Transaction, context: TransactionContext): boolean;
-  /** What is wrong with a well-formed transaction beside its signature. */
+  /** Errors in the values that a well-formed transaction states, such as its id and fee, apart from its signature. */
   statedErrors(transaction: Transaction): readonly TransactionError[];
-  /** Whether the network lists the transaction as valid although its shape is not: nothing else is asked of it then. */
+  /**
+   * Whether the network has an exception for a malformed transaction. The exception excuses all errors of such a transaction.
+   */
   isExceptedShape(transaction: Transaction): boolean;
-  /** Why no forger should take the transaction, valid as it may be: the pool drops it; undefined when one may. */
+  /** The reason why no forger should take a transaction, even if it is valid; the pool drops it. Undefined if there is none. */
   forgingFault?(transaction: Transaction): TransactionError | undefined;
-  /** Kinds that are looked at again when another of the kind is confirmed. */
+  /** Kinds that are verified again when another transaction of the same kind is confirmed. */
   readonly uniqueKinds: ReadonlySet<PayloadKind>;
-  /** Why the weights that a transaction moves cannot be booked after it was applied; undefined when they can. */
+  /** The reason why the vote weights of an applied transaction cannot be changed; undefined if they can. */
   bookingFault?(
     state: StateReader,
     transaction: Transaction,
@@ -55,9 +57,9 @@ export interface TransactionRules extends Pick<
   | 'selectTransactions'
 > {
   /**
-   * As `verifyTransaction`, for a transaction that is neither inert nor confirmed.
+   * Like `verifyTransaction`, for a transaction that is neither inert nor confirmed.
    *
-   * @param scratch over the state; of use to `applyInSequence` when the verdict is `ok`
+   * @param scratch overlay over the state; if the verdict is `ok`, it can be passed to `applyInSequence`
    */
   tryTransaction(
     scratch: StateOverlay,
@@ -66,10 +68,10 @@ export interface TransactionRules extends Pick<
     verify: SignatureOracle,
   ): TransactionVerdict;
   /**
-   * The spending and sequential rules over a batch in order, written to `state`, weights of delegates included: a verdict
-   * for each. What fails leaves no trace.
+   * Applies a batch in order to `state`, with the spending rule and with vote weights. Returns a verdict for each transaction.
+   * A failing transaction changes nothing.
    *
-   * @param tried what each of the transactions, which were found allowed by themselves, does to `state` as it is now
+   * @param tried overlays with the changes that each transaction alone makes to `state`; all of them must have been allowed
    */
   applyInSequence(
     state: StateWriter,
@@ -78,10 +80,13 @@ export interface TransactionRules extends Pick<
     tried?: readonly StateOverlay[],
   ): {
     readonly verdicts: readonly TransactionVerdict[];
-    /** Why the reference could not store what the batch leaves, although each of its transactions is right. */
+    /**
+     * The reason why the reference could not store the result of the batch although each transaction is valid; undefined if
+     * there is none.
+     */
     readonly fault: TransactionError | undefined;
   };
-  /** Applies the content of a genesis block: votes last, nothing refused, nothing verified. */
+  /** Applies the transactions of a genesis block without verification, votes last. */
   applyGenesisTransactions(state: StateWriter, genesis: Block): void;
 }
 
@@ -95,7 +100,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     secondSigningDigest: (transaction: Transaction) => bytes.secondSigningDigest(transaction, networkIdentifier),
   };
   let lastContext: ApplyTransactionContext = { dialect, digests, exceptions, verify: () => false };
-  /** The same object as long as one oracle is asked: all transactions of a block are applied in it. */
+  /** Returns the same context object for the same oracle, so that all transactions of a block share one object. */
   const contextFor = (verify: SignatureOracle): ApplyTransactionContext => {
     if (lastContext.verify !== verify) lastContext = { ...lastContext, verify };
     return lastContext;
@@ -106,7 +111,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     parts.isAllowed(transaction, context) ? [] : [notAllowed(transaction)];
 
   const validateTransaction: Rules['validateTransaction'] = (transaction, context, verify) => {
-    // Whether an inert one may occur here is never asked: history has some above the height that ends their type.
+    // An inert transaction may occur anywhere: live networks have some above the height at which their type ends.
     if (!isInert(transaction) && !parts.isAllowed(transaction, context)) return [notAllowed(transaction)];
     const errors = [...parts.statedErrors(transaction)];
     if (!verify(bytes.primaryCheck(transaction, networkIdentifier))) {
@@ -176,7 +181,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
 
   const processTransactions: Rules['processTransactions'] = (state, transactions, verify) => {
     const fresh = transactions.filter((transaction) => !state.hasTransaction(transaction.id));
-    // Weights decide nothing inside a batch, so a scratch copy goes without them.
+    // Vote weights decide nothing inside a batch, so they are not computed for this copy.
     const verdicts = runBatch(
       new StateOverlay(state),
       fresh,
@@ -214,7 +219,8 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
       addMemberSignature(state, transaction, signature, contextFor(verify)),
     multisignatureStatus: (state, transaction, verify) => {
       const { status } = groupStanding(transaction, state.account(transaction.senderId), contextFor(verify));
-      // Signatures that no longer fit (a group registered meanwhile) wait for their removal like missing ones.
+      // A group may have been registered after the signatures were added, so that they do not fit any more. Such signatures
+      // count as missing until they are removed.
       return status === 'fail' ? 'pending' : status;
     },
     poolFault,
@@ -223,7 +229,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
       const alone = candidates.filter((transaction) => parts.isAllowed(transaction, context) && !isInert(transaction));
       const together = withVerdictOk(alone, processTransactions(state, alone, verify));
       const ordered = together.slice(0, params.transactionsPerBlockMax).sort(forgingOrder);
-      // The order in the block is another one than the order of the check above, so it is checked as well.
+      // The transactions are checked again, because they have another order now.
       return fitting(withVerdictOk(ordered, processTransactions(state, ordered, verify)), bytes);
     },
   };
@@ -231,9 +237,9 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
 
 const NOTHING_TRIED: readonly StateOverlay[] = [];
 
-/** Whether a transaction meets all that it asks of the state as it was before the accounts of a batch were written. */
+/** Whether a transaction depends only on state that the batch has not changed. */
 function isApart({ payload, senderId }: Transaction, written: ReadonlySet<Address>): boolean {
-  // A transfer asks for two accounts and nothing else. Others are few, and ask for names, delegates and applications too.
+  // A transfer depends on two accounts only. Other kinds are rare, and also depend on usernames, delegates and applications.
   return payload.kind === 'transfer' && !written.has(senderId) && !written.has(payload.recipientId);
 }
 
@@ -250,7 +256,10 @@ function withVerdictOk(transactions: readonly Transaction[], verdicts: readonly 
   return transactions.filter((_, index) => verdicts[index]?.status === 'ok');
 }
 
-/** Registrations of groups last, then by type, then by amount; the sort is stable, so ties keep their order. */
+/**
+ * Order in a forged block: group registrations last, then by type, then by amount. The sort is stable, so equal transactions
+ * keep their order.
+ */
 function forgingOrder(a: Transaction, b: Transaction): number {
   const groups = Number(a.payload.kind === 'multisignature') - Number(b.payload.kind === 'multisignature');
   if (groups !== 0) return groups;
@@ -259,7 +268,7 @@ function forgingOrder(a: Transaction, b: Transaction): number {
   return amountA < amountB ? -1 : amountA > amountB ? 1 : 0;
 }
 
-/** As many of the first as a block's payload can hold. */
+/** Takes transactions from the beginning, as many as fit in the payload of a block. */
 function fitting(transactions: readonly Transaction[], { transactionBytes }: TransactionBytes): Transaction[] {
   let bytes = 0;
   return transactions.filter((transaction) => {

@@ -1,18 +1,18 @@
-/** The properties of one transaction type for a codec: its shape, its bytes and its fee. */
+/** The definition of a transaction type for a codec: its schema, its bytes and its fee. */
 
 import type { Address, JsonObject, Payload, PayloadKind, PublicKey } from '../types.ts';
 import type { TransactionContext } from '../rules.ts';
 import type { TransactionError } from '../verdict.ts';
 import { assert, ProtocolError } from '../../primitives/errors.ts';
 
-/** An asset as read: every error found, and the payload where its members have the right types at all. */
+/** The result of reading an asset: all errors, and the payload if all members have the right types. */
 export interface AssetReading {
   readonly errors: readonly TransactionError[];
-  /** Also given beside errors about limits, which do not hold for a genesis block. */
+  /** Present even if limits are exceeded, because limits do not apply to a genesis block. */
   readonly payload: Payload | undefined;
 }
 
-/** The signed part of a transaction, signatures left out. */
+/** The signed part of a transaction, without its signatures. */
 export interface BasicFields {
   readonly type: number;
   readonly timestamp: number;
@@ -20,63 +20,63 @@ export interface BasicFields {
   readonly payload: Payload;
 }
 
-/** Where basic bytes hold the sender's public key: behind type and timestamp, whatever the layout. */
+/** Position of the sender's public key in the basic bytes: after type and timestamp, in all layouts. */
 export const SENDER_AT = 5;
 
-/** Bytes and fee of a transaction type. A type number has one layout, whichever generation meets it. */
+/** Bytes and fee of a transaction type. A type number has one layout, in both generations. */
 export interface TransactionLayout {
   readonly type: number;
   readonly kind: PayloadKind;
-  /** Whether signatures cover the network identifier in front of the basic bytes. */
+  /** Whether signatures cover the network identifier before the basic bytes. */
   readonly networkBound: boolean;
-  /** Static fee in beddows. */
+  /** Fee of the type in beddows. */
   fee(payload: Payload): bigint;
   /**
-   * Basic bytes: what is signed, without network identifier and signatures.
+   * Writes the basic bytes: the signed bytes without the network identifier.
    *
-   * @param before bytes of room in front, for the caller to fill
-   * @param after bytes of room behind
+   * @param before number of bytes to leave free before the basic bytes
+   * @param after number of bytes to leave free after the basic bytes
    */
   encodeBasic(fields: BasicFields, before: number, after: number): Buffer;
-  /** What the basic bytes do not tell of a payload and the stored form keeps; undefined for nothing. */
+  /** Facts of a payload that the basic bytes do not contain, for the stored form; undefined if there are none. */
   detail?(payload: Payload): Buffer | undefined;
   /**
-   * @param bytes the basic bytes and what comes behind them
-   * @param length of the basic bytes
-   * @param detail what `detail` gave when the transaction was stored
+   * @param bytes the basic bytes, possibly followed by others
+   * @param length length of the basic bytes
+   * @param detail result of `detail` when the transaction was stored
    * @throws ProtocolError `TRANSACTION_BYTES_INVALID`
    */
   decodeBasic(bytes: Buffer, length: number, detail?: Buffer): BasicFields;
 }
 
-/** A layout with the JSON that generation 3 writes its asset as. */
+/** A layout together with the JSON of assets in generation 3. */
 export interface TransactionType extends TransactionLayout {
-  /** The asset as the shape check of the whole transaction sees it. */
+  /** The asset in the form that the base schema of the transaction checks. */
   assetForBaseCheck(asset: unknown): unknown;
-  /** @param senderId address of the sender, empty when its key is malformed */
+  /** @param senderId address of the sender; empty if its key is malformed */
   readAsset(asset: unknown, id: string, senderId: Address): AssetReading;
   assetToJson(payload: Payload): JsonObject;
-  /** The asset as it was written, where the network keeps more of it than the payload says. */
+  /** The asset in its original form, if it contains more than the payload does; otherwise undefined. */
   writtenAsset(asset: unknown, payload: Payload): string | undefined;
-  /** Whether the type may occur in this context; types without it may always. */
+  /** Whether the type may occur in this context. If the function is absent, the type may always occur. */
   matches?(context: TransactionContext): boolean;
 }
 
-/** The payload of a transaction whose kind the caller knows by its type. */
+/** The payload of a transaction, as the kind that follows from its type. */
 export function payloadOf<K extends PayloadKind>(payload: Payload, kind: K): Extract<Payload, { kind: K }> {
-  // Asked for several times of each transaction: no text is made where nothing is wrong.
+  // This runs several times for each transaction, so the message is built only if the kind is wrong.
   if (payload.kind !== kind) assert(false, `payload of a ${kind} transaction is a ${payload.kind}`);
   return payload as Extract<Payload, { kind: K }>;
 }
 
-/** Bytes that no transaction of the type has. */
+/** The error for bytes that are no transaction of the type. */
 export function bytesInvalid(reason: string, bytes: Uint8Array): ProtocolError {
   return new ProtocolError('TRANSACTION_BYTES_INVALID', { reason, length: bytes.length });
 }
 
 const SIGNED_KEY_CHARACTERS = 65;
 
-/** Signs and keys (`+` or `-` and 64 characters each) out of the bytes that they were written to one after the other. */
+/** Splits the bytes of concatenated votes or keys (`+` or `-` and 64 characters each). */
 export function signedKeysIn(bytes: Buffer): string[] {
   if (bytes.length % SIGNED_KEY_CHARACTERS !== 0) throw bytesInvalid('keys of a wrong length', bytes);
   const text = bytes.toString('latin1');

@@ -1,4 +1,4 @@
-/** Transfer: an amount from the sender to a recipient, who need not exist yet. */
+/** Transfer: moves an amount from the sender to a recipient, whose account need not exist yet. */
 
 import { AMOUNT_MAX, lskText } from '../../primitives/amount.ts';
 import { emptyAccount, withBalance, type StateWriter } from '../state.ts';
@@ -11,14 +11,14 @@ import type { AssetReading } from './transaction-type.ts';
 
 type Transfer = Extract<Payload, { kind: 'transfer' }>;
 
-/** Schema of the text that may go with a transfer. */
+/** Schema of the text of a transfer. */
 export const TRANSFER_DATA = { type: 'string', format: 'transferData', maxLength: 64 } as const;
 
 /**
- * Reader of the asset that carries amount and recipient itself (generation 3). An amount that is no string of digits
- * counts as 0, and so is refused as an amount.
+ * Creates a reader of assets that contain amount and recipient (generation 3). An amount that is no string of digits counts as
+ * 0, and is then refused.
  *
- * @param amountPath data path of the amount in its refusal
+ * @param amountPath data path in the error of an amount
  */
 export function createTransferReader(
   compiler: ShapeCompiler,
@@ -38,7 +38,7 @@ export function createTransferReader(
     const recipientId = asset ? member(asset, 'recipientId') : '';
     const data = member(asset, 'data');
     const payload = transferOf(amount, recipientId, data);
-    // What makes a transfer has no fault but perhaps in the text that goes with it.
+    // If a payload was built, only the text can be wrong, so a transfer without a text is not checked with the schema.
     if (payload !== undefined && data === undefined) return { errors: [], payload };
     const errors = assetErrors(shape, { data, amount, recipientId }, id);
     if (!isTransferAmount(amount)) {
@@ -52,7 +52,7 @@ export function createTransferReader(
 
 const AMOUNT_DIGITS_MAX = AMOUNT_MAX.toString().length;
 
-/** True for canonical digits of an amount that a transfer may move: above 0 and at most 2^63 - 1. */
+/** True for canonical digits of an amount that a transfer may have: above 0 and at most 2^63 - 1. */
 export function isTransferAmount(digits: string): boolean {
   return (
     digits !== '0' &&
@@ -60,7 +60,10 @@ export function isTransferAmount(digits: string): boolean {
   );
 }
 
-/** Text as its UTF-8 bytes give it back (half of a surrogate pair does not survive); empty counts as absent. */
+/**
+ * The text that results when a text is written as UTF-8 bytes and read again. The result differs if the text has half of a
+ * surrogate pair.
+ */
 export function storableText(text: string): string {
   return /[\ud800-\udfff]/.test(text) ? Buffer.from(text, 'utf8').toString('utf8') : text;
 }
@@ -74,12 +77,15 @@ function transferOf(amount: string, recipientId: unknown, data: unknown): Transf
   return data === undefined || data === '' ? transfer : { ...transfer, data: storableText(data) };
 }
 
-/** The text of a transfer where it is there and empty: the network keeps the member, which adds no byte to what is signed. */
+/**
+ * The text of a transfer if it is present and empty. The network keeps this member, although it adds no byte to the signed
+ * bytes.
+ */
 export function emptyData(asset: unknown): JsonObject | undefined {
   return member(asset, 'data') === '' ? { data: '' } : undefined;
 }
 
-/** Moves the amount. The sender has paid the fee already. */
+/** Moves the amount. The sender has already paid the fee. */
 export function applyTransfer(
   state: StateWriter,
   transaction: Transaction,
@@ -99,15 +105,15 @@ export function applyTransfer(
 }
 
 /**
- * The sender can pay the amount. A balance that the fee took below zero was refused before and is not refused twice; the
- * text names the balance before the fee.
+ * The error if the sender cannot pay the amount. If the fee already made the balance negative, that was reported before, and is
+ * not reported again. The error shows the balance before the fee.
  */
 export function amountErrors(transaction: Transaction, balance: bigint, amount: bigint): TransactionError[] {
   if (balance < 0n || balance >= amount) return [];
   return [balanceError(transaction, balance + transaction.fee)];
 }
 
-/** @param balance beddows, shown in LSK */
+/** @param balance balance in beddows; the message shows it in LSK */
 export function balanceError(transaction: Transaction, balance: bigint): TransactionError {
   const text = `Account does not have enough LSK: ${transaction.senderId}, balance: ${lskText(balance)}`;
   return transactionError(transaction.id, text, '.balance');

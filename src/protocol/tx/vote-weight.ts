@@ -1,6 +1,6 @@
 /**
- * What a transaction does to the weights of delegates. At every round boundary a weight is the sum of the balances that
- * vote for the delegate; between them it is kept by adding up these changes.
+ * Changes the vote weights of delegates for a transaction. At the end of each round, a vote weight is the sum of the balances
+ * that vote for the delegate. Within a round, the vote weight is updated by these changes.
  */
 
 import { AMOUNT_MAX } from '../../primitives/amount.ts';
@@ -16,17 +16,18 @@ import { keysWithSign } from './vote.ts';
 
 const NO_VOTES: readonly PublicKey[] = [];
 
-/** `live`: visible at once. `pending`: gathered until the end of the round. */
+/** `live`: changes count at once. `pending`: changes are collected until the end of the round. */
 export type VoteWeightMode = 'live' | 'pending';
 
 /**
- * What must have come right when a block ends: between its transactions, weights may have fractions and be of any size, as the
- * reference computes with numbers that have no bound. What it stores is a whole number of 64 bits with a sign.
+ * Vote weights to check at the end of a block. Between its transactions, weights may have fractions and any size, because the
+ * reference computes with unbounded numbers. At the end, they must be whole numbers of 64 bits with a sign, because the
+ * reference stores them.
  */
 export interface UnsettledWeights {
-  /** Amounts with fractions or of forty digits and more, which could not be booked, by delegate. */
+  /** For each delegate, the amounts that could not be added yet, because they have fractions or forty digits and more. */
   readonly unbooked: Map<PublicKey, Decimal[]>;
-  /** Delegates whose weight was beyond what can be stored. */
+  /** Delegates whose weight was too large to store at some moment. */
   readonly extreme: Set<PublicKey>;
 }
 
@@ -35,9 +36,9 @@ export function noUnsettledWeights(): UnsettledWeights {
 }
 
 /**
- * Books what is left over of a block's transactions.
+ * Adds the remaining amounts at the end of a block.
  *
- * @returns a delegate whose weight the reference could not store, so that it refuses the block; undefined for none
+ * @returns a delegate whose weight the reference cannot store, so that it refuses the block; undefined if there is none
  */
 export function settleWeights(
   state: StateWriter,
@@ -55,8 +56,8 @@ export function settleWeights(
 }
 
 /**
- * What lists of amounts take from a weight, undefined for no whole number. Each list is added up once: all delegates that the
- * same senders vote for have the same one, and an amount may have a million digits.
+ * Computes the change of a weight from a list of amounts; undefined if it is no whole number. Each different list is added up
+ * once: all delegates with the same voters have the same list, and an amount may have a million digits.
  */
 function negatedSums(): (amounts: readonly Decimal[]) => bigint | undefined {
   const numbers = new Map<Decimal, number>();
@@ -76,15 +77,15 @@ function negatedSums(): (amounts: readonly Decimal[]) => bigint | undefined {
   };
 }
 
-/** Whether the reference's database holds a weight. */
+/** Whether the reference's database can store a weight. */
 export function isStorableWeight(weight: bigint): boolean {
   return weight <= AMOUNT_MAX && weight >= -AMOUNT_MAX - 1n;
 }
 
 /**
- * Books a transaction that has been applied to `state`.
+ * Changes the vote weights for a transaction that has been applied to `state`.
  *
- * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE`: only a genesis block can get here with such a vote
+ * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE`; this can happen only in a genesis block
  */
 export function bookVoteWeight(
   state: StateWriter,
@@ -97,7 +98,7 @@ export function bookVoteWeight(
   const recipientId = receiverOf(state, payload);
   const recipientVotes = recipientId === undefined ? NO_VOTES : (state.account(recipientId)?.votes ?? NO_VOTES);
   const sender = state.account(transaction.senderId);
-  // As it is with most transfers, which are most transactions.
+  // Most transactions are transfers between accounts that do not vote, and change no weight.
   if (recipientVotes.length === 0 && sender?.votes.length === 0 && payload.kind !== 'vote') return;
   const changes = new Map<PublicKey, bigint>();
   const add = (publicKey: PublicKey, by: bigint): void => {
@@ -128,10 +129,10 @@ export function bookVoteWeight(
 }
 
 /**
- * Adds to a delegate's weight.
+ * Adds to a delegate's vote weight.
  *
  * @param by beddows, may be negative
- * @returns the weight that shows now
+ * @returns the vote weight that counts now
  * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE`
  */
 export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigint, mode: VoteWeightMode): bigint {
@@ -139,7 +140,8 @@ export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigi
   if (delegate === undefined) throw new ProtocolError('VOTED_KEY_IS_NO_DELEGATE', { publicKey });
   const { address, username, voteWeight, pendingVoteWeight, rank } = delegate;
   const isLive = mode === 'live';
-  // Member by member, as a transfer of somebody who votes makes a hundred: a spread takes several times as long.
+  // All members are copied by name, because spreading takes several times as long. One transfer by a voting account makes up to
+  // a hundred copies.
   const weight = isLive ? voteWeight + by : voteWeight;
   state.setDelegate({
     publicKey,
@@ -152,7 +154,7 @@ export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigi
   return weight;
 }
 
-/** Who receives the amount: of a transfer to an application, its owner. */
+/** The account that receives the amount. For a transfer to an application, the receiver is the owner of the application. */
 function receiverOf(state: StateReader, payload: Payload): Address | undefined {
   if (payload.kind === 'inTransfer') return ownerOfApplication(state, payload.dappId);
   return recipientOf({ payload });

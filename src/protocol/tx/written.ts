@@ -1,6 +1,6 @@
 /**
- * What a sender wrote and nobody signed. The network keeps members of an asset that no rule knows, the letter case of a key and
- * of members' signatures.
+ * The parts of a transaction's original form that no signature covers. The network keeps unknown members of an asset, the
+ * letter case of a key, and that of members' signatures.
  */
 
 import type { StateWriter } from '../state.ts';
@@ -11,30 +11,35 @@ import { integerOf, type Decimal } from '../../primitives/decimal.ts';
 import { countedAmount } from './amounts.ts';
 
 /**
- * Levels of arrays and objects of an asset in a block. The reference copies assets by recursion when it stores them, and where
- * its stack ends depends on what its engine has compiled: below 1,780 levels in a fresh process, up to 3,141 in one that has
- * run for long. What any of them stores must be taken here. The engine of this node writes JSON of some 4,000 levels.
+ * Maximum of nested arrays and objects in an asset of a block. The reference copies assets recursively when it stores them. The
+ * limit of the reference depends on how far its code has been compiled. The limit is below 1,780 levels in a fresh process, and
+ * up to 3,141 levels in a process that has run for long. This node must accept whatever any node of the reference can store.
+ * The engine of this node writes JSON of some 4,000 levels.
  */
 export const ASSET_NESTING_MAX = 3_400;
 
-/** The same of what this node forges: every real node stores it. */
+/**
+ * Maximum of nested arrays and objects in an asset that this node takes into its pool and forges. All real nodes can store an
+ * asset of this depth.
+ */
 export const POOLED_NESTING_MAX = 256;
 
 /**
- * Bytes of an asset with unknown members that the pool takes. The network sets no bound but that of a message, 3 MB; the
- * queues of the pool hold 5,000 transactions, and a block of them must fit in a message.
+ * Maximum of bytes of an asset with unknown members in the pool. The network limits such an asset only by the size of a
+ * message, 3 MB. But the queues of the pool have room for 5,000 transactions, and a block of transactions must fit in a
+ * message.
  */
 export const POOLED_ASSET_BYTES_MAX = 8_192;
 
 const CAPITALS = /[A-F]/;
 const ESCAPE = /\\(?:u([0-9a-f]{4})|.)/g;
 
-/** The sender's public key in the letter case that it was written in. */
+/** The sender's public key in the letter case in which it was sent. */
 export function keyAsWritten({ senderPublicKey, written }: Transaction): string {
   return written?.senderPublicKey ?? senderPublicKey;
 }
 
-/** Brings keys of accounts to the form in which they outlast their block: the reference stores their bytes. */
+/** Converts keys of accounts to lower case after a block, because the reference stores them as bytes. */
 export function settleKeys(state: StateWriter, addresses: Iterable<Address>): void {
   for (const address of addresses) {
     const account = state.account(address);
@@ -43,17 +48,17 @@ export function settleKeys(state: StateWriter, addresses: Iterable<Address>): vo
   }
 }
 
-/** True for a key as blocks before the present one have left it. */
+/** True if a key has the form that it gets at the end of a block. */
 export function isSettled(publicKey: PublicKey): boolean {
   return !CAPITALS.test(publicKey);
 }
 
 /**
- * The asset as JSON where a sender wrote more or otherwise than `known`, undefined where that says it all.
+ * The asset as JSON, if it contains more than `known` or has another form; undefined if `known` says everything.
  *
- * @param asset of a document
- * @param known what is written of the asset when it is left to the rules
- * @throws RangeError for one that nests deeper than this process can follow, far above any bound
+ * @param asset the asset of a document
+ * @param known the asset as it is written from the payload
+ * @throws RangeError for an asset that is nested deeper than this process can handle, far above all limits
  */
 export function writtenAsset(asset: unknown, known: JsonObject): string | undefined {
   if (typeof asset !== 'object' || asset === null) return undefined;
@@ -63,19 +68,21 @@ export function writtenAsset(asset: unknown, known: JsonObject): string | undefi
     names.every((name) => Object.hasOwn(known, name) && isSameText(member(asset, name), known[name]));
   if (isKnown) return undefined;
   const amount = member(asset, 'amount');
-  // JSON has numbers beyond those of this runtime. Written as null such an amount would count as 0; as a text it is no amount.
+  // JSON can contain numbers that are too large for this runtime. If such an amount were written as null, it would count as 0;
+  // as text it is no amount.
   const isInfinite = typeof amount === 'number' && !Number.isFinite(amount);
   return JSON.stringify(isInfinite ? { ...asset, amount: String(amount) } : asset);
 }
 
-/** Assets as documents have them: that of `known` with what was written. */
+/** The asset of a transaction as JSON: its original form if that was kept, otherwise `known`. */
 export function assetOf({ written }: Transaction, known: JsonObject): JsonObject {
   return written?.asset === undefined ? known : (JSON.parse(written.asset) as JsonObject);
 }
 
 /**
- * Why the reference cannot store a transaction that is valid else: its database has no NUL and no half of a surrogate pair in
- * JSON, and its copying ends at a depth. It refuses a block with such a transaction after it has passed it on.
+ * The reason why the reference cannot store an otherwise valid transaction; undefined if it can. The database of the reference
+ * accepts no NUL and no half of a surrogate pair in JSON, and its copying has a maximum depth. The reference passes a block
+ * with such a transaction on, and then refuses it.
  */
 export function storageFault({ id, written }: Transaction): TransactionError | undefined {
   const asset = written?.asset;
@@ -93,7 +100,7 @@ function tooDeep(id: TransactionId, levelsMax: number): TransactionError {
   return transactionError(id, `should NOT nest deeper than ${levelsMax} levels`, '.asset');
 }
 
-/** Why a pool keeps no such transaction although blocks may hold it. */
+/** The reason why the pool refuses a transaction that a block may contain; undefined if it accepts it. */
 export function poolFault(transaction: Transaction): TransactionError | undefined {
   const { id, written } = transaction;
   if (written?.asset === undefined) return undefined;
@@ -114,7 +121,7 @@ function couldExist(counted: Decimal | undefined): boolean {
   return amount !== undefined && amount >= 0n && amount <= SUPPLY_MAX;
 }
 
-/** Above the supply of every network, and low enough that a block of such amounts has a total. */
+/** Upper limit for the supply of any network, low enough that the total of a block with such amounts fits. */
 const SUPPLY_MAX = 20_000_000_000_000_000n;
 
 function nestingOf(json: string): number {
@@ -135,7 +142,7 @@ function nestingOf(json: string): number {
   return deepest;
 }
 
-/** True for values of JSON that are written alike; lists of texts are the only ones that known members have. */
+/** Whether two JSON values have the same text. Known members are texts or lists of texts. */
 function isSameText(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((value, index) => isSameText(value, (b as readonly unknown[])[index]));
@@ -151,7 +158,7 @@ function isSameText(a: unknown, b: unknown): boolean {
   return a === b;
 }
 
-/** As `written`, of a transaction whose key was given as `key`. */
+/** The part of `written` for a sender's key that was sent as `key`. */
 export function writtenKey(key: string): Pick<Written, 'senderPublicKey'> {
   return isSettled(key) ? {} : { senderPublicKey: key };
 }

@@ -12,6 +12,7 @@ import { loadNetwork, packagedNetworkDirectory, type Network } from '../../../sr
 import { CLI_ENTRY } from '../../support/cli.ts';
 import { type TestNode, waitForAnswer } from '../../support/devnet.ts';
 import { DelaySwitch } from './delay-switch.ts';
+import { probeEnvironment, readSamples, type MemorySample } from './memory-probe.ts';
 import { addressOfHost, Namespaces } from './namespaces.ts';
 
 export interface HostDevnet {
@@ -20,6 +21,8 @@ export interface HostDevnet {
   readonly wires: DelaySwitch;
   /** Lines of a node's log, oldest first. */
   logOf(node: TestNode): readonly LogLine[];
+  /** Memory of a node, one sample a minute, from its last start on. */
+  memoryOf(node: TestNode): readonly MemorySample[];
   /** @param keepsLogs leaves the folder with the logs of all nodes, and says where it is */
   close(keepsLogs?: boolean): Promise<string | undefined>;
 }
@@ -62,7 +65,7 @@ export async function startHostDevnet(hosts: number, generation: 2 | 3): Promise
     await close();
     throw error;
   }
-  return { network, nodes, wires, logOf, close };
+  return { network, nodes, wires, logOf, memoryOf, close };
 }
 
 /** The same in both directions, and another for each pair. */
@@ -108,7 +111,12 @@ function nodeOn(prefix: readonly string[], plan: PlannedNode, network: Network):
       execPath: program,
       execArgv: [...before, process.execPath],
       stdio: ['ignore', log, log, 'ipc'],
-      env: { ...process.env, BLOOMERY_SUPERVISED: '1', BLOOMERY_FORGING_WATERMARK_FOLDER: 'none' },
+      env: {
+        ...process.env,
+        ...probeEnvironment(memoryFileOf(plan)),
+        BLOOMERY_SUPERVISED: '1',
+        BLOOMERY_FORGING_WATERMARK_FOLDER: 'none',
+      },
     });
     child.on('error', () => undefined);
     closeSync(log);
@@ -123,6 +131,15 @@ function nodeOn(prefix: readonly string[], plan: PlannedNode, network: Network):
     isRunning,
     pid: () => (isRunning() ? child?.pid : undefined),
   };
+}
+
+function memoryFileOf({ logFile }: PlannedNode): string {
+  return `${logFile}.memory`;
+}
+
+function memoryOf({ plan, pid }: TestNode): readonly MemorySample[] {
+  const now = pid();
+  return readSamples(memoryFileOf(plan)).filter((sample) => sample.pid === now);
 }
 
 function logOf({ plan }: TestNode): readonly LogLine[] {

@@ -6,6 +6,7 @@ import type { ChainParams } from '../../../src/protocol/params.ts';
 import { slotAt, slotStartMs } from '../../../src/protocol/slots.ts';
 import type { TestNode } from '../../support/devnet.ts';
 import type { HostDevnet } from './host-devnet.ts';
+import type { MemorySample } from './memory-probe.ts';
 
 /** A time in which nodes were cut off or down, and what came of it. */
 export interface Event {
@@ -135,13 +136,8 @@ export function lateness(devnet: HostDevnet, headers: readonly Header[], events:
   };
 }
 
-export interface MemorySample {
-  readonly timeMs: number;
-  readonly bytes: number;
-}
-
-/** By how much the least that a node took in the last quarter exceeds that of the quarter before, in MB. */
-export function growthMb(samples: readonly MemorySample[]): number {
+/** By how much the least that a node used in the last quarter exceeds that of the quarter before, in MB. */
+export function growthMb(samples: readonly Pick<MemorySample, 'timeMs' | 'bytes'>[]): number {
   const [first, last] = [samples[0]?.timeMs ?? 0, samples.at(-1)?.timeMs ?? 0];
   const at = (share: number): number => first + (last - first) * share;
   const least = (from: number, to: number): number =>

@@ -19,17 +19,7 @@ import { MachineWatch } from '../../support/machine.ts';
 import { isConfirmed, postTransaction, transfer } from '../transfers.ts';
 import { wrongsOf } from '../wrongs.ts';
 import { startHostDevnet, type HostDevnet } from './host-devnet.ts';
-import {
-  chainOf,
-  explain,
-  type Event,
-  type Explained,
-  growthMb,
-  type Header,
-  lateness,
-  type MemorySample,
-  missedIn,
-} from './judge.ts';
+import { chainOf, explain, type Event, type Explained, growthMb, type Header, lateness, missedIn } from './judge.ts';
 
 export interface HostsOptions {
   readonly hosts: number;
@@ -58,7 +48,6 @@ const AFTER_KILL_MS = 30_000;
  */
 const RECIPIENTS = 300;
 const LOOKS_AT_ONCE = 8;
-const MEMORY_LOOK_MS = 5_000;
 /** Times that the memory of all nodes is told in a run, though not more than once a minute. */
 const MEMORY_TOLD_TIMES = 20;
 /** Memory is judged over half an hour alone. */
@@ -103,11 +92,12 @@ async function runOn(devnet: HostDevnet, options: HostsOptions): Promise<readonl
 
   const endMs = Date.now() + minutes * 60_000;
   const slots = new UnusedSlots(devnet, fromHeight);
-  const [events, accepted, memory] = await Promise.all([
+  const [events, accepted] = await Promise.all([
     happen(devnet, options, endMs, slots),
     load(devnet, options, endMs),
-    watchMemory(nodes, options, endMs),
+    tellMemory(devnet, options, endMs),
   ]);
+  const memory = nodes.map((node) => devnet.memoryOf(node));
   const lost = await unconfirmed(nodes, accepted);
   const digest = await waitForCommonDigest(nodes, CONFIRM_MS_MAX);
   say(
@@ -128,7 +118,7 @@ async function runOn(devnet: HostDevnet, options: HostsOptions): Promise<readonl
   );
   for (const { slot, lateMs } of times.late) say(`  the block of slot ${slot} came ${lateMs} ms late`);
   const growths = memory.map((samples) => growthMb(samples));
-  say(`memory of each node grew by ${growths.map((mb) => mb.toFixed(1)).join(', ')} MB in the last quarter`);
+  say(`objects of each node grew by ${growths.map((mb) => mb.toFixed(1)).join(', ')} MB in the last quarter`);
   const wrongs = await wrongsOf(nodes);
   say(`frames without room at the switch: ${devnet.wires.dropped}`);
 
@@ -264,28 +254,22 @@ async function unconfirmed(nodes: readonly TestNode[], accepted: readonly string
   return waiting;
 }
 
-/** What the processes take of the memory, node by node, from their last start on. Tells it now and then. */
-async function watchMemory(
-  nodes: readonly TestNode[],
-  { minutes, say }: HostsOptions,
-  endMs: number,
-): Promise<readonly (readonly MemorySample[])[]> {
-  const samples = nodes.map((): MemorySample[] => []);
-  const startMs = Date.now();
+/** Tells now and then how much memory each process holds, and how much of it is in use. */
+async function tellMemory(devnet: HostDevnet, { minutes, say }: HostsOptions, endMs: number): Promise<void> {
   const tellMs = Math.max(60_000, (minutes * 60_000) / MEMORY_TOLD_TIMES);
-  for (let told = 1; Date.now() < endMs;) {
-    const now = nodes.map((node) => residentBytes(node.pid()));
-    for (const [index, bytes] of now.entries()) {
-      if (bytes !== undefined) samples[index]?.push({ timeMs: Date.now(), bytes });
-    }
-    if (Date.now() - startMs >= told * tellMs) {
-      const each = now.map((bytes) => (bytes === undefined ? 'down' : (bytes / 2 ** 20).toFixed(0)));
-      say(`memory after ${Math.round((told * tellMs) / 60_000)} minutes: ${each.join(', ')} MB`);
-      told += 1;
-    }
-    await sleep(MEMORY_LOOK_MS);
+  const startMs = Date.now();
+  for (let told = 1; startMs + told * tellMs < endMs; told += 1) {
+    await sleep(startMs + told * tellMs - Date.now());
+    const each = devnet.nodes.map((node) => {
+      const used = devnet.memoryOf(node).at(-1)?.bytes;
+      return `${mbText(used)} of ${mbText(residentBytes(node.pid()))}`;
+    });
+    say(`memory in use after ${Math.round((told * tellMs) / 60_000)} minutes: ${each.join(', ')} MB`);
   }
-  return samples;
+}
+
+function mbText(bytes: number | undefined): string {
+  return bytes === undefined ? '-' : (bytes / 2 ** 20).toFixed(1);
 }
 
 function residentBytes(pid: number | undefined): number | undefined {

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { knownDifference } from '../known-differences.ts';
 import { endsRealNode } from './submissions.ts';
 
 test('a transaction over which a real node would end itself is known', (t) => {
@@ -9,4 +10,15 @@ test('a transaction over which a real node would end itself is known', (t) => {
   t.false(endsRealNode(withAmount('+-7', 8)), 'the amount of a transfer is checked');
   t.false(endsRealNode('{"transactionId":"1"}'));
   t.false(endsRealNode('{"asset":null}'));
+});
+
+test('a refusal for another reason is listed only of a transaction whose receivedAt is no time', (t) => {
+  const found = (receivedAt: unknown) => {
+    const input = JSON.stringify({ method: 'POST', body: JSON.stringify({ type: 8, receivedAt }) });
+    const name = 'POST /api/transactions: both 409, changed body.errors[].message (Account does not have enough LSK)';
+    return knownDifference('generation 3, http submissions', name, input)?.reference;
+  };
+  t.regex(found(1_000_000_000_000_000) ?? '', /receivedAt/);
+  t.regex(found('x') ?? '', /receivedAt/);
+  t.is(found('2026-01-01T00:00:00.000Z'), undefined);
 });

@@ -1,0 +1,64 @@
+/**
+ * The answer of a route in the envelope, from the checked request to the bytes: the block that it is from, its ETag, and whether the
+ * same bytes may be sent again. Both ways to an answer, `fast-path.ts` and `pipeline.ts`, only write it to their response.
+ */
+
+import type { NodeApi } from '../ports/node-api.ts';
+import { BLOCK_ID_HEADER, etagOf, HEIGHT_HEADER, isUnchanged, placeOf, type ReadPlace } from './read-place.ts';
+import type { CheckedRequest, EnvelopeRoute, Reply } from './route.ts';
+
+export interface EnvelopeAnswer {
+  /** JSON; undefined when the client has this answer already (304). */
+  readonly body: Buffer | undefined;
+  /** The older one of the states that the answer was read from. */
+  readonly place: ReadPlace | undefined;
+  /** Undefined for an answer that may change while the chain stays the same. */
+  readonly etag: string | undefined;
+}
+
+/** The ETag of a route's answer in the present state. */
+export interface Version {
+  readonly place: ReadPlace | undefined;
+  readonly etag: string | undefined;
+}
+
+/** @param isOfChain whether the answer follows from the request and the chain alone */
+export function versionOf(api: NodeApi, isOfChain: boolean): Version {
+  const place = placeOf(api);
+  return { place, etag: place !== undefined && isOfChain ? etagOf(place, api.identity.build) : undefined };
+}
+
+/** @returns the 304 of a client that has this version already, else undefined */
+export function unchangedSince(version: Version, ifNoneMatch: string | undefined): EnvelopeAnswer | undefined {
+  const isKnown = version.etag !== undefined && isUnchanged(ifNoneMatch, version.etag);
+  return isKnown ? { ...version, body: undefined } : undefined;
+}
+
+/**
+ * Asks the handler of a route.
+ *
+ * @param version of the state before the handler ran; an ETag is told only if the chain is still the same afterwards
+ * @returns at once when the handler does
+ * @throws as the handler
+ */
+export function askHandler(
+  api: NodeApi,
+  route: EnvelopeRoute,
+  request: CheckedRequest,
+  { place, etag }: Version,
+): EnvelopeAnswer | Promise<EnvelopeAnswer> {
+  const answerOf = ({ meta, data }: Reply): EnvelopeAnswer => ({
+    body: Buffer.from(JSON.stringify({ meta, data, links: {} }), 'utf8'),
+    place,
+    etag: place?.id === api.chain.tip()?.id ? etag : undefined,
+  });
+  const reply = route.handle(api, request);
+  return reply instanceof Promise ? reply.then(answerOf) : answerOf(reply);
+}
+
+/** Headers that tell of which block an answer is, as name and value in turn. */
+export function placeHeaders({ place, etag }: Version): readonly string[] {
+  if (place === undefined) return [];
+  const told = [HEIGHT_HEADER, String(place.height), BLOCK_ID_HEADER, place.id];
+  return etag === undefined ? told : [...told, 'ETag', etag];
+}

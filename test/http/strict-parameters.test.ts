@@ -1,0 +1,30 @@
+/** What `strictDialect` promises of requests: it knows the parameters and sort names of the reference's own description, and no other. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { packageDirectory } from '../../src/config/package.ts';
+import { allRoutes } from '../../src/http/routes/all.ts';
+import type { Route } from '../../src/http/route.ts';
+
+type Names = Readonly<Record<'2' | '3', Readonly<Record<string, readonly string[]>>>>;
+
+/** By method and path. See `test/vectors/http`. */
+const NAMES = JSON.parse(
+  readFileSync(join(packageDirectory(), 'test', 'vectors', 'http', 'parameters.json'), 'utf8'),
+) as Names;
+
+function namesOf({ parameters }: Route): readonly string[] {
+  return parameters
+    .flatMap(({ name, schema }) => (name === 'sort' ? (schema.enum ?? []).map((value) => `sort=${value}`) : [name]))
+    .sort();
+}
+
+for (const generation of [2, 3] as const) {
+  for (const [of, expected] of Object.entries(NAMES[generation])) {
+    test(`generation ${generation}: ${of} knows the parameters of the reference in a strict dialect`, (t) => {
+      const route = allRoutes({ generation, strict: true }).find(({ method, path }) => `${method} ${path}` === of);
+      t.deepEqual(route && namesOf(route), expected);
+    });
+  }
+}
