@@ -1,13 +1,19 @@
-/** What a node may answer to the questions of commands. Whoever answers at an address is a stranger until its answer fits. */
+/**
+ * Checks the answers of nodes to the questions of commands. An answer is not trusted before its shape was checked,
+ * because any program may listen at an address.
+ */
 
-/** Says what is wrong with a value, for example `.height must be a whole number`; undefined for one that fits. */
+/** Returns the fault of a value, for example `.height must be a whole number`; undefined for a valid one. */
 export type Shape = (value: unknown) => string | undefined;
 
-/** Heights, slots and seconds have 32 bits in the protocol. */
+/** Maximum of heights, slots and seconds: they have 32 bits in the protocol. */
 const UINT32_MAX = 2 ** 32 - 1;
-/** Moments that `Date` can show. */
+/** Largest time that `Date` can show. */
 const TIME_MS_MAX = 8.64e15;
-/** The forgers of two rounds follow one another; slots between them may pass unused. */
+/**
+ * Maximum distance of a listed slot. The forgers of two rounds have consecutive slots, but slots in between may stay
+ * empty.
+ */
 const FORGER_SLOTS_APART_MAX = 10_000;
 
 function that(expected: string, accepts: (value: unknown) => boolean): Shape {
@@ -24,7 +30,7 @@ const timeMs = that(
   (value) => Number.isFinite(value) && Math.abs(Number(value)) <= TIME_MS_MAX,
 );
 const amount = that('a text of digits', (value) => typeof value === 'string' && /^[0-9]{1,30}$/.test(value));
-/** It goes into checks of signatures. */
+/** A full public key, because it is used to check signatures. */
 export const publicKey = that(
   '64 hexadecimal digits',
   (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value),
@@ -46,7 +52,7 @@ export function optional(shape: Shape): Shape {
   return (value) => (value === undefined ? undefined : shape(value));
 }
 
-/** An object with these members, and perhaps others. */
+/** An object with these members; it may have others. */
 export function members(shapes: Readonly<Record<string, Shape>>): Shape {
   return (value) => {
     if (!isRecord(value)) return ' must be an object';
@@ -111,7 +117,10 @@ const recorded = members({
 });
 const roundLength = that('a whole number from 1 to 101', (value) => isUint32(value) && value >= 1 && value <= 101);
 
-/** By path. Members that only some commands ask for may be missing; those commands ask for them with a shape of their own. */
+/**
+ * Shapes by path. Members that only some commands use may be missing here; those commands check them with a shape of
+ * their own.
+ */
 const ENDPOINTS: Readonly<Record<string, Shape>> = {
   'node/status': members({
     height: optional(uint32),
@@ -197,7 +206,7 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
   transactions: listOf(members({ height: uint32 })),
 };
 
-/** A node says at least this much of how it does. */
+/** Status of a node with the members that commands read. */
 export const FULL_STATUS = members({
   height: uint32,
   chainMaxHeightFinalized: uint32,
@@ -211,9 +220,9 @@ export const NODE_IDENTITY = members({ version: text, build: optional(text), net
 export const NODE_PROTOCOL = members({ protocolVersion: text });
 
 /**
- * What an answer must be.
+ * The shape of an answer.
  *
- * @param path below `/api/`, with or without parameters
+ * @param path path below `/api/`, with or without parameters
  */
 export function shapeOf(path: string): Shape {
   const endpoint = path.replace(/\?.*$/, '');

@@ -1,4 +1,6 @@
-/** Questions to a node's HTTP interface, and what a wrong address, no answer or a refusal amounts to. */
+/**
+ * Asks the HTTP interface of a node. Errors say whether the address is wrong, the node does not answer, or it refuses.
+ */
 
 import { isPortBlocked } from '../primitives/blocked-ports.ts';
 import { ProtocolError, messageOf } from '../primitives/errors.ts';
@@ -8,53 +10,52 @@ export interface NodeAsker {
   /** Address without `/api`. */
   readonly base: string;
   /**
-   * @param path without the prefix `/api/`
-   * @param shape what the answer must be, beside what every node answers there
-   * @throws ProtocolError `NODE_UNREACHABLE`, `NODE_ANSWER_UNEXPECTED` or, for data that no node answers with,
+   * @param path path without the prefix `/api/`
+   * @param shape further requirements of the answer, beyond the common shape
+   * @throws ProtocolError `NODE_UNREACHABLE`, `NODE_ANSWER_UNEXPECTED` or, when the answer has the wrong shape,
    *   `NODE_ANSWER_MALFORMED`
    */
   ask<T>(path: string, shape?: Shape): Promise<T>;
   /**
-   * Text that comes as long as the node sends. Only its beginning has to come in time.
+   * Opens a stream of text, which lasts as long as the node sends. Only its beginning has a time limit.
    *
    * @param path as for `ask`
    * @throws ProtocolError `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED`
    */
   stream(path: string): Promise<AsyncIterable<Uint8Array>>;
   /**
-   * Hands something in.
+   * Sends a document to the node.
    *
-   * @throws ProtocolError `NODE_UNREACHABLE`, `NODE_REFUSED` with the reasons that the node gives, or
-   *   `NODE_ANSWER_UNEXPECTED`
+   * @throws ProtocolError `NODE_UNREACHABLE`, `NODE_REFUSED` with the reasons of the node, or `NODE_ANSWER_UNEXPECTED`
    */
   send<T>(method: 'POST' | 'PUT', path: string, body: unknown): Promise<T>;
 }
 
 interface Answer {
   readonly data?: unknown;
-  /** Shortened: anybody may have written it. */
+  /** Shortened, because the text may come from any program. */
   readonly message?: string;
   readonly reasons: readonly string[];
 }
 
-/** An IPv6 address in brackets, an IPv4 address, or a name; a port; a path. */
+/** An address without scheme: an IPv6 address in brackets, an IPv4 address or a name; then a port and a path. */
 const BARE_ADDRESS = /^(\[[0-9a-fA-F:.]+\]|localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)(:[0-9]{1,5})?(\/\S*)?$/;
-/** Of networks of the family. */
+/** Usual HTTP port of Lisk networks. */
 const DEFAULT_PORT = 4000;
 const TIMEOUT_MS = 5000;
-/** Unlocking a passphrase takes a second or two of the node's time. */
+/** Time limit for a request that changes something: unlocking a passphrase takes a node one or two seconds. */
 const SEND_TIMEOUT_MS = 30_000;
-/** Several times the longest answer that a command asks for, 500 diagnostics. */
+/** Limit for an answer: several times the longest answer that a command needs (500 diagnostics). */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 const REASON_CHARACTERS_MAX = 500;
 const REASONS_MAX = 10;
 
 export interface AskerOptions {
-  /** Time that an answer to a question may take. */
+  /** Time limit for an answer. */
   readonly timeoutMs?: number;
   /**
-   * True asks where only nodes of this kind answer: all that they say, also with `http.strictDialect`. False asks where every
-   * node of the family does.
+   * True to use the paths without prefix, which only nodes of this software answer, with all members even under
+   * `http.strictDialect`. False to use the paths that every Lisk node answers.
    */
   readonly isOwnKind?: boolean;
 }
@@ -62,8 +63,8 @@ export interface AskerOptions {
 const BLOCKED = 'fetch and browsers refuse to ask this port: give the node another http.port';
 
 /**
- * @param url base address, with or without `http://` and `/api`; port 4000 unless it says another or has a scheme
- * @throws ProtocolError `USAGE` when it is no http(s) address
+ * @param url base address, with or without `http://` and `/api`; without scheme and port, the port is 4000
+ * @throws ProtocolError `USAGE` for anything but an http(s) address
  */
 export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   const { timeoutMs = TIMEOUT_MS, isOwnKind = false } = options;
@@ -98,7 +99,7 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   function unexpected(path: string, response: Response, { message }: Answer): ProtocolError {
     const { status } = response;
     const said = message?.replace(/\.$/, '') ?? `status ${status}`;
-    // An answer with a fault of its own comes from a node, and from one that lets this machine ask.
+    // An error from 500 on with a message of its own shows that a node answered, and that this machine may ask it.
     const doubt = message === undefined || status < 500 ? '; is it a node that lets this machine ask?' : '';
     return new ProtocolError(
       'NODE_ANSWER_UNEXPECTED',
@@ -133,7 +134,7 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
     },
     async send<T>(method: 'POST' | 'PUT', path: string, body: unknown) {
       const headers = { 'content-type': 'application/json' };
-      // A password must not follow to where an answer points.
+      // Redirects are refused, because a password must not be sent to another server.
       const init: RequestInit = { method, headers, body: JSON.stringify(body), redirect: 'error' };
       const { response, answer } = await exchange(path, init, Math.max(timeoutMs, SEND_TIMEOUT_MS));
       if (response.ok && answer.data !== undefined) return answer.data as T;
@@ -149,13 +150,13 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   };
 }
 
-/** When to ask again, where the answer says so in seconds. */
+/** Seconds after which to ask again, when the answer names them. */
 function retryAfterOf({ headers }: Response): { readonly retryAfterS?: number } {
   const text = headers.get('retry-after') ?? '';
   return /^[0-9]{1,6}$/.test(text) ? { retryAfterS: Number(text) } : {};
 }
 
-/** An answer that is no JSON says nothing. */
+/** Parses an answer; one that is no JSON has no members. */
 function answerIn(json: string): Answer {
   let value: unknown;
   try {
@@ -193,8 +194,8 @@ async function boundedText(response: Response): Promise<string> {
 }
 
 /**
- * The result of an exchange, or an error once its time is over. The signal alone is not relied on: an exchange that was under
- * way while its process was suspended has been seen to end neither way.
+ * Runs an exchange with a time limit. The function does not rely on the signal alone: an exchange that was open while
+ * its process was suspended has been seen never to end.
  */
 async function within<T>(allowedMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
@@ -212,7 +213,7 @@ async function within<T>(allowedMs: number, work: (signal: AbortSignal) => Promi
   }
 }
 
-/** `HOST`, `HOST:PORT` and `[IPV6]:PORT` are enough of an address. */
+/** Completes an address: `HOST`, `HOST:PORT` and `[IPV6]:PORT` are accepted. */
 function baseOf(text: string): string {
   const url = withScheme(text);
   if (url === undefined || !/^https?:\/\/[^/\s]+/.test(url) || !URL.canParse(url)) {
@@ -231,7 +232,7 @@ function withScheme(text: string): string | undefined {
   return host === undefined ? undefined : `http://${host}${port}${path}`;
 }
 
-/** What `fetch` hides behind "fetch failed". */
+/** The cause behind the message "fetch failed". */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   if (cause instanceof AggregateError) return messageOf(cause.errors[0]);

@@ -1,4 +1,4 @@
-/** Which chain a command means: the network's folder and the data that a node of it keeps. */
+/** Finds the chain that the flags of a command name: the network's folder, and the data folder of a node. */
 
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -11,15 +11,15 @@ export interface PlaceFlags {
   readonly dataDir?: string;
 }
 
-/** With all that the folder of the network says. */
+/** A place with the content of its network folder. */
 export interface NetworkPlace extends ChainPlace {
   readonly network: Network;
 }
 
 /**
- * The chain of a network under a data folder, whether it is there already or not.
+ * The place of a network's chain under a data folder; the chain need not exist.
  *
- * @throws ProtocolError as `loadNetwork`
+ * @throws ProtocolError like `loadNetwork`
  */
 export function placeOfNetwork(flags: PlaceFlags & { readonly network: string }): NetworkPlace {
   const home = bloomeryHome(process.env);
@@ -28,9 +28,9 @@ export function placeOfNetwork(flags: PlaceFlags & { readonly network: string })
 }
 
 /**
- * The chain that is under a data folder. Without a network it must be the only one there.
+ * The place of an existing chain under a data folder. Without a network in the flags, it must be the only chain there.
  *
- * @throws ProtocolError `USAGE` when there is none or several, and as `loadNetwork`
+ * @throws ProtocolError `USAGE` when there is no chain or more than one; errors like `loadNetwork`
  */
 export function placeOfData(flags: PlaceFlags): NetworkPlace {
   if (flags.network !== undefined) {
@@ -40,7 +40,7 @@ export function placeOfData(flags: PlaceFlags): NetworkPlace {
   }
   const home = bloomeryHome(process.env);
   const folder = flags.dataDir === undefined ? home : resolve(flags.dataDir);
-  // The folder of the network itself is as good as the one above it.
+  // The flag may name the folder of the network itself, or the folder above it.
   const places = holdsChain(folder) ? [folder] : foldersIn(folder).filter(holdsChain);
   const [dataDirectory, other] = places;
   if (dataDirectory === undefined) throw usageError(`there is no chain in ${folder}: correct --data-dir`);
@@ -51,7 +51,10 @@ export function placeOfData(flags: PlaceFlags): NetworkPlace {
   return { network: networkNear(dataDirectory, home), dataDirectory };
 }
 
-/** A devnet with settings of its own keeps its network's folder beside its nodes; others are found by their name. */
+/**
+ * Finds the network of a data folder. A devnet with its own settings has its network folder beside its nodes; other
+ * networks are found by name.
+ */
 function networkNear(dataDirectory: string, home: string): Network {
   const name = basename(dataDirectory);
   const nodeFolder = dirname(dataDirectory);

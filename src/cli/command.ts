@@ -1,4 +1,4 @@
-/** What all commands have in common: how they describe themselves, read numbers and report a wrong use. */
+/** Common parts of all commands: their descriptions, reading numbers, and errors for wrong use. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ProtocolError } from '../primitives/errors.ts';
@@ -10,12 +10,12 @@ export const EXIT_CODES = `
 Exit codes: 0 done; 1 failed; 2 wrong flag, configuration or network folder.
 Every error is one line on the standard error output. With --json the standard output holds data alone.`;
 
-/** A subcommand that reports its errors as the whole program does. */
+/** Adds a subcommand that reports its errors like the whole program. */
 export function command(parent: Command, name: string, description: string): Command {
   return quiet(parent.command(name)).description(description);
 }
 
-/** Without a command it describes itself. */
+/** Makes a command print its help when it is called without a subcommand. */
 export function onlyCommands(parent: Command): void {
   parent.addHelpText('after', EXIT_CODES);
   parent.allowExcessArguments().action(() => {
@@ -25,7 +25,7 @@ export function onlyCommands(parent: Command): void {
   });
 }
 
-/** The error for a command that there is not, with the one that may have been meant. */
+/** The error for an unknown command, with a similar known one. */
 function unknownCommand(parent: Command, name: string): ProtocolError {
   const similar = similarTo(
     name,
@@ -35,7 +35,7 @@ function unknownCommand(parent: Command, name: string): ProtocolError {
   return usageError(`unknown command \`${name}\`: ${meant}see \`${pathOf(parent)} --help\``);
 }
 
-/** `help COMMAND`: what `COMMAND --help` prints. */
+/** `help COMMAND` prints the same as `COMMAND --help`. */
 export function addHelpCommand(program: Command): void {
   command(program, 'help', 'describe a command')
     .argument('[command...]', 'command, for example: forging export')
@@ -52,8 +52,9 @@ export function addHelpCommand(program: Command): void {
 }
 
 /**
- * Commander writes errors of several lines; `main` writes ours. Options belong to the command that they follow: a parent
- * must not take those of its subcommand.
+ * Switches off the error output of Commander, which has several lines; `main` prints errors in one line. The function
+ * also makes options belong to the command that they follow, so that a parent command does not take the options of its
+ * subcommand.
  */
 export function quiet(program: Command): Command {
   return program
@@ -76,7 +77,10 @@ function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }
 
-/** A variable that is not set in a script would make the present folder the place of a chain, or the one that `--fresh` empties. */
+/**
+ * Refuses empty paths. An unset variable in a script would otherwise make the current folder the place of a chain, or
+ * the folder that `--fresh` empties.
+ */
 export function refuseEmptyPlaces(parsed: Command): void {
   for (const option of parsed.options) {
     if (!/\b(dir|file)>$/.test(option.flags) || parsed.getOptionValue(option.attributeName()) !== '') continue;

@@ -1,16 +1,16 @@
-/** Completion scripts for shells, made from the commands themselves. */
+/** Makes completion scripts for shells from the definitions of the commands. */
 
 import type { Command } from 'commander';
 
 export type Shell = 'bash' | 'zsh' | 'fish';
 
-/** Of options whose values are not listed by the command itself. */
+/** Values of options whose commands do not list them. */
 export interface KnownValues {
-  /** Names that `--network` knows wherever it is asked. */
+  /** Names of networks, for each option `--network`. */
   readonly networks: readonly string[];
 }
 
-/** What can follow a command: `/devnet/accounts`, or nothing for the program itself. */
+/** A position in the command line: `/devnet/accounts`, or empty for the program itself. */
 interface Place {
   readonly path: string;
   readonly commands: readonly Entry[];
@@ -20,11 +20,13 @@ interface Place {
 interface Entry {
   readonly name: string;
   readonly description: string;
-  /** Of an option that takes one of a few values, or values of which some are known. */
+  /** Values that an option accepts, or some of them. */
   readonly values?: readonly string[];
 }
 
-/** The script that a shell reads to complete the program's commands and options; file names complete everywhere else. */
+/**
+ * The script with which a shell completes the program's commands and options; everywhere else it completes file names.
+ */
 export function completionScript(program: Command, shell: Shell, known: KnownValues = { networks: [] }): string {
   const places = placesOf(program, '', known);
   if (shell === 'bash') return bashScript(places);
@@ -50,7 +52,7 @@ function placesOf(command: Command, path: string, known: KnownValues): readonly 
   return [place, ...command.commands.flatMap((each) => placesOf(each, `${path}/${each.name()}`, known))];
 }
 
-/** Options with values, each with the command that it is of. */
+/** Options with values, each with its command. */
 function valued(
   places: readonly Place[],
 ): readonly { readonly path: string; readonly name: string; readonly values: readonly string[] }[] {
@@ -59,7 +61,7 @@ function valued(
   );
 }
 
-/** Alternatives of a `case` that lead one command deeper. */
+/** Alternatives of a `case` that lead to a subcommand. */
 function deeper(places: readonly Place[]): string {
   return places.flatMap(({ path }) => (path === '' ? [] : [path])).join('|');
 }

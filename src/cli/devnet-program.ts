@@ -1,4 +1,4 @@
-/** The commands of a devnet: running one, and asking one that runs. */
+/** The commands of devnets: they run one, or control a running one. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { beddowsOfLskText } from '../primitives/amount.ts';
@@ -9,7 +9,7 @@ import { BLOCK_TIMES_TEXT, isBlockTime } from './devnet/pace.ts';
 import { MINED_SLOTS_MAX, MINING_MODES } from './devnet/mining.ts';
 import type { AccountsFlags, ControlFlags, DevnetFlags, ScenarioFlags } from './flags.ts';
 
-/** As many as ports and delegates are dealt out to, and some that joined later. */
+/** Highest number of a node: the nodes that ports and delegates are planned for, and some that are added later. */
 const NODE_INDEX_MAX = 99;
 
 export function addDevnetCommands(program: Command): void {
@@ -107,9 +107,9 @@ ${EXIT_CODES}`,
   addAccountCommands(devnet);
 }
 
-/** Of a node, as the commands print it. */
+/** A node, as the commands print it. */
 const NODE_JSON = '{"index","state","http","ws","delegates","pid"}';
-/** The faults that stand, as the commands print them. */
+/** The active faults, as the commands print them. */
 const FAULTS_JSON = '{"parts":[[node, ...], ...],"nodes":[{"node","delayMs","loss","skewMs"}, ...]}';
 const TIME_JSON = 'print {"time"}';
 
@@ -181,7 +181,7 @@ bloomery devnet heal. A later partition takes the place of an earlier one.`,
   asking(devnet, 'skew', "set the clock of one node ahead of the devnet's, or behind it", json)
     .argument('<node>', 'number of the node', integerFrom(0, NODE_INDEX_MAX))
     .argument('<distance>', 'by how much: +3s, -500ms; 0s ends it')
-    // A distance below zero looks like an option.
+    // A negative amount looks like an option.
     .allowUnknownOption()
     .action(async (node: number, distance: string, options: ControlFlags) =>
       (await controlOf(options)).skew(node, distance),
@@ -267,7 +267,7 @@ A snapshot contains chains, signing records and pools of all nodes, the lead of 
   );
 }
 
-/** A command that asks a running devnet. @param json what `--json` prints */
+/** Adds a command for a running devnet. @param json description of its `--json` output */
 function asking(devnet: Command, name: string, description: string, json: string): Command {
   return command(devnet, name, description)
     .option('--data-dir <dir>', 'folder of the devnet')

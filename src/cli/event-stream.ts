@@ -1,18 +1,20 @@
-/** Reads server-sent events of a node. */
+/** Reads the server-sent events of a node. */
 
 import { ProtocolError } from '../primitives/errors.ts';
 
 export interface NodeEventJson {
-  /** Absent for what is of the moment. */
+  /** Absent for an event of the moment. */
   readonly id?: string;
   readonly event: string;
   readonly data: unknown;
 }
 
-/** Many times the largest event, a block. */
+/** Limit of one event; several times the largest one, a block. */
 const EVENT_CHARACTERS_MAX = 1024 * 1024;
 
-/** @throws ProtocolError `NODE_ANSWER_MALFORMED` for what no node sends; what reading the body throws */
+/**
+ * @throws ProtocolError `NODE_ANSWER_MALFORMED` for an event that no node sends; errors of reading the body
+ */
 export async function* eventsIn(body: AsyncIterable<Uint8Array>): AsyncIterable<NodeEventJson> {
   const decoder = new TextDecoder();
   let text = '';
@@ -28,7 +30,7 @@ export async function* eventsIn(body: AsyncIterable<Uint8Array>): AsyncIterable<
   }
 }
 
-/** Undefined for a comment. */
+/** Reads one event; undefined for a comment. */
 function eventOf(text: string): NodeEventJson | undefined {
   const fields = new Map<string, string>();
   for (const line of text.split('\n')) {

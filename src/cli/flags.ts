@@ -1,4 +1,4 @@
-/** The flags of each command as `program.ts` reads them. */
+/** The flags of each command, as `program.ts` parses them. */
 
 import type { Generation } from '../protocol/params.ts';
 import type { MiningMode } from './devnet/mining.ts';
@@ -7,7 +7,7 @@ import type { RestartMode } from './devnet/restart-policy.ts';
 export interface DevnetFlags {
   readonly network?: string;
   readonly delegates?: number;
-  /** Data folder or snapshot of the chain that the devnet begins from. */
+  /** Data folder or snapshot with the chain that the devnet forks. */
   readonly fork?: string;
   readonly newNetworkId?: true;
   readonly nodes: number;
@@ -23,7 +23,7 @@ export interface DevnetFlags {
   readonly json?: true;
 }
 
-/** Of every command that asks a running devnet. */
+/** Flags of all commands for a running devnet. */
 export interface ControlFlags {
   readonly dataDir?: string;
   readonly generation: Generation;
@@ -65,7 +65,7 @@ export interface InitFlags {
   readonly passphraseFile?: string;
   readonly passwordFile?: string;
   readonly iterations: number;
-  /** True for the usual place, false with `--no-unit`, undefined where it is asked. */
+  /** True for the usual path, false with `--no-unit`, undefined to ask. */
   readonly unit?: string | boolean;
   readonly yes?: true;
   readonly json?: true;
@@ -77,14 +77,14 @@ export interface StatusFlags {
   readonly json?: true;
 }
 
-/** Whom a question goes to: a running node, or the folder of one. */
+/** Flags that name the source of an answer: a running node, or a data folder. */
 export interface SourceFlags {
   readonly node: string;
   readonly dataDir?: string;
   readonly network?: string;
 }
 
-/** Of commands that ask one thing. */
+/** Flags of commands with a single query. */
 export interface QuestionFlags extends SourceFlags {
   readonly json?: true;
 }
@@ -173,12 +173,12 @@ export interface NetworkImportFlags {
   readonly force?: true;
 }
 
-/** Whether a passphrase may be one that BIP-39 does not know. */
+/** Flag that allows a passphrase outside BIP-39. */
 export interface AnyPassphraseFlags {
   readonly anyPassphrase?: true;
 }
 
-/** Where a passphrase comes from. */
+/** Flags that name the source of a passphrase. */
 export interface PassphraseFlags {
   readonly passphraseFile?: string;
 }
@@ -207,7 +207,7 @@ export interface KeysShowFlags extends PassphraseFlags {
   readonly json?: true;
 }
 
-/** Whom a command asks: a node, or the folder of a network. */
+/** Flags that name the network: a node, or a network folder. */
 export interface NetworkChoiceFlags {
   readonly node: string;
   readonly network?: string;
@@ -220,7 +220,7 @@ export interface SendingFlags {
   readonly json?: true;
 }
 
-/** Of every command that signs a transaction. */
+/** Flags of all commands that sign a transaction. */
 export interface TransactionFlags extends PassphraseFlags, AnyPassphraseFlags, NetworkChoiceFlags, SendingFlags {
   /** Name of an account of a devnet. */
   readonly from?: string;
@@ -263,7 +263,7 @@ export interface ForgingImportFlags {
 }
 
 export interface DoctorFlags {
-  /** That of the configuration unless given. */
+  /** Address of the node; default: from the configuration. */
   readonly node?: string;
   readonly network?: string;
   readonly dataDir?: string;

@@ -1,4 +1,4 @@
-/** The commands of a delegate. */
+/** The commands for delegates. */
 
 import type { Command } from 'commander';
 import { command, EXIT_CODES, onlyCommands } from './command.ts';

@@ -1,12 +1,12 @@
-/** Files that a command is told to write. */
+/** Checks files that a command is told to write. */
 
 import { statSync } from 'node:fs';
 import { ProtocolError } from '../primitives/errors.ts';
 
 /**
- * Devices and pipes are written to as they are.
+ * Refuses to replace a file. Devices and pipes are accepted.
  *
- * @throws ProtocolError `FILE_EXISTS` for a file that is there, unless it is to be replaced
+ * @throws ProtocolError `FILE_EXISTS` for an existing file, unless `force` is given
  */
 export function checkNotReplaced(file: string, { force }: { readonly force?: true }): void {
   if (force === true || statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return;

@@ -1,4 +1,6 @@
-/** What commands print with `--json`, as JSON Schema (draft 7): docs/cli has it for those who read that output by program. */
+/**
+ * JSON Schemas (draft 7) of the commands' `--json` output. docs/cli publishes them for programs that read that output.
+ */
 
 import type { HttpDialect } from '../http/dialect.ts';
 import { EVENT_NAMES } from '../http/events/event.ts';
@@ -10,12 +12,12 @@ import { ADDRESS, COUNT, FLAG, HEX, listOf, objectOf, PUBLIC_KEY, TEXT } from '.
 import { confirmedShape, pooledShape } from '../http/views/transaction.ts';
 import { POOL_STATES } from './explore/pool-states.ts';
 
-/** By the command's path. Nodes of either generation answer one of two shapes. */
+/** Schemas by the command's path. If nodes of the two generations answer differently, a schema has two alternatives. */
 export function jsonSchemas(): Readonly<Record<string, object>> {
   return Object.fromEntries(Object.entries(shapes()).map(([path, shape]) => [path, published(shape)] as const));
 }
 
-/** The same as a document of its own. */
+/** The schema as a document of its own. */
 export function jsonSchemaText(path: string, schema: object): string {
   const title = `bloomery ${path} --json`;
   return `${JSON.stringify({ $schema: 'http://json-schema.org/draft-07/schema#', title, ...schema }, undefined, 2)}\n`;
@@ -58,7 +60,7 @@ function shapes(): Readonly<Record<string, Schema>> {
   };
 }
 
-/** Formats that no validator knows, as patterns. Where there is no key, id or address, the text is empty. */
+/** Patterns for formats that validators do not know. An empty text is allowed for a missing key, id or address. */
 const PATTERNS: Readonly<Partial<Record<Format, string>>> = {
   address: '^([0-9]{1,20}L)?$',
   id: '^([0-9]{1,20})?$',

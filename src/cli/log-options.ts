@@ -1,4 +1,4 @@
-/** Where and how a node logs, as its configuration says. */
+/** Log options of a node, from its configuration. */
 
 import { resolve } from 'node:path';
 import type { Config } from '../config/schema.ts';

@@ -1,4 +1,4 @@
-/** Entry of the executable: runs the command of `process.argv` and sets the exit code. */
+/** Entry point of the executable: it runs the command in `process.argv` and sets the exit code. */
 
 import { CommanderError } from 'commander';
 import { note, noteText } from './output.ts';
@@ -16,9 +16,9 @@ try {
   fail(error);
 }
 
-/** Whatever went wrong is one line. */
+/** Prints any error in one line and ends the process. */
 function fail(error: unknown): never {
-  // Help and version end in an error of exit code 0 that has printed already.
+  // Commander ends help and version with an error of exit code 0, after printing them.
   if (error instanceof CommanderError && error.exitCode === 0) process.exit(EXIT.ok);
   const problem = problemOf(error);
   note(problem.line);

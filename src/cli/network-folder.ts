@@ -1,4 +1,4 @@
-/** Writing the folder of a network: whole or not at all, and only when it can be read again. */
+/** Writes the folder of a network: completely or not at all, and only if it can be read again. */
 
 import { chmodSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,17 +8,19 @@ import { makeFolder } from '../store/disk/folder.ts';
 import { ACCOUNTS_FILE } from './genesis/accounts-file.ts';
 import { usageError } from './problems.ts';
 
-/** Files that nobody else on the machine has to read. */
+/** Files that only the owner can read. */
 const SECRET_FILES: ReadonlySet<string> = new Set(['forgers.json', ACCOUNTS_FILE]);
 
-/** @throws ProtocolError `USAGE` for a name that no network may have */
+/**
+ * @throws ProtocolError `USAGE` for an invalid name
+ */
 export function checkNetworkName(name: string): void {
   if (NETWORK_NAME.test(name)) return;
   throw usageError(`--name \`${name}\` must be lower-case letters, digits, \`-\`, \`_\` and \`.\`, at most 32`);
 }
 
 /**
- * @param remedy what to do about a folder that holds something
+ * @param remedy advice for a folder that is not empty
  * @throws ProtocolError `OUT_NOT_EMPTY`
  */
 export function checkEmpty(directory: string, remedy: string): void {
@@ -28,11 +30,12 @@ export function checkEmpty(directory: string, remedy: string): void {
 }
 
 /**
- * Writes the files beside their place, reads them as a node would and moves them there.
+ * Writes the files into a temporary folder beside their place, reads them like a node would, and moves them to their
+ * place.
  *
  * @param files texts by file name
- * @param sourceOf where the content of a file comes from: what an error names
- * @throws ProtocolError what `loadNetwork` throws; nothing is left then
+ * @param sourceOf source of a file's content, for errors
+ * @throws ProtocolError the error of `loadNetwork`; then no files are left
  */
 export function writeNetworkFolder(
   out: string,

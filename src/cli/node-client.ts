@@ -1,4 +1,4 @@
-/** Asks a node's HTTP interface the few things that commands need. */
+/** The queries of commands to a node's HTTP interface. */
 
 import type { Diagnostic, PeerVerdict } from '../ports/node-api.ts';
 import { FULL_STATUS, NODE_IDENTITY } from './answer-shapes.ts';
@@ -11,13 +11,13 @@ export interface NodeState {
   readonly consensus: number;
   readonly syncing: boolean;
   readonly transactions: { readonly confirmed: number; readonly total: number };
-  /** By how much the peers' clocks are ahead of the node's, told when it is much. */
+  /** Offset of the peers' clocks from the node's clock, present when it is large. */
   readonly clockOffsetMs?: number;
-  /** Told when the clock of a peer differs by much and it is not known which is wrong. */
+  /** Present when a peer's clock differs much and it is unknown which clock is wrong. */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
-  /** Told when the node has no peers and is short of none. */
+  /** Present when the node has no peers and needs none. */
   readonly isAlone?: true;
-  /** Processes that answer HTTP beside the node; absent where it answers itself. */
+  /** Processes that answer HTTP beside the node; absent when the node answers itself. */
   readonly readers?: {
     readonly wanted: number;
     readonly restarts: number;
@@ -30,7 +30,7 @@ export interface NodeState {
       readonly requests: number;
     }[];
   };
-  /** While blocks are downloaded. */
+  /** Present while blocks are downloaded. */
   readonly syncProgress?: { readonly targetHeight: number; readonly blocksPerS: number; readonly secondsLeft?: number };
 }
 
@@ -39,7 +39,7 @@ export interface DiagnosticState extends Omit<Diagnostic, 'timeMs'> {
   readonly time: string;
 }
 
-/** What the node thinks of a peer address. Times are ISO 8601. */
+/** The node's state of a peer address. Times are ISO 8601. */
 export interface PeerVerdictState extends Omit<PeerVerdict, 'sinceMs' | 'untilMs' | 'roles'> {
   readonly since?: string;
   readonly until?: string;
@@ -54,7 +54,10 @@ export interface DelegateCounts {
 
 export interface NodeClient {
   status(): Promise<NodeState>;
-  /** `version` is that of the protocol's software, as peers are told; `build` that of this one, from nodes that tell it. */
+  /**
+   * `version` is the application version that peers are told; `build` is the version of this software, if the node
+   * reports it.
+   */
   constants(): Promise<{ readonly version: string; readonly build?: string; readonly nethash: string }>;
   connectedPeers(): Promise<number>;
   /** Undefined when the node has no block at that height. */
@@ -65,16 +68,16 @@ export interface NodeClient {
   firstForgers(count: number): Promise<readonly string[]>;
   /** The latest diagnostics, newest first. */
   diagnostics(limit: number): Promise<readonly DiagnosticState[]>;
-  /** Peer addresses with what the node thinks of them, connected ones first. */
+  /** Peer addresses with their states, connected ones first. */
   peerVerdicts(limit: number): Promise<readonly PeerVerdictState[]>;
-  /** SHA-256 over all consensus state at the tip. */
+  /** SHA-256 of all consensus state at the tip. */
   digest(): Promise<{ readonly height: number; readonly blockId: string; readonly digest: string }>;
 }
 
 /**
  * @param url base address, with or without `/api`
- * @param timeoutMs time that an answer may take
- * @throws ProtocolError `USAGE` when it is no http(s) address. Questions throw `NODE_UNREACHABLE` or
+ * @param timeoutMs time limit for an answer
+ * @throws ProtocolError `USAGE` for anything but an http(s) address. The queries throw `NODE_UNREACHABLE` or
  *   `NODE_ANSWER_UNEXPECTED`
  */
 export function nodeClient(url: string, timeoutMs?: number): NodeClient {

@@ -1,4 +1,4 @@
-/** What every program that runs a node has around it: its log, a watchdog, a word at a defect, signals and an orderly end. */
+/** Common parts of all programs that run a node: log, watchdog, reports of defects, signals and an orderly end. */
 
 import { resolve } from 'node:path';
 import type { Config } from '../config/schema.ts';
@@ -12,16 +12,19 @@ import { note } from './output.ts';
 import { EXIT, problemOf } from './problems.ts';
 import { stopRequest } from './stop-request.ts';
 
-/** Longest that a graceful stop may take; the data on disk is whole at any moment. */
+/**
+ * Time limit of an orderly stop. The data on the disk are consistent at any moment, so the process may then be ended.
+ */
 const STOP_MS_MAX = 10_000;
 
 export interface NodeProgram {
   readonly metrics: MetricsRegistry;
   readonly observer: Observer;
-  /** The node runs: from now on the watchdog ends a main thread that stands still. */
+  /** Call it when the node runs: from now on the watchdog ends a blocked main thread. */
   started(): void;
   /**
-   * Waits for a signal, the end of the supervisor or damage, then closes the node and sets the exit code of the process.
+   * Waits for a signal, the end of the supervisor, or damage of the store. Then it closes the node and sets the exit
+   * code of the process.
    *
    * @throws ProtocolError the damage that ended the node, after it was closed
    */
@@ -29,14 +32,14 @@ export interface NodeProgram {
 }
 
 interface RunningInProgram {
-  /** Resolves when the node cannot go on. */
+  /** Resolves when the store is damaged, so that the node cannot continue. */
   readonly damaged: Promise<ProtocolError>;
   close(): Promise<void>;
   /** Called once when the end begins. */
   stopping?(): void;
 }
 
-/** Begins the log and the watch. Signals are heard from now on. */
+/** Opens the log and starts the watchdog. Signals are handled from now on. */
 export function beginNodeProgram(config: Config): NodeProgram {
   const metrics = new MetricsRegistry({ isOfProcess: true });
   const observer = createObserver({ metrics, ...logOptionsOf(config.log) });

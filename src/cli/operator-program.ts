@@ -1,4 +1,4 @@
-/** The commands of daily work with a node: diagnosis, and copies of its chain. */
+/** The commands for operators: diagnosis, and copies of the chain. */
 
 import type { Command } from 'commander';
 import { command, EXIT_CODES, integerFrom, onlyCommands } from './command.ts';

@@ -1,6 +1,6 @@
 /**
- * The one place where commands write. Lines and data go to the standard output, notes to the standard error output. Writing
- * is synchronous: when a function here returns, the system has taken every byte, and a command may act on that.
+ * All output of commands. Lines and data go to standard output, notes to standard error output. Writing is synchronous:
+ * when a function here returns, the system has all bytes, so a command may rely on that.
  */
 
 import { fstatSync, fsyncSync, writeSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { escapedJson, printable, printableText } from './printable.ts';
 
 const STANDARD_OUTPUT = 1;
 const STANDARD_ERROR = 2;
-/** Pause before a pipe whose reader is slow is tried again. */
+/** Pause before the next attempt to write to a full pipe. */
 const FULL_PIPE_PAUSE_MS = 5;
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -21,9 +21,10 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Prints one line. A control character in it, a line break too, shows as `?`: parts of it may come from strangers.
+ * Prints one line. Control characters and line breaks in it are replaced by `?`, because parts of the line may come
+ * from untrusted sources.
  *
- * @throws ProtocolError `OUTPUT_UNWRITABLE`, as all functions here that print
+ * @throws ProtocolError `OUTPUT_UNWRITABLE`, like all printing functions here
  */
 export function printLine(line: string): void {
   print(`${printable(line)}\n`);
@@ -33,31 +34,34 @@ export function printLines(lines: readonly string[]): void {
   if (lines.length > 0) print(lines.map((line) => `${printable(line)}\n`).join(''));
 }
 
-/** Prints one line of JSON that holds no control character. */
+/** Prints one line of JSON, with control characters escaped. */
 export function printJson(value: unknown): void {
   print(`${escapedJson(JSON.stringify(value))}\n`);
 }
 
-/** Prints text of several lines that the program itself has made; line breaks and tabs stay. */
+/** Prints text of several lines that this program made; line breaks and tabs stay. */
 export function printText(text: string): void {
   print(printableText(text));
 }
 
-/** Prints JSON documents, a line each, byte for byte; on a terminal with control characters escaped. */
+/** Prints JSON documents, one on each line, without any change; on a terminal, control characters are escaped. */
 export function printDocuments(text: string): void {
   print(outputIsTerminal() ? escapedJson(text) : text);
 }
 
-/** Redraws a part of the terminal: the one way for control sequences, for text that the program itself has made. */
+/**
+ * Redraws a part of the terminal. Only this function writes control sequences, so its text must be made by this
+ * program.
+ */
 export function drawOnTerminal(text: string): void {
   print(text);
 }
 
 /**
- * Reports what has been done already. Where the report cannot be written, the error says what was done: nobody should do it
- * twice, or lose what is shown once.
+ * Reports a finished action. If the report cannot be written, the error says what was done, so that the user does not
+ * repeat the action or lose the only copy of a result.
  *
- * @param done a clause such as `the blocks were taken over`
+ * @param done a clause, for example `the blocks were taken over`
  */
 export function report(done: string, write: () => void): void {
   try {
@@ -69,8 +73,8 @@ export function report(done: string, write: () => void): void {
 }
 
 /**
- * Makes sure that what was printed is on the disk, where the standard output is a file: before something is done that must
- * not be done unless the output was kept.
+ * If standard output is a file, waits until the printed text is on the disk. Call it before an action that must not
+ * happen if the output is lost.
  *
  * @throws ProtocolError `OUTPUT_UNWRITABLE`
  */
@@ -100,7 +104,7 @@ export function noteText(text: string): void {
   try {
     writeAll(STANDARD_ERROR, text);
   } catch {
-    // The exit code still says how the command ended.
+    // The exit code still shows how the command ended.
   }
 }
 
@@ -118,7 +122,7 @@ function writeAll(descriptor: number, text: string): void {
     try {
       written += writeSync(descriptor, bytes, written);
     } catch (error) {
-      // A pipe that somebody else made non-blocking is full. Its reader may rest as long as it likes, as with any pipe.
+      // A pipe that another process made non-blocking is full. The command waits for its reader, like with any pipe.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FULL_PIPE_PAUSE_MS);
     }

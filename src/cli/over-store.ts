@@ -1,14 +1,18 @@
-/** Work over a chain store whose bytes may be anything: a flipped byte in a value makes every kind of error in its decoders. */
+/**
+ * Runs work over a chain store that may be damaged: a wrong byte in a value causes many kinds of errors in the
+ * decoders.
+ */
 
 import { codeOf, messageOf } from '../primitives/errors.ts';
 import { storeDamaged } from '../store/disk/environment.ts';
 import { CommanderError } from 'commander';
 
 /**
- * Calls `work`. What it throws without a code of ours comes of bytes that nobody wrote, or of a defect: both are named.
+ * Calls `work`. An error without a code comes from damaged bytes or from a defect of this program; the new error names
+ * both possibilities.
  *
- * @param directory folder of the store, which is there already
- * @throws ProtocolError `STORE_DAMAGED`, and what `work` throws with a code
+ * @param directory folder of an existing store
+ * @throws ProtocolError `STORE_DAMAGED`, and errors of `work` that have a code
  */
 export async function overStore<T>(directory: string, work: () => Promise<T>): Promise<T> {
   try {

@@ -1,15 +1,17 @@
-/** Whether ports are free, asked before anything is started or written. */
+/** Checks that ports are free, before anything is started or written. */
 
 import { createServer } from 'node:net';
 import { ProtocolError } from '../primitives/errors.ts';
 
 export interface Endpoint {
   readonly host: string;
-  /** 0 is always free. */
+  /** Port 0 is always free. */
   readonly port: number;
 }
 
-/** @throws ProtocolError `PORT_IN_USE` naming the first port that is taken, `PORT_UNUSABLE` for one that cannot be had */
+/**
+ * @throws ProtocolError `PORT_IN_USE` with the first port in use, `PORT_UNUSABLE` for a port that cannot be opened
+ */
 export async function checkPortsFree(endpoints: readonly Endpoint[]): Promise<void> {
   for (const endpoint of endpoints) if (endpoint.port !== 0) await probe(endpoint);
 }

@@ -1,25 +1,31 @@
-/** Text of strangers for a terminal: nothing of it may steer the terminal, forge a line or turn the direction of writing. */
+/**
+ * Makes text from untrusted sources safe for a terminal: it cannot control the terminal, forge lines, or change the
+ * direction of writing.
+ */
 
 /**
- * Control characters (C0, DEL, C1), formatting ones (changes of direction, invisible ones), halves of pairs, and the two
- * that break lines.
+ * Control characters (C0, DEL, C1), format characters (direction, invisible ones), unpaired surrogates, and the two
+ * line separators.
  */
 const STEERING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const STEERING_BUT_BREAKS_AND_TABS = /[^\P{Cc}\n\t]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
-/** Every one of them that is ASCII is escaped by `JSON.stringify`, but for DEL. */
+/**
+ * Unsafe characters except the line break between documents. DEL is the only unsafe ASCII character that JSON text can
+ * contain, because `JSON.stringify` escapes the others.
+ */
 const STEERING_BUT_BREAKS = /[^\P{Cc}\n]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** One line with `?` in place of each character that could do harm. */
+/** One line with `?` in place of each unsafe character. */
 export function printable(text: string): string {
   return text.replace(STEERING, '?');
 }
 
-/** As `printable`, but line breaks and tabs stay. */
+/** Like `printable`, but line breaks and tabs stay. */
 export function printableText(text: string): string {
   return text.replace(STEERING_BUT_BREAKS_AND_TABS, '?');
 }
 
-/** The same JSON, with all such characters as `\u` escapes; line breaks between documents stay. */
+/** The JSON with all unsafe characters as `\u` escapes; line breaks between documents stay. */
 export function escapedJson(json: string): string {
   return json.replace(STEERING_BUT_BREAKS, (character) =>
     Array.from({ length: character.length }, (_, index) => escapeOf(character.charCodeAt(index))).join(''),

@@ -1,4 +1,4 @@
-/** What went wrong, in one line with its remedy, and the exit code that scripts read. */
+/** Turns errors into one line with a remedy, and into an exit code for scripts. */
 
 import { CommanderError } from 'commander';
 import { printable } from './printable.ts';
@@ -7,28 +7,28 @@ import { AssertionFailed, ProtocolError, messageOf, type ErrorData } from '../pr
 /** Exit codes of every command. */
 export const EXIT = {
   ok: 0,
-  /** The command was understood and failed. */
+  /** The command was valid, but it failed. */
   failed: 1,
-  /** A wrong flag, configuration or network folder: nothing was started or written. */
+  /** Wrong flags, configuration or network folder: nothing was started or written. */
   usage: 2,
-  /** A running node could not do its work any more and ended itself, to be started again. */
+  /** A running node could no longer work and ended itself, so that a supervisor restarts it. */
   unhealthy: 3,
 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export interface Problem {
-  /** Without a line break or another control character. */
+  /** One line without control characters. */
   readonly line: string;
   readonly exitCode: ExitCode;
 }
 
-/** A wrong use of a command. */
+/** The error for wrong use of a command. */
 export function usageError(message: string): ProtocolError {
   return new ProtocolError('USAGE', {}, message);
 }
 
-/** The line and exit code of anything thrown by a command. */
+/** Line and exit code for any thrown value. */
 export function problemOf(error: unknown): Problem {
   const text = printable(
     textOf(error)
@@ -76,12 +76,12 @@ function textOf(error: unknown): string {
   return `${messageOf(error)}`;
 }
 
-/** Lines for errors that modules below throw with data alone. */
+/** Lines for errors that lower modules throw with data but without a text. */
 const SENTENCES: Readonly<Record<string, (data: ErrorData) => string>> = {
   PORT_IN_USE: (data) => `port ${String(data['port'])} is in use: stop the program that has it or choose another port`,
 };
 
-/** Where the library of the database says it in its own words. */
+/** Matches errors with which the database library itself reports damage. */
 const STORE_DAMAGED =
   'the chain store is damaged: restore it from a backup or a snapshot, or remove the folder `chain` and let the node ' +
   'download the chain again; check the health of its disk first';

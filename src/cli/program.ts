@@ -1,4 +1,4 @@
-/** The commands and their flags. What a command does is in `commands/`, loaded when it is called. */
+/** The commands and their flags. The work of a command is in `commands/`, loaded when the command is called. */
 
 import { Argument, Command } from 'commander';
 import { bloomeryHome, networkNames } from '../config/network.ts';
@@ -196,7 +196,7 @@ ${EXIT_CODES}`,
     );
 }
 
-/** Commands for the chain on the disk. */
+/** Adds the commands for the chain on the disk. */
 function addChainCommands(program: Command): void {
   chainCommand(program, 'export', 'write the chain to a file')
     .argument('[file]', 'file to write, compressed if its name ends in .gz; - for the standard output', '-')
@@ -274,7 +274,7 @@ ${EXIT_CODES}`,
 
 const HEIGHT_MAX = 4_294_967_295;
 
-/** A command for a chain that is there already. */
+/** A command for an existing chain. */
 function chainCommand(program: Command, name: string, description: string): Command {
   return command(program, name, description)
     .option('--data-dir <dir>', 'folder for data that the node was started with')

@@ -1,4 +1,7 @@
-/** How far a long command is: a bar on a terminal, a line now and then elsewhere. On the error output: results go to the other. */
+/**
+ * Shows the progress of a long command on standard error output: a bar on a terminal, otherwise a line from time to
+ * time. Standard output is for results.
+ */
 
 import { isatty } from 'node:tty';
 import { systemClock } from '../node/system.ts';
@@ -7,11 +10,11 @@ import { noteText } from './output.ts';
 
 export interface Progress {
   /**
-   * @param height of the last block that is done
-   * @param fraction of the whole that is done, 0 to 1; undefined when nobody knows
+   * @param height height of the last finished block
+   * @param fraction finished part of the whole, from 0 to 1; undefined when unknown
    */
   show(height: number, fraction: number | undefined): void;
-  /** Leaves the line of the bar. */
+  /** Ends the line of the bar. */
   end(): void;
 }
 
@@ -19,7 +22,7 @@ const BAR_INTERVAL_MS = 100;
 const LINE_INTERVAL_MS = 10_000;
 const BAR_CELLS = 24;
 
-/** Where progress shows. */
+/** Destination of the progress. */
 export interface ProgressOutput {
   readonly isTTY: boolean;
   write(text: string): unknown;
@@ -33,9 +36,9 @@ const STANDARD_ERROR: ProgressOutput = {
 };
 
 export interface ProgressOptions {
-  /** What the command does, for example `importing`. */
+  /** Action of the command, for example `importing`. */
   readonly what: string;
-  /** Height of the block before the first that will be done. */
+  /** Height of the block before the first one. */
   readonly fromHeight: number;
   readonly output?: ProgressOutput;
   readonly clock?: Pick<Clock, 'nowMs'>;
@@ -67,13 +70,13 @@ export function createProgress(options: ProgressOptions): Progress {
 export interface ProgressFacts {
   readonly what: string;
   readonly height: number;
-  /** Blocks done in the seconds. */
+  /** Blocks finished in `seconds`. */
   readonly blocks: number;
   readonly seconds: number;
   readonly fraction: number | undefined;
 }
 
-/** One line: what is done, how fast, and how long it will take. */
+/** One line: finished blocks, speed and remaining time. */
 export function progressText({ what, height, blocks, seconds, fraction }: ProgressFacts): string {
   const rate = seconds > 0 ? Math.round(blocks / seconds) : 0;
   const parts = [`${what}: height ${height}`, `${rate} blocks/s`];
@@ -84,7 +87,7 @@ export function progressText({ what, height, blocks, seconds, fraction }: Progre
   return parts.join(', ');
 }
 
-/** For example `1 h 05 min`, `3 min 20 s`, `12 s`. */
+/** Examples: `1 h 05 min`, `3 min 20 s`, `12 s`. */
 export function durationText(seconds: number): string {
   const whole = Math.round(seconds);
   const two = (value: number): string => String(value).padStart(2, '0');

@@ -1,8 +1,8 @@
-/** How long the rounds of a node's network are, as its constants tell. */
+/** Length of the rounds of a node's network, from its constants. */
 
 import { ACTIVE_DELEGATES } from '../protocol/params.ts';
 
-/** Of `node/constants`, which name the number only where it is not the usual one. */
+/** Members of `node/constants`, which contain the number only when it is not the usual one. */
 export interface RoundConstants {
   readonly activeDelegates?: number;
 }

@@ -1,10 +1,12 @@
-/** The word that somebody may have meant. */
+/** Suggests a known word for a misspelt one. */
 
-/** Letters that may differ, at most this share of the longer word. */
+/** Largest share of the longer word's letters that may differ. */
 const DIFFERENT_SHARE_MAX = 0.4;
 const DIFFERENT_MAX = 3;
 
-/** The known word nearest to one that is not known; undefined when none is near. Of equally near ones the first counts. */
+/**
+ * The known word nearest to an unknown one; undefined when none is near enough. The first of equally near words counts.
+ */
 export function similarTo(word: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined;
   let least = DIFFERENT_MAX + 1;
@@ -18,8 +20,8 @@ export function similarTo(word: string, known: readonly string[]): string | unde
 }
 
 /**
- * Letters that must be added, removed, changed or swapped with their neighbour to make one word of the other (optimal string
- * alignment distance).
+ * Number of letters that must be added, removed, changed or swapped with their neighbour to turn one word into the
+ * other (optimal string alignment distance).
  */
 export function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];

@@ -1,8 +1,9 @@
 /**
- * Stack traces that name the sources. The programs are bundled into a few files, and a place in those tells nobody anything.
+ * Makes stack traces name source files. The programs are bundled into a few files, and a place in a bundle does not
+ * help to find a fault.
  *
- * Node can read source maps itself, but it does so for every file that it loads, which costs a tenth of a start. Here a map
- * is read when a trace is, and only for the places of that trace.
+ * Node can read source maps itself, but it does so for each file that it loads, which costs a tenth of the start time.
+ * This file reads a map only when a trace is read, and only for the places in that trace.
  */
 
 import { readFileSync } from 'node:fs';
@@ -11,18 +12,18 @@ import { fileURLToPath } from 'node:url';
 import { packageDirectory } from '../config/package.ts';
 import { LruMap } from '../primitives/bounded.ts';
 
-/** Line and column of a place, from 1 on, as traces have them. */
+/** Line and column of a place, counted from 1, as in traces. */
 interface Place {
   readonly line: number;
   readonly column: number;
 }
 
-/** Places of traces that were looked up: the same fault leaves the same trace every time. */
+/** Places that are remembered; the same fault always leaves the same trace. */
 const PLACES_MAX = 1000;
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const CONTINUES = 0b100000;
 
-/** From now on `stack` of an error tells places of sources, where the file of the program has a source map beside it. */
+/** From now on the `stack` of an error has places in source files, if the program file has a source map beside it. */
 export function nameSourcesInTraces(): void {
   const known = new LruMap<string, string>(PLACES_MAX);
   Error.prepareStackTrace = (error, sites) => {
@@ -32,16 +33,16 @@ export function nameSourcesInTraces(): void {
       const maps: Maps = new Map();
       return `${String(error)}${lines.map((line) => withSource(line, known, maps)).join('')}`;
     } catch {
-      // A trace in the words of the bundle is better than none.
+      // If that fails, a trace with places in the bundle is better than none.
       return `${String(error)}${lines.join('')}`;
     }
   };
 }
 
 /**
- * Libraries with error classes in the old style take the trace of a nameless error in the constructor of their own, each time
- * that one is made, although hardly one is ever looked at: SocketCluster does for every dial that nobody answers. Reading the
- * map for those was a sixth of the start of a devnet's node.
+ * Some libraries have error classes in an old style: their constructors read the trace of a nameless error each time,
+ * although hardly any of these traces is ever shown. SocketCluster does so for each dial without an answer. Reading the
+ * map for them took a sixth of the start of a devnet node.
  */
 function isReadInConstructor(error: Error, [first]: readonly NodeJS.CallSite[]): boolean {
   return error.message === '' && first?.isConstructor() === true;
@@ -52,7 +53,7 @@ interface SourceMap {
   readonly sources: readonly string[];
 }
 
-/** Maps that a trace has needed so far, by the URL of the file; undefined for files without one. */
+/** Source maps that were needed so far, by the URL of the file; undefined for files without one. */
 type Maps = Map<string, SourceMap | undefined>;
 
 function withSource(line: string, known: LruMap<string, string>, maps: Maps): string {
@@ -82,14 +83,15 @@ function readMap(url: string): SourceMap | undefined {
 }
 
 /**
- * The place in the sources that a place of the compiled file came from: of the last mapping in its line that begins no later.
+ * Source place of a place in the compiled file, from the last mapping in its line that begins at or before it.
  *
- * @param mappings of a source map of version 3: `;` ends a line, `,` a mapping, whose fields are differences in base 64
+ * @param mappings mappings of a source map of version 3: `;` ends a line, `,` ends a mapping; the fields of a mapping
+ *   are differences in base 64
  */
 export function originalPlace(mappings: string, { line, column }: Place): (Place & { source: number }) | undefined {
   let row = 1;
   let found: (Place & { source: number }) | undefined;
-  // Column in the compiled line; index of the source, line and column there, each from 0 on.
+  // Column in the compiled line; index of the source; line and column in the source. All count from 0.
   const state = [0, 0, 0, 0];
   let [field, value, shift] = [0, 0, 0];
   for (let at = 0; at < mappings.length; at += 1) {

@@ -1,6 +1,6 @@
 /**
- * How far a command is whose steps are not blocks: one line that is renewed on a terminal, a line every few seconds elsewhere. On
- * the error output, as `progress.ts`: results go to the other.
+ * Shows the progress of a command whose steps are not blocks, on standard error output like `progress.ts`: one line
+ * that is redrawn on a terminal, otherwise a line every few seconds.
  */
 
 import { isatty } from 'node:tty';
@@ -10,15 +10,17 @@ import { noteText } from './output.ts';
 import type { ProgressOutput } from './progress.ts';
 
 export interface StepProgress {
-  /** @param fraction of the step that is done, 0 to 1; undefined when nobody knows */
+  /**
+   * @param fraction finished part of the step, from 0 to 1; undefined when unknown
+   */
   show(step: string, fraction?: number): void;
-  /** Leaves the line. */
+  /** Ends the line. */
   end(): void;
 }
 
 const TERMINAL_INTERVAL_MS = 100;
 const LINE_INTERVAL_MS = 5_000;
-/** What is over before is told by its result alone. */
+/** A shorter action shows only its result. */
 const FIRST_SHOWN_MS = 500;
 
 const STANDARD_ERROR: ProgressOutput = {
@@ -29,7 +31,7 @@ const STANDARD_ERROR: ProgressOutput = {
 };
 
 export interface StepProgressOptions {
-  /** True with `--json`: then nothing is shown. */
+  /** True with `--json`: no progress is shown. */
   readonly isQuiet: boolean;
   readonly output?: ProgressOutput;
   readonly clock?: Pick<Clock, 'nowMs'>;

@@ -1,4 +1,4 @@
-/** When a long-running command is to end. */
+/** Reports when a long-running command should end. */
 
 import { removeDrafts } from '../node/drafts.ts';
 import { note } from './output.ts';
@@ -6,12 +6,13 @@ import { EXIT, type ExitCode } from './problems.ts';
 
 const PARENT_CHECK_MS = 500;
 
-/** By these people and systems say that a process is to end: SIGHUP when its terminal is gone. */
+/** Signals with which people and systems ask a process to end; SIGHUP comes when its terminal is closed. */
 export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const satisfies readonly NodeJS.Signals[];
 
 /**
- * These end a process too unless it listens for them, and no one means a node when they send them. SIGALRM is left as it is: the
- * watchdog ends a process with it whose main thread cannot listen any more.
+ * Other signals that end a process by default, although nobody sends them to stop a node. The node then stops in order
+ * with the exit code of a failure, so that a supervisor restarts it. SIGALRM is not among them, because the watchdog
+ * uses it to end a process whose main thread is blocked.
  */
 const OTHER_ENDING_SIGNALS = [
   'SIGUSR2',
@@ -23,16 +24,16 @@ const OTHER_ENDING_SIGNALS = [
 ] as const satisfies readonly NodeJS.Signals[];
 
 export interface StopRequest {
-  /** A signal, or what else ended the command. */
+  /** A signal, or another reason for the end. */
   readonly by: string;
-  /** Exit code of an orderly end: a supervisor starts again what nobody asked to end. */
+  /** Exit code of an orderly end. When nobody asked for the end, the code makes a supervisor restart the program. */
   readonly exitCode: ExitCode;
 }
 
 /**
- * Resolves at the first signal that would end the process, or when the supervisor that started this process is gone. A second
- * one ends the process at once. Under a supervisor SIGINT, SIGQUIT and SIGHUP are ignored: a terminal sends them to all
- * processes, and the supervisor decides.
+ * Resolves at the first signal that asks the process to end, or when the supervisor that started it has ended. A second
+ * signal ends the process at once. Under a supervisor, SIGINT, SIGQUIT and SIGHUP are ignored, because a terminal sends
+ * them to all processes and the supervisor decides.
  *
  * @param onSecond called before the process is ended at once
  */
@@ -58,7 +59,7 @@ export function stopRequest(onSecond: (signal: string) => void): Promise<StopReq
           process.exit(EXIT.failed);
         });
       } catch {
-        // The system knows no such signal.
+        // The system does not have this signal.
       }
     };
     for (const signal of STOP_SIGNALS) listen(signal, EXIT.ok);
@@ -71,7 +72,7 @@ export function stopRequest(onSecond: (signal: string) => void): Promise<StopReq
   });
 }
 
-/** For a command that leaves nothing of what it began: at a signal it removes that, says so and ends. */
+/** For commands with drafts: at a signal, it removes the drafts, reports that, and ends the process. */
 export function removeDraftsAtStop(): void {
   for (const signal of STOP_SIGNALS) {
     process.once(signal, () => {
@@ -82,7 +83,7 @@ export function removeDraftsAtStop(): void {
   }
 }
 
-/** Without a channel to the supervisor its death shows by a new parent. */
+/** Without a channel to the supervisor, its end is noticed by a new parent process. */
 function watchParent(onGone: () => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => {

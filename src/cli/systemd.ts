@@ -1,6 +1,6 @@
 /**
- * Tells systemd that the node runs, and again and again that it still does. The socket that systemd listens on takes datagrams
- * only, which Node cannot send, so `systemd-notify`, a part of systemd, sends them.
+ * Tells systemd that the node runs, and repeats that regularly. systemd listens on a datagram socket, which Node cannot
+ * use, so the program `systemd-notify` sends the messages.
  */
 
 import { execFile } from 'node:child_process';
@@ -8,21 +8,21 @@ import { messageOf } from '../primitives/errors.ts';
 import type { Observer } from '../ports/observer.ts';
 
 const PROGRAM = 'systemd-notify';
-/** A message that is not delivered by then is given up. */
+/** Time limit for sending a message. */
 const SEND_MS_MAX = 10_000;
-/** Messages in the time after which systemd takes the node for dead: two may be lost or late. */
+/** Messages within the time after which systemd takes the node for dead: two may be lost or late. */
 const MESSAGES_PER_TIMEOUT = 3;
 
 export interface SystemdNotifier {
-  /** The node runs; from now on systemd hears of it in time, as long as the event loop comes round. */
+  /** Call it when the node runs. From now on systemd gets regular messages as long as the event loop works. */
   ready(): void;
-  /** The node has begun to stop. */
+  /** Call it when the node begins to stop. */
   stopping(): void;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Does nothing where systemd does not ask to be told. */
+/** Creates a notifier; it does nothing if systemd does not want messages. */
 export function systemdNotifier(environment: Environment, observer: Observer, ownPid = process.pid): SystemdNotifier {
   if (environment['NOTIFY_SOCKET'] === undefined) return { ready: () => undefined, stopping: () => undefined };
   let isFailureTold = false;
@@ -50,7 +50,7 @@ export function systemdNotifier(environment: Environment, observer: Observer, ow
   };
 }
 
-/** Between two signs of life; undefined where systemd wants none of this process. */
+/** Time between two signs of life; undefined if systemd wants none from this process. */
 export function watchdogIntervalMs(environment: Environment, ownPid: number): number | undefined {
   const { WATCHDOG_USEC: timeoutUs, WATCHDOG_PID: pid } = environment;
   if (pid !== undefined && Number(pid) !== ownPid) return undefined;

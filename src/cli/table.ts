@@ -1,13 +1,13 @@
-/** Lists as tables of text: columns as wide as what is in them, two blanks between. */
+/** Formats lists as text tables: a column is as wide as its content, with two spaces between columns. */
 
 export interface Column<T> {
   readonly heading: string;
   readonly of: (row: T) => string;
-  /** Numbers stand to the right. */
+  /** True to align numbers to the right. */
   readonly isNumber?: true;
 }
 
-/** A line with the headings, then one for each row. The last column is not filled up. */
+/** A line with the headings, then one for each row. The last column is not padded. */
 export function tableLines<T>(columns: readonly Column<T>[], rows: readonly T[]): readonly string[] {
   const cells = [columns.map(({ heading }) => heading), ...rows.map((row) => columns.map(({ of }) => of(row)))];
   const widths = columns.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)));

@@ -1,11 +1,14 @@
-/** Amounts of answers as `bigint`: the interface writes them as decimal digits, because JSON numbers end at 2^53. */
+/**
+ * Converts the amounts of answers to `bigint`. The interface writes amounts as decimal digits, because integers in JSON
+ * are exact only up to 2^53.
+ */
 
 const DIGITS = /^-?[0-9]{1,40}$/;
 
 /**
- * Replaces the amounts of an answer, in place.
+ * Replaces the amounts of an answer by `bigint` values, in place.
  *
- * @param paths members from the answer on, separated by `.`; `*` stands for each item of a list
+ * @param paths names of members below the answer, joined by `.`; `*` stands for each item of a list
  */
 export function readAmounts(answer: unknown, paths: readonly string[]): void {
   for (const path of paths) readAt(answer, path.split('.'));

@@ -1,4 +1,4 @@
-/** Reads server-sent events, as far as a node sends them. */
+/** Reads a stream of server-sent events in the form that a node sends. */
 
 export interface RawEvent {
   readonly type: string;
@@ -6,10 +6,12 @@ export interface RawEvent {
   readonly data: string;
 }
 
-/** Many times the largest event, a block with its transactions. */
+/** Limit for one event; far larger than the largest event of a node, a block with its transactions. */
 const EVENT_CHARACTERS_MAX = 16 * 1024 * 1024;
 
-/** @throws Error for an event that is longer than any event of a node */
+/**
+ * @throws Error for an event above the limit, which no node sends
+ */
 export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<RawEvent, void, undefined> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
@@ -32,7 +34,7 @@ export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerato
   }
 }
 
-/** Undefined for a comment. */
+/** Reads one event; returns undefined for a comment. */
 function eventOf(text: string): RawEvent | undefined {
   let [type, id]: [string, string | undefined] = ['message', undefined];
   const data: string[] = [];

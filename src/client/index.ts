@@ -1,4 +1,4 @@
-/** `bloomery/client`: asks a node over HTTP, in browsers and in Node. See docs/guides/client.md. */
+/** `bloomery/client`: queries a node over HTTP, in browsers and in Node. See docs/guides/client.md. */
 
 import { readAmounts } from './amounts.ts';
 import { eventsOf } from './event-stream.ts';
@@ -14,13 +14,13 @@ const POLL_MS = 250;
 const RETRY_MS = 1000;
 const PAGE_ITEMS = 100;
 
-/** An answer that is none: a refusal of the node, no answer in time, or none at all. */
+/** A request without a usable answer: the node refused it, did not answer in time, or could not be reached. */
 export class ClientError extends Error {
-  /** `REFUSED`, `UNREACHABLE`, `TIMEOUT`. */
+  /** `REFUSED`, `UNREACHABLE` or `TIMEOUT`. */
   readonly code: string;
-  /** Of a refusal. */
+  /** HTTP status of a refusal. */
   readonly status: number | undefined;
-  /** Message of the node. */
+  /** Answer body of the node. */
   readonly body: unknown;
 
   constructor(code: string, message: string, status?: number, body?: unknown, cause?: unknown) {
@@ -34,7 +34,9 @@ export class ClientError extends Error {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** @param url of the node, with or without `/api` */
+/**
+ * @param url URL of the node, with or without `/api`
+ */
 export function createClient<G extends Generation = 3>(url: string, options: ClientOptions<G> = {}): Client<G> {
   // The methods are the same for both generations; only the generated types of paths and answers differ.
   return new HttpClient(url, options as ClientOptions<3>) as unknown as Client<G>;
@@ -49,7 +51,7 @@ class HttpClient {
   constructor(url: string, { generation = 3, fetch: own, timeoutMs = TIMEOUT_MS }: ClientOptions<3>) {
     this.generation = generation;
     this.#base = `${url.replace(/\/+$/, '').replace(/\/api$/, '')}/api`;
-    // Browsers refuse a fetch that is called as a member of something else.
+    // The arrow function is needed because browsers refuse `fetch` when it is called as a method of another object.
     this.#fetch = own ?? ((input, init) => fetch(input, init));
     this.#timeoutMs = timeoutMs;
   }
@@ -67,7 +69,7 @@ class HttpClient {
   }
 
   async *items(path: string, parameters: Values = {}): AsyncGenerator<unknown, void, undefined> {
-    // The node would refuse an offset beside the cursor, in words about a parameter that the caller has not given.
+    // The node refuses `offset` beside the cursor, but its error would name a parameter that the caller has not given.
     for (const name of ['offset', 'after']) {
       if (parameters[name] !== undefined) throw new TypeError(`items() takes no ${name}: it reads the whole list`);
     }
@@ -98,7 +100,8 @@ class HttpClient {
         }
       } catch (error) {
         if (isAborted(signal)) return;
-        // The node refuses the request itself (4xx): asking again brings the same. After a 5xx the stream is opened again.
+        // After a 4xx answer the same request would be refused again, so the error is thrown. After a 5xx answer the
+        // stream is opened again.
         if (error instanceof ClientError && error.status !== undefined && error.status < 500) throw error;
       }
       if (!isAborted(signal)) await pause(retryMs, signal);
@@ -146,7 +149,9 @@ class HttpClient {
     return answer;
   }
 
-  /** @throws ClientError for anything but an answer */
+  /**
+   * @throws ClientError unless the node answers the request
+   */
   async #send(place: string, init: RequestInit): Promise<Response> {
     let response: Response;
     try {
@@ -161,7 +166,7 @@ class HttpClient {
     throw new ClientError('REFUSED', `${response.status}: ${reasonOf(body)}`, response.status, body);
   }
 
-  /** Parameters go where the path has room for them, the others into the query. */
+  /** Puts parameters into the places of the path that name them, and all others into the query. */
   #placeOf(path: string, parameters: Values): string {
     const query = new URLSearchParams();
     let filled = path;
@@ -194,7 +199,7 @@ function isAborted(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true;
 }
 
-/** The words of a refusal, with the first reason where it has some. */
+/** The message of a refusal, with its first reason if it has one. */
 function reasonOf(body: unknown): string {
   if (typeof body !== 'object' || body === null)
     return typeof body === 'string' ? body.slice(0, 200).trim() : 'no reason given';

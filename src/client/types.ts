@@ -1,4 +1,4 @@
-/** Types of the client, by generation: what `generated.ts` tells, made easy to ask for. */
+/** Types of the client for each generation, derived from `generated.ts`. */
 
 import type { Events2, Events3, Operations2, Operations3 } from './generated.ts';
 
@@ -8,7 +8,7 @@ export type Operations<G extends Generation> = G extends 2 ? Operations2 : Opera
 export type Events<G extends Generation> = G extends 2 ? Events2 : Events3;
 export type Method = 'GET' | 'POST' | 'PUT';
 
-/** Paths of a method, with `{name}` for what is part of them. */
+/** Paths of a method; `{name}` stands for a parameter in the path. */
 export type PathOf<G extends Generation, M extends Method> = {
   [K in keyof Operations<G>]: K extends `${M} ${infer P}` ? P : never;
 }[keyof Operations<G>];
@@ -17,7 +17,7 @@ type Operation<G extends Generation, M extends Method, P extends string> = `${M}
   ? Operations<G>[`${M} ${P}`]
   : never;
 
-/** What may or must be said with a request: members of the path and the query. */
+/** Parameters of a request: members of the path and of the query. */
 export type ParametersOf<G extends Generation, M extends Method, P extends string> =
   Operation<G, M, P> extends { readonly parameters: infer T } ? T : never;
 
@@ -27,11 +27,11 @@ export type AnswerOf<G extends Generation, M extends Method, P extends string> =
 export type BodyOf<G extends Generation, M extends Method, P extends string> =
   Operation<G, M, P> extends { readonly body: infer T } ? T : never;
 
-/** Paths whose lists are read on by cursors, and what they list. */
+/** Paths of lists that can be read page by page with a cursor. */
 export type ListPathOf<G extends Generation> = {
   [P in PathOf<G, 'GET'>]: 'after' extends keyof ParametersOf<G, 'GET', P> ? P : never;
 }[PathOf<G, 'GET'>];
-/** Cursors read a list, from its first item on. */
+/** Parameters of a list without `offset` and the cursor: `items` always reads from the first item on. */
 export type ListParametersOf<G extends Generation, P extends string> = Omit<
   ParametersOf<G, 'GET', P>,
   'offset' | 'after'
@@ -39,45 +39,45 @@ export type ListParametersOf<G extends Generation, P extends string> = Omit<
 export type ItemOf<G extends Generation, P extends string> =
   AnswerOf<G, 'GET', P> extends { readonly data: readonly (infer T)[] } ? T : never;
 
-/** Parameters may be left out where none is of the path. */
+/** Parameters may be left out where the path contains none. */
 export type Arguments<T> = Record<never, never> extends T ? [parameters?: T] : [parameters: T];
 
 export type NodeEvent<G extends Generation> = {
   [K in keyof Events<G>]: {
     readonly type: K;
-    /** Place in the log of the node; undefined for events of the moment. */
+    /** Position in the event log of the node; undefined for an event that the log does not keep. */
     readonly id: string | undefined;
     readonly data: Events<G>[K];
   };
 }[keyof Events<G>];
 
 export interface EventOptions<K extends PropertyKey> {
-  /** Names of events; default all. */
+  /** Names of events; default: all. */
   readonly types?: readonly K[];
   /** Only blocks and transactions of this account. */
   readonly address?: string;
-  /** Only blocks, transactions and forging of this delegate, by public key. */
+  /** Only blocks, transactions and forging of the delegate with this public key. */
   readonly delegate?: string;
   /** `final` reports blocks and their transactions when they become final. */
   readonly finality?: 'any' | 'final';
-  /** Starts with the block of this height: all blocks since, then live events. */
+  /** Starts with the block at this height: sends all blocks since then, and after them live events. */
   readonly fromHeight?: number;
-  /** Continues after this event; `0.0` starts with the oldest that the node keeps. */
+  /** Continues after this event; `0.0` starts with the oldest event that the node keeps. */
   readonly lastEventId?: string;
   /** Ends the stream. */
   readonly signal?: AbortSignal;
-  /** Time before a lost connection is opened again; default 1000. */
+  /** Time in milliseconds before a lost connection is opened again; default 1000. */
   readonly retryMs?: number;
 }
 
 export interface WaitOptions {
-  /** Blocks that hold or follow the transaction; default 1. */
+  /** Number of blocks that contain or follow the transaction; default 1. */
   readonly confirmations?: number;
   /** Waits until the block can no longer be reverted (generation 3). */
   readonly final?: boolean;
-  /** Default 60,000. */
+  /** Time limit in milliseconds; default 60,000. */
   readonly timeoutMs?: number;
-  /** Time between two requests; default 250. */
+  /** Time in milliseconds between two requests; default 250. */
   readonly pollMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -85,29 +85,34 @@ export interface WaitOptions {
 export interface ClientOptions<G extends Generation> {
   /** Generation of the node; default 3. */
   readonly generation?: G;
-  /** Replaces the global one. */
+  /** Replaces the global `fetch`. */
   readonly fetch?: typeof fetch;
-  /** Time limit for an answer; default 30,000. */
+  /** Time limit for an answer in milliseconds; default 30,000. */
   readonly timeoutMs?: number;
 }
 
 export interface Client<G extends Generation> {
   readonly generation: G;
-  /** @throws ClientError for a refusal, a timeout or an unreachable node; so do all methods */
+  /**
+   * @throws ClientError for a refusal, a timeout or an unreachable node; so do all methods
+   */
   get<P extends PathOf<G, 'GET'>>(
     path: P,
     ...args: Arguments<ParametersOf<G, 'GET', P>>
   ): Promise<AnswerOf<G, 'GET', P>>;
   post<P extends PathOf<G, 'POST'>>(path: P, body: BodyOf<G, 'POST', P>): Promise<AnswerOf<G, 'POST', P>>;
   put<P extends PathOf<G, 'PUT'>>(path: P, body: BodyOf<G, 'PUT', P>): Promise<AnswerOf<G, 'PUT', P>>;
-  /** All items of a list, page by page. New and removed items do not shift the pages. @throws TypeError for an `offset` */
+  /**
+   * Reads all items of a list, page by page. Items that are added or removed meanwhile do not shift the pages. @throws
+   * TypeError for an `offset`
+   */
   items<P extends ListPathOf<G>>(
     path: P,
     ...args: Arguments<ListParametersOf<G, P>>
   ): AsyncGenerator<ItemOf<G, P>, void, undefined>;
   /**
-   * Follows events: `{ type, id, data }`. Pass an `id` as `lastEventId` to continue after that event. A connection that
-   * is lost is opened again where it ended.
+   * Follows events: `{ type, id, data }`. Pass an `id` as `lastEventId` to continue after that event. After a lost
+   * connection, the client connects again and continues where the stream ended.
    */
   events<K extends keyof Events<G>>(
     options?: EventOptions<K>,

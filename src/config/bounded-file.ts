@@ -1,29 +1,29 @@
 /**
- * Reading files that somebody names: with a bound on their bytes, and never waiting for a pipe or device that is meant to be
- * a file.
+ * Reads files that a user names. Each read has a maximum of bytes, and a pipe or device where a file is expected does
+ * not block it.
  */
 
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 
 const STANDARD_INPUT = 0;
 const READ_BYTES = 64 * 1024;
-/** Somebody may type a password that unlocks what is piped in. */
+/** Longest wait for data from a pipe: a person may first have to type the password of the program that fills it. */
 const PIPE_WAIT_MS_MAX = 60_000;
 const PIPE_PAUSE_MS = 5;
 
 export interface BoundedRead {
   readonly bytesMax: number;
-  /** Whether a pipe will do, as `<(command)` of a shell gives; nothing is waited for longer than a minute. Default no. */
+  /** Accepts a pipe, such as `<(command)` of a shell; the read waits at most a minute for its data. Default no. */
   readonly allowPipe?: boolean;
 }
 
 /**
  * The bytes of a file.
  *
- * @throws Error saying what is wrong with it, as `is a folder` or `is longer than 10 bytes`; of the system, as `ENOENT`
+ * @throws Error that says the fault (`is a folder`, `is longer than 10 bytes`), or an error of the system (`ENOENT`)
  */
 export function readBounded(file: string, { bytesMax, allowPipe = false }: BoundedRead): Buffer {
-  // Without O_NONBLOCK opening a pipe waits until somebody writes to it.
+  // Without O_NONBLOCK, opening a pipe blocks until another process opens it for writing.
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = fstatSync(descriptor);
@@ -36,12 +36,17 @@ export function readBounded(file: string, { bytesMax, allowPipe = false }: Bound
   }
 }
 
-/** As `readBounded`, from the standard input, whatever it is: until its end, which may be typed at a terminal. */
+/**
+ * Reads the standard input until its end. The function accepts a file, a pipe and a terminal, and waits as long as a
+ * person needs to type.
+ */
 export function readStandardInput(bytesMax: number): Buffer {
   return readAll(STANDARD_INPUT, bytesMax, Infinity);
 }
 
-/** @throws Error for what is no regular file; of the system, as `ENOENT` */
+/**
+ * @throws Error for anything but a regular file, or an error of the system (`ENOENT`)
+ */
 export function checkRegularFile(file: string): { readonly bytes: number } {
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -53,7 +58,9 @@ export function checkRegularFile(file: string): { readonly bytes: number } {
   }
 }
 
-/** @param waitMsMax how long to wait for the first byte, and for the next */
+/**
+ * @param waitMsMax longest wait for the first byte, and then for each next one
+ */
 function readAll(descriptor: number, bytesMax: number, waitMsMax: number): Buffer {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -68,7 +75,7 @@ function readAll(descriptor: number, bytesMax: number, waitMsMax: number): Buffe
       parts.push(part.subarray(0, count));
       continue;
     }
-    // A pipe that nobody has opened for writing yet looks as one at its end.
+    // A pipe that no process has opened for writing yet reads like a pipe at its end.
     const isAtEnd = count === 0 && (bytes > 0 || waitMsMax === 0 || waitMsMax === Infinity);
     if (isAtEnd) return Buffer.concat(parts);
     if (waitedMs >= waitMsMax) throw new Error(`nothing came through the pipe for ${waitMsMax / 1000} s`);
@@ -77,14 +84,16 @@ function readAll(descriptor: number, bytesMax: number, waitMsMax: number): Buffe
   }
 }
 
-/** @returns undefined when nothing is there yet */
+/**
+ * @returns undefined when no data is there yet
+ */
 function readSome(descriptor: number, into: Buffer): number | undefined {
   try {
     return readSync(descriptor, into);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EAGAIN') return undefined;
-    // The end of some kinds of standard input.
+    // Some kinds of standard input report their end with this code.
     if (code === 'EOF') return 0;
     throw error;
   }
@@ -105,7 +114,7 @@ function tooLong(bytesMax: number): Error {
   return new Error(`it is longer than ${bytesMax} bytes`);
 }
 
-/** Why a file that was named cannot be read, in words. @param missing what to do when there is none */
+/** Says why a file cannot be read. @param missing advice for a file that does not exist */
 export function whyUnreadable(error: unknown, missing: string): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return code === 'ENOENT' || code === 'ENOTDIR' ? `does not exist: ${missing}` : message;

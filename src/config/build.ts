@@ -1,11 +1,11 @@
-/** What the build says of itself, in a file that it leaves beside the compiled ones (`bin/build.js`). */
+/** Reads the record that the build writes beside the compiled files (`bin/build.js`): version, time and commit. */
 
 import { readFileSync } from 'node:fs';
 import { packageVersion } from './package.ts';
 
-/** As clients are told. */
+/** Identity of the build as the node reports it to clients. */
 export interface BuildIdentity {
-  /** `v` and the version, then date and time of the build (UTC) where known. */
+  /** `v` and the version, then date and time of the build (UTC) if they are known. */
   readonly build: string;
   /** Commit that was built, 40 hexadecimal digits; empty when unknown. */
   readonly commit: string;
@@ -16,7 +16,7 @@ const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 const COMMIT = /^[0-9a-f]{40}$/;
 
 /**
- * @param file what the build left; another process may be replacing it, so what is not as it should be counts as unknown
+ * @param file record that the build wrote. Another process may be replacing it, so any wrong content counts as unknown
  */
 export function buildIdentity(file: URL | string = RECORD_FILE): BuildIdentity {
   const { time, commit } = recordOf(file);

@@ -1,4 +1,4 @@
-/** `docs/configuration.md`, made from the schema. */
+/** Makes `docs/configuration.md` from the schema. */
 
 import { OPTIONS, allOptions, type NamedOption } from './schema.ts';
 

@@ -1,4 +1,7 @@
-/** Reads `exceptions.json`: the known deviations of a live network, in the shapes that its config files have. */
+/**
+ * Reads `exceptions.json`: the known deviations of a live network, in the form that the configuration files of Lisk
+ * use.
+ */
 
 import type { ProtocolError } from '../primitives/errors.ts';
 import { NO_EXCEPTIONS, type Exceptions, type HeightRange } from '../protocol/params.ts';
@@ -7,9 +10,9 @@ import type { RecordReader } from './record.ts';
 const ENTRIES_MAX = 100_000;
 
 /**
- * Absent kinds mean none.
+ * A kind that the file does not have counts as an empty list.
  *
- * @throws ProtocolError the reader's code, naming file, key and expectation
+ * @throws ProtocolError the reader's code, with file, key and the expected value
  */
 export function readExceptions(record: RecordReader): Exceptions {
   const ids = (key: string): ReadonlySet<string> =>

@@ -1,4 +1,7 @@
-/** Whether the parts of a genesis block belong together. Its signatures are given facts that nobody verifies. */
+/**
+ * Checks that the parts of a genesis block belong together. The check does not verify signatures: the network accepts
+ * the genesis block as it is.
+ */
 
 import { ProtocolError, messageOf } from '../primitives/errors.ts';
 import { headerId } from '../protocol/block/header.ts';
@@ -8,10 +11,16 @@ import { createGen3Codec, headerBytes, transactionBytes } from '../protocol/gen3
 import type { ChainParams } from '../protocol/params.ts';
 import type { Block } from '../protocol/types.ts';
 
-/** First block version whose genesis blocks hash to their payload hash; those of the older public networks do not. */
+/**
+ * First block version in which the payload hash of a genesis block is the hash of its payload. In the genesis blocks of
+ * the older public networks, the hash is another one.
+ */
 const HASHED_VERSION = 2;
 
-/** @throws ProtocolError `NETWORK_INVALID` when the id is not that of the header, or the payload hash not that of the content */
+/**
+ * @throws ProtocolError `NETWORK_INVALID` when the id does not match the header, or the payload hash does not match the
+ *   content
+ */
 export function checkGenesis(json: unknown, params: ChainParams, file: string): void {
   const block = read(json, params, file);
   if (block.height !== 1) throw wrong(file, 'height', '1');

@@ -1,6 +1,6 @@
 /**
- * What is known for certain of the public networks, though their genesis blocks do not come with the package: what an import
- * of a published genesis is held against.
+ * Known facts of the public networks. The package does not contain their genesis blocks, so an import compares a
+ * published genesis block with these facts.
  */
 
 import { existsSync, readdirSync } from 'node:fs';
@@ -10,15 +10,15 @@ import { readBounded } from './bounded-file.ts';
 import { packageDirectory } from './package.ts';
 import { RecordReader } from './record.ts';
 
-/** `identity.json` of a folder in `networks/`. */
+/** Content of `identity.json` in a folder of `networks/`. */
 export interface NetworkIdentity {
   readonly name: string;
-  /** A moment as text. */
+  /** Date and time as text. */
   readonly epoch: string;
   readonly communityIdentifier: string;
   readonly nethash: string;
   readonly genesisBlockId: BlockId;
-  /** Hexadecimal. */
+  /** 64 hexadecimal digits. */
   readonly networkIdentifier: string;
   readonly rewardsOffset: number;
   /** Last height with blocks of version 0. */

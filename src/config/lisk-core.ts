@@ -1,6 +1,7 @@
 /**
- * The network that a configuration folder of the family's application describes: `config.json` holds what the operator or
- * the publisher set, `genesis_block.json` block 1. What the configuration leaves out has the application's default.
+ * Makes a network folder from the configuration folder of Lisk Core: `config.json` holds the values that the operator
+ * or the publisher set, `genesis_block.json` is block 1. Values that the configuration leaves out have the defaults of
+ * Lisk Core.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -11,32 +12,32 @@ import { forgerEntry } from './network.ts';
 import { RecordReader } from './record.ts';
 
 export interface ForeignFolder {
-  /** Path of `config.json`, for errors. */
+  /** Path of `config.json`, for error messages. */
   readonly configFile: string;
   readonly config: unknown;
-  /** Path of `genesis_block.json`, for errors. */
+  /** Path of `genesis_block.json`, for error messages. */
   readonly genesisFile: string;
   readonly genesis: unknown;
 }
 
 export interface ForeignOptions {
-  /** Name of the network to be. */
+  /** Name that the network gets. */
   readonly name: string;
-  /** Overrules that of the configuration. */
+  /** Replaces the protocol version of the configuration. */
   readonly protocolVersion?: string;
-  /** Networks of which more is known than a configuration says. */
+  /** Public networks whose facts are known beyond the configuration. */
   readonly identities: readonly NetworkIdentity[];
 }
 
-/** Texts by file name, as a network folder has them. */
+/** File contents by file name, for a network folder. */
 export type NetworkFiles = ReadonlyMap<string, string>;
 
 const IMPORT_CODE = 'NETWORK_IMPORT_INVALID';
 
-/** Arrays and objects within each other; real files have six. */
+/** Maximum depth of arrays and objects within each other; real files have a depth of six. */
 const DEPTH_MAX = 64;
 
-/** The application's defaults (`docs/guides/public-networks.md`). */
+/** Defaults of Lisk Core (`docs/guides/public-networks.md`). */
 const DEFAULTS = {
   epoch: '2016-05-24T17:00:00.000Z',
   blockTimeS: 10,
@@ -55,9 +56,10 @@ const BY_GENERATION: Readonly<Record<Generation, { offset: number; protocolVersi
 };
 
 /**
- * The files of a network folder. Whether the genesis block is one is for who loads them to find out.
+ * Makes the files of a network folder. The function does not check the genesis block: `loadNetwork` does that.
  *
- * @throws ProtocolError `NETWORK_IMPORT_INVALID` naming file and key of a wrong value, or of two that contradict each other
+ * @throws ProtocolError `NETWORK_IMPORT_INVALID` with file and key of a wrong value, or of two values that contradict
+ *   each other
  */
 export function networkFilesOf(folder: ForeignFolder, options: ForeignOptions): NetworkFiles {
   refuseDeep(folder.config, folder.configFile);
@@ -99,7 +101,10 @@ export function networkFilesOf(folder: ForeignFolder, options: ForeignOptions): 
   ]);
 }
 
-/** The public network that the genesis block belongs to, if any; it must be the one that the name says. */
+/**
+ * Returns the public network that the genesis block belongs to, if any. Throws when the name is that of a public
+ * network and the genesis block is of another one.
+ */
 function identityOf(
   genesis: RecordReader,
   { name, identities }: ForeignOptions,
@@ -120,7 +125,10 @@ function identityOf(
   );
 }
 
-/** A configuration for another network would make a chain that nobody else has. */
+/**
+ * Refuses a configuration that differs from the facts of its network: with it the node would make a chain that no other
+ * node has.
+ */
 function checkFacts(
   identity: NetworkIdentity,
   rewardsOffset: number,
@@ -162,7 +170,10 @@ function readConstants(genesisConfig: RecordReader, generation: Generation, list
   return constants;
 }
 
-/** Delegates that are to forge; each must be registered in the genesis block, or the two files are of two networks. */
+/**
+ * Delegates that forge on this node. Each must be registered in the genesis block; otherwise the two files are of two
+ * networks.
+ */
 function readForgers(forging: RecordReader, genesis: RecordReader, { configFile }: ForeignFolder): object | undefined {
   const delegates = forging.has('delegates') ? forging.objects('delegates', forgerEntry, 10_000) : [];
   if (delegates.length === 0) return undefined;
@@ -210,7 +221,7 @@ function foreign(file: string, key: string, expected: string, { name }: NetworkI
   return new ProtocolError(IMPORT_CODE, { file, key, expected }, message);
 }
 
-/** What nests deeper than any such file could not be written again. */
+/** Refuses values that nest deeper than any real file: they could not be written again. */
 function refuseDeep(value: unknown, file: string): void {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {

@@ -1,4 +1,7 @@
-/** Where the values of options come from: defaults < network folder < user's file < environment < flags. */
+/**
+ * Collects the values of options from their sources. A later source replaces an earlier one: defaults < network folder
+ * < user's file < environment < flags.
+ */
 
 import JSON5 from 'json5';
 import { ProtocolError } from '../primitives/errors.ts';
@@ -11,40 +14,40 @@ import { OPTIONS, allOptions, variableOf, type Config, type NamedOption } from '
 
 /** Raw values of one source by `section.key`. */
 interface ConfigLayer {
-  /** What an error calls it: a file, `environment`, `flags`. */
+  /** Name of the source in errors: a file, `environment`, `flags`. */
   readonly origin: string;
   readonly values: ReadonlyMap<string, unknown>;
-  /** How the source itself calls a key, where that differs from `section.key`. */
+  /** Name of a key in this source, where it differs from `section.key`. */
   readonly nameOf?: (option: NamedOption) => string;
 }
 
 export interface ConfigSources {
   readonly network: Network;
-  /** JSON5 file of the user. */
+  /** Path of the user's JSON5 file. */
   readonly file?: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Values by `section.key`, as a file would have them. */
+  /** Values by `section.key`, in the form that a file has. */
   readonly flags?: ReadonlyMap<string, unknown>;
 }
 
 const CODE = 'CONFIG_INVALID';
-/** Many times what all options take, with the keys of all delegates. */
+/** Limit for a file: several times the size of a file that sets all options, with the keys of all delegates. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
-/** Percent below which nodes of generation 2 do not forge. */
+/** Nodes of generation 2 do not forge below this percentage. */
 const GEN2_CONSENSUS_MIN = 51;
 
-/** An option with the value that holds and where it comes from. */
+/** An option with its effective value and the source of that value. */
 export interface ExplainedOption {
   readonly named: NamedOption;
   readonly value: unknown;
-  /** A file or folder, `environment`, `flags` or `default`. */
+  /** A file, a folder, `environment`, `flags` or `default`. */
   readonly origin: string;
 }
 
 /**
- * The configuration of a node.
+ * Loads the configuration of a node.
  *
- * @throws ProtocolError `CONFIG_INVALID` or `CONFIG_UNREADABLE` with source, key and expectation
+ * @throws ProtocolError `CONFIG_INVALID` or `CONFIG_UNREADABLE` with source, key and the expected value
  */
 export function loadConfig(sources: ConfigSources): Config {
   const values: Record<string, Record<string, unknown>> = {};
@@ -56,9 +59,9 @@ export function loadConfig(sources: ConfigSources): Config {
 }
 
 /**
- * The configuration of a node, option by option in the order of the schema.
+ * Loads the configuration of a node as a list of options in the order of the schema.
  *
- * @throws ProtocolError as `loadConfig`
+ * @throws ProtocolError like `loadConfig`
  */
 export function explainConfig(sources: ConfigSources): readonly ExplainedOption[] {
   const layers = [
@@ -100,29 +103,32 @@ function valueOf(
   );
 }
 
-/** @param section values of the options before it in its section */
+/**
+ * @param section values of the options that precede this one in its section
+ */
 function defaultOf(named: NamedOption, network: Network, section: Readonly<Record<string, unknown>>): unknown {
   if (named.path === 'http.host' && mayOthersAsk(section)) return '0.0.0.0';
-  // A threshold that fits mainnet would swallow the whole slot of a fast devnet.
+  // The default that fits mainnet would be as long as a whole slot of a fast devnet.
   if (named.path === 'forging.waitThresholdS') {
     return Math.min(OPTIONS.forging.waitThresholdS.default, Math.floor(network.params.blockTimeS / 2));
   }
   if (named.path === 'forging.consensusMin' && network.params.generation === 2 && section['force'] !== true) {
     return GEN2_CONSENSUS_MIN;
   }
-  // What everybody can sign with is not protected by one node's care, and a new network must begin somewhere.
+  // On a network with published keys anybody can sign for the delegates, so the care of one node protects nothing. And
+  // all delegates of a new network must be able to begin.
   if (named.path === 'forging.riskDoubleForging') return network.forgers?.arePublished === true;
   if (named.path === 'forging.defaultPassword') return passwordOf(network, section['delegates']);
   return named.option.default;
 }
 
-/** Whether the HTTP interface answers anybody but this machine: only then does it listen for others. */
+/** True when the HTTP interface answers hosts other than this machine. Only then does it listen on all addresses. */
 function mayOthersAsk({ accessPublic, accessWhitelist }: Readonly<Record<string, unknown>>): boolean {
   const isOther = (entry: string): boolean => !/^(?:127\.|::1(?:\/128)?$)/.test(entry);
   return accessPublic === true || (accessWhitelist as readonly string[]).some(isOther);
 }
 
-/** The password that the network's folder gives for its own delegates; none for those of the user. */
+/** Password that the network folder gives for its own delegates; empty for the delegates of the user. */
 function passwordOf({ forgers }: Network, delegates: unknown): string {
   const known = new Set(forgers?.delegates.map(({ encryptedPassphrase }) => encryptedPassphrase));
   const areKnown =
@@ -131,7 +137,7 @@ function passwordOf({ forgers }: Network, delegates: unknown): string {
   return areKnown ? (forgers?.defaultPassword ?? '') : '';
 }
 
-/** Rules that concern several values. */
+/** Checks rules that concern several options. */
 function checkTogether(config: Config, network: Network): void {
   const { blockTimeS } = network.params;
   if (config.forging.waitThresholdS >= blockTimeS) {
@@ -222,7 +228,10 @@ function renamed(source: string, before: string, now: string): ProtocolError {
   return new ProtocolError(CODE, { source, key: before, renamedTo: now }, `${source}: ${before} is now called ${now}`);
 }
 
-/** A variable of a section that no option has is a misspelling; other variables with our prefix may be the host's. */
+/**
+ * Refuses a variable that begins like a section but names no option, because it is a misspelling. Other variables with
+ * our prefix may belong to the host, so they are accepted.
+ */
 function refuseMisspelt(environment: ConfigSources['environment'], known: ReadonlySet<string>): void {
   const prefixes = Object.keys(OPTIONS).map((section) => `BLOOMERY_${section.toUpperCase()}_`);
   for (const variable of Object.keys(environment)) {

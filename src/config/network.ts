@@ -1,6 +1,7 @@
 /**
- * Reads a network folder: `network.json` (parameters), `genesis.json` (block 1), `exceptions.json` (known deviations, may
- * be absent) and `forgers.json` (devnets only). A folder is taken whole or refused with file, key and expectation.
+ * Reads a network folder: `network.json` (parameters), `genesis.json` (block 1), `exceptions.json` (known deviations,
+ * may be absent) and `forgers.json` (devnets only). A folder with any fault is refused, with file, key and the expected
+ * value.
  */
 
 import { existsSync, readdirSync } from 'node:fs';
@@ -19,57 +20,57 @@ import { packageDirectory } from './package.ts';
 import { RecordReader } from './record.ts';
 import { refuseRepeatedKey } from './repeated-keys.ts';
 
-/** Everything that the folder of a network says. */
+/** Content of a network folder. */
 export interface Network {
   readonly name: string;
   /** Absolute path of the folder. */
   readonly directory: string;
   readonly params: ChainParams;
-  /** The genesis block in the reference's file format; the generation's codec reads it. */
+  /** Genesis block in the file format of the reference; the codec of the generation reads it. */
   readonly genesisJson: JsonObject;
-  /** `major.minor`, told to peers. */
+  /** `major.minor`, sent to peers. */
   readonly protocolVersion: string;
-  /** Application version told to peers and clients. */
+  /** Application version, sent to peers and clients. */
   readonly appVersion: string;
-  /** Port that nodes of the network usually listen on for peers. */
+  /** Usual P2P port of the nodes of this network. */
   readonly wsPort: number;
-  /** Port that nodes of the network usually answer HTTP on. */
+  /** Usual HTTP port of the nodes of this network. */
   readonly httpPort: number;
   readonly seeds: readonly SeedPeer[];
-  /** Delegates whose keys everybody knows: devnets only. */
+  /** Delegates with published keys; only devnets have them. */
   readonly forgers?: Forgers;
 }
 
 export interface SeedPeer {
-  /** Host name or IPv4. */
+  /** Host name or IPv4 address. */
   readonly host: string;
   readonly wsPort: number;
 }
 
 export interface ForgerEntry {
   readonly publicKey: PublicKey;
-  /** `key=value` pairs joined by `&`. */
+  /** `key=value` pairs, joined by `&`. */
   readonly encryptedPassphrase: string;
 }
 
 export interface Forgers {
-  /** Empty when the folder does not give it away. */
+  /** Empty when the folder does not contain the password. */
   readonly defaultPassword: string;
   readonly delegates: readonly ForgerEntry[];
-  /** Whether the folder says that everybody knows these keys. */
+  /** True when the folder says that the keys are published. */
   readonly arePublished: boolean;
 }
 
 const CODE = 'NETWORK_INVALID';
-/** What a network may be called: it names folders. */
+/** Allowed names of networks; a name is also the name of a folder. */
 export const NETWORK_NAME = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
  * Reads and checks a network folder.
  *
- * @throws ProtocolError `NETWORK_UNREADABLE` (missing file, no JSON) or `NETWORK_INVALID` (a value, or files that do not
- *   belong together)
+ * @throws ProtocolError `NETWORK_UNREADABLE` (missing file, no JSON) or `NETWORK_INVALID` (a wrong value, or files that
+ *   do not belong together)
  */
 export function loadNetwork(directory: string): Network {
   const folder = resolve(directory);
@@ -109,7 +110,7 @@ export function loadNetwork(directory: string): Network {
   record.end();
 
   const genesisFile = join(folder, 'genesis.json');
-  // Its id says whether it is the right one.
+  // Repeated keys are not looked for here: the id of the genesis block covers its content.
   const genesisJson = readJson(genesisFile, true);
   const genesis = new RecordReader(genesisJson, genesisFile, CODE);
   const nethash = genesis.text('payloadHash', '64 lower-case hexadecimal digits', (text) => isCanonicalHex(text, 32));
@@ -146,17 +147,17 @@ export function loadNetwork(directory: string): Network {
   };
 }
 
-/** Home of everything that belongs to a user: `BLOOMERY_HOME`, else `.bloomery` in the home folder. */
+/** Folder with everything that belongs to a user: `BLOOMERY_HOME`, else `.bloomery` in the home folder. */
 export function bloomeryHome(environment: Readonly<Record<string, string | undefined>>): string {
   const home = environment['BLOOMERY_HOME'];
   return home === undefined || home === '' ? join(homedir(), '.bloomery') : resolve(home);
 }
 
 /**
- * The folder meant by `--network NAME|DIR`: a path when it has a separator, else a name sought among the networks of the
- * package and then of `home`, else a folder of the working directory.
+ * Finds the folder that `--network NAME|DIR` means. A value with a path separator is a path. Any other value is a name:
+ * it is looked up among the networks of the package, then those of `home`, then as a folder of the working directory.
  *
- * @throws ProtocolError `NETWORK_UNKNOWN` naming the places sought
+ * @throws ProtocolError `NETWORK_UNKNOWN` with the places that were searched
  */
 export function findNetworkDirectory(nameOrDirectory: string, home: string): string {
   const isPath = /[\\/]/.test(nameOrDirectory) || nameOrDirectory.startsWith('.');
@@ -186,7 +187,7 @@ export function findNetworkDirectory(nameOrDirectory: string, home: string): str
   );
 }
 
-/** Names that `--network` knows: of the package, then those of the user. */
+/** Names that `--network` accepts: first those of the package, then those of the user. */
 export function networkNames(home: string): readonly string[] {
   const folders = [join(packageDirectory(), 'networks'), join(home, 'networks')].filter((folder) => existsSync(folder));
   return folders.flatMap((folder) =>
@@ -195,16 +196,17 @@ export function networkNames(home: string): readonly string[] {
 }
 
 /**
- * The network that a nethash stands for: one of the package, of the user, or one whose identity comes with the package.
+ * Finds the network with a nethash, among the networks of the package, of the user, and the public networks whose
+ * identity is in the package.
  *
- * @returns its name; undefined for one that is not known here
+ * @returns the name of the network; undefined when it is not known here
  */
 export function networkOfNethash(nethash: string, home: string): string | undefined {
   const known = knownIdentities().find((identity) => identity.nethash === nethash);
   return known?.name ?? networkNames(home).find((name) => nethashOf(name, home) === nethash);
 }
 
-/** Undefined for a folder that cannot be read: others are asked then. */
+/** Undefined for a folder that cannot be read; the search goes on with the other folders. */
 function nethashOf(name: string, home: string): string | undefined {
   try {
     return loadNetwork(findNetworkDirectory(name, home)).params.nethash;
@@ -214,17 +216,19 @@ function nethashOf(name: string, home: string): string | undefined {
   }
 }
 
-/** The folder in which a user's own network is found by its name. */
+/** Folder in which a user's own network of this name is found. */
 export function homeNetworkDirectory(name: string, home: string): string {
   return join(home, 'networks', name);
 }
 
-/** Folder of a network that comes with the package; it need not exist. */
+/** Folder of a network in the package; the folder need not exist. */
 export function packagedNetworkDirectory(name: string): string {
   return join(packageDirectory(), 'networks', basename(name));
 }
 
-/** @param isChecked whether its content is checked as a whole, so that no key needs to be looked for twice */
+/**
+ * @param isChecked true when another check covers the whole content; then the search for repeated keys is left out
+ */
 function readJson(file: string, isChecked = false): unknown {
   let text: string;
   let value: unknown;
@@ -258,7 +262,7 @@ function forgersOf(folder: string): Forgers | undefined {
   return { defaultPassword, delegates, arePublished };
 }
 
-/** One `{publicKey, encryptedPassphrase}`, as network folders and user files have it. */
+/** Reads one `{publicKey, encryptedPassphrase}` of a network folder or a user file. */
 export function forgerEntry(record: RecordReader): ForgerEntry {
   return {
     publicKey: record.text('publicKey', '64 lower-case hexadecimal digits', (text) => isCanonicalHex(text, 32)),

@@ -1,4 +1,4 @@
-/** What an option can be: how it is written in a file or a variable, and what it accepts. */
+/** Kinds of options: for each, how a file or a variable writes its value, and which values it accepts. */
 
 import { isIpv4 } from '../primitives/ip.ts';
 import type { LogLevel } from '../ports/observer.ts';
@@ -8,16 +8,16 @@ import { RecordReader } from './record.ts';
 export interface Option<T> {
   readonly help: string;
   readonly default: T;
-  /** What a value must be, to follow the words "must be". */
+  /** Accepted values, as the end of a sentence that begins with "must be". */
   readonly expected: string;
   readonly unit?: string;
-  /** Never shown, logged or documented with a value. */
+  /** True for a value that must never appear in logs, errors or documentation. */
   readonly secret?: boolean;
-  /** Overrules `default` in the documentation, where it depends on something else. */
+  /** Replaces `default` in the documentation, for a default that depends on other values. */
   readonly defaultText?: string;
-  /** A value of a file; undefined when it is not acceptable. */
+  /** Reads a value from a file; returns undefined when it is not acceptable. */
   read(value: unknown): T | undefined;
-  /** The text of an environment variable or flag as `read` wants it. */
+  /** Converts the text of an environment variable or flag into the form that `read` accepts. */
   fromText(text: string): unknown;
 }
 
@@ -82,7 +82,7 @@ export function choice<const Value extends string>(
   };
 }
 
-/** A list whose entries are texts; in a variable they are joined by commas. */
+/** A list of texts; in a variable the entries are joined by commas. */
 export function list<T>(
   help: string,
   fallback: readonly string[],
@@ -110,7 +110,10 @@ export function list<T>(
   };
 }
 
-/** `{publicKey, encryptedPassphrase}` objects; in a variable `<publicKey>|<encryptedPassphrase>` joined by commas. */
+/**
+ * A list of `{publicKey, encryptedPassphrase}` objects; a variable holds `<publicKey>|<encryptedPassphrase>` entries
+ * joined by commas.
+ */
 export function delegateList(help: string): Option<readonly ForgerEntry[]> {
   return {
     help,
@@ -146,12 +149,12 @@ export function hostPort(entry: string): SeedPeer | undefined {
   return host !== undefined && isPort(wsPort) ? { host, wsPort } : undefined;
 }
 
-/** A host name as browsers send it, without a port. */
+/** Reads a host name in the form that browsers send, without a port. */
 export function hostName(entry: string): string | undefined {
   return /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?$/.test(entry) ? entry.toLowerCase() : undefined;
 }
 
-/** An IP address or a block of them such as `10.0.0.0/8`, IPv4 or IPv6. */
+/** Reads an IPv4 or IPv6 address, or a block of addresses (`10.0.0.0/8`). */
 export function ipOrBlock(entry: string): string | undefined {
   const [address = '', bits, ...rest] = entry.split('/');
   if (rest.length > 0) return undefined;
@@ -165,10 +168,10 @@ function isPort(port: number): boolean {
   return Number.isInteger(port) && port >= 1 && port <= 65_535;
 }
 
-/** Far above any list that a person writes. */
+/** Maximum of entries; far more than a person writes. */
 const ENTRIES_MAX = 10_000;
 
-/** `p2p=debug`: a part of the node as its lines name it, and a level. */
+/** Reads the level of a module, such as `p2p=debug`: the name of the module as log lines show it, and a level. */
 export function moduleLevel(entry: string): readonly [module: string, level: LogLevel] | undefined {
   const [, module, name] = /^([a-z0-9/-]{1,40})=([a-z]+)$/.exec(entry) ?? [];
   const level = LOG_LEVELS.find((known) => known === name);

@@ -1,11 +1,14 @@
-/** Where this package lies and what it says of itself. */
+/** Finds the folder of this package and reads its `package.json`. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { assert } from '../primitives/errors.ts';
 
-/** Folder that holds the package's `package.json`, wherever this file was compiled to. */
+/**
+ * Folder that holds the package's `package.json`. The result does not depend on the folder in which this compiled file
+ * is.
+ */
 export function packageDirectory(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package.json'))) {
@@ -16,7 +19,7 @@ export function packageDirectory(): string {
   return folder;
 }
 
-/** Version of this program (not the one told to peers, which belongs to the network). */
+/** Version of this program. Peers are told another version, which belongs to the network. */
 export function packageVersion(): string {
   const manifest = JSON.parse(readFileSync(join(packageDirectory(), 'package.json'), 'utf8')) as { version: string };
   return manifest.version;

@@ -1,8 +1,8 @@
-/** Reads values out of parsed JSON. Whatever is wrong is said with file, key and expectation. */
+/** Reads values out of parsed JSON. Each error names the file, the key and the expected value. */
 
 import { ProtocolError } from '../primitives/errors.ts';
 
-/** One JSON object of a file. Only own members count, and `end` refuses those that nobody asked for. */
+/** One JSON object of a file. The reader uses own members only, and `end` refuses members that were not read. */
 export class RecordReader {
   readonly #file: string;
   readonly #path: string;
@@ -11,8 +11,8 @@ export class RecordReader {
   readonly #unread: Set<string>;
 
   /**
-   * @param code code of the errors thrown, for example `NETWORK_INVALID`
-   * @param path dotted path of the object in the file, empty for the whole
+   * @param code code of the errors, for example `NETWORK_INVALID`
+   * @param path dotted path of the object in the file; empty for the whole file
    * @throws ProtocolError `code` when the value is no object
    */
   constructor(value: unknown, file: string, code: string, path = '') {
@@ -50,12 +50,14 @@ export class RecordReader {
     return value;
   }
 
-  /** Decimal text of a count of beddows. */
+  /** Reads an amount in beddows, written as decimal text. */
   amount(key: string): bigint {
     return BigInt(this.text(key, 'a text of decimal digits', (text) => /^[0-9]{1,30}$/.test(text)));
   }
 
-  /** @param read reads one entry; `wrong(expected)` makes the error that names it */
+  /**
+   * @param read reads one entry; its `wrong(expected)` makes the error that names the entry
+   */
   list<T>(
     key: string,
     read: (entry: unknown, wrong: (expected: string) => ProtocolError) => T,
@@ -67,7 +69,7 @@ export class RecordReader {
     return value.map((entry: unknown, index) => read(entry, (expected) => this.wrong(`${key}[${index}]`, expected)));
   }
 
-  /** As `list`, of objects. Members that `read` leaves unread are refused. */
+  /** Reads a list of objects, like `list`. Members that `read` does not read are refused. */
   objects<T>(key: string, read: (entry: RecordReader) => T, itemsMax: number): readonly T[] {
     let index = 0;
     return this.list(
@@ -90,7 +92,7 @@ export class RecordReader {
     return [...this.#members.keys()];
   }
 
-  /** Refuses members that were never read: most are misspelt. */
+  /** Refuses members that were never read: most of them are misspelt. */
   end(): void {
     for (const key of this.#unread) {
       throw new ProtocolError(

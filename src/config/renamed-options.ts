@@ -1,6 +1,6 @@
-/** Options that had another name in an earlier version. The old name is refused with an error that says the new one. */
+/** Options that had another name in an earlier version. An old name is refused with an error that says the new name. */
 
-/** New path by old path, as `section.key`. */
+/** New path by old path; a path is `section.key`. */
 export const RENAMED_OPTIONS: Readonly<Record<string, string>> = {
   'log.rooms': 'log.modules',
 };

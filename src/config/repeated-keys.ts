@@ -1,25 +1,25 @@
-/** Keys that an object of a JSON5 text has twice: parsers take the last and say nothing. */
+/** Finds keys that an object of a JSON5 text has twice. JSON5 parsers take the last of them and report nothing. */
 
 import JSON5 from 'json5';
 import { ProtocolError } from '../primitives/errors.ts';
 
 export interface RepeatedKey {
   readonly key: string;
-  /** From 1, of its second time. */
+  /** Line of the second occurrence, counted from 1. */
   readonly line: number;
 }
 
-/** What a JSON5 text is made of, as far as keys are concerned; strings and comments are passed over whole. */
+/** Tokens of JSON5 that matter for keys; a string or a comment is one token. */
 const TOKEN =
   /(?<comment>\/\/[^\n\r\u2028\u2029]*|\/\*[\s\S]*?\*\/)|(?<string>"(?:\\[\s\S]|[^"\\])*"|'(?:\\[\s\S]|[^'\\])*')|(?<mark>[{}[\],:])|(?<word>[^\s{}[\],:"'/]+)/gu;
 
 /**
- * The first key that stands twice in one object.
+ * Finds the first key that occurs twice in one object.
  *
- * @param text valid JSON5; of another the answer says nothing
+ * @param text valid JSON5; for any other text the answer means nothing
  */
 export function firstRepeatedKey(text: string): RepeatedKey | undefined {
-  /** Keys so far of each open object; undefined for a list. */
+  /** Keys found so far in each open object; undefined for a list. */
   const open: (Set<string> | undefined)[] = [];
   let isKeyNext = false;
   for (const { groups = {}, index } of text.matchAll(TOKEN)) {
@@ -39,7 +39,9 @@ export function firstRepeatedKey(text: string): RepeatedKey | undefined {
   return undefined;
 }
 
-/** @throws ProtocolError `code` naming file, key and line */
+/**
+ * @throws ProtocolError `code` with file, key and line
+ */
 export function refuseRepeatedKey(text: string, file: string, code: string): void {
   const repeated = firstRepeatedKey(text);
   if (repeated === undefined) return;
@@ -51,7 +53,7 @@ export function refuseRepeatedKey(text: string, file: string, code: string): voi
   );
 }
 
-/** A key as it is meant: quotes and escapes are ways of writing it. */
+/** The key without quotes and escapes: different spellings of a key are the same key. */
 function keyOf(written: string): string {
   return /["'\\]/.test(written) ? (Object.keys(JSON5.parse<object>(`{${written}:0}`))[0] ?? written) : written;
 }

@@ -1,6 +1,7 @@
 /**
- * Every option of a node, once. File, environment and flags feed it, `docs/configuration.md` is generated from it, and a
- * module receives only its own section. What all nodes of a network must agree on is no option: it lives in the network folder.
+ * All options of a node. File, environment and flags set options, `docs/configuration.md` is generated from this list,
+ * and each module receives only its own section. Values that all nodes of a network must share are no options: they are
+ * in the network folder.
  */
 
 import { isIpv4 } from '../primitives/ip.ts';
@@ -20,7 +21,7 @@ import {
   type Option,
 } from './option.ts';
 
-/** What an operator is woken for. */
+/** Default codes of notifications: events that need an operator at once. */
 const NOTIFIED_CODES = [
   'OWN_SLOTS_MISSED',
   'OWN_BLOCKS_REVERTED',
@@ -271,9 +272,9 @@ export type NotifyConfig = Config['notify'];
 export interface NamedOption {
   readonly section: string;
   readonly key: string;
-  /** `section.key`, as errors and documents name it. */
+  /** `section.key`, as errors and documentation name the option. */
   readonly path: string;
-  /** The environment variable that sets it. */
+  /** Environment variable that sets the option. */
   readonly variable: string;
   readonly option: Option<unknown>;
 }
@@ -291,7 +292,10 @@ export function allOptions(): readonly NamedOption[] {
   );
 }
 
-/** The variable of the environment that sets an option: `http`, `forgingWhitelist` is `BLOOMERY_HTTP_FORGING_WHITELIST`. */
+/**
+ * Environment variable that sets an option: for section `http` and key `forgingWhitelist` it is
+ * `BLOOMERY_HTTP_FORGING_WHITELIST`.
+ */
 export function variableOf(section: string, key: string): string {
   return `BLOOMERY_${section}_${key.replace(/[A-Z]/g, (capital) => `_${capital}`)}`.toUpperCase();
 }

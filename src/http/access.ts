@@ -1,4 +1,4 @@
-/** Access: lists of addresses and networks, and the rules in front of every path. */
+/** Access control: lists of addresses and networks, and the rules that hold for every path. */
 
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
@@ -10,7 +10,7 @@ import type { HttpOptions } from './options.ts';
 import { accessDenied, Problem } from './problems.ts';
 import type { Route } from './route.ts';
 
-/** Addresses whose answer a list remembers; 100 bytes for one. */
+/** Number of addresses for which a list remembers its answer; each takes 100 bytes. */
 const ADDRESSES_KNOWN_MAX = 2_000;
 
 /** A list of addresses and networks. */
@@ -20,9 +20,9 @@ export interface AddressList {
 }
 
 /**
- * Reads a whitelist of IPv4 and IPv6 addresses, each with an optional mask (`10.0.0.0/8`). An empty list means nobody. IPv4
- * addresses written as IPv6 (`::ffff:127.0.0.1`) match IPv4 entries. An entry that cannot be read is reported and passed
- * over.
+ * Reads a list of IPv4 and IPv6 addresses, each with an optional mask (`10.0.0.0/8`). An empty list includes no
+ * address. An IPv4 address written as IPv6 (`::ffff:127.0.0.1`) matches IPv4 entries. An unreadable entry is reported
+ * and skipped.
  */
 export function readAddressList(entries: readonly string[], observer: Observer): AddressList {
   const list = new BlockList();
@@ -33,9 +33,10 @@ export function readAddressList(entries: readonly string[], observer: Observer):
 }
 
 /**
- * The rules that hold for every path, known or not: enabled, listed, writable.
+ * Creates the check for every path, known or unknown: the interface is enabled, the address is listed, the method is
+ * allowed.
  *
- * @returns what tells why a request is refused; undefined for one that is not
+ * @returns a function that returns the refusal of a request; undefined when the request is allowed
  */
 export function createAccessRule(options: HttpOptions): (request: IncomingMessage) => Problem | undefined {
   const listed = readAddressList(options.access.whiteList, options.observer);
@@ -54,8 +55,8 @@ const DISABLED = refused('API access disabled', 'API is not enabled in this node
 const READ_ONLY = refused('API write access denied', 'API write access blocked.');
 
 /**
- * The addresses that a request comes from. With trusted proxies, these are the addresses that the proxies name, of which the
- * client itself may have written the first. Otherwise it is the address of the connection.
+ * The addresses that a request comes from. With trusted proxies, they are the addresses that the proxies name; the
+ * client itself may have written the first ones. Without trusted proxies, it is the address of the connection.
  */
 export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy: boolean): readonly string[] {
   const said = trustProxy ? headers['x-forwarded-for'] : undefined;
@@ -65,8 +66,8 @@ export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy
 }
 
 /**
- * Addresses that share the reserve of connections: this machine, and what the operator listed. A block so wide that it names
- * nobody in particular does not count.
+ * Recognises addresses that may use the reserved connections: this machine, and the addresses that the operator listed.
+ * A very wide network in the list does not count, because it names no particular clients.
  */
 export function createTrust(options: HttpOptions): (address: string) => boolean {
   const named = options.access.whiteList.filter((entry) => !isWide(entry));
@@ -81,17 +82,17 @@ function isWide(entry: string): boolean {
 
 /** The widest private network, 10.0.0.0/8. */
 const TRUSTED_BITS_MIN_4 = 8;
-/** What a provider gets. */
+/** Size of the networks that providers get. */
 const TRUSTED_BITS_MIN_6 = 32;
 
 export interface RouteGuard {
-  /** Throws what refuses a caller that a route does not serve. */
+  /** Throws the refusal if the route does not serve the caller. */
   check(route: Route, request: Request): void;
-  /** Whether the caller may know who forges on this node. */
+  /** True when the caller may see which delegates forge on this node. */
   maySeeForging(request: Request): boolean;
 }
 
-/** The rules of single routes, which hold besides those of every path. */
+/** Creates the access rules of single routes, which hold in addition to those of every path. */
 export function guardRoutes(options: HttpOptions): RouteGuard {
   const forging = readAddressList(options.forgingWhiteList, options.observer);
   const secrets = readAddressList(options.legacySignatures.whiteList, options.observer);
@@ -102,7 +103,7 @@ export function guardRoutes(options: HttpOptions): RouteGuard {
   };
   const isConcealed = noticeProxies(options);
   const isOwnName = ownNames(options.hostNames);
-  /** Addresses say who asks only when nothing between stands in for somebody else. */
+  /** The address identifies the caller only when no proxy and no page of another site is involved. */
   const isItself = (request: Request) =>
     !isConcealed(request) &&
     !isOfForeignPage(request, options.cors.origin) &&
@@ -135,9 +136,10 @@ const PROXY_HEADERS = [
 ];
 
 /**
- * Whether a request comes through a proxy although none is trusted: then the address is the proxy's, mostly this machine's,
- * and whoever asks the proxy would pass for it. HTTP/1.0 counts as a sign too: what still speaks it is a proxy that adds no
- * header, as nginx is by default. A sign can only take rights away here, so anybody may give one.
+ * True for a request that comes through a proxy although no proxy is trusted. The request has the address of the proxy
+ * (often of this machine), so every client of the proxy would get the rights of that address. HTTP/1.0 also counts as a
+ * sign, because proxies that add no header still use it (nginx does by default). A forged sign does no harm, because it
+ * can only remove rights.
  */
 function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request) => boolean {
   let isLogged = false;
@@ -156,9 +158,9 @@ function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request
 }
 
 /**
- * Whether a page of another site asks, in a browser on a machine that is listed: the visitor of the page did not mean to. A
- * page is the node's own when it was loaded from the very host and port that it asks; another port of this machine may belong
- * to anybody. Programs send neither header.
+ * True for a request of a page from another site: the user of a listed machine visited that page and did not intend the
+ * request. A page is the node's own only when it was loaded from the host and port of the request, because another port
+ * of this machine may belong to another program. Clients other than browsers send neither header.
  */
 function isOfForeignPage({ headers }: Request, allowed: string | boolean): boolean {
   const { origin, host } = headers;
@@ -170,10 +172,10 @@ function isOfForeignPage({ headers }: Request, allowed: string | boolean): boole
 }
 
 /**
- * Whether a request names a host that is not known to be this node. A page whose name was pointed at this node after it was
- * loaded asks so, and its browser takes the node for the page's own site; so does a proxy of this machine that passes the name
- * on. An address cannot be pointed elsewhere, but one that is not of this machine itself, asked from this machine, was asked of
- * a proxy.
+ * True for a request with a host name that is not known to be this node's. In DNS rebinding, a page's name is changed
+ * to the node's address after the page was loaded, so the browser takes the node for the page's site. A proxy on this
+ * machine may also pass on a foreign name. An IP address cannot be rebound. But when a request from this machine names
+ * an address that is not this machine's, it was sent to a proxy.
  */
 function isUnderForeignName(
   { headers, socket }: Request,
@@ -193,12 +195,12 @@ function ownNames(names: readonly string[]): (name: string) => boolean {
   return (name) => own.has(name);
 }
 
-/** Reads the Host header: lower case, with the port unless it is the usual one. */
+/** Reads the Host header, in lower case, with its port unless it is the default one. */
 function hostOf(host: string): URL | undefined {
   return /^[^\s/?#@\\]+$/.test(host) && URL.canParse(`http://${host}`) ? new URL(`http://${host}`) : undefined;
 }
 
-/** Whether an address is this machine's own. */
+/** True for an address of this machine. */
 export function isLoopback(address: string | undefined): boolean {
   return LOOPBACK.includes(address);
 }
@@ -206,19 +208,25 @@ export function isLoopback(address: string | undefined): boolean {
 const LOOPBACK = readAddressList(['127.0.0.0/8', '::1'], SILENT);
 
 /**
- * Whether the caller is listed. Where proxies are trusted, every address that they name must be: the first of them is
- * what the caller wrote itself.
+ * True when the caller is in the list. With trusted proxies, all addresses that they name must be in the list, because
+ * the client itself may have written the first one.
  */
 function isFrom(list: AddressList, request: Request): boolean {
   return request.ips.length > 0 ? request.ips.every((ip) => list.includes(ip)) : list.includes(request.ip);
 }
 
-/** The same, and the connection itself comes from a listed address: a header alone is never enough. */
+/**
+ * True when the caller is in the list and the connection itself comes from a listed address: a header alone is not
+ * enough.
+ */
 function isWhollyFrom(list: AddressList, request: Request): boolean {
   return list.includes(request.socket.remoteAddress) && isFrom(list, request);
 }
 
-/** Looking an address up takes the runtime some 10 us, and the same few ask over and over. */
+/**
+ * Remembers the answers of a list, because a look-up takes the runtime about 10 us and the same few addresses are
+ * looked up again and again.
+ */
 function listOf(list: BlockList): AddressList {
   const known = new LruMap<string, boolean>(ADDRESSES_KNOWN_MAX);
   return {
@@ -228,7 +236,8 @@ function listOf(list: BlockList): AddressList {
       if (isListed === undefined) {
         const family = isIP(address);
         isListed = family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6');
-        // What is no address may be of any length: a proxy passes on what a client wrote.
+        // A text that is no address is not remembered, because it may have any length: a proxy passes on text of the
+        // client.
         if (family !== 0) known.set(address, isListed);
       }
       return isListed;

@@ -1,4 +1,4 @@
-/** Answers of the interface without a listener, for a reader in the same process: of a chain whose node is stopped. */
+/** Answers requests of the interface without a listener, for a reader of a stopped node's chain in the same process. */
 
 import type { NodeApi } from '../ports/node-api.ts';
 import type { HttpDialect } from './dialect.ts';
@@ -9,15 +9,15 @@ import { allRoutes } from './routes/all.ts';
 
 export interface Answered {
   readonly status: number;
-  /** As a client reads it after `JSON.parse`. */
+  /** Answer body in the form that a client gets from `JSON.parse`. */
   readonly body: unknown;
 }
 
 /**
- * Answers what a running node answers to `GET` with everything switched on, in the joined dialect. Nobody is refused for who they
- * are: the reader has the files.
+ * Creates a function that answers `GET` requests like a running node with all options enabled, in the joined dialect.
+ * There is no access control, because the reader already has the files.
  *
- * @returns a function of the target without the prefix, such as `/blocks?limit=1`
+ * @returns a function of the target without its prefix, for example `/blocks?limit=1`
  */
 export function createAnswers(api: NodeApi): (target: string) => Promise<Answered> {
   const dialect: HttpDialect = { generation: api.params.generation, strict: false };
@@ -46,12 +46,12 @@ export function createAnswers(api: NodeApi): (target: string) => Promise<Answere
     if (route.kind === 'stream') throw internalError();
     if (route.kind === 'plain') return route.respond(api, request);
     const { meta, data } = await route.handle(api, request);
-    // Members without a value are not there for a client.
+    // Members with the value undefined do not reach a client.
     return { status: 200, body: JSON.parse(JSON.stringify({ meta, data, links: {} })) as unknown };
   }
 }
 
-/** As Express reads a path: a parameter is a whole segment. */
+/** Matches a path like Express: a parameter is a whole segment. */
 function patternOf({ path }: Route): RegExp {
   return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
 }

@@ -1,4 +1,4 @@
-/** The HTTP interface of a node: opens the listeners, answers what is admitted, closes within a second. */
+/** The HTTP interface of a node: it opens the listeners, answers admitted requests, and closes within a second. */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { NodeApi } from '../ports/node-api.ts';
@@ -26,24 +26,26 @@ import { createFastPath } from './fast-path.ts';
 
 export interface HttpServer {
   /**
-   * Opens the listener.
+   * Opens the listeners.
    *
-   * @returns the port, which matters when 0 was asked for
+   * @returns the ports, because with port 0 the system chooses one
    * @throws ProtocolError `PORT_IN_USE` with `port`, or `LISTEN_FAILED` with `address`, `port` and `reason`
    */
   start(): Promise<{ readonly port: number; readonly tlsPort?: number }>;
   /**
-   * Takes no new connections, and ends those that stand behind their next answer, or when they wait for none for long: no request
-   * is lost. Resolves when all are gone, or after `DRAIN_MS_MAX`.
+   * Accepts no new connections. Open connections end after their next answer, or when they stay idle for long, so no
+   * request is lost. Resolves when all are closed, or after `DRAIN_MS_MAX`.
    */
   drain(): Promise<void>;
-  /** Refuses new connections, lets answers under way finish for a moment, then cuts what is left. */
+  /** Refuses new connections, lets running answers finish for a moment, and then closes all connections. */
   close(): Promise<void>;
-  /** Requests that were read up to their body, refused ones included, since the start. */
+  /** Number of requests that were read up to their body since the start, including refused ones. */
   requestCount(): number;
 }
 
-/** @param options what differs from `HTTP_DEFAULTS` */
+/**
+ * @param options options that differ from `HTTP_DEFAULTS`
+ */
 export function createHttpServer(
   api: NodeApi,
   options: Partial<HttpOptions> = {},
@@ -71,7 +73,7 @@ export function createHttpServer(
   const isOtherPath = (path: string): boolean => hasPages && isDashboardPath(path);
   const checks = createRequestChecks(settings, { admission, dialect, limit, isOtherPath });
 
-  // No node of the family has such a stream.
+  // A real node has no event stream, so a strict dialect does not exist for it.
   const streamDialect = { ...dialect, strict: false };
   const hub = createEventHub(api, streamDialect, { ...settings.events, observer, scheduler: admission.scheduler });
   const cache = createResponseCache(api, settings.keepAnswers);
@@ -107,9 +109,10 @@ export function createHttpServer(
     } else work(request, response, expectation);
   };
   /**
-   * A proxy may be trusted, but not those that it asks for: their requests take turns as on connections of their own.
+   * A trusted proxy has no turns to wait for, but its clients have: their requests are scheduled like those of direct
+   * connections.
    *
-   * @returns under which name they take turns; undefined for others
+   * @returns key of the client in the scheduler; undefined for other requests
    */
   const strangerBehindProxy = (request: IncomingMessage): string | undefined => {
     if (!settings.trustProxy || admission.of(request.socket)?.isTrusted !== true) return undefined;
@@ -123,12 +126,12 @@ export function createHttpServer(
       (allowance) => scheduled(request, () => workOn(request, response, allowance, expectation)),
       (error: unknown) => {
         if (response.destroyed) return;
-        // Nobody knows whether the client may ask: the process that counts for all did not say so in time.
+        // The process that counts for all did not answer in time, so it is unknown whether the client may ask.
         answerProblem(response, problemOf(error, dialect.generation) ?? internalError());
       },
     );
   };
-  /** Goes on with what waited: work for strangers takes turns, however it comes back. */
+  /** Continues waiting work: work for strangers is scheduled again, whatever it waited for. */
   const scheduled = (request: IncomingMessage, go: () => void): void => {
     const connection = admission.of(request.socket);
     const contained = (): void => (connection === undefined ? go() : connection.contain(go));
@@ -153,7 +156,7 @@ export function createHttpServer(
     const isThere = waiters.wait(height);
     if (isThere === true) return start();
     void Promise.resolve(isThere).then((came) => {
-      // The client may have gone meanwhile.
+      // The client may have closed the connection meanwhile.
       if (response.destroyed) return;
       if (came) return start();
       answerProblem(response, behind(height));
@@ -173,7 +176,7 @@ export function createHttpServer(
         void app(request, response);
       };
       if (!target.takesBody) return start();
-      // The client waits to be told that its body is wanted.
+      // The client waits for 100 Continue before it sends its body.
       if (expectation === 'continue') response.writeContinue();
       admission.of(request.socket)?.acceptBody(start);
     };
@@ -218,8 +221,9 @@ function answerProblem(response: ServerResponse, { status, body }: Problem): voi
 }
 
 /**
- * The server of node:http that parses requests. It answers none by itself: what it would refuse goes through the same checks as
- * every request, so that it costs its client the same. Requests to upgrade are answered as if they did not ask for it.
+ * The server of node:http that parses requests. The server answers no request by itself: requests that it would refuse
+ * pass the same checks as all others, so that they cost the client the same. A request to upgrade is answered like one
+ * without that header.
  */
 function createParser(
   answer: (request: IncomingMessage, response: ServerResponse, expectation?: Expectation) => void,

@@ -1,4 +1,4 @@
-/** Names for the shapes of the interface's description, so that those who generate code from it get types with names. */
+/** Names for the shapes in the interface's description, so that generated client code has named types. */
 
 import type { HttpDialect } from './dialect.ts';
 import type { OpenApiDocument } from './openapi.ts';
@@ -17,7 +17,7 @@ export type NamedDocument = OpenApiDocument & {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 };
 
-/** Larger shapes come first: two of one content have the first name. */
+/** Larger shapes come first: of two shapes with equal content, the first name is used. */
 function shapesOf(dialect: HttpDialect): Readonly<Record<string, Schema>> {
   return {
     Transaction: confirmedShape(dialect),
@@ -43,7 +43,7 @@ function shapesOf(dialect: HttpDialect): Readonly<Record<string, Schema>> {
   };
 }
 
-/** The same document with `components.schemas`, and references to them where a shape has a name. */
+/** The document with `components.schemas`, and references to them where a shape has a name. */
 export function withComponents(document: OpenApiDocument, dialect: HttpDialect): NamedDocument {
   const shapes = shapesOf(dialect);
   const names = new Map<string, string>();
@@ -51,7 +51,7 @@ export function withComponents(document: OpenApiDocument, dialect: HttpDialect):
     const text = JSON.stringify(schema);
     if (!names.has(text)) names.set(text, name);
   }
-  /** Replaces named parts; the whole is kept when its own name is being said. */
+  /** Replaces named parts by references; a named shape itself is kept whole in its own definition. */
   const referring = (value: unknown, isWhole = false): unknown => {
     if (Array.isArray(value)) return value.map((each) => referring(each));
     if (typeof value !== 'object' || value === null) return value;
@@ -67,7 +67,7 @@ export function withComponents(document: OpenApiDocument, dialect: HttpDialect):
   return { ...named, components: { schemas: Object.fromEntries(schemas) as Record<string, Schema> } };
 }
 
-/** Names that a document refers to, itself or by what it refers to. */
+/** Names that a document refers to, directly or through other named shapes. */
 function namesIn(document: unknown, shapeOf: (name: string) => unknown): ReadonlySet<string> {
   const found = new Set<string>();
   const seek = (value: unknown): void => {

@@ -1,4 +1,4 @@
-/** Serves the dashboard: the page at `/`, and under `/assets/` the files that it names, all from memory. */
+/** Serves the dashboard from memory: the page at `/`, and the files of that page under `/assets/`. */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -20,14 +20,15 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Names of assets carry a hash of their content: what a name stands for never changes. */
+/** The name of an asset contains a hash of its content, so the content of a name never changes. */
 const FOR_EVER = 'public, max-age=31536000, immutable';
-/** The page names the assets of this very version. */
+/** The page names the assets of this version, so it must be fetched again after an upgrade. */
 const ASK_EVERY_TIME = 'no-cache';
 
 /**
- * @param directory as `bin/bundle.js` writes it
- * @returns what serves `/` and `/assets/...`, and passes everything else on; undefined when nothing is there to serve
+ * @param directory folder that `bin/bundle.js` wrote
+ * @returns a handler that serves `/` and `/assets/...` and passes other requests on; undefined when the folder has no
+ *   files
  */
 export function serveDashboard(directory: string): RequestHandler | undefined {
   const page = join(directory, 'index.html');
@@ -43,7 +44,7 @@ export function serveDashboard(directory: string): RequestHandler | undefined {
   };
 }
 
-/** Whether the dashboard may have a file at a path. */
+/** True for a path that may be a file of the dashboard. */
 export function isDashboardPath(path: string): boolean {
   return path === '/' || path.startsWith('/assets/');
 }
@@ -62,7 +63,10 @@ function send(file: File, request: Request, response: Response): void {
   response.status(200).end(request.method === 'HEAD' ? undefined : body);
 }
 
-/** A reader on the node's machine may compare it with other nodes there: those of a devnet. */
+/**
+ * Content security policy of the page. On the node's own machine, the page may also load data of other local nodes, to
+ * compare the nodes of a devnet.
+ */
 function policyFor(request: Request): string {
   const others = isLoopback(request.socket.remoteAddress) ? ' http://127.0.0.1:*' : '';
   return [

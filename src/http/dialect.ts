@@ -1,4 +1,4 @@
-/** Which generation's words the interface speaks. */
+/** The dialect of the interface: the generation whose names it uses, and whether it is strict. */
 
 import type { Generation } from '../protocol/params.ts';
 import type { Schema } from './schema.ts';
@@ -7,20 +7,21 @@ import { objectOf } from './views/shapes.ts';
 export interface HttpDialect {
   readonly generation: Generation;
   /**
-   * True speaks as a node of that generation does: it sends no member, and knows no parameter, sort name or peer state, that
-   * such a node does not. False joins the words of both generations, and those of this node's own.
+   * True: the interface behaves like a node of that generation. The interface sends and accepts no members, parameters,
+   * sort names or peer states that such a node does not have. False: it joins the names of both generations and those
+   * of this node.
    */
   readonly strict: boolean;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The members that a node of the generation sends, and behind them those that only a joined dialect has. */
+/** The members that a node of the generation sends, followed by those of the joined dialect only. */
 export function joined(dialect: HttpDialect, own: Members, added: Members): Members {
   return dialect.strict ? own : { ...own, ...added };
 }
 
-/** The declared shape of the same. @param optional members that may be absent */
+/** The declared shape of such members. @param optional members that may be absent */
 export function joinedShape(
   dialect: HttpDialect,
   own: Readonly<Record<string, Schema>>,
@@ -30,7 +31,7 @@ export function joinedShape(
   return objectOf(dialect.strict ? own : { ...own, ...added }, optional);
 }
 
-/** Parameters that only a joined dialect knows. */
+/** Parameters that exist only in the joined dialect. */
 export function joinedOnly<T>(dialect: HttpDialect, parameters: readonly T[]): readonly T[] {
   return dialect.strict ? [] : parameters;
 }

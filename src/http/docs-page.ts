@@ -1,4 +1,7 @@
-/** The description of the interface as one page of HTML: no script, no font, nothing from elsewhere. */
+/**
+ * The description of the interface as one HTML page. The page has no scripts or fonts, and loads nothing from other
+ * sites.
+ */
 
 import { createHash } from 'node:crypto';
 import type { OpenApiDocument, Operation, ParameterObject } from './openapi.ts';
@@ -40,7 +43,7 @@ const STYLE =
   'code,pre{font-size:.9em}pre{background:#f4f4f4;padding:.5rem;overflow:auto}h2{margin-top:2.5rem}' +
   '@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}pre{background:#242424}a{color:#8bf}}';
 
-/** What browsers let the page do: show itself, in the style that it brings. */
+/** Content security policy of the page: only its own inline style is allowed. */
 export const DOCS_PAGE_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,

@@ -1,19 +1,19 @@
-/** Examples of the interface's description: exchanges that the tests repeat. */
+/** Examples in the interface's description: recorded exchanges that the tests repeat. */
 
 import type { OpenApiDocument, Operation, ResponseObject } from './openapi.ts';
 
-/** What one operation was asked and answered. */
+/** Request and answer of one operation. */
 export interface Exchange {
-  /** Absent where nothing is sent. */
+  /** Request body; absent when none is sent. */
   readonly sent?: unknown;
-  /** Body of the 200: a value for JSON, else the text. */
+  /** Body of the 200 answer: a value for JSON, otherwise the text. */
   readonly answer: unknown;
 }
 
-/** By method and path: `GET /accounts`. */
+/** Exchanges by method and path: `GET /accounts`. */
 export type Exchanges = Readonly<Record<string, Exchange>>;
 
-/** The same document with what each operation was sent and answered. */
+/** The document with an example request and answer for each operation. */
 export function withExamples<T extends OpenApiDocument>(document: T, exchanges: Exchanges): T {
   const paths = Object.entries(document.paths).map(([path, operations]) => {
     const shown = Object.entries(operations).map(([method, operation]) => {

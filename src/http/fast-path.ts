@@ -1,7 +1,8 @@
 /**
- * The fast path of the requests that come most: a GET of a route in the envelope, by somebody who may ask, that gets a
- * 200. It does what the slow path through the application does, in one function and without its machinery. Whatever is not
- * plain (another method, a body, a refusal, an encoding that is made while sending) takes the slow path, which decides alone.
+ * The fast path answers the most frequent requests: a GET of a route with the usual envelope, by a client that may ask,
+ * with a 200 as answer. The fast path does the same as the slow path through the application, but in one function and
+ * without Express. Any other request (another method, a body, a refusal, another encoding) takes the slow path, which
+ * decides on its own.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -20,8 +21,8 @@ import { pathBelow, served } from './route-table.ts';
 import { allRoutes } from './routes/all.ts';
 
 /**
- * @param allowance what the admitted client may ask
- * @returns false when the request has to take the slow path; nothing has been sent then
+ * @param allowance allowance of the admitted client
+ * @returns false when the request must take the slow path; then nothing was sent
  */
 export type FastPath = (
   request: IncomingMessage,
@@ -37,14 +38,14 @@ export interface FastPathParts {
 
 export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, cache }: FastPathParts): FastPath {
   const { origin } = options.cors;
-  // What depends on more of the request than its target and its address takes the slow path.
+  // If the answer depends on more than target and address of the request, it takes the slow path.
   const isPossible = typeof origin === 'string' && options.limits.delayAfter === 0;
   const routes = routesByPath(dialect, options);
   const fixed = fixedHeaders(origin);
-  /** Answers of this turn of the event loop: all clients that ask within it are told the same of one moment. */
+  /** Answers of this turn of the event loop: equal requests in one turn get the same answer. */
   const ofTurn = new Map<string, EnvelopeAnswer>();
 
-  /** @param isPacked whether the body is compressed */
+  /** @param isPacked true when the body is compressed */
   const send = (response: ServerResponse, allowance: Allowance, answer: EnvelopeAnswer, isPacked = false): void => {
     const { body } = answer;
     const told = [...rateHeaders(allowance, dialect.strict), ...placeHeaders(answer)];
@@ -97,7 +98,7 @@ export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, ca
       if (made instanceof Promise) made.then(finish).catch(() => response.headersSent || takeSlowPath());
       else finish(made);
     } catch {
-      // The slow path meets the same refusal or failure, and answers it.
+      // The route refused or failed: the slow path gets the same result and sends the error.
       return false;
     }
     return true;
@@ -108,7 +109,7 @@ export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, ca
     const { url: target = '' } = request;
     const encoding = request.headers['accept-encoding'];
     const isPacked = encoding !== undefined && /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(encoding);
-    // Other encodings are the slow path's business.
+    // The slow path handles other encodings.
     if (encoding !== undefined && !isPacked && encoding !== 'identity') return false;
     const kept = cache.find(target);
     if (kept === undefined) return !isPacked && answer(request, response, allowance, takeSlowPath);
@@ -121,7 +122,7 @@ export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, ca
   };
 }
 
-/** Routes that everybody may ask who may ask at all, by their paths as clients write them. */
+/** Routes without a special access rule, by their paths as clients write them. */
 function routesByPath(dialect: HttpDialect, options: HttpOptions): ReadonlyMap<string, EnvelopeRoute> {
   const routes = new Map<string, EnvelopeRoute>();
   for (const { prefixes, dialect: spoken } of served(dialect)) {
@@ -140,11 +141,11 @@ function routesByPath(dialect: HttpDialect, options: HttpOptions): ReadonlyMap<s
 function checkedBy(route: EnvelopeRoute, target: string): CheckedRequest | undefined {
   try {
     const query = parseQuery(queryTextOf(target));
-    // What is ignored is told in a header.
+    // The slow path reports ignored parameters in a header.
     if (ignoredIn(route, query).length > 0) return undefined;
     return checkRequest(route, { query, path: {}, body: undefined, contentType: undefined });
   } catch {
-    // The slow path says what is wrong.
+    // The slow path reports the fault.
     return undefined;
   }
 }

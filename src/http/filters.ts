@@ -1,6 +1,7 @@
 /**
- * Converts checked parameters to filters of the store. No stored item can have some valid values: an empty key, an id or a
- * height beyond its integer type. With such a value the query is `unanswerable`: the answer is the empty page, without a query.
+ * Converts checked parameters to filters of the store. Some valid values cannot occur in the store: an empty key, or an
+ * id or height beyond its integer type. With such a value the filters are `unanswerable`, and the answer is an empty
+ * page without a query.
  */
 
 import type { Page, PageRequest } from '../ports/queries.ts';
@@ -12,7 +13,7 @@ const HEIGHT_MAX = 0xffff_ffff;
 const TIMESTAMP_MAX_S = 0x7fff_ffff;
 const TYPE_MAX = 0xff;
 
-/** Reads filters, and notes when one of them can match no item. */
+/** Reads filters, and notes when one of them cannot match any item. */
 export class Filters {
   readonly #request: CheckedRequest;
   #unanswerable = false;
@@ -29,7 +30,7 @@ export class Filters {
     return this.#request.text(name);
   }
 
-  /** Lower case, as stored. */
+  /** A public key in lower case, as it is stored. */
   publicKey(name: string): string | undefined {
     return this.#only(this.#request.text(name)?.toLowerCase(), (key) => key !== '');
   }
@@ -80,7 +81,7 @@ export class Filters {
   }
 }
 
-/** Asks the store, unless the filters can match nothing. */
+/** Queries the store, unless a filter cannot match any item. */
 export function pageBy<Query extends PageRequest, Answer extends Page<unknown> | Promise<Page<unknown>>>(
   filters: Filters,
   query: Query,

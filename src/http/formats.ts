@@ -1,4 +1,4 @@
-/** Named text formats of parameters and bodies, with the tolerance that clients of the network family rely on. */
+/** Named text formats of parameters and bodies. The formats are as tolerant as clients of Lisk expect. */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
 import { cursorIn } from './cursor.ts';
@@ -29,20 +29,20 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
   hex: (text) => /^[0-9a-f]+$/i.test(text),
   username: (text) => /^[a-z0-9!@$&_.]+$/i.test(text),
   additionalData: (text) => Buffer.byteLength(text, 'utf8') <= DATA_BYTES_MAX,
-  // Octets of any three digits, such as 01 and 256: the reference takes what `isV4Format` of the package `ip` takes, and nodes
-  // search their peers for such a text and find none.
+  // Each octet may be any number of up to three digits: real nodes look up such a text among their peers and find
+  // nothing.
   ip: (text) => /^(?:[0-9]{1,3}\.){3}[0-9]{1,3}$/.test(text),
   version: (text) => /^[0-9]{1,3}(?:\.[0-9]{1,3}){2}(?:-(?:alpha|beta|rc)\.[0-9]{1,3}(?:\.[0-9]{1,3})?)?$/.test(text),
   protocolVersion: (text) => /^(?:0|[1-9][0-9]{0,2})\.(?:0|[1-9][0-9]{0,2})$/.test(text),
-  // The 32-bit range is not enforced: a height beyond it is a valid question without a match.
+  // The 32-bit range is not checked: a height beyond it is a valid query without a result.
   int32: (text) => Number.isInteger(Number(text)),
   cursor: (text) => cursorIn(text) !== undefined,
   'date-time': (text) => !Number.isNaN(Date.parse(text)),
 };
 
 /**
- * Whether a value has the format. The empty text passes except for an IP address (length limits refuse it where it must not
- * be), and values of another type are judged by their text, so that a null fails its type and its format.
+ * True when a value has the format. An empty text passes, except as an IP address; where it is not allowed, a length
+ * limit refuses it. Values of other types are checked as text, so a null fails both its type and its format.
  */
 export function hasFormat(format: Format, value: unknown): boolean {
   if (value === '' && format !== 'ip') return true;

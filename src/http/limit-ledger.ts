@@ -1,6 +1,6 @@
 /**
- * Counts what addresses do at several processes that answer HTTP (`SharedLimits`): requests, connections, refusals. What a
- * process has is given back when it ends.
+ * Counts requests, connections and refusals of addresses for several processes that answer HTTP (`SharedLimits`). The
+ * connections of a process are released when it ends.
  */
 
 import { createTrust } from './access.ts';
@@ -16,7 +16,7 @@ import { createRateLimit, type RateLimit } from './rate-limit.ts';
 export interface LimitLedgerOptions {
   /** Limits that differ from `HTTP_DEFAULTS`. */
   readonly http: Partial<HttpOptions>;
-  /** Called with the key of an address that is shut out from now on. */
+  /** Called with the key of an address when it is shut out. */
   readonly shutOut: (key: string) => void;
   readonly clock?: MonotonicClock;
 }
@@ -26,7 +26,10 @@ export class LimitLedger {
   readonly #limits: AdmissionLimits;
   readonly #penalties: Penalties;
   readonly #tellShutOut: (key: string) => void;
-  /** Connections of strangers by holder and key: as many entries as connections at most, which `connectionsMax` bounds. */
+  /**
+   * Connections of strangers by holder and key. The map has at most as many entries as connections, which
+   * `connectionsMax` limits.
+   */
   readonly #held = new Map<number, Map<string, number>>();
   readonly #byKey = new Map<string, number>();
   #strangers = 0;
@@ -43,7 +46,9 @@ export class LimitLedger {
     return this.#rate.take(client, cost);
   }
 
-  /** @param holder the process that has the connection */
+  /**
+   * @param holder process that has the connection
+   */
   arrive(holder: number, key: string): SharedObstacle | undefined {
     const isBarred = this.#penalties.arrive(key);
     if (isBarred !== undefined) return isBarred;
@@ -61,14 +66,16 @@ export class LimitLedger {
   left(holder: number, key: string): void {
     const held = this.#held.get(holder);
     const count = held?.get(key) ?? 0;
-    // A holder gives back no more than it has.
+    // A holder releases at most the connections that it has.
     if (held === undefined || count === 0) return;
     if (count > 1) held.set(key, count - 1);
     else held.delete(key);
     this.#giveBack(key, 1);
   }
 
-  /** @param times the address was refused something */
+  /**
+   * @param times number of refusals of the address
+   */
   refused(key: string, times: number): void {
     for (let count = 0; count < Math.min(times, REFUSALS_MAX + 1); count += 1) {
       if (this.#penalties.refuse(key)) return this.#tellShutOut(key);
@@ -80,7 +87,7 @@ export class LimitLedger {
     this.#tellShutOut(key);
   }
 
-  /** A process is gone, and all that it held. */
+  /** Releases the connections of a process that has ended. */
   forget(holder: number): void {
     for (const [key, count] of this.#held.get(holder) ?? []) this.#giveBack(key, count);
     this.#held.delete(holder);

@@ -1,4 +1,7 @@
-/** The sockets that the interface listens on, plain and TLS: what they accept goes through the admission to one parser. */
+/**
+ * The sockets on which the interface listens, plain and TLS. Accepted connections pass the admission and then one
+ * parser.
+ */
 
 import type { Server as HttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -12,27 +15,29 @@ import { lastAnswer, malformedAnswer } from './admission/refused-answers.ts';
 import type { HttpOptions, TlsOptions } from './options.ts';
 
 export interface Listeners {
-  /** @throws ProtocolError as `HttpServer.start` */
+  /**
+   * @throws ProtocolError like `HttpServer.start`
+   */
   open(): Promise<{ readonly port: number; readonly tlsPort?: number }>;
-  /** As that of `HttpServer`. */
+  /** Like `HttpServer.drain`. */
   drain(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Connections that the system keeps until they are accepted, as many as Linux allows by default. Beyond them a client tries
- * again after a second: a burst of strangers must not delay the operator by that.
+ * Connections that the system keeps until they are accepted; Linux allows so many by default. When the queue is full, a
+ * client tries again after a second, and a burst of strangers must not delay the operator by this second.
  */
 const BACKLOG = 4_096;
-/** Twice the time after which node:http closes a connection that waits for a request. */
+/** Twice the time after which node:http closes an idle connection. */
 const DRAIN_MS_MAX = 10_000;
-/** Time for answers under way when the listeners close, in milliseconds. */
+/** Time for running answers when the listeners close, in milliseconds. */
 const CLOSE_GRACE_MS = 500;
 
 /**
- * @param parser not listening itself: it is given the sockets that were admitted
- * @param mayAsk whether requests from an address can be answered at all; those from others are not even parsed
- * @throws ProtocolError `TLS_INVALID` when key and certificate are none, or do not belong together
+ * @param parser parser that does not listen itself; it gets the admitted sockets
+ * @param mayAsk false for an address whose requests can only be refused; they are not even parsed
+ * @throws ProtocolError `TLS_INVALID` when key or certificate is invalid, or when they do not belong together
  */
 export function createListeners(
   parser: HttpServer,
@@ -57,7 +62,7 @@ export function createListeners(
     return undefined;
   });
 
-  // No tunnels. From here on node:http listens to nothing of the socket.
+  // Tunnels are refused. After this event, node:http no longer listens to the socket.
   parser.on('connect', (_request, socket: Socket) => {
     socket.on('error', () => socket.destroy());
     const connection = admission.of(socket);
@@ -101,23 +106,23 @@ export function createListeners(
 }
 
 /**
- * A client that has sent all it will may still read, so its connection is not ended with its last byte. Nothing is read of a
- * connection before the admission says so.
+ * Creates a listener. A client that has sent all its data may still read, so its connection is not ended after its last
+ * byte. Nothing is read from a connection before the admission allows it.
  */
 function listenerFor(accept: (socket: Socket) => void): Server {
   return createServer({ allowHalfOpen: true, pauseOnConnect: true }, accept);
 }
 
-/** What a TLS handshake of a stranger costs once it goes on, in milliseconds: the signature of a key of 2,048 bits. */
+/** Charge for the expensive part of a stranger's TLS handshake, in milliseconds: the signature of a 2,048-bit key. */
 const TLS_HANDSHAKE_MS = 1.7;
 
-/** Its connections are admitted before anything is computed for their handshake. */
+/** Creates the TLS listener. Its connections pass the admission before anything is computed for their handshake. */
 function createSecureListener(
   tls: TlsOptions,
   admission: Admission,
   serve: (socket: Socket, connection: ClientConnection) => void,
 ): Server {
-  /** Connections whose handshake is not over, by the address and port that they come from. */
+  /** Connections in their handshake, by remote address and port. */
   const handshaking = new Map<string, ClientConnection>();
   const nameOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.remotePort}`;
   const handshakes = createHandshakes(tls);

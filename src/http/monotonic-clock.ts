@@ -1,12 +1,12 @@
-/** Time that only goes forward: limits must neither freeze nor burst when somebody sets the clock of the machine. */
+/** Time that never goes back, so that setting the clock of the machine neither stops nor resets limits. */
 
 import { performance } from 'node:perf_hooks';
 import type { Timer } from '../ports/clock.ts';
 
 export interface MonotonicClock {
-  /** Milliseconds since some moment, never fewer than before. */
+  /** Milliseconds since some moment; the value never decreases. */
   nowMs(): number;
-  /** Runs `work` once, `delayMs` from now. A timer that waits does not keep the process alive. */
+  /** Runs `work` once after `delayMs`. The timer does not keep the process alive. */
   after(delayMs: number, work: () => void): Timer;
 }
 

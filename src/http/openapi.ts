@@ -1,4 +1,4 @@
-/** The description of the interface, generated from what the routes declare: OpenAPI 3.1. */
+/** The OpenAPI 3.1 description of the interface, generated from the declarations of the routes. */
 
 import type { HttpDialect } from './dialect.ts';
 import type { Parameter, Route } from './route.ts';
@@ -15,7 +15,7 @@ export interface OpenApiDocument {
     readonly license: { readonly name: string; readonly identifier: string };
   };
   readonly servers: readonly { readonly url: string; readonly description: string }[];
-  /** Empty: no operation takes credentials. `description` tells who is served. */
+  /** Empty, because no operation needs credentials. `description` says which clients are served. */
   readonly security: readonly [];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
@@ -23,7 +23,7 @@ export interface OpenApiDocument {
 export interface Operation {
   readonly operationId: string;
   readonly summary: string;
-  /** Who is served, where that is not everybody. */
+  /** Clients that are served, where not all are. */
   readonly description?: string;
   readonly tags: readonly string[];
   readonly parameters?: readonly ParameterObject[];
@@ -51,13 +51,15 @@ export interface ResponseObject {
 
 interface MediaType {
   readonly schema: Schema;
-  /** A body that was sent or answered in a test. */
+  /** A body that was sent or received in a test. */
   readonly example?: unknown;
-  /** Of a stream: what each event carries, by its name. */
+  /** For a stream: the content of each event, by its name. */
   readonly 'x-events'?: Readonly<Record<string, Schema>>;
 }
 
-/** @param version of the node's software */
+/**
+ * @param version version of the node's software
+ */
 export function openApiOf(routes: readonly Route[], dialect: HttpDialect, version: string): OpenApiDocument {
   const paths: Record<string, Record<string, Operation>> = {};
   for (const route of routes) {
@@ -85,7 +87,10 @@ export function openApiOf(routes: readonly Route[], dialect: HttpDialect, versio
   };
 }
 
-/** Who is served besides the general access rules. A page of another site, and a proxy that is not trusted, never is. */
+/**
+ * Clients that are served in addition to the general access rules. Pages of other sites and proxies that are not
+ * trusted are never served.
+ */
 const SERVED: Readonly<Record<NonNullable<Route['access']>, string>> = {
   forging: 'Serves only callers on `http.forgingWhitelist`.',
   loopback: "Serves only callers on the node's own machine.",
@@ -154,12 +159,12 @@ function answersOf(route: Route): Record<string, ResponseObject> {
   );
 }
 
-/** Events of one shape are one alternative. */
+/** Events of equal shape become one alternative. */
 function distinct(schemas: readonly Schema[]): readonly Schema[] {
   return [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
 }
 
-/** Refusals that any route may answer, and those that this one declares. */
+/** Refusals that every route may answer, and those that this route declares. */
 function refusalsOf(route: Route): Record<string, ResponseObject> {
   const refusals: Record<string, ResponseObject> = {
     400: json('The request does not match its declaration.', problem.INVALID_OR_UNREADABLE),

@@ -1,27 +1,30 @@
-/** How the HTTP interface listens, whom it serves and what it bounds. */
+/** Options of the HTTP interface: its listeners, access rules and limits. */
 
 import type { WorkShare } from '../primitives/work-share.ts';
 import { SILENT, type Observer } from '../ports/observer.ts';
 import type { SharedLimits } from './admission/shared-limits.ts';
 
 export interface HttpOptions {
-  /** False answers every request with 403. */
+  /** False refuses every request with 403. */
   readonly enabled: boolean;
   /** 0 takes any free port. */
   readonly port: number;
   /** Address to bind, IPv4 or IPv6. */
   readonly address: string;
-  /** A second listener that speaks TLS, at the same address; absent for none. */
+  /** A second listener for TLS at the same address; absent for none. */
   readonly tls?: TlsOptions;
   /** True takes the client's address from `X-Forwarded-For`. */
   readonly trustProxy: boolean;
-  /** Who may ask at all: everybody, or the addresses and networks (CIDR) of the list. */
+  /** Clients that may ask: all, or the addresses and networks (CIDR) in the list. */
   readonly access: { readonly public: boolean; readonly whiteList: readonly string[] };
-  /** Host names, beside `localhost` and addresses, that what is for few may be asked under. */
+  /** Host names of this node besides `localhost` and IP addresses; restricted routes accept only these names. */
   readonly hostNames: readonly string[];
-  /** Who may read and switch forging, whatever `access` says. */
+  /** Addresses that may read and switch forging, whatever `access` says. */
   readonly forgingWhiteList: readonly string[];
-  /** The legacy registration of second signatures, which takes passphrases: whether it is served, and to whom. */
+  /**
+   * The legacy registration of second signatures, which takes passphrases: whether it is enabled, and for which
+   * addresses.
+   */
   readonly legacySignatures: { readonly enabled: boolean; readonly whiteList: readonly string[] };
   /** True refuses every method but GET. */
   readonly readOnly: boolean;
@@ -29,30 +32,30 @@ export interface HttpOptions {
   readonly cors: { readonly origin: string | boolean; readonly methods: readonly string[] };
   /** True refuses the other generation's sort names and peer states. */
   readonly strictDialect: boolean;
-  /** True sends answers that follow from the chain again until it changes. */
+  /** True keeps answers that depend only on the chain, and sends them again until the chain changes. */
   readonly keepAnswers: boolean;
   readonly events: EventOptions;
-  /** Whether metrics are served at `/metrics`. */
+  /** True serves metrics at `/metrics`. */
   readonly metrics: boolean;
   /** Folder of the page that is served at `/`; absent for none. */
   readonly dashboardDirectory?: string;
-  /** Folder of the interactive reference at `/docs`; the plain page is served where there is none. */
+  /** Folder of the interactive reference at `/docs`; without it, `/docs` shows the plain page. */
   readonly referenceDirectory?: string;
   readonly observer: Observer;
-  /** Time of the main thread that work for strangers may take, shared with other parts of the node; one of its own unless told. */
+  /** Time of the main thread for work of strangers, shared with other parts of the node; default: an own budget. */
   readonly workShare?: WorkShare;
-  /** Counts for several processes together; absent for one that serves alone. */
+  /** Counters shared by several processes; absent for a single process. */
   readonly shared?: SharedLimits;
 }
 
 interface EventOptions {
-  /** Streams of events open at once. */
+  /** Number of event streams that may be open at once. */
   readonly readersMax: number;
-  /** A reader that takes nothing for so long is cut, in milliseconds. */
+  /** Time in milliseconds after which a reader that takes no data is disconnected. */
   readonly stallMs: number;
-  /** How often a quiet stream says that it lives, in milliseconds. */
+  /** Interval of the signs of life in a quiet stream, in milliseconds. */
   readonly heartbeatMs: number;
-  /** How often peers and forging are looked at while somebody reads, in milliseconds. */
+  /** Interval of the looks at peers and forging while there are readers, in milliseconds. */
   readonly lookMs: number;
 }
 
@@ -65,30 +68,30 @@ export interface TlsOptions {
 }
 
 export interface HttpLimits {
-  /** Connections open at once; a tenth of them is for this machine and what `access` lists. */
+  /** Open connections; a tenth of them is reserved for this machine and the addresses that `access` lists. */
   readonly connectionsMax: number;
-  /** Connections of one address that is neither. */
+  /** Connections of one address that has no part in the reserve. */
   readonly connectionsPerAddressMax: number;
   /** Requests per window and client address; 0 for no limit. */
   readonly max: number;
-  /** The same for clients of other machines while `max` is 0: nobody means to serve a stranger without end. */
+  /** Limit for clients on other machines while `max` is 0, because strangers should never be served without limit. */
   readonly strangerMax: number;
-  /** Requests per window of all clients of other machines together; 0 for no limit. */
+  /** Requests per window of all clients on other machines together; 0 for no limit. */
   readonly strangersTotalMax: number;
-  /** Requests of a window that are answered without delay; 0 for no delays. */
+  /** Requests in a window that are answered without delay; 0 for no delays. */
   readonly delayAfter: number;
-  /** Added for each request past `delayAfter`, in milliseconds. */
+  /** Delay for each request beyond `delayAfter`, in milliseconds. */
   readonly delayMs: number;
   readonly windowMs: number;
   /** Time to receive all headers, in milliseconds; at most 40,000. */
   readonly headersTimeoutMs: number;
-  /** An idle connection is closed after this, in milliseconds. */
+  /** Time after which an idle connection is closed, in milliseconds. */
   readonly idleTimeoutMs: number;
-  /** Time that a connection waits for its next request, 0 for no end; that of node:http unless given. */
+  /** Time for which a connection may wait for its next request, 0 for no limit; default: that of node:http. */
   readonly keepAliveTimeoutMs?: number;
 }
 
-/** What holds where the operator says nothing: loopback only, and no limit for it. */
+/** Defaults: the interface listens on the loopback address only, and does not limit clients there. */
 export const HTTP_DEFAULTS: HttpOptions = {
   enabled: true,
   port: 4000,

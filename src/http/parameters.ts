@@ -1,4 +1,4 @@
-/** Parameters that several routes declare, and their conversion to members of a query. */
+/** Parameters that several routes declare, and their conversion to members of queries. */
 
 import type { Direction, Page, PageRequest, Sort } from '../ports/queries.ts';
 import { cursorIn, cursorText } from './cursor.ts';
@@ -7,7 +7,7 @@ import { cursorInvalid } from './problems.ts';
 import type { CheckedRequest, Parameter } from './route.ts';
 import type { Schema } from './schema.ts';
 
-/** What 503 means where a question may take long. */
+/** Meaning of a 503 on routes whose queries may take long. */
 export const LONG_QUESTIONS = 'Too many queries without an index wait already.';
 
 export function queryParameter(name: string, schema: Schema): Parameter {
@@ -22,7 +22,7 @@ export function idParameter(name: string, description: string): Parameter {
   return queryParameter(name, { type: 'string', format: 'id', minLength: 1, maxLength: 20, description });
 }
 
-/** A public key that may not be empty. */
+/** Parameter for a public key that must not be empty. */
 export function keyParameter(name: string, description: string): Parameter {
   return queryParameter(name, { type: 'string', format: 'publicKey', minLength: 1, description });
 }
@@ -39,7 +39,10 @@ export function integerParameter(name: string, minimum: number, description: str
   return queryParameter(name, { type: 'integer', minimum, description });
 }
 
-/** An integer that a fraction fails twice: as integer and as `int32`. */
+/**
+ * Parameter for an integer. A value with a fraction causes two errors: one for the type `integer`, one for the format
+ * `int32`.
+ */
 export function int32Parameter(name: string, minimum: number, description: string, maximum?: number): Parameter {
   const bounds = maximum === undefined ? { minimum } : { minimum, maximum };
   return queryParameter(name, { type: 'integer', format: 'int32', ...bounds, description });
@@ -66,12 +69,12 @@ export function pageParameters(limitMax: 100 | 101 | 1000, offsetMax?: number): 
   return [queryParameter('limit', limit), queryParameter('offset', offset)];
 }
 
-/** The same the other way round: the order of the declaration is the order of the errors. */
+/** `offset` and `limit`; the order of the declaration is the order of the errors. */
 export function pageParametersReversed(limitMax: 100 | 101): readonly Parameter[] {
   return [...pageParameters(limitMax)].reverse();
 }
 
-/** `after`, for lists of the chain: the place to go on from. No node of the family has it. */
+/** `after`: the cursor where a list of the chain continues. Real nodes do not have it. */
 export function afterParameters(dialect: HttpDialect): readonly Parameter[] {
   return joinedOnly(dialect, [AFTER]);
 }
@@ -95,7 +98,9 @@ export function sortParameter(fields: readonly string[], byDefault: string): Par
   });
 }
 
-/** @param lengths some paths bound the length besides the format, and name both in a refusal */
+/**
+ * @param lengths for paths that also limit the length; their refusals name both limit and format
+ */
 export function addressInPath(
   description: string,
   lengths: Pick<Schema, 'minLength' | 'maxLength'> = { minLength: 2, maxLength: 22 },
@@ -103,15 +108,15 @@ export function addressInPath(
   return { name: 'address', in: 'path', schema: { type: 'string', format: 'address', ...lengths, description } };
 }
 
-/** `limit` and `offset` as asked, for `meta`. */
+/** `limit` and `offset` of the request, for `meta`. */
 export function pageMeta(request: CheckedRequest): { readonly offset: number; readonly limit: number } {
   return { offset: request.number('offset') ?? 0, limit: request.number('limit') ?? 10 };
 }
 
 /**
- * The same for the store: an offset beyond every list is as good as any other.
+ * `limit` and `offset` for the store, with the offset limited to a number beyond every list.
  *
- * @throws Problem 400 for a place in another order, or together with an offset
+ * @throws Problem 400 for a cursor of another order, or for a cursor together with an offset
  */
 export function pageOf(request: CheckedRequest): PageRequest {
   const { limit, offset } = pageMeta(request);
@@ -124,7 +129,7 @@ export function pageOf(request: CheckedRequest): PageRequest {
   return { limit, offset, after: { value: cursor.value, tie: cursor.tie } };
 }
 
-/** `meta` of a list of the chain: whoever asks with `after` is told where to go on, and null at the end. */
+/** `meta` of a list of the chain. A request with `after` gets the cursor of the next page, or null at the end. */
 export function listMeta(request: CheckedRequest, { next }: Pick<Page<unknown>, 'next'>) {
   const meta = pageMeta(request);
   if (request.text('after') === undefined) return meta;
@@ -136,5 +141,5 @@ export function sortOf<Field extends string>(request: CheckedRequest): Sort<Fiel
   return { field: field as Field, direction: direction as Direction };
 }
 
-/** More entries than any list of a chain can have. */
+/** This offset is larger than the number of entries in any list of a chain. */
 const OFFSET_BEYOND_ALL = 2 ** 31 - 1;

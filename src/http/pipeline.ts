@@ -1,6 +1,7 @@
 /**
- * The pipeline of a request behind its admission (`request-checks.ts`), in the order that decides which refusal wins: method
- * override, security headers, route, method, CORS, compression, body, declaration, whitelist of the route, handler.
+ * The pipeline of a request after its admission (`request-checks.ts`). The order of the steps decides which refusal a
+ * client gets: method override, security headers, route, method, CORS, compression, body, declaration, whitelist of the
+ * route, handler.
  */
 
 import compression from 'compression';
@@ -40,10 +41,10 @@ import {
 } from './route.ts';
 import { allRoutes } from './routes/all.ts';
 
-/** Where bodies may also be forms: the oldest clients send them so. */
+/** Path where a body may also be a form, because the oldest clients send forms. */
 const FORM_PATH = '/signatures';
 
-/** What a listener shares with its application. */
+/** Parts that a listener shares with its application. */
 export interface AppParts {
   readonly dialect: HttpDialect;
   readonly hub: EventHub;
@@ -51,13 +52,13 @@ export interface AppParts {
   readonly cache: ResponseCache;
   readonly dashboard: RequestHandler | undefined;
   readonly reference: Reference | undefined;
-  /** The client that a stream of events belongs to. */
+  /** Client of an event stream. */
   readonly clientOf: (request: Request) => EventClient;
 }
 
 export function createApp(api: NodeApi, options: HttpOptions, parts: AppParts): Express {
   const { dialect } = parts;
-  // Generation 3's routers tell letter cases apart, generation 2's do not.
+  // Routes of generation 3 distinguish upper and lower case, those of generation 2 do not.
   const caseSensitive = dialect.generation === 3;
   const app = express();
   app.disable('x-powered-by');
@@ -83,7 +84,7 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
   const behindRoute = [
     tellRate(parts.allowances, parts.dialect.strict),
     cors({ origin: options.cors.origin, methods: [...options.cors.methods], exposedHeaders: EXPOSED_HEADERS }),
-    // A compressor holds back what a stream should send at once.
+    // A compressor would delay data that a stream should send at once.
     compression({
       level: 9,
       threshold: 1024,
@@ -113,7 +114,10 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
   }
 }
 
-/** Readers of bodies, which are read only where a route takes one. A compressed one may be of any size: none is read. */
+/**
+ * Body readers for routes that take a body. Compressed bodies are refused, because they may have any size when
+ * unpacked.
+ */
 function bodyReaders(path: string, routes: readonly Route[]): readonly RequestHandler[] {
   const withBody = new Set(routes.filter(({ body }) => body !== undefined).map(({ method }) => method as string));
   if (withBody.size === 0) return [];
@@ -137,7 +141,7 @@ function byPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]>
 function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, parts: AppParts): RequestHandler {
   return async (request, response) => {
     const route = routeFor(request.method, routes, parts.dialect.strict);
-    // Preflight requests end in the CORS step, unless CORS is off.
+    // The CORS step answers preflight requests, unless CORS is disabled.
     if (route === undefined) throw methodNotAllowed();
     const raw = rawRequestOf(request);
     const checked = checkRequest(route, raw);
@@ -152,14 +156,14 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
       send(response, status, body, route.contentType);
     } else {
       const version = versionOf(api, route.isOfChain === true);
-      // Set before the handler runs: a refusal, such as 404, is of this block too.
+      // The headers are set before the handler runs, because a refusal, such as 404, also belongs to this block.
       setHeaders(response, placeHeaders({ place: version.place, etag: undefined }));
       const answer =
         unchangedSince(version, request.headers['if-none-match']) ?? (await askHandler(api, route, checked, version));
       setHeaders(response, placeHeaders(answer));
       if (answer.body === undefined) return void response.status(304).end();
       sendBytes(response, 200, answer.body, PLAIN_JSON);
-      // A cached answer is sent without the header of ignored parameters.
+      // An answer with ignored parameters is not kept, because a kept answer would be sent without that header.
       if (answer.etag !== undefined && ignored.length === 0) parts.cache.keep(request.originalUrl, answer.body);
     }
   };
@@ -170,7 +174,7 @@ function setHeaders(response: Response, headers: readonly string[]): void {
   for (let at = 0; at < headers.length; at += 2) response.setHeader(headers[at] ?? '', headers[at + 1] ?? '');
 }
 
-/** A parameter's name, in characters that a header may have; two quotation marks for one without a name. */
+/** Name of a parameter for a header; two quotation marks for an empty name. */
 function headerText(name: string): string {
   return name === '' ? '""' : encodeURIComponent(name);
 }
@@ -198,14 +202,15 @@ function openStream(
   response.status(200);
   response.setHeader('Content-Type', STREAM_TYPE);
   response.setHeader('Cache-Control', 'no-store');
-  // Proxies of the usual kind hold streams back unless told.
+  // Common proxies buffer streams unless this header is set.
   response.setHeader('X-Accel-Buffering', 'no');
-  // A stream is quiet for long: it is closed for taking nothing, not for saying nothing.
+  // A stream may be quiet for long. A stream is closed when its reader takes no data, not when the stream sends no
+  // data.
   request.socket.setTimeout(0);
   response.flushHeaders();
 }
 
-/** Tells how long the answers of a route take; streams last as long as their readers stay. */
+/** Measures the duration of a route's answers. Streams are left out, because they last as long as their readers. */
 function measureAnswers(route: string, { observer }: HttpOptions): RequestHandler {
   return (request, response, next) => {
     const startedMs = performance.now();
@@ -222,7 +227,10 @@ function measureAnswers(route: string, { observer }: HttpOptions): RequestHandle
   };
 }
 
-/** Methods that metrics tell apart. A client may name any other: they count together, or they would fill the series. */
+/**
+ * Methods with their own label in metrics. A client may send any other method; all others share one label, because they
+ * could fill the series.
+ */
 const METHODS_TOLD: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'HEAD', 'OPTIONS']);
 
 function methodLabel(method: string): string {
@@ -253,8 +261,8 @@ function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): Reques
 }
 
 /**
- * The family's own nodes refuse HEAD, and so does the strict dialect on their routes; watchers of services and balancers ask so. A
- * stream has no end that it could tell.
+ * Finds the route for a method. Real nodes refuse HEAD, and so does the strict dialect on their routes. In the joined
+ * dialect HEAD works, because monitors and load balancers use it, except for streams, which have no end.
  */
 function routeFor(asked: string, routes: readonly Route[], isStrict: boolean): Route | undefined {
   const takesHead = ({ kind }: Route) => kind === 'plain' || (kind !== 'stream' && !isStrict);
@@ -267,7 +275,7 @@ function methodNotAllowed(): Problem {
   return new Problem(405, { message: 'Method not allowed' });
 }
 
-/** Clients that cannot send other methods announce them on a POST. */
+/** Clients that cannot send other methods name them in a header of a POST. */
 function overrideMethod(request: Request, response: Response, next: NextFunction): void {
   if (request.method === 'POST') {
     response.vary('X-HTTP-Method-Override');
@@ -283,10 +291,10 @@ function setSecurityHeaders(_request: Request, response: Response, next: NextFun
 }
 
 /**
- * Answers errors.
+ * Sends errors as answers.
  *
- * @param contentType of what routes and access rules refuse: behind a route JSON without a charset, as clients of the family
- *   get it
+ * @param contentType content type for refusals of routes and access rules: JSON without a charset, as clients of Lisk
+ *   expect
  */
 function answerError(options: HttpOptions, dialect: HttpDialect, contentType: string): ErrorRequestHandler {
   return (error: unknown, request, response, next: NextFunction) => {
@@ -303,13 +311,13 @@ function answerError(options: HttpOptions, dialect: HttpDialect, contentType: st
 const PLAIN_JSON = 'application/json';
 const JSON_WITH_CHARSET = 'application/json; charset=utf-8';
 
-/** What Express and its body reader refuse, by the type that they give their errors. */
+/** Turns errors of Express and its body reader into refusals, by the type of the error. */
 function problemOfReading(error: unknown, request: Request): Problem | undefined {
   if (!(error instanceof Error)) return undefined;
-  // A path that cannot be decoded names nothing.
+  // A path that cannot be decoded does not exist.
   if (error instanceof URIError) return pageNotFound();
   const { type, status } = error as { type?: unknown; status?: unknown };
-  // The engine's text quotes the body, which may hold a passphrase where those are sent.
+  // The text of the parser quotes the body, which may hold a passphrase on these paths.
   const detail = request.path.toLowerCase().includes('/signatures') ? 'the body is no JSON' : error.message;
   if (type === 'entity.parse.failed') return malformedBody(`SyntaxError: ${detail}`);
   if (typeof status !== 'number' || status < 400 || status > 499) return undefined;

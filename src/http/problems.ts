@@ -1,4 +1,4 @@
-/** Refusals as clients read them: statuses, bodies and texts, and the table from rejection codes to statuses. */
+/** Refusals as clients get them: statuses, bodies and texts, and the table that maps rejection codes to statuses. */
 
 import { ProtocolError } from '../primitives/errors.ts';
 import { TransactionRejected, transactionError, type TransactionError } from '../protocol/verdict.ts';
@@ -6,7 +6,7 @@ import type { Generation } from '../protocol/params.ts';
 import type { SubmitResult } from '../ports/node-api.ts';
 import type { Fault } from './schema.ts';
 
-/** Thrown by whatever refuses a request; `pipeline.ts` sends it. */
+/** Thrown to refuse a request; `pipeline.ts` sends it. */
 export class Problem extends Error {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
@@ -19,7 +19,7 @@ export class Problem extends Error {
   }
 }
 
-/** Where a parameter stands. */
+/** Place of a parameter. */
 export type Place = 'query' | 'path' | 'body';
 
 /** Element of a 400 answer for a parameter or body that does not fit its declaration. */
@@ -31,14 +31,14 @@ export interface ParameterError {
   readonly errors: readonly Fault[];
 }
 
-/** Element of a 400 answer for a body of a content type that is not read. */
+/** Element of a 400 answer for a body with an unsupported content type. */
 export interface ContentTypeError {
   readonly code: 'INVALID_CONTENT_TYPE';
   readonly message: string;
   readonly errors: readonly [];
 }
 
-/** Element of a 400 answer for what only the meaning of the parameters shows. */
+/** Element of a 400 answer for a fault in the meaning of the parameters. */
 export interface MeaningError {
   readonly name: string;
   readonly message: string;
@@ -48,7 +48,9 @@ export interface MeaningError {
 
 export type RequestError = ParameterError | ContentTypeError | MeaningError;
 
-/** @param reason what stands after the parameter's name; a value of a wrong type has its own words */
+/**
+ * @param reason text after the name of the parameter; a value of a wrong type has its own text
+ */
 export function parameterError(
   place: Place,
   name: string,
@@ -64,7 +66,7 @@ export function unknownParameter(name: string): MeaningError {
 }
 
 export function contentTypeError(contentType: string): ContentTypeError {
-  // Two spaces after the full stop, as clients know the text.
+  // Two spaces follow the full stop, because clients know the text so.
   const message = `Invalid Content-Type (${contentType}).  These are supported: application/json`;
   return { code: 'INVALID_CONTENT_TYPE', message, errors: [] };
 }
@@ -79,12 +81,12 @@ export function malformedBody(detail: string): Problem {
   return new Problem(400, { message: 'Parse errors', errors: [error] });
 }
 
-/** 400 for a place to go on from that leads nowhere. */
+/** 400 for an invalid cursor. */
 export function cursorInvalid(message: string): Problem {
   return invalidRequest([{ name: 'after', message, in: 'query', code: 'INVALID_PARAM' }]);
 }
 
-/** 400 for a stream of events that is to begin above what is there. */
+/** 400 for an event stream that should begin above the present height. */
 export function heightAhead(height: number, finality: 'any' | 'final'): Problem {
   const message = `No block of height ${height - 1} is there yet${finality === 'final' ? ', or it is not final' : ''}.`;
   return invalidRequest([{ name: 'fromHeight', message, in: 'query', code: 'INVALID_PARAM' }]);
@@ -94,7 +96,7 @@ export function notFound(message: string): Problem {
   return new Problem(404, { message });
 }
 
-/** The one answer without `message`: clients know it by `description`. */
+/** The only answer without `message`: clients recognise it by `description`. */
 export function pageNotFound(): Problem {
   return new Problem(404, { description: 'Page not found' });
 }
@@ -107,7 +109,7 @@ export function internalError(): Problem {
   return new Problem(500, { message: 'An unexpected error occurred while handling this request' });
 }
 
-/** Status of a rejection by its code. A code that is not here is a failure of ours: 500. */
+/** HTTP statuses of rejections by code. A code that is not in the table is a failure of the node: 500. */
 export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   TRANSACTION_TYPE_UNKNOWN: 409,
   TRANSACTION_TYPE_NOT_ALLOWED: 409,
@@ -128,17 +130,17 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   STORE_CLOSED: 503,
 };
 
-/** In the description of routes that promise to keep what they accept. */
+/** Description of the error for routes that promise to keep accepted transactions. */
 export const NOT_KEPT = 'The node could not write the transaction to its disk, and has not accepted it: send it again.';
 
-/** Failures that say nothing of a member of the transaction. */
+/** Failures that do not concern a particular member of the transaction. */
 const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'POOL_FULL']);
 
 type Refusal = Extract<SubmitResult, { accepted: false }>;
 
 /**
- * 409 for a refused transaction. Generation 2 puts the text of a single plain failure (unknown type, full pool) outside;
- * `errors` is always a list with at least one element.
+ * 409 for a refused transaction. Generation 2 uses the text of a single plain failure (unknown type, full pool) as
+ * `message`. `errors` always has at least one element.
  */
 export function transactionRefused(refusal: Refusal, generation: Generation): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);
@@ -149,7 +151,7 @@ export function transactionRefused(refusal: Refusal, generation: Generation): Pr
   return new Problem(409, { message, code: 409, errors: errorElements(refusal) });
 }
 
-/** 409 for a refused member signature, 400 for what is none. */
+/** 409 for a refused member signature, 400 for a malformed one. */
 export function signatureRefused(refusal: Refusal): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);
   if (refusal.code === 'SIGNATURE_MALFORMED')
@@ -158,12 +160,12 @@ export function signatureRefused(refusal: Refusal): Problem {
   return new Problem(409, { message: 'Error processing signature', code: 409, errors: errorElements(refusal) });
 }
 
-/** 429 for a client whose signatures took as much time as they may. */
+/** 429 for a client that has used up its time for signature checks. */
 function verificationLimit(refusal: Refusal): Problem {
   return new Problem(429, { message: refusal.errors[0]?.message ?? refusal.message });
 }
 
-/** What a thrown rejection of the node amounts to; undefined when it is none. */
+/** The refusal for a thrown rejection of the node; undefined for other errors. */
 export function problemOf(error: unknown, generation: Generation): Problem | undefined {
   if (error instanceof Problem) return error;
   if (error instanceof TransactionRejected)

@@ -1,21 +1,21 @@
-/** The query text of a request, and how one of its values becomes text, number or boolean. */
+/** Parses the query text of a request, and converts its values to text, numbers or booleans. */
 
 import type { SchemaType } from './schema.ts';
 
-/** The one element of a list (`p[]=1`). As an integer it counts like the element itself, as anything else like an object. */
+/** A list with one element (`p[]=1`). As an integer it counts like its element, as any other type like an object. */
 interface ListValue {
   readonly element: string;
 }
 
-/** Undefined for a parameter that was repeated or nested (`p=1&p=2`, `p[x]=1`), which reads as an object. */
+/** Undefined for a repeated or nested parameter (`p=1&p=2`, `p[x]=1`), which counts as an object. */
 export type QueryValue = string | ListValue | undefined;
 
-/** Parameters by name. One without a name is kept under the empty one. */
+/** Parameters by name; a parameter without a name has the empty name. */
 export type Query = ReadonlyMap<string, QueryValue>;
 
 /**
- * Reads the part after `?` as clients of the network family have it read: brackets make lists and objects, and text whose
- * percent signs lead nowhere is taken as it is. Never throws.
+ * Parses the part after `?` like the nodes that clients of Lisk know: brackets make lists and objects, and text with
+ * invalid percent escapes is taken as it is. Never throws.
  */
 export function parseQuery(text: string): Query {
   const query = new Map<string, QueryValue>();
@@ -38,12 +38,12 @@ interface Place {
   readonly kind: 'plain' | 'list' | 'object';
 }
 
-/** Larger ones name a member of an object. */
+/** A larger index names a member of an object. */
 const LIST_INDEX_MAX = 20;
 
 /**
- * The parameter that a key with brackets names: `a`, `a[]`, `a[0]`, `a[x]`; without a name before them, the first pair names it: `[a]`. An empty
- * first pair is a place in a list, where names are numbers.
+ * Finds the parameter that a key with brackets names: `a`, `a[]`, `a[0]`, `a[x]`. If there is no name before the
+ * brackets, the first pair contains it: `[a]`. An empty first pair is a position in a list, whose names are numbers.
  */
 function placeOf(key: string): Place {
   const brackets = [...key.matchAll(/\[([^[\]]*)\]/g)];
@@ -63,12 +63,12 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(spaced);
   } catch {
-    // A stray percent sign, or bytes that are no UTF-8.
+    // The text has a stray percent sign, or bytes that are not UTF-8.
     return spaced;
   }
 }
 
-/** The part of a request target after the first `?` and before a `#`; empty without one. */
+/** The part of a request target after the first `?` and before a `#`; empty when there is none. */
 export function queryTextOf(target: string): string {
   const [withoutFragment = ''] = target.split('#', 1);
   const start = withoutFragment.indexOf('?');
@@ -77,7 +77,7 @@ export function queryTextOf(target: string): string {
 
 export type Converted =
   | { readonly value: string | number | boolean }
-  /** The text is no value of the wanted type; `found` names what it is. */
+  /** The text is no value of the wanted type; `found` is its actual type. */
   | { readonly found: 'string' | 'number' | 'object' };
 
 /** Names whose values stay text even when they look like integers. */
@@ -95,8 +95,8 @@ const TEXT_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Converts a query value to its declared type. Text that is the canonical decimal form of an integer counts as a number,
- * so a text parameter outside the list above refuses it.
+ * Converts a query value to its declared type. Text in the canonical decimal form of an integer counts as a number, so
+ * a text parameter that is not in the list above refuses it.
  */
 export function convert(name: string, type: SchemaType, given: QueryValue): Converted {
   if (given === undefined) return { found: 'object' };
@@ -112,9 +112,9 @@ export function convert(name: string, type: SchemaType, given: QueryValue): Conv
   return { value: given };
 }
 
-/** What lies beyond all numbers is one to clients, and fails as what it is. */
+/** Infinity counts as a number for clients, and then fails as an integer. */
 function convertInteger(text: string): Converted {
-  // Number('') is 0, but an empty value is no number to clients.
+  // Number('') is 0, but an empty value is no number for clients.
   const value = text.trim() === '' ? Number.NaN : Number(text);
   return Number.isNaN(value) ? { found: 'string' } : { value };
 }

@@ -1,6 +1,6 @@
 /**
- * Counters of requests, one per client address and one for all, shared by all paths and reset at the end of each window. The
- * windows follow a monotonic clock: setting the clock of the machine neither extends nor cuts one.
+ * Counters of requests, one for each client address and one for all, shared by all paths and reset after each window.
+ * Windows follow a monotonic clock, so setting the clock of the machine neither extends nor shortens them.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -12,18 +12,21 @@ import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
 import type { HttpLimits } from './options.ts';
 
 export interface RateLimit {
-  /** Counts a request. @param cost how many it counts for; 1 unless given */
+  /** Counts a request. @param cost number of requests that it counts for; default 1 */
   take(client: string | undefined, cost?: number): Allowance;
 }
 
-/** Addresses counted at once: the least recent is forgotten beyond, so a flood of addresses cannot fill the memory. */
+/**
+ * Number of addresses that are counted at once. Beyond this number, the least recent address is forgotten, so that a
+ * flood of addresses cannot fill the memory.
+ */
 export const CLIENTS_MAX = 20_000;
-/** No request is held longer than this: what waits costs memory. */
+/** Longest delay of a request, because waiting requests cost memory. */
 const DELAY_MAX_MS = 60_000;
 
 export interface RateLimitOptions {
   readonly clock?: Pick<MonotonicClock, 'nowMs'>;
-  /** Addresses that do not count among all strangers: a flood of those must not use up what these have. */
+  /** Addresses that do not count among all strangers, so that a flood of strangers does not use up their share. */
   readonly isTrusted?: (address: string) => boolean;
 }
 
@@ -35,7 +38,7 @@ export function createRateLimit(limits: HttpLimits, options: RateLimitOptions = 
   return {
     take(client = '', cost = 1) {
       const isHere = isThisMachine(client);
-      // Nobody looks at a count without a limit.
+      // Without a limit, no count is needed.
       if (isHere && limits.max === 0 && limits.delayAfter === 0) return UNLIMITED;
       const nowMs = clock.nowMs();
       if (nowMs >= windowEndsMs) {
@@ -49,7 +52,7 @@ export function createRateLimit(limits: HttpLimits, options: RateLimitOptions = 
       const max = limits.max === 0 && !isHere ? limits.strangerMax : limits.max;
       const isTooMuch = max > 0 && count > max;
       const isCountedInAll = !isHere && !isTrusted(client);
-      // A request that is refused anyway takes nothing from others.
+      // A refused request must not reduce the share of others.
       if (isCountedInAll && !isTooMuch) strangers += cost;
       const isTooMuchInAll = isCountedInAll && limits.strangersTotalMax > 0 && strangers > limits.strangersTotalMax;
       const delayed = limits.delayAfter > 0 ? Math.max(0, count - limits.delayAfter) : 0;
@@ -66,19 +69,19 @@ export function createRateLimit(limits: HttpLimits, options: RateLimitOptions = 
 
 export const UNLIMITED: Allowance = { max: 0, remaining: 0, isRefused: false, delayMs: 0, resetMs: undefined };
 
-/** What was allowed to the requests that are at work. */
+/** Allowances of the requests that are being handled. */
 export type Allowances = WeakMap<IncomingMessage, Allowance>;
 
 /**
- * Headers with limit and rest, as name and value in turn. Without a limit there are none: the reference tells 0 of 0 then, which
- * reads as if nothing were left, so that is kept for the strict dialect.
+ * Headers with limit and rest, as alternating names and values. Without a limit there are none. The reference then
+ * sends 0 of 0, which looks like no requests left, so only the strict dialect does that.
  */
 export function rateHeaders({ max, remaining }: Allowance, isStrict: boolean): readonly string[] {
   if (max === 0 && !isStrict) return [];
   return ['X-RateLimit-Limit', String(max), 'X-RateLimit-Remaining', String(remaining)];
 }
 
-/** Tells limit and rest in headers, and delays where told. */
+/** Sends limit and rest in headers, and delays the request when its allowance says so. */
 export function tellRate(allowances: Allowances, isStrict: boolean): RequestHandler {
   return (request, response, next) => {
     const allowance = allowances.get(request) ?? UNLIMITED;

@@ -1,6 +1,7 @@
 /**
- * Of which block an answer is: told in headers, compared with what a client has already, and waited for. A client that names the
- * height that it has seen is never answered from an older state, whichever node behind a balancer it comes to.
+ * The block that an answer belongs to: it is reported in headers, compared with the version that a client has, and
+ * awaited when a client asks for it. A client that sends the height that it has seen never gets an answer of an older
+ * state, whichever node behind a load balancer answers.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -9,15 +10,15 @@ import type { NodeApi } from '../ports/node-api.ts';
 
 export const HEIGHT_HEADER = 'X-Height';
 export const BLOCK_ID_HEADER = 'X-Block-Id';
-/** Headers that pages in browsers may read, too. */
+/** Headers that scripts of pages may read. */
 export const EXPOSED_HEADERS = [HEIGHT_HEADER, BLOCK_ID_HEADER, 'ETag', 'Retry-After', 'X-Ignored-Parameters'];
 export const MIN_HEIGHT_PARAMETER = 'minHeight';
 const MIN_HEIGHT_HEADER = 'x-min-height';
-/** A slot, and some time for its block. */
+/** Longest wait for a height: one slot, and some time for its block to arrive. */
 export const HEIGHT_WAIT_MS_MAX = 12_000;
-/** Requests that wait at once: each holds its connection, and no more. */
+/** Requests that may wait for a height at once; each one only occupies its connection. */
 const WAITING_MAX = 1000;
-/** What clients do who are told that a node is behind. */
+/** Time after which a client should ask again, when the node is behind. */
 export const RETRY_AFTER_S = 5;
 
 export interface ReadPlace {
@@ -25,21 +26,23 @@ export interface ReadPlace {
   readonly height: number;
 }
 
-/** Where the node is. Undefined before it has a chain. */
+/** Present block of the node; undefined before it has a chain. */
 export function placeOf(api: Pick<NodeApi, 'chain'>): ReadPlace | undefined {
   const tip = api.chain.tip();
   return tip === undefined ? undefined : { id: tip.id, height: tip.height };
 }
 
 /**
- * Weak, as the compressed and the plain answer share it. An answer that follows from the chain alone is the same until the chain
- * changes, or the program that makes it.
+ * ETag of an answer that depends on the chain alone: it changes with the chain and with the version of the program. The
+ * tag is weak, because compressed and plain answers share it.
  */
 export function etagOf({ id }: ReadPlace, build: string): string {
   return `W/"${id}-${build}"`;
 }
 
-/** @param header `If-None-Match` */
+/**
+ * @param header the header `If-None-Match`
+ */
 export function isUnchanged(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   const bare = etag.replace(/^W\//, '');
@@ -47,16 +50,19 @@ export function isUnchanged(header: string | undefined, etag: string): boolean {
 }
 
 export interface WantedHeight {
-  /** Undefined where none is asked for; NaN for what is no height. */
+  /** Undefined when no height is asked for; NaN when the value is no height. */
   readonly height: number | undefined;
-  /** The target without the parameter. */
+  /** The request target without the parameter. */
   readonly target: string;
 }
 
 const PARAMETER = /[?&]minHeight=([^&#]*)/g;
 const HEIGHT = /^[1-9][0-9]{0,9}$/;
 
-/** @param allowsParameter whether the parameter is known, besides the header: the strict dialect knows none but the reference's */
+/**
+ * @param allowsParameter true when the parameter is allowed besides the header; the strict dialect has no parameters
+ *   beyond those of the reference
+ */
 export function wantedHeight(
   { url = '', headers }: Pick<IncomingMessage, 'url' | 'headers'>,
   allowsParameter: boolean,
@@ -66,7 +72,7 @@ export function wantedHeight(
   let target = url;
   if (allowsParameter && url.includes(`${MIN_HEIGHT_PARAMETER}=`)) {
     for (const [, value = ''] of url.matchAll(PARAMETER)) texts.push(value);
-    // The first separator that is left begins the query.
+    // The first remaining separator becomes the start of the query.
     target = url.replace(PARAMETER, '').replace(/^([^?&#]*)&/, '$1?');
   }
   if (texts.length === 0) return { height: undefined, target };
@@ -74,7 +80,7 @@ export function wantedHeight(
   return { height: heights.some(Number.isNaN) ? Number.NaN : Math.max(...heights), target };
 }
 
-/** Requests that wait for a height. */
+/** Lets requests wait for a height. */
 export class HeightWaiters {
   readonly #api: Pick<NodeApi, 'chain' | 'listen'>;
   readonly #clock: Pick<Clock, 'after'>;
@@ -86,7 +92,10 @@ export class HeightWaiters {
     this.#clock = clock;
   }
 
-  /** @returns at once where the height is there; false after `HEIGHT_WAIT_MS_MAX`, or at once when too many wait */
+  /**
+   * @returns true at once when the height is there; false after `HEIGHT_WAIT_MS_MAX`, or at once when too many requests
+   *   wait
+   */
   wait(height: number): Promise<boolean> | boolean {
     if (this.#isThere(height)) return true;
     if (this.#waiting.size >= WAITING_MAX) return false;

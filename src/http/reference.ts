@@ -1,4 +1,6 @@
-/** The interactive reference: its page at `/docs`, and its files below `/assets/reference/`, packed as the build left them. */
+/**
+ * The interactive reference: its page at `/docs`, and its files under `/assets/reference/`, compressed by the build.
+ */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -12,11 +14,11 @@ export interface ReferencePage {
 
 export interface Reference {
   readonly page: ReferencePage;
-  /** Serves the page's files, and passes everything else on. */
+  /** Serves the files of the page, and passes other requests on. */
   readonly serveFiles: RequestHandler;
 }
 
-/** Images are drawn from data within the style sheet; nothing else may come from anywhere but the node. */
+/** Content security policy: images come from data in the style sheet, and everything else from the node only. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -43,8 +45,8 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 const PACKED = '.gz';
 
 /**
- * @param directory as `bin/reference.js` writes it
- * @returns undefined when nothing is there to serve
+ * @param directory folder that `bin/reference.js` wrote
+ * @returns undefined when the folder has no files
  */
 export function openReference(directory: string): Reference | undefined {
   const file = join(directory, 'index.html');
@@ -53,7 +55,10 @@ export function openReference(directory: string): Reference | undefined {
   const names = new Map(
     readdirSync(assets).map((name) => [`/assets/reference/${name.slice(0, -PACKED.length)}`, name]),
   );
-  /** Two megabytes, unpacked ones included, which most nodes are never asked for. */
+  /**
+   * Files are read on demand, because they take two megabytes with their unpacked forms, and most nodes never need
+   * them.
+   */
   const read = new Map<string, { readonly packed: Buffer; plain?: Buffer }>();
   const serveFiles: RequestHandler = (request, response, next) => {
     const name = names.get(request.path);
@@ -65,7 +70,7 @@ export function openReference(directory: string): Reference | undefined {
     response.set(COMMON_HEADERS);
     response.setHeader('Content-Type', CONTENT_TYPES[extname(request.path)] ?? 'application/octet-stream');
     response.setHeader('Content-Length', body.length);
-    // A name carries a hash of what it stands for.
+    // The name contains a hash of the content.
     response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
     response.vary('Accept-Encoding');
     if (isPacked) response.setHeader('Content-Encoding', 'gzip');

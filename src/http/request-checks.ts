@@ -1,6 +1,6 @@
 /**
- * What a request is asked before anything of it is worked on or its body is read: whether its client may ask, asks too much,
- * asks for something that there is, and brings a body that somebody wants. Refusals are answered here, from bytes made once.
+ * Checks a request before it is handled or its body is read: the client has access, its rate is within the limit, the
+ * path exists, and the route takes a body. Refusals are sent from bytes that are made only once.
  */
 
 import { METHODS, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -20,9 +20,9 @@ import { withLive } from './with-live.ts';
 
 export interface RequestChecks {
   /**
-   * Whether the client may ask now, and asks in a form that can be answered.
+   * Checks that the client may ask now, and that the request has a valid form.
    *
-   * @param expectation what the client waits for before it sends a body
+   * @param expectation answer that the client waits for before it sends its body
    * @returns undefined when the request was refused and answered
    */
   admitClient(
@@ -30,18 +30,21 @@ export interface RequestChecks {
     response: ServerResponse,
     expectation?: Expectation,
   ): Live<Allowance | undefined>;
-  /** Whether there is such a path, and it takes the body if one comes. @returns undefined when it was refused and answered */
+  /**
+   * Checks that the path exists and that it takes the body of the request. @returns undefined when the request was
+   * refused and answered
+   */
   admitTarget(request: IncomingMessage, response: ServerResponse): { readonly takesBody: boolean } | undefined;
 }
 
-/** Of the header `Expect`: that the server says to go on, or something that no server knows. */
+/** Value of the header `Expect`: the client waits for 100 Continue, or for something unknown. */
 export type Expectation = 'continue' | 'unknown';
 
 export interface RequestCheckParts {
   readonly admission: Admission;
   readonly dialect: HttpDialect;
   readonly limit: LiveRateLimit;
-  /** Whether a path is served besides the routes. */
+  /** True for a path that is served but is no route. */
   readonly isOtherPath: (path: string) => boolean;
 }
 
@@ -63,7 +66,7 @@ export function createRequestChecks(options: HttpOptions, parts: RequestCheckPar
     allowance: Allowance,
     expectation: Expectation | undefined,
   ): Allowance | undefined => {
-    // The client may have gone while the count was asked for.
+    // The client may have closed the connection while the count was awaited.
     if (response.destroyed) return undefined;
     if (!allowance.isRefused) {
       const refusal = malformedHead(request, expectation);
@@ -96,7 +99,8 @@ export function createRequestChecks(options: HttpOptions, parts: RequestCheckPar
       if (known === undefined && !isOtherPath(path)) return void refuse(request, response, PAGE_NOT_FOUND);
       if (!bringsBody(request)) return WITHOUT_BODY;
       if (known?.takesBody(methodOf(request)) !== true) {
-        // Answered as without it, but not read: the connection ends with the answer.
+        // The request is answered as if it had no body, but the body is not read, so the connection ends with the
+        // answer.
         response.setHeader('Connection', 'close');
         return WITHOUT_BODY;
       }
@@ -113,7 +117,10 @@ export function createRequestChecks(options: HttpOptions, parts: RequestCheckPar
 const WITH_BODY = { takesBody: true };
 const WITHOUT_BODY = { takesBody: false };
 
-/** Clients that cannot send other methods announce them on a POST. Of several the first counts. */
+/**
+ * Method of a request. Clients that cannot send other methods name them in a header of a POST; the first of several
+ * counts.
+ */
 export function methodOf({ method = '', headers }: IncomingMessage): string {
   const said = headers['x-http-method-override'];
   if (method !== 'POST' || typeof said !== 'string') return method;
@@ -126,7 +133,10 @@ export function bringsBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
-/** What a request counts for: one, and more with a large body. One of unknown length may be of the largest. */
+/**
+ * Number of requests that a request counts for: one, and more with a large body. A body of unknown length counts as the
+ * largest.
+ */
 function costOf(request: IncomingMessage): number {
   if (!bringsBody(request)) return 1;
   const stated = request.headers['content-length'];
@@ -150,7 +160,10 @@ function refusal(reason: RefusalReason, status: number, type: string, text: stri
   return { status, headers, body, reason };
 }
 
-/** What HTTP/1.1 has a server refuse. The answer is as short as the one of node:http, and ends the connection like it. */
+/**
+ * Refuses requests that HTTP/1.1 requires a server to refuse. The answer is as short as that of node:http, and also
+ * ends the connection.
+ */
 function malformedHead(
   { headers, httpVersion }: IncomingMessage,
   expectation: Expectation | undefined,
@@ -161,7 +174,7 @@ function malformedHead(
 
 const made = new WeakMap<Problem, Refusal>();
 
-/** The same problem is turned into bytes once. */
+/** Turns a problem into bytes; equal problems are converted only once. */
 function refusalOf(problem: Problem, reason: RefusalReason): Refusal {
   let known = made.get(problem);
   if (known === undefined)
@@ -184,7 +197,7 @@ const PAGE_NOT_FOUND = refusal('route', 404, JSON_TYPE, JSON.stringify(pageNotFo
 const COMPRESSED = refusedBody(415, 'UnsupportedMediaTypeError: content encoding unsupported');
 const TOO_LARGE = refusedBody(413, 'PayloadTooLargeError: request entity too large');
 
-/** As the reader of bodies says it of what it refuses itself. */
+/** The refusal in the same words as that of the body reader. */
 function refusedBody(status: number, error: string): Refusal {
   const sentence = `API error: ${error}`;
   return refusal('body', status, JSON_TYPE, JSON.stringify({ success: false, error: sentence, message: sentence }), [
@@ -194,7 +207,7 @@ function refusedBody(status: number, error: string): Refusal {
   ]);
 }
 
-/** A client that takes JSON and names it, and names no HTML. */
+/** True for a client that accepts JSON and does not name HTML. */
 function wantsJson({ headers }: IncomingMessage): boolean {
   const { accept = '' } = headers;
   return accept.includes('json') && !accept.includes('html');

@@ -1,38 +1,40 @@
-/** Answers that follow from the chain alone, kept as bytes until the chain changes. */
+/** Keeps answers that depend on the chain alone, as bytes, until the chain changes. */
 
 import { gzipSync } from 'node:zlib';
 import type { NodeApi } from '../ports/node-api.ts';
 
 interface KeptAnswer {
   readonly plain: Buffer;
-  /** The same compressed; undefined for a body that is too short for that. */
+  /** The compressed body; undefined for a body that is too short. */
   packed(): Buffer | undefined;
 }
 
 export interface ResponseCache {
-  /** Keeps the body of a 200 in JSON. @param target path and query as asked for */
+  /** Keeps the JSON body of a 200. @param target path and query of the request */
   keep(target: string, body: Buffer): void;
-  /** What was kept for a target since the chain changed last. */
+  /** The answer kept for a target since the last change of the chain. */
   find(target: string): KeptAnswer | undefined;
 }
 
-/** Larger ones are seldom asked for twice within a block. */
+/** Larger bodies are seldom requested twice within a block. */
 const BODY_BYTES_MAX = 256 * 1024;
-/** All that are kept, compressed ones included: some thousands of the usual pages. */
+/** Bytes of all kept answers, with compressed forms: enough for thousands of usual pages. */
 export const KEPT_BYTES_MAX = 32 * 1024 * 1024;
-/** Of an answer besides its bytes and its target. */
+/** Memory of an entry besides its bytes and its target. */
 const ENTRY_BYTES = 400;
 const TARGET_CHARACTERS_MAX = 500;
-/** As the compression of the slow path has it. */
+/** This threshold is the same as in the compression of the slow path. */
 const COMPRESSED_FROM_BYTES = 1024;
 
-/** @param isOn false keeps nothing */
+/**
+ * @param isOn false to keep nothing
+ */
 export function createResponseCache(api: NodeApi, isOn: boolean): ResponseCache {
-  /** The one that was not asked for longest comes first. */
+  /** Entries in the order of their last use; the one unused for longest comes first. */
   const answers = new Map<string, Entry>();
   let keptBytes = 0;
   let tipId: string | undefined;
-  /** Forgets everything when the chain has changed. */
+  /** Drops all answers after a change of the chain. */
   const refresh = (): void => {
     const id = api.chain.tip()?.id;
     if (id === tipId) return;
@@ -77,7 +79,9 @@ interface Entry {
   readonly answer: KeptAnswer;
 }
 
-/** Compressed when that is first asked for. @param grown told of the bytes that the compressed one takes */
+/**
+ * Makes an entry, whose body is compressed on first demand. @param grown called with the size of the compressed body
+ */
 function keptAnswer(plain: Buffer, grown: (bytes: number) => void): KeptAnswer {
   let packed: Buffer | undefined;
   return {

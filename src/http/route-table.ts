@@ -1,21 +1,24 @@
-/** Which paths and methods there are, for what must be known before anything of a request is worked on. */
+/** Paths and their methods, for checks before a request is handled. */
 
 import type { HttpDialect } from './dialect.ts';
 import type { Route } from './route.ts';
 
 export interface RouteTable {
-  /** @param path as the client wrote it, without its query */
+  /**
+   * @param path path as the client wrote it, without its query
+   */
   find(path: string): KnownPath | undefined;
 }
 
 interface KnownPath {
-  /** Whether a request with this method may bring a body. */
+  /** True when a request with this method may have a body. */
   takesBody(method: string): boolean;
 }
 
 /**
- * Where every route is served, and in which dialect: as clients know it, and without the prefix. What has no prefix no client
- * of the family asks for, so that a strict dialect does not reach there: this node's own tools ask so.
+ * Places where all routes are served, with their dialects: below the prefixes that clients know, and without a prefix.
+ * No existing client uses paths without a prefix, so the strict dialect does not apply there; this node's own tools use
+ * them.
  */
 export function served(
   dialect: HttpDialect,
@@ -28,15 +31,17 @@ export function served(
 }
 
 /**
- * Where a route is served below a prefix. The root of the interface is the prefix itself.
+ * Path of a route below a prefix. The root of the interface is the prefix itself.
  *
- * @returns empty for the root without a prefix, which is no path: the dashboard has its place
+ * @returns empty for the root without a prefix, because the dashboard is there
  */
 export function pathBelow(prefix: string, path: string): string {
   return path === '/' ? prefix : prefix + path;
 }
 
-/** @param caseSensitive whether letter case tells paths apart */
+/**
+ * @param caseSensitive true to distinguish upper and lower case in paths
+ */
 export function createRouteTable(routes: readonly Route[], caseSensitive: boolean): RouteTable {
   const methods = new Map<string, Set<string>>();
   for (const { path, method, body } of routes) {
@@ -45,7 +50,7 @@ export function createRouteTable(routes: readonly Route[], caseSensitive: boolea
     methods.set(path, withBody);
   }
   const paths = [...methods].map(([path, withBody]) => ({
-    // As Express reads a pattern: a parameter is a whole segment, and a slash may follow.
+    // Matches like a pattern of Express: a parameter is a whole segment, and a slash may follow the path.
     pattern: new RegExp(
       path === '/' ? '^/api/?$' : `^(?:/api)?${path.replaceAll(/[.]/g, '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`,
       caseSensitive ? '' : 'i',

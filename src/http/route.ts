@@ -1,6 +1,6 @@
 /**
- * What a route declares of itself, and the check of a request against it. The declaration is plain data: the same
- * members serve the check, the reference pages and the tests.
+ * The declaration of a route, and the check of a request against it. The declaration is plain data, which the check,
+ * the reference pages and the tests use.
  */
 
 import type { NodeApi } from '../ports/node-api.ts';
@@ -18,37 +18,43 @@ import {
 import { convert, type Query } from './query.ts';
 import { faultsOf, typeMismatch, type Schema } from './schema.ts';
 
-/** A route answers in the envelope of the interface, in a form of its own, or with a stream of events. */
+/** A route answers in the envelope of the interface, in a form of its own, or with an event stream. */
 export type Route = EnvelopeRoute | PlainRoute | StreamRoute;
 
-/** What all routes declare. */
+/** Members of all declarations. */
 interface Declared {
   readonly method: 'GET' | 'POST' | 'PUT';
-  /** Below the prefix, with `{name}` for path parameters: `/accounts/{address}/multisignature_groups`. */
+  /** Path below the prefix, with `{name}` for path parameters: `/accounts/{address}/multisignature_groups`. */
   readonly path: string;
-  /** One sentence. */
+  /** Description in one sentence. */
   readonly summary: string;
-  /** In the order in which their errors are reported. */
+  /** Parameters, in the order in which their errors are reported. */
   readonly parameters: readonly Parameter[];
-  /** What happens to a query parameter that is not declared: 400, or the answer tells in a header that it was ignored. */
+  /**
+   * Treatment of an undeclared query parameter: `refused` answers 400, `ignored` reports it in a header of the answer.
+   */
   readonly unknownParameters: 'refused' | 'ignored';
   readonly body?: Body;
-  /** Statuses besides 200 that are this route's own, each with when it is sent. */
+  /** Statuses besides 200 that only this route sends, with the reason for each. */
   readonly errors: Readonly<Record<number, string>>;
   /**
-   * Who is served besides the general access rules. Absent: everybody they let through. `secrets` stands for those who may
-   * send passphrases.
+   * Clients that are served, beyond the general access rules. Absent: all clients that those rules allow. `secrets`:
+   * clients that may send passphrases.
    */
   readonly access?: 'forging' | 'loopback' | 'secrets';
 }
 
 export interface EnvelopeRoute extends Declared {
   readonly kind?: 'envelope';
-  /** The answer follows from the request and the chain alone: it may be sent again until the chain changes. */
+  /**
+   * Present when the answer depends only on the request and the chain, so that it can be kept until the chain changes.
+   */
   readonly isOfChain?: true;
-  /** Shapes of `meta` and `data` of a 200. */
+  /** Shapes of `meta` and `data` in a 200. */
   readonly answer: { readonly meta: Schema; readonly data: Schema };
-  /** @throws Problem, or a ProtocolError whose code `problems.ts` knows */
+  /**
+   * @throws Problem, or a ProtocolError with a code that `problems.ts` knows
+   */
   readonly handle: (api: NodeApi, request: CheckedRequest) => Reply | Promise<Reply>;
 }
 
@@ -56,32 +62,36 @@ export interface EnvelopeRoute extends Declared {
 export interface PlainRoute extends Declared {
   readonly kind: 'plain';
   readonly contentType: string;
-  /** Shape of the answers in JSON, by status; a text for others. */
+  /** Shapes of JSON answers by status; other statuses answer with text. */
   readonly answers: Readonly<Record<number, Schema>>;
-  /** @throws as `handle` */
+  /**
+   * @throws like `handle`
+   */
   readonly respond: (api: NodeApi, request: CheckedRequest) => PlainReply | Promise<PlainReply>;
 }
 
 interface PlainReply {
   readonly status: number;
-  /** Text is sent as it is, everything else as JSON. */
+  /** A text is sent unchanged, any other value as JSON. */
   readonly body: unknown;
-  /** Besides those that every answer has, or in their place. */
+  /** Headers that are added to those of every answer, or replace them. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A route that answers with server-sent events for as long as the reader stays. */
+/** A route that answers with server-sent events until the reader disconnects. */
 export interface StreamRoute extends Declared {
   readonly kind: 'stream';
   readonly events: Readonly<Record<string, { readonly summary: string; readonly data: Schema }>>;
-  /** @throws as `handle` */
+  /**
+   * @throws like `handle`
+   */
   readonly subscriptionOf: (request: CheckedRequest, lastEventIdHeader: string | undefined) => Subscription;
 }
 
 interface Subscription {
-  /** The last event that the reader has; undefined to begin with the next. */
+  /** Last event that the reader has; undefined to start with the next event. */
   readonly after: EventPlace | undefined;
-  /** The first block that it wants, where it has no event yet. */
+  /** First block that the reader wants, when it has no event yet. */
   readonly fromHeight: number | undefined;
   readonly filter: Omit<EventFilter, 'maySeeForging'>;
 }
@@ -90,17 +100,17 @@ export interface Parameter {
   readonly name: string;
   readonly in: 'query' | 'path';
   readonly schema: Schema;
-  /** Texts taken as they are besides what the schema accepts: the other generation's spelling. */
+  /** Further accepted texts, which the schema does not allow: the spelling of the other generation. */
   readonly alsoAccepted?: readonly string[];
-  /** An empty value passes and asks for nothing; the answer tells so. */
+  /** Present when an empty value is accepted and has no effect; the answer reports that. */
   readonly isIgnoredWhenEmpty?: true;
 }
 
 interface Body {
-  /** The name that errors carry. */
+  /** Name of the parameter in errors. */
   readonly name: string;
   readonly schema: Schema;
-  /** The handler judges the body itself, whatever its content type and shape. */
+  /** Present when the handler checks the body itself, whatever its content type and shape. */
   readonly judgedByHandler?: true;
 }
 
@@ -110,22 +120,22 @@ export interface Reply {
   readonly data: unknown;
 }
 
-/** What came over the wire, not yet believed. */
+/** A request as received, before any check. */
 export interface RawRequest {
   readonly query: Query;
   readonly path: Readonly<Record<string, string>>;
-  /** Undefined without a body. */
+  /** Undefined when there is no body. */
   readonly body: unknown;
-  /** Without its parameters, lower case; undefined when not sent. */
+  /** Content type without its parameters, in lower case; undefined when not sent. */
   readonly contentType: string | undefined;
-  /** Address of the client; undefined where it is not known. */
+  /** Address of the client; undefined when unknown. */
   readonly client?: string | undefined;
 }
 
-/** Values of declared parameters, defaults included. */
+/** Values of the declared parameters, defaults included. */
 export class CheckedRequest {
   readonly body: Readonly<Record<string, unknown>>;
-  /** Address of the client; undefined where it is not known. */
+  /** Address of the client; undefined when unknown. */
   readonly client: string | undefined;
   readonly #values: ReadonlyMap<string, string | number | boolean>;
 
@@ -157,7 +167,7 @@ export class CheckedRequest {
     return value;
   }
 
-  /** Text of a value of either type. */
+  /** Text of a value that may be text or a number. */
   either(name: string): string | undefined {
     const value = this.#values.get(name);
     return value === undefined ? undefined : String(value);
@@ -165,10 +175,10 @@ export class CheckedRequest {
 }
 
 /**
- * Checks a request against a route: content type, then parameters in declared order, then the body, then undeclared
- * query parameters, which are looked at only when nothing else is wrong.
+ * Checks a request against a route: content type, then parameters in declared order, then the body. Undeclared query
+ * parameters are checked only when there is no other error.
  *
- * @throws Problem 400 with every error found
+ * @throws Problem 400 with all errors
  */
 export function checkRequest(route: Route, raw: RawRequest): CheckedRequest {
   const errors: RequestError[] = [];
@@ -218,14 +228,14 @@ function checkPathValue(parameter: Parameter, raw: RawRequest): ValueOrError {
   return faults.length > 0 ? parameterError('path', name, faults) : value;
 }
 
-/** A value without a name asks for nothing, and is passed over everywhere. */
+/** A query value without a name has no effect and is ignored everywhere. */
 function unknownIn(route: Route, query: Query): readonly RequestError[] {
   return undeclaredIn(route, query)
     .filter((name) => name !== '')
     .map(unknownParameter);
 }
 
-/** Names of parameters that the answer to a checked request takes no account of. */
+/** Names of parameters without effect on the answer of a checked request. */
 export function ignoredIn(route: Route, query: Query): readonly string[] {
   if (query.size === 0) return [];
   const empty = route.parameters.filter(({ name, isIgnoredWhenEmpty }) => isIgnoredWhenEmpty && query.get(name) === '');

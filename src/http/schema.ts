@@ -1,6 +1,6 @@
 /**
- * Shapes of parameters, bodies and answers as data (the part of JSON Schema that the interface needs), and the check
- * against them with the codes, texts and order of errors that clients of the network family know.
+ * Shapes of parameters, bodies and answers as data (the subset of JSON Schema that the interface needs), and the check
+ * against them. Codes, texts and order of errors are those that clients of Lisk know.
  */
 
 import { hasFormat, type Format } from './formats.ts';
@@ -8,9 +8,9 @@ import { hasFormat, type Format } from './formats.ts';
 export type SchemaType = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'null';
 
 export interface Schema {
-  /** Absent where `anyOf` says it. */
+  /** Absent when `anyOf` is given. */
   readonly type?: SchemaType | readonly SchemaType[];
-  /** For answers only: what is checked here has one shape. */
+  /** Only for answers: parameters and bodies have one shape. */
   readonly anyOf?: readonly Schema[];
   readonly format?: Format;
   readonly enum?: readonly string[];
@@ -37,7 +37,7 @@ type FaultCode =
   | 'OBJECT_MISSING_REQUIRED_PROPERTY'
   | 'OBJECT_ADDITIONAL_PROPERTIES';
 
-/** One thing that is wrong with a value. `path` leads from the value to the place, empty for the value itself. */
+/** A fault in a value. `path` leads from the value to the place of the fault; it is empty for the value itself. */
 export interface Fault {
   readonly code: FaultCode;
   readonly message: string;
@@ -45,8 +45,8 @@ export interface Fault {
 }
 
 /**
- * Everything wrong with a value. Order: type; missing properties, last of the list first; enumeration; format; lengths
- * and bounds; then members, last first.
+ * All faults in a value, in this order: type; missing properties, from the last in the list to the first; enumeration;
+ * format; lengths and bounds; then members, last first.
  */
 export function faultsOf(schema: Schema, value: unknown, path: readonly string[] = []): readonly Fault[] {
   const faults: Fault[] = [];
@@ -85,7 +85,7 @@ function reportKeys(schema: Schema, value: object, report: Report): void {
 
 function reportLength(schema: Schema, value: string, report: Report): void {
   const characters = [...value].length;
-  // Clients are told UTF-16 units.
+  // Clients know lengths in UTF-16 units.
   if (schema.maxLength !== undefined && characters > schema.maxLength)
     report('MAX_LENGTH', `String is too long (${value.length} chars), maximum ${schema.maxLength}`);
   if (schema.minLength !== undefined && characters < schema.minLength)

@@ -9,14 +9,14 @@ import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
 import type { HttpLimits } from './options.ts';
 import { CLIENTS_MAX, UNLIMITED } from './rate-limit.ts';
 
-/** One that may have to ask elsewhere. */
+/** A rate limit whose answer may come from another process. */
 export interface LiveRateLimit {
   take(client: string | undefined, cost?: number): Live<Allowance>;
 }
 
 /**
- * Asks for each request that is counted. A client that was refused is refused until the end of the window without
- * asking again: no count goes down within one.
+ * Creates a shared rate limit. The rate limit asks the counting process for each counted request. After a refusal, the
+ * client is refused until the end of the window without asking again, because counts never decrease within a window.
  */
 export function createSharedRateLimit(
   limits: HttpLimits,

@@ -1,8 +1,8 @@
-/** Values that the process of the node has at once, and that a process beside it is answered later. */
+/** Values that the node's process has at once, but that another process must ask for. */
 
 import type { Live } from '../ports/node-api.ts';
 
-/** Uses a value: at once where it is there, so that an answer takes no turn of the event loop more than it needs. */
+/** Uses a value, at once if it is there, so that an answer takes no unnecessary turn of the event loop. */
 export function withLive<T, R>(live: Live<T>, use: (value: T) => R): R | Promise<R> {
   return live instanceof Promise ? live.then(use) : use(live);
 }

@@ -1,4 +1,4 @@
-/** Copies of a chain: a backup for its own operator, a snapshot for somebody who trusts nothing in it. */
+/** Copies of a chain: a backup for its own operator, and a snapshot that somebody else can verify. */
 
 import { once } from 'node:events';
 import { createReadStream, createWriteStream, existsSync, renameSync, statSync, writeFileSync } from 'node:fs';
@@ -21,11 +21,11 @@ import { systemClock } from './system.ts';
 import { verifyChain } from './verify-chain.ts';
 import { copyWatched, sizeOf, type CopyProgress } from './watched-copy.ts';
 
-/** What a copy holds. */
+/** Facts of the chain in a copy. */
 export interface CopiedChain {
   readonly height: number;
   readonly blockId: string;
-  /** SHA-256 over all consensus state, hexadecimal. */
+  /** SHA-256 of all consensus state, as hexadecimal text. */
   readonly digest: string;
 }
 
@@ -40,17 +40,24 @@ interface Manifest extends CopiedChain {
 const FORMAT = 'bloomery-snapshot-1';
 const MANIFEST_BYTES_MAX = 4_000;
 const READ_BYTES = 256 * 1024;
-/** Ids and signatures do not shrink: chains of empty blocks unpack to less than ten times their size. */
+/**
+ * Limit of decompression. Ids and signatures do not compress, so even chains of empty blocks grow to less than ten
+ * times their size.
+ */
 const UNPACKED_TIMES_MAX = 100;
-/** Small files may hold the state of a genesis block of many like accounts. */
+/**
+ * A backup may always unpack to so many bytes, because a small file may hold the state of a genesis block with many
+ * similar accounts.
+ */
 const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
 
 /**
- * Copies the chain into `<folder>/<network>/chain`, where `--data-dir <folder>` finds it. A node may be using it. What the
- * node's delegates signed is not copied: a record that is older than the last signature is worse than none.
+ * Copies the chain into `<folder>/<network>/chain`, where `--data-dir <folder>` finds it. A node may use the chain
+ * meanwhile. The signing journal is not copied: an old journal lacks the last signatures, so it would be worse than
+ * none.
  *
- * @throws ProtocolError `BACKUP_EXISTS` when the folder holds a chain of the network already, or as `copyStore`; nothing
- *   is left behind then
+ * @throws ProtocolError `BACKUP_EXISTS` when the folder holds a chain of the network already; errors like `copyStore`.
+ *   After an error no files are left
  */
 export async function backUp(
   place: ChainPlace,
@@ -74,23 +81,23 @@ export async function backUp(
 }
 
 /**
- * Writes the chain and its state into one compressed file. A node may be using it.
+ * Writes the chain and its state into one compressed file. A node may use the chain meanwhile.
  *
- * @throws ProtocolError `SNAPSHOT_UNWRITABLE` naming the file and the reason
+ * @throws ProtocolError `SNAPSHOT_UNWRITABLE` with the file and the reason
  */
 export async function createSnapshot(
   place: ChainPlace,
   file: string,
   onProgress: (progress: CopyProgress) => void = () => undefined,
 ): Promise<CopiedChain> {
-  // A rename would put a file in the place of what is none, `/dev/null` for one.
+  // Only a regular file may be replaced by a rename; another one (`/dev/null`) would be destroyed.
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
     throw new ProtocolError('SNAPSHOT_UNWRITABLE', { file }, `${file}: is no regular file: name another one`);
   }
   const draft = `${file}.part`;
   const copyFolder = `${file}.copy`;
   return withDrafts([draft, copyFolder], async () => {
-    // Of one moment: what is described is what is written.
+    // The snapshot is made from a copy, so its description and its content are of the same moment.
     const copy = { ...place, dataDirectory: copyFolder };
     await copyWatched(chainDirectory(place), chainDirectory(copy), systemClock, onProgress);
     onProgress({ step: 'checking the copy' });
@@ -127,19 +134,25 @@ export async function createSnapshot(
 }
 
 export interface RestoreOptions {
-  /** Digest of the state at the snapshot's tip, from a node that is trusted: then the blocks are not gone through again. */
+  /**
+   * Digest of the state at the snapshot's tip, taken from a trusted node. With it, the blocks are not verified again.
+   */
   readonly trustedDigest?: string;
-  /** Whether the file is taken at its word, as for a devnet: its state must be the one that it tells of, and no block is gone through. */
+  /**
+   * True to trust the file, as for a devnet. The state in the file must match the digest in its manifest, but no block
+   * is verified.
+   */
   readonly isTrusted?: boolean;
   readonly onProgress?: (height: number, tipHeight: number) => void;
 }
 
 /**
- * Takes a snapshot over once its content was verified: every block and all that follows from the blocks, or the state alone
- * against a digest that is trusted.
+ * Restores a snapshot after verifying its content: every block and all data that follow from the blocks, or, with a
+ * trusted digest, only the state.
  *
- * @param place where there is no chain yet
- * @throws ProtocolError `SNAPSHOT_REFUSED` naming the file and the reason, or `RESTORE_EXISTS`; nothing is left behind then
+ * @param place place without a chain
+ * @throws ProtocolError `SNAPSHOT_REFUSED` with the file and the reason, or `RESTORE_EXISTS`; after an error no files
+ *   are left
  */
 export async function restoreSnapshot(
   file: string,
@@ -165,9 +178,9 @@ export async function restoreSnapshot(
 }
 
 /**
- * What a snapshot says of itself.
+ * Reads the manifest of a snapshot.
  *
- * @throws ProtocolError `SNAPSHOT_REFUSED` for a file that is none
+ * @throws ProtocolError `SNAPSHOT_REFUSED` for a file that is no snapshot
  */
 export async function readSnapshotManifest(file: string): Promise<{ readonly network: string }> {
   const unpacked = createGunzip({ chunkSize: MANIFEST_BYTES_MAX });
@@ -211,7 +224,7 @@ async function unpack(file: string, draft: ChainPlace): Promise<Manifest> {
   return manifest;
 }
 
-/** A file of a stranger must not fill the disk. */
+/** Refuses more than `bytesMax` bytes, because a file from somebody else must not fill the disk. */
 async function* bounded(chunks: AsyncIterable<Buffer>, bytesMax: number): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of chunks) {
@@ -247,7 +260,9 @@ function manifestOf(line: string, network: Pick<Network, 'name' | 'params'>): Ma
   return manifest as Manifest;
 }
 
-/** @throws Error with what is wrong */
+/**
+ * @throws Error that says the fault
+ */
 async function check(draft: ChainPlace, manifest: Manifest, options: RestoreOptions): Promise<CopiedChain> {
   const { trustedDigest = options.isTrusted === true ? manifest.digest : undefined, onProgress } = options;
   const restored = await describe(draft);
@@ -276,9 +291,9 @@ async function check(draft: ChainPlace, manifest: Manifest, options: RestoreOpti
 }
 
 /**
- * Describes a copy after its checksum was compared: a damaged copy must not take the place of a whole one.
+ * Checks the checksum of a copy and describes its chain. A damaged copy must not replace an intact one.
  *
- * @param original is named where it is not
+ * @param original place that the error names
  * @throws ProtocolError `STORE_DAMAGED`
  */
 async function describeWhole(copy: ChainPlace, original: ChainPlace): Promise<CopiedChain> {

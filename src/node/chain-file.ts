@@ -1,6 +1,6 @@
 /**
- * Chains as files: a block on each line, in the JSON members of the generation's wire, amounts and totals as decimal text,
- * genesis first. Files that end in `.gz` are compressed.
+ * Chains as files: one block on each line, genesis first. A block is JSON with the members of the generation's wire
+ * format; amounts and totals are decimal text. Files that end in `.gz` are compressed.
  */
 
 import { createReadStream } from 'node:fs';
@@ -9,9 +9,9 @@ import { createGunzip } from 'node:zlib';
 import { checkRegularFile, whyUnreadable } from '../config/bounded-file.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 
-/** As long as the longest genesis block that a network folder may have. */
+/** Length of the longest genesis block that a network folder may have. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
-/** Lines are read where they lie, so one that waits keeps all of what was read with it in memory. */
+/** Lines are views into the chunk that was read, so one waiting line keeps its whole chunk in memory. */
 const READ_BYTES = 1024 * 1024;
 const LINE_FEED = 10;
 const BLANK_BYTES_LOOKED_AT = 64;
@@ -19,7 +19,7 @@ const BLANK_BYTES_LOOKED_AT = 64;
 export const STANDARD_STREAM = '-';
 
 export interface FileLine {
-  /** From 1. */
+  /** Counted from 1. */
   readonly number: number;
   /** Never blank. */
   readonly bytes: Buffer;
@@ -27,20 +27,20 @@ export interface FileLine {
 
 export interface ChainFile {
   readonly name: string;
-  /** Bytes on the disk; undefined for the standard input. */
+  /** Size on the disk; undefined for the standard input. */
   readonly bytes: number | undefined;
-  /** Bytes read so far, as they are on the disk. */
+  /** Bytes read so far, counted as on the disk. */
   bytesRead(): number;
   /**
-   * All lines but blank ones, some at a time.
+   * Reads all lines except blank ones, some at a time.
    *
-   * @throws ProtocolError `CHAIN_FILE_UNREADABLE` when the file is cut off, no gzip file or no file of lines
+   * @throws ProtocolError `CHAIN_FILE_UNREADABLE` when the file is cut off, is no gzip file, or is no file of lines
    */
   lines(): AsyncIterable<readonly FileLine[]>;
 }
 
 /**
- * A file to be read.
+ * Opens a file for reading.
  *
  * @param file path; `-` for the standard input, never compressed
  * @throws ProtocolError `CHAIN_FILE_UNREADABLE` when there is no such file
@@ -72,7 +72,7 @@ export function openChainFile(file: string): ChainFile {
     async *lines() {
       const raw = isStandardInput ? process.stdin : createReadStream(file, { highWaterMark: READ_BYTES });
       const chunks = file.endsWith('.gz')
-        ? // Whoever reads hears of an error from the last stream itself.
+        ? // The last stream of the pipeline reports all errors to its reader.
           pipeline(raw, counted, createGunzip({ chunkSize: READ_BYTES }), () => undefined)
         : counted(raw);
       try {
@@ -86,7 +86,7 @@ export function openChainFile(file: string): ChainFile {
 
 async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly FileLine[]> {
   let number = 0;
-  /** Pieces of a line that has not ended yet. */
+  /** Parts of a line that has not ended yet. */
   let open: Buffer[] = [];
   let openBytes = 0;
   const take = (last: Buffer): FileLine[] => {
@@ -113,7 +113,7 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly 
 }
 
 function isBlank(bytes: Buffer): boolean {
-  // The first characters of a block say that the line is none, without a look at the rest.
+  // The first characters of a block show whether the line is one, without a look at the rest.
   return (
     bytes.subarray(0, BLANK_BYTES_LOOKED_AT).toString('utf8').trim() === '' && bytes.toString('utf8').trim() === ''
   );

@@ -1,4 +1,4 @@
-/** A chain opened by a command that is no node: to be read beside a running node, or to be changed while none runs. */
+/** Opens a chain for a command: to read it beside a running node, or to change it while no node runs. */
 
 import { mkdtempSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -23,13 +23,13 @@ import { systemClock } from './system.ts';
 
 export { chainDirectory };
 
-/** Signature answers remembered: those of all blocks that are under way. */
+/** Results of signature checks that are remembered: those of all blocks being processed. */
 const SIGNATURE_ANSWERS_MAX = 50_000;
 
 /** The chain of one network on this disk. */
 export interface ChainPlace {
   readonly network: Pick<Network, 'name' | 'params' | 'genesisJson'>;
-  /** Folder that a node of this network would use: the chain lies in `chain` in it. */
+  /** Folder that a node of this network would use; the chain is in its subfolder `chain`. */
   readonly dataDirectory: string;
 }
 
@@ -42,10 +42,10 @@ export interface OpenChain {
 }
 
 /**
- * Opens a chain for changing it.
+ * Opens a chain for changes.
  *
- * @param create whether a chain that is not there yet is begun
- * @throws ProtocolError as `openChainStore` and `openGenesis`
+ * @param create true to begin a chain that does not exist yet
+ * @throws ProtocolError like `openChainStore` and `openGenesis`
  */
 export async function openChain(place: ChainPlace, create: boolean): Promise<OpenChain> {
   const rules = rulesOf(place);
@@ -55,11 +55,11 @@ export async function openChain(place: ChainPlace, create: boolean): Promise<Ope
 }
 
 /**
- * Brings the chain store of a folder up to the layout of this version. One transaction of the disk: a process that is ended
- * meanwhile leaves it as it was.
+ * Upgrades the chain store of a folder to the layout of this version, in one transaction. If the process ends
+ * meanwhile, the store stays as it was.
  *
- * @returns the layout that it had
- * @throws ProtocolError as `openChainStore`
+ * @returns its layout before
+ * @throws ProtocolError like `openChainStore`
  */
 export async function upgradeChain(place: ChainPlace, onUpgradeStep: OnUpgradeStep): Promise<number> {
   const { codec, params } = rulesOf(place);
@@ -72,7 +72,7 @@ export async function upgradeChain(place: ChainPlace, onUpgradeStep: OnUpgradeSt
   return before;
 }
 
-/** Begins the network's chain anew in a folder that goes when it is closed. */
+/** Begins a new chain of the network in a temporary folder, which is removed when the chain is closed. */
 export async function openScratchChain({ network }: Pick<ChainPlace, 'network'>): Promise<OpenChain> {
   const rules = rulesOf({ network });
   const { codec, params } = rules;
@@ -88,9 +88,9 @@ export async function openScratchChain({ network }: Pick<ChainPlace, 'network'>)
 }
 
 /**
- * Opens a chain for reading, as of this moment.
+ * Opens a read-only view of a chain at this moment.
  *
- * @throws ProtocolError as `openChainSnapshot`
+ * @throws ProtocolError like `openChainSnapshot`
  */
 export async function openSnapshot(place: ChainPlace): Promise<{ readonly store: StoredChain; readonly rules: Rules }> {
   const rules = rulesOf(place);
@@ -102,9 +102,10 @@ export async function openSnapshot(place: ChainPlace): Promise<{ readonly store:
 }
 
 /**
- * Opens a chain for reading, with indexes that lack nothing: where an import was killed they are written first.
+ * Opens a read-only view of a chain with complete indexes. If a killed import left them incomplete, they are written
+ * first.
  *
- * @throws ProtocolError as `openChainSnapshot`; `STORE_BEHIND` while an import is under way
+ * @throws ProtocolError like `openChainSnapshot`; `STORE_BEHIND` while an import runs
  */
 export async function openIndexedSnapshot(place: ChainPlace): ReturnType<typeof openSnapshot> {
   const opened = await openSnapshot(place);

@@ -1,4 +1,4 @@
-/** Lines of files that are appended to: checksum, space, JSON. A line that a crash left half written is told from a whole one. */
+/** Lines of append-only files: checksum, space, JSON. The checksum shows whether a crash left a line incomplete. */
 
 import { sha256Hex } from '../crypto/hash.ts';
 import { utf8 } from '../primitives/bytes.ts';
@@ -10,7 +10,9 @@ export function checkedLine(content: object): Buffer {
   return utf8(`${checksumOf(json)} ${json}\n`);
 }
 
-/** @param line without the newline @returns undefined when it is damaged */
+/**
+ * @param line line without its newline @returns undefined when the line is damaged
+ */
 export function contentOf(line: string): unknown {
   const json = line.slice(CHECKSUM_DIGITS + 1);
   if (line[CHECKSUM_DIGITS] !== ' ' || line.slice(0, CHECKSUM_DIGITS) !== checksumOf(json)) return undefined;
@@ -21,7 +23,7 @@ export function contentOf(line: string): unknown {
   }
 }
 
-/** The checksum that a line begins with. */
+/** The checksum at the start of a line. */
 export function checksumOfLine(line: Buffer): string {
   return line.subarray(0, CHECKSUM_DIGITS).toString('latin1');
 }

@@ -1,16 +1,13 @@
 /**
- * What a command writes before it is whole: folders and files that must not stay behind when the command ends early. A signal
- * ends a process without its `finally` blocks, so what handles signals asks here.
+ * Drafts: unfinished files and folders of a command, which must be removed when the command ends early. A signal ends a
+ * process without its `finally` blocks, so the signal handlers call `removeDrafts`.
  */
 
 import { rmSync } from 'node:fs';
 
 const drafts = new Set<string>();
 
-/**
- * Names a file or folder that is a draft until the function that this returns removes it; what is to stay must have been renamed
- * before.
- */
+/** Registers a file or folder as a draft. The returned function removes it; rename it first to keep it. */
 export function beginDraft(path: string): () => void {
   drafts.add(path);
   return () => {
@@ -19,7 +16,7 @@ export function beginDraft(path: string): () => void {
   };
 }
 
-/** Removes what an earlier run left at the paths, calls `work`, and removes what is there then. */
+/** Removes what an earlier run left at the paths, calls `work`, and removes the paths again. */
 export async function withDrafts<T>(paths: readonly string[], work: () => Promise<T>): Promise<T> {
   for (const path of paths) remove(path);
   const ends = paths.map(beginDraft);
@@ -30,7 +27,7 @@ export async function withDrafts<T>(paths: readonly string[], work: () => Promis
   }
 }
 
-/** Removes all drafts of this process, before it ends. @returns how many there were */
+/** Removes all drafts before this process ends. @returns number of drafts */
 export function removeDrafts(): number {
   for (const path of drafts) remove(path);
   const { size } = drafts;

@@ -9,25 +9,29 @@ import type { ChainReader } from '../ports/store.ts';
 import { lineOfBlock } from '../protocol/block/block-line.ts';
 import type { Codec } from '../protocol/rules.ts';
 
-/** Text handed to the stream at once. */
+/** Characters that are handed to the stream at once. */
 const WRITE_CHARACTERS = 256 * 1024;
 
 export interface ExportOptions {
-  /** Must not change meanwhile. */
+  /** The chain must not change meanwhile. */
   readonly chain: ChainReader;
   readonly codec: Codec;
-  /** First and last height, both in the chain. */
+  /** First height; both heights must be in the chain. */
   readonly from: number;
   readonly to: number;
-  /** Path, compressed when it ends in `.gz`; or what takes the text, and throws where it cannot. */
+  /**
+   * Path of the file, which is compressed when it ends in `.gz`; or a function that takes the text and throws when it
+   * cannot.
+   */
   readonly file: string | ((text: string) => void);
   readonly onProgress?: (height: number) => void;
 }
 
 /**
- * Writes a range of blocks. A file appears whole or not at all; a device or a pipe is written to as it is.
+ * Writes a range of blocks. A file is complete or does not appear; a device or a pipe is written to directly.
  *
- * @throws ProtocolError `CHAIN_FILE_UNWRITABLE` naming the file and the reason; what taking the text throws
+ * @throws ProtocolError `CHAIN_FILE_UNWRITABLE` with the file and the reason; errors of the function that takes the
+ *   text
  */
 export async function exportChain(options: ExportOptions): Promise<void> {
   const { file } = options;
@@ -35,7 +39,7 @@ export async function exportChain(options: ExportOptions): Promise<void> {
     await writeBlocks(options, { write: (text) => Promise.resolve(file(text)) });
     return;
   }
-  // A rename would put a file in the place of what is none, `/dev/null` for one.
+  // Only a regular file may be replaced by a rename; another one (`/dev/null`) would be destroyed.
   const isReplaced = statSync(file, { throwIfNoEntry: false })?.isFile() ?? true;
   const draft = isReplaced ? `${file}.part` : file;
   try {
@@ -70,7 +74,7 @@ interface TextSink {
   write(text: string): Promise<void>;
 }
 
-/** A stream, perhaps behind a compressor, that is written no faster than it takes. */
+/** A stream, with or without compression; writing waits until the stream takes more. */
 class Sink implements TextSink {
   readonly #disk: Writable;
   readonly #first: Writable;

@@ -1,11 +1,14 @@
-/** Which file an open one is: a copy of it is another one, wherever it lies and whatever it is called. */
+/** Identifies an open file, so that a copy is recognised as another file, whatever its path and name. */
 
 import { fchmodSync, fstatSync } from 'node:fs';
 import type { FilePlace } from './journal-lines.ts';
 
 const FILE_MODE = 0o600;
 
-/** To be called before `isAt`: a new time of change tells a time of birth that the file system keeps from one that it makes up. */
+/**
+ * Call it before `isAt`. The call sets the time of change, so that `isAt` can tell a stored time of birth from one that
+ * the file system derives from the time of change.
+ */
 export function renewTimeOfChange(descriptor: number): void {
   fchmodSync(descriptor, FILE_MODE);
 }
@@ -16,8 +19,9 @@ export function placeOf(descriptor: number): FilePlace {
 }
 
 /**
- * Whether an open file is the one of a line. Inodes are used again and some file systems make new ones up at each mount, so
- * the time of birth decides where there is one: it is another in each copy. Elsewhere it is none, or the time of the change.
+ * True when an open file is the one that a line describes. A copy has another time of birth, so this time decides if
+ * the file system stores one. Otherwise the inode decides; it is weaker, because inodes are reused and some file
+ * systems make up new ones at each mount.
  */
 export function isAt(descriptor: number, { inode, bornNs }: FilePlace): boolean {
   const { ino, birthtimeNs, ctimeNs } = fstatSync(descriptor, { bigint: true });

@@ -1,28 +1,31 @@
-/** Telling a chain of another network from one that is wrong: by the genesis block that its file begins with. */
+/** Recognises a chain file of another network by the genesis block at its start, so that the error can say so. */
 
 import { textOfLine } from '../protocol/block/block-line.ts';
 import type { Block } from '../protocol/types.ts';
 
-/** A genesis block as a file claims it. */
+/** A genesis block as the file claims it. */
 export interface ClaimedGenesis {
   readonly id: string;
   /** The nethash of its network. */
   readonly payloadHash: string;
 }
 
-/** The networks that a message may name. */
+/** Names of networks for messages. */
 export interface NetworkNames {
-  /** Of the chain that blocks are taken over into. */
+  /** Name of the network whose chain takes the blocks. */
   readonly own: string;
-  /** @returns undefined for a genesis block of no network that is known here */
+  /**
+   * @returns undefined for a genesis block of an unknown network
+   */
   nameOf(genesis: ClaimedGenesis): string | undefined;
 }
 
 /**
- * The genesis block of another network that a file begins with.
+ * Finds the genesis block of another network at the start of a file.
  *
- * @param first what was read of the first line: its block, or the line itself where it is none of this network
- * @returns undefined for any other line, and for one that has the id or the payload hash of this network's own: that one is damaged
+ * @param first the block of the first line, or the line itself when it holds no block of this network
+ * @returns undefined for any other line. A line with the id or the payload hash of this network's genesis block is a
+ *   damaged one, so it is undefined too
  */
 export function foreignGenesis(
   first: Block | Buffer,
@@ -34,7 +37,7 @@ export function foreignGenesis(
   return id === own.id || payloadHash === own.payloadHash ? undefined : { id, payloadHash };
 }
 
-/** One sentence: which network the file is of, which this one is, and what helps. */
+/** One sentence: the network of the file, the network of this chain, and the remedy. */
 export function foreignText(genesis: ClaimedGenesis, { own, nameOf }: NetworkNames): string {
   const name = nameOf(genesis);
   return name === undefined

@@ -9,7 +9,9 @@ import type { ChainParams, Generation } from '../protocol/params.ts';
 
 export interface GenerationParts {
   readonly createDialect: (params: ChainParams, identity: NodeIdentity) => WireDialect;
-  /** Peers that a message not meant for everybody is sent to, as the releases have it: enough to reach all in a few steps. */
+  /**
+   * Number of peers to which a broadcast goes, as in the releases of Lisk: enough to reach all nodes in a few steps.
+   */
   readonly gossipPeersMax: number;
   readonly profile: Partial<GenerationProfile>;
 }
@@ -23,7 +25,8 @@ const GENERATIONS: Readonly<Record<Generation, GenerationParts>> = {
       isTipAsked: false,
       rivalsAtOurHeight: true,
       blocksPerAnswerMax: 33,
-      // On the wire each transaction repeats the members of its block: a third of what a frame may hold.
+      // On the wire, each transaction repeats the members of its block, so this limit is a third of what a frame may
+      // hold.
       blocksAnswerBytesMax: 1_000_000,
       sharedPerAnswerMax: 100,
     },

@@ -1,7 +1,8 @@
 /**
- * The members of a group that have signed a waiting transaction. Signatures do not say whose they are: each is tried with the
- * members, which takes up to 210 checks for a full group, and more for copies with junk. The checks are charged to the client
- * that asks, as those of what clients hand in are, and are done a few in a turn of the event loop.
+ * Finds the members of a group that have signed a waiting transaction. A signature does not say whose it is, so each
+ * one is tried with each member. A full group takes up to 210 checks, and copies with junk signatures take more. The
+ * client that asks pays for the checks, as it does for transactions that it sends, and only a few are made in each turn
+ * of the event loop.
  */
 
 import type { Payer } from '../engine/pool/verification-budget.ts';
@@ -12,39 +13,43 @@ import type { Rules } from '../protocol/rules.ts';
 import type { StateReader } from '../protocol/state.ts';
 import type { PublicKey, Signature, SignatureOracle, Transaction } from '../protocol/types.ts';
 
-/** Searches that are remembered, finished or not: as many as transactions may wait in a queue of the pool. */
+/** Number of searches that are remembered, finished or not: as many as a queue of the pool holds. */
 const REMEMBERED_MAX = 1_000;
-/** Checks in a turn of the event loop: 2 ms with the native back end, 40 ms with the portable one. */
+/** Checks in one turn of the event loop: 2 ms with the native back end, 40 ms with the portable one. */
 const CHECKS_PER_TURN = 8;
-/** Time of a check besides the signature: to make and hash the signed bytes. It is charged even if the cache has the result. */
+/**
+ * Time of a check besides the signature, for making and hashing the signed bytes. This time is charged even when the
+ * cache has the result.
+ */
 const HANDLING_MS = 0.05;
 
 export interface GroupSignersParts {
   readonly rules: Pick<Rules, 'addMemberSignature'>;
-  /** At the tip. */
+  /** State at the tip. */
   readonly state: () => StateReader;
   readonly verify: SignatureOracle;
   /** See `Verifier.spentMs`. */
   readonly spentMs: () => number;
-  /** Lets other work have its turn. */
+  /** Lets other work run. */
   readonly pause: () => Promise<void>;
 }
 
-/** Tells the signers of a transaction; undefined for one that no group signs. Rejects as `createGroupSigners` says. */
+/** Finds the signers of a transaction; undefined when no group signs it. Rejects like `createGroupSigners`. */
 export type TellSigners = (transaction: Transaction, payer: Payer) => Promise<GroupSigners | undefined>;
 
 /**
- * A client that has used up its budget is refused, and what was found until then is kept: as long as no signature is added, no
- * pair of member and signature is tried twice, however many ask.
+ * Creates the search for signers. A client that has used up its budget is refused, but the results found until then are
+ * kept. As long as no signature is added, no pair of member and signature is tried twice, however many clients ask.
  *
- * @returns rejects with ProtocolError `VERIFICATION_LIMIT` when checks are needed and the payer may ask for no more
+ * @returns a function that rejects with ProtocolError `VERIFICATION_LIMIT` when checks are needed and the budget of the
+ *   payer is used up
  */
 export function createGroupSigners(parts: GroupSignersParts): TellSigners {
   const known = new LruMap<string, Search>(REMEMBERED_MAX);
 
   const searchFor = (transaction: Transaction, group: Group): Search => {
     const before = known.get(transaction.id);
-    // A group may change under a transaction that waits, and so may its signatures.
+    // While a transaction waits, its group and its signatures may change.
     if (before?.isOf(transaction, group) === true) return before;
     const search = new Search(transaction, group);
     known.set(transaction.id, search);
@@ -56,13 +61,14 @@ export function createGroupSigners(parts: GroupSignersParts): TellSigners {
     for (;;) {
       const group = groupOf(transaction, parts.state());
       if (group === undefined) return undefined;
-      // Another client may ask meanwhile of the transaction with one signature more: neither takes the search from the other.
+      // Another client may meanwhile ask about the transaction with one more signature, so each client keeps its own
+      // search.
       if (search?.isOf(transaction, group) !== true) search = searchFor(transaction, group);
       for (let checks = 0; checks < CHECKS_PER_TURN && search.signers === undefined; checks += 1) {
         if (!payer.mayAsk()) throw tooManyChecks();
         const beforeMs = parts.spentMs();
         search.step(parts);
-        // To ask who has signed is no waste: it must not count against what the same client hands in.
+        // A question about signers is no misuse, so its checks must not count as wasted ones of this client.
         payer.charge(() => undefined, parts.spentMs() - beforeMs + HANDLING_MS);
       }
       if (search.signers !== undefined) return search.signers;
@@ -76,7 +82,9 @@ interface Group {
   readonly members: readonly PublicKey[];
 }
 
-/** A registration needs all of its members, whatever it says that its transactions will need. */
+/**
+ * A registration of a group needs the signatures of all its members, whatever number it sets for later transactions.
+ */
 function groupOf({ payload, senderId }: Transaction, state: StateReader): Group | undefined {
   if (payload.kind === 'multisignature') {
     const members = payload.keysgroup.map((key) => key.slice(1).toLowerCase());
@@ -86,17 +94,17 @@ function groupOf({ payload, senderId }: Transaction, state: StateReader): Group 
   return group === undefined || group.members.length === 0 ? undefined : { min: group.min, members: group.members };
 }
 
-/** Tries the members in their order with the signatures that are left, one pair at a time. */
+/** Tries the members in order with the remaining signatures, one pair at a time. */
 class Search {
-  /** When all pairs were tried. */
+  /** The result; undefined until all pairs were tried. */
   signers: GroupSigners | undefined;
   readonly #transaction: Transaction;
   readonly #group: Group;
-  /** The transaction without signatures: the rules refuse one that it has already. */
+  /** The transaction without signatures, because the rules refuse a signature that the transaction already has. */
   readonly #bare: Transaction;
   readonly #unclaimed: Signature[];
   readonly #hasSigned: boolean[] = [];
-  /** The next signature for the next member. */
+  /** Index of the next signature for the present member. */
   #at = 0;
 
   constructor(transaction: Transaction, group: Group) {
@@ -131,7 +139,7 @@ class Search {
     this.#skip();
   }
 
-  /** Passes the members for whom no signature is left, and ends behind the last. */
+  /** Skips members without a matching signature, and sets the result after the last member. */
   #skip(): void {
     const { min, members } = this.#group;
     while (this.#hasSigned.length < members.length && this.#at >= this.#unclaimed.length) {
@@ -146,7 +154,7 @@ class Search {
   }
 }
 
-/** The sentence that clients know from what they hand in. */
+/** The same message as for a transaction that a client sends. */
 function tooManyChecks(): ProtocolError {
   return new ProtocolError('VERIFICATION_LIMIT', {}, 'Too many signatures to verify, please try again later.');
 }

@@ -1,4 +1,6 @@
-/** Jobs by the calendar: keeping the peer book, forgetting old bans and old transactions. Never slots. */
+/**
+ * Scheduled jobs: saving the peer book, lifting expired bans, dropping old transactions. Slots are not scheduled here.
+ */
 
 import { schedule, type ScheduledTask } from 'node-cron';
 import { messageOf } from '../primitives/errors.ts';
@@ -7,9 +9,9 @@ import type { Observer } from '../ports/observer.ts';
 export interface HousekeepingJobs {
   /** Saves the peer book. */
   snapshotPeers(): void;
-  /** Lifts bans whose time is over. */
+  /** Lifts bans that have expired. */
   expireBans(): void;
-  /** Drops transactions that waited too long. */
+  /** Drops transactions that have waited too long. */
   expirePool(): void;
 }
 
@@ -17,7 +19,7 @@ export interface Housekeeping {
   stop(): Promise<void>;
 }
 
-/** Cron patterns of six fields: the first is the second of the minute. */
+/** Cron patterns with six fields; the first field is the second of the minute. */
 type HousekeepingTimes = Readonly<Record<keyof HousekeepingJobs, string>>;
 
 const TIMES: HousekeepingTimes = {
@@ -26,7 +28,10 @@ const TIMES: HousekeepingTimes = {
   expirePool: '0,30 * * * * *',
 };
 
-/** To reckon the first times takes a twentieth of the processor time of a start, which has other things to do. */
+/**
+ * Delay of the jobs. Computing the first times takes a twentieth of the processor time of a start, which has more
+ * urgent work.
+ */
 const BEGINS_AFTER_MS = 5_000;
 
 export interface HousekeepingOptions {
@@ -34,7 +39,9 @@ export interface HousekeepingOptions {
   readonly beginsAfterMs?: number;
 }
 
-/** LeafBlocks the jobs from some seconds on. A job that throws is logged and runs again at its next time. */
+/**
+ * Runs the jobs, beginning some seconds after the start. A job that throws is logged and runs again at its next time.
+ */
 export function startHousekeeping(
   jobs: HousekeepingJobs,
   observer: Observer,

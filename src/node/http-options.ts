@@ -1,4 +1,4 @@
-/** The options of the HTTP interface, from the configuration of the node. */
+/** Makes the options of the HTTP interface from the configuration of the node. */
 
 import { fileURLToPath } from 'node:url';
 import { readBounded } from '../config/bounded-file.ts';
@@ -6,14 +6,14 @@ import type { Config, HttpConfig } from '../config/schema.ts';
 import type { Observer } from '../ports/observer.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 
-/** Written by the build. */
+/** Folder of the dashboard, written by the build. */
 const DASHBOARD = fileURLToPath(new URL('../dashboard/bundle/', import.meta.url));
 const REFERENCE = fileURLToPath(new URL('../dashboard/reference/', import.meta.url));
-/** Many times a key, or a certificate with all that it rests on. */
+/** Limit for a file: several times the size of a key, or of a certificate with its chain. */
 const TLS_FILE_BYTES_MAX = 1024 * 1024;
 
 /**
- * @param keepsConnections whether connections wait for their next request for ever
+ * @param keepsConnections true to keep idle connections open without a time limit
  * @throws ProtocolError `TLS_FILE_UNREADABLE` with the file and the reason
  */
 export function httpOptionsOf({ http }: Pick<Config, 'http'>, observer: Observer, keepsConnections: boolean) {

@@ -1,4 +1,4 @@
-/** Takes the blocks of a file into a store, each verified as if a peer had sent it. */
+/** Imports the blocks of a file into a store. Each block is verified as if a peer had sent it. */
 
 import { availableParallelism } from 'node:os';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
@@ -14,55 +14,55 @@ import { foreignGenesis, foreignText, type NetworkNames } from './foreign-chain.
 import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backfill.ts';
 
 /**
- * Blocks that are committed together. More than a running node would: nothing else waits here, and accounts, pages and undo
- * records that many of the blocks touch are written once.
+ * Blocks in one commit. The number is larger than in a running node, because no other work waits here, and accounts,
+ * pages and undo records that several blocks change are written only once.
  */
 export const BLOCKS_PER_COMMIT = 510;
-/** Groups that are being read, wait or are applied, each after the one before. */
+/** Groups of blocks that are being read, waiting or being applied; they are applied one after the other. */
 const GROUPS_AHEAD_MAX = 3;
-/** Lines that a thread reads at once: some ten milliseconds of work where blocks are full. */
+/** Number of lines that a thread reads at once: about ten milliseconds of work for full blocks. */
 const LINES_PER_JOB = 10;
 
 export interface ImportProgress {
   readonly height: number;
-  /** Blocks taken over so far. */
+  /** Number of blocks imported so far. */
   readonly blocks: number;
-  /** Transactions of these. */
+  /** Number of transactions in these blocks. */
   readonly transactions: number;
 }
 
 export interface ImportResult extends ImportProgress {
-  /** Whether blocks of the file were left, because of the signal. */
+  /** True when the signal stopped the import before the end of the file. */
   readonly wasStopped: boolean;
 }
 
 export interface ImportOptions {
   readonly chain: Chain;
-  /** Those of the chain's store, which nobody may ask meanwhile. */
+  /** Indexes of the chain's store. No other code may query them meanwhile. */
   readonly indexes: IndexBackfill;
   readonly genesis: Block;
   readonly file: ChainFile;
-  /** Names networks in the refusal of a file of another one. */
+  /** Names of networks, for the refusal of a file of another network. */
   readonly networks?: NetworkNames;
   readonly onProgress?: (progress: ImportProgress) => void;
-  /** Ends the import after the blocks that are being applied. */
+  /** Stops the import after the blocks that are being applied. */
   readonly signal?: AbortSignal;
 }
 
-/** Lines that are being read together. */
+/** Lines that one thread reads together. */
 interface ReadJob {
   readonly numbers: readonly number[];
-  /** For each line its block, or the line again. */
+  /** For each line its block, or the line itself when no valid block was read from it. */
   readonly blocks: Promise<Iterable<Block | Buffer>>;
 }
 
-/** A block that follows what was taken over before. */
+/** A block that follows the blocks imported before. */
 interface TakenBlock {
   readonly lineNumber: number;
   readonly block: Block;
 }
 
-/** What a refusal tells of the block of a line, as far as it can be read. */
+/** Facts of a refused line for the error, as far as they can be read. */
 interface RefusedLine {
   readonly number: number;
   readonly id: string | undefined;
@@ -70,12 +70,12 @@ interface RefusedLine {
 }
 
 /**
- * Applies the file's blocks to the tip. Blocks that the chain has already are passed over, so an import that was broken off
- * goes on where it ended; a genesis block is compared with the network's.
+ * Applies the blocks of the file to the tip. Blocks that the chain already has are skipped, so an interrupted import
+ * continues where it ended. A genesis block must be the one of the network.
  *
- * @returns what was taken over
- * @throws ProtocolError `IMPORT_REFUSED` naming line, height, id and reason of the first block that is refused, or
- *   `CHAIN_FILE_UNREADABLE`; blocks before that are kept
+ * @returns the number of imported blocks and transactions, and the height
+ * @throws ProtocolError `IMPORT_REFUSED` with line, height, id and reason of the first refused block, or
+ *   `CHAIN_FILE_UNREADABLE`; the blocks before it are kept
  */
 export async function importChain(options: ImportOptions): Promise<ImportResult> {
   const run = new ImportRun(options);
@@ -83,7 +83,8 @@ export async function importChain(options: ImportOptions): Promise<ImportResult>
   const reading = await failureOf(async () => {
     wasStopped = await readInto(run, options);
   });
-  // Whatever ended the reading: what was read is taken over, and a refusal of it comes first.
+  // The blocks that were read are applied, however the reading ended. If one of them is refused, that error comes
+  // first.
   const takingOver = await failureOf(() => run.takeRest());
   const broken = isUnreadable(reading) ? withTip(reading, run.progress.height) : reading;
   const ending = await failureOf(() => run.end());
@@ -91,7 +92,9 @@ export async function importChain(options: ImportOptions): Promise<ImportResult>
   return { ...run.progress, wasStopped: wasStopped || run.wasStopped };
 }
 
-/** @returns whether it was stopped before the last line */
+/**
+ * @returns true when it was stopped before the last line
+ */
 async function readInto(run: ImportRun, { file, signal }: ImportOptions): Promise<boolean> {
   for await (const lines of file.lines()) {
     for (const line of lines) {
@@ -102,7 +105,7 @@ async function readInto(run: ImportRun, { file, signal }: ImportOptions): Promis
   return false;
 }
 
-/** Undefined when there is none. */
+/** The error of the work; undefined when there is none. */
 async function failureOf(work: () => Promise<void>): Promise<Error | undefined> {
   try {
     await work();
@@ -116,17 +119,17 @@ function isUnreadable(error: Error | undefined): error is ProtocolError {
   return error instanceof ProtocolError && error.code === 'CHAIN_FILE_UNREADABLE';
 }
 
-/** The failure with how far the chain came. */
+/** Adds the height of the chain to an error. */
 function withTip({ code, data, message, cause }: ProtocolError, height: number): ProtocolError {
   return new ProtocolError(code, data, `${message}; the chain ends at height ${height}`, { cause });
 }
 
-/** Throws the first failure, with the words of those that came of something else. */
+/** Throws the first error. The message of that error includes the messages of later errors that have another cause. */
 function throwInOrder(outcomes: readonly (Error | undefined)[]): void {
   const failures = outcomes.filter((outcome) => outcome !== undefined);
   const [first] = failures;
   if (first === undefined) return;
-  // What ends the blocks often ends their indexes too.
+  // One cause (a full disk) often fails both the blocks and their indexes; such errors are reported once.
   const differing = failures.filter((failure, at) => at === failures.findIndex((each) => isAlike(each, failure)));
   if (differing.length === 1 || !(first instanceof ProtocolError)) throw first;
   throw new ProtocolError(first.code, first.data, differing.map(messageOf).join('; then: '), {
@@ -142,10 +145,10 @@ class ImportRun {
   readonly #chain: Chain;
   readonly #options: ImportOptions;
   readonly #reader: LineReader;
-  /** The block that the next line must follow. */
+  /** The last block; the next line must follow it. */
   #last: { readonly id: string; readonly height: number } = { id: '', height: 0 };
   #group: FileLine[] = [];
-  /** Groups under way, oldest first; each resolves when it is on the disk. */
+  /** Groups being processed, oldest first; each promise resolves when the group is on the disk. */
   readonly #underWay: Promise<void>[] = [];
   #wasStopped = false;
   #blocks = 0;
@@ -173,18 +176,21 @@ class ImportRun {
     if (this.#underWay.length >= GROUPS_AHEAD_MAX) await this.#underWay.shift();
   }
 
-  /** Resolves when everything taken is on the disk. */
+  /** Resolves when all lines taken so far are on the disk. */
   async takeRest(): Promise<void> {
     this.#startGroup();
     for (const group of this.#underWay.splice(0)) await group;
   }
 
-  /** Whether blocks that were read already were left. */
+  /** True when blocks that were already read were not applied. */
   get wasStopped(): boolean {
     return this.#wasStopped;
   }
 
-  /** Comes after `takeRest`: groups that follow a refused one end by themselves, and nothing is appended any more. */
+  /**
+   * Closes the reader and writes the indexes. Call it after `takeRest`: then all groups have ended and nothing is
+   * appended any more.
+   */
   async end(): Promise<void> {
     await this.#reader.close();
     await backfill(this.#options.indexes);
@@ -201,20 +207,20 @@ class ImportRun {
       jobs.push({ numbers: lines.map(({ number }) => number), blocks });
     }
     const done = this.#takeOver(jobs, this.#underWay.at(-1) ?? Promise.resolve());
-    // All are heard when the group is waited for.
+    // Errors are reported when the group is awaited, so they must not count as unhandled here.
     for (const { blocks } of jobs) blocks.catch(() => undefined);
     done.catch(() => undefined);
     this.#underWay.push(done);
   }
 
   /**
-   * Applies a group, or nothing of it once the import is to end.
+   * Applies a group; after the signal, it applies nothing.
    *
-   * @param before resolves when the group below is on the disk
+   * @param before resolves when the group before this one is on the disk
    */
   async #takeOver(jobs: readonly ReadJob[], before: Promise<void>): Promise<void> {
     await before;
-    // Applying keeps this thread to itself: what was read meanwhile goes to the other threads first.
+    // Applying blocks this thread, so lines that were read meanwhile go to the worker threads first.
     await yieldToEventLoop();
     if (this.#options.signal?.aborted === true) {
       this.#wasStopped = true;
@@ -238,7 +244,8 @@ class ImportRun {
           this.#last = block;
         } catch (error) {
           if (!(error instanceof BlockRejected)) throw error;
-          // A block before this one may be refused too, and the first counts.
+          // The first refusal counts, and a block before this one may be refused too, so those blocks are applied
+          // first.
           await this.#append(group);
           if (lineNumber === 1) this.#refuseForeign(read);
           const id = Buffer.isBuffer(read) ? claimedId(textOfLine(read)) : read.id;
@@ -249,14 +256,16 @@ class ImportRun {
     await this.#append(group);
   }
 
-  /** Reads a line that a thread made nothing of. */
+  /** Reads a line that a thread could not turn into a valid block. */
   #look(line: Buffer): ReadBlock {
     return blockOfLine(textOfLine(line), this.#chain.rules.codec);
   }
 
-  /** @throws BlockRejected for a block whose line says something else than its bytes */
+  /**
+   * @throws BlockRejected for a block whose members in the line contradict its bytes
+   */
   async #refuseChanged(block: Block, fault: string): Promise<never> {
-    // What the rules say of a changed block tells more than that it contradicts itself.
+    // If the rules refuse a changed block too, their reason is more helpful than the contradiction.
     if (block.height > 1) await this.#chain.validator.validateDetached(block);
     throw new BlockRejected('BLOCK_MALFORMED', fault, { height: block.height });
   }

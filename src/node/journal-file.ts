@@ -1,9 +1,10 @@
 /**
- * The signing journal as a file of lines: checksum, space, JSON. A line is on the disk before `record` returns, so no block
- * leaves whose header a restart would not know of. A line tells of a header, of the moment before which nothing certain is
- * known, or of the record's move to another node; a move ends with the next line of the delegate. One line tells which file it
- * is: in a copy it is not true any more, so a journal that was put back from a backup is known as one. One that was put back
- * into the file that was there is told by the marker beside it.
+ * The signing journal as a file of lines: checksum, space, JSON. A line is on the disk before `record` returns, so
+ * after a restart the node knows the header of every block that left it. There are three kinds of lines for a delegate:
+ * a signed header; a moment before which its signatures are not known; and its move to another node. The next line of
+ * the delegate ends the move. One more line identifies the file itself. In a copy this line is wrong, so a journal that
+ * was restored from a backup is recognised. The marker beside the journal recognises a backup that was written into the
+ * existing file.
  */
 
 import {
@@ -42,34 +43,40 @@ import { ownerOf, takeLock, type ProcessLock } from '../store/disk/process-lock.
 import { systemClock } from './system.ts';
 
 export interface JournalOptions {
-  /** Lines beyond the number of delegates after which the file is rewritten with the last line of each. */
+  /**
+   * When the lines exceed the number of delegates by this number, the file is rewritten with the last line of each
+   * delegate.
+   */
   readonly spareLinesMax?: number;
 }
 
 /**
- * A journal that can be handed to another node. Writing throws ProtocolError `JOURNAL_TAKEN_OVER` once another has taken it
- * over.
+ * A journal that can be handed to another node. Writing throws ProtocolError `JOURNAL_TAKEN_OVER` after another process
+ * has taken the journal over.
  */
 export interface JournalFile extends FolderJournal {
-  /** Ends signing here. Durable when this returns. @param atS Unix time in whole seconds */
+  /**
+   * Ends signing for a delegate on this node. The line is on the disk when this returns. @param atS Unix time in whole
+   * seconds
+   */
   move(publicKey: PublicKey, atS: number): void;
 }
 
 const SPARE_LINES_MAX = 20_000;
-/** Several times what so many lines beside one for each delegate take. */
+/** Limit for the file: several times the size of `SPARE_LINES_MAX` lines and one line for each delegate. */
 const BYTES_MAX = 64 * 1024 * 1024;
 const FILE_MODE = 0o600;
 
-/** Where a node keeps it. @param dataDirectory folder of the node for one network */
+/** Path of a node's journal. @param dataDirectory folder of the node for one network */
 export function journalFileOf(dataDirectory: string): string {
   return join(dataDirectory, 'forging-journal');
 }
 
 /**
- * Opens the journal of a node, creating it where there is none.
+ * Opens the journal of a node; creates it if it does not exist.
  *
- * @throws ProtocolError `JOURNAL_IN_USE` while another process has it, `JOURNAL_UNREADABLE` when a line other than the last
- *   is damaged
+ * @throws ProtocolError `JOURNAL_IN_USE` while another process uses it, `JOURNAL_UNREADABLE` when a line other than the
+ *   last is damaged
  */
 export function openJournal(file: string, options: JournalOptions = {}): JournalFile {
   makeFolder(dirname(file));
@@ -84,12 +91,12 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
 }
 
 /**
- * Looks at a journal as it is, without a claim: one takes the place of a paused container's, whose node would sign nothing more
- * when it goes on.
+ * Reads a journal without taking its lock. Taking the lock could displace the claim of a paused container, whose node
+ * could then sign nothing more.
  *
- * @param file that exists
- * @returns who has the journal, in words; undefined when nobody has, and its lines are whole
- * @throws ProtocolError `JOURNAL_UNREADABLE` as `openJournal`
+ * @param file existing journal
+ * @returns name of the process that uses the journal; undefined when there is none and all lines are intact
+ * @throws ProtocolError `JOURNAL_UNREADABLE` like `openJournal`
  */
 export function examineJournal(file: string): string | undefined {
   const owner = ownerOf(dirname(file), claimOn(file), systemClock);
@@ -110,17 +117,20 @@ class FileJournal implements JournalFile {
   #descriptor: number;
   #bytes: number;
   #lines: number;
-  /** Whether something may stand behind the last whole line. */
+  /** True when a failed write may have left bytes after the last complete line. */
   #torn = false;
   #folderSynced = false;
   #closed = false;
-  /** As the last line that tells of it has it. */
+  /** Place of the file as the last such line has it. */
   #place: FilePlace | undefined;
-  /** Checksum of the newest line of a delegate, as the marker has it. */
+  /** Checksum of the newest line of a delegate; the marker holds the same. */
   #newest: string | undefined;
-  /** Whether line and marker tell which file this is, and go on to do so. What is unknown or a copy stays that. */
+  /**
+   * True when line and marker identify this file, and each write keeps both up to date. The value stays false for a
+   * copy and for a file that was never identified.
+   */
   #isPlaceKept: boolean;
-  /** Whether the marker is that of this file. */
+  /** True when the marker belongs to this file. */
   #isMarked: boolean;
   readonly isCopied: boolean;
 
@@ -137,7 +147,7 @@ class FileJournal implements JournalFile {
     renewTimeOfChange(this.#descriptor);
     this.#place = place;
     this.#newest = newest;
-    // Another folder has the same file: both would write to it, each not knowing of the other.
+    // Another folder shares the file (hard link): two nodes would write to it without knowing of each other.
     const isShared = nlink > 1;
     const isOld = marker !== undefined && (!marker.isInPlace || !hasMarked);
     this.isCopied = isOld || isShared || (place !== undefined && !isAt(this.#descriptor, place));
@@ -171,7 +181,7 @@ class FileJournal implements JournalFile {
   }
 
   adopt(publicKey: PublicKey, header: SignedHeader): void {
-    // The header first: half of this, as a crash may leave it, has the delegate wait as before.
+    // The header comes first: if a crash keeps only this line, the delegate still waits as before.
     this.#write(entryWith(publicKey, header), { delegate: publicKey, heldSinceS: 0 });
   }
 
@@ -200,7 +210,7 @@ class FileJournal implements JournalFile {
     const lines = entries.map(lineOf);
     const bytes = Buffer.concat(lines);
     this.#writing(() => {
-      // Before the line: once that is on the disk nothing more may fail.
+      // The file is rewritten before the line is written, because after the line is on the disk no step may fail.
       if (this.#lines > this.#known.size + this.#spareLinesMax) this.#compact();
       if (!this.#folderSynced) this.#syncFolder();
       this.#append(bytes);
@@ -214,7 +224,7 @@ class FileJournal implements JournalFile {
         this.#newest = checksumOfLine(lines[index] ?? bytes);
       }
     }
-    // Before anything is done that the lines permit: what was not marked was not signed.
+    // The marker is renewed before the node acts on the lines: a line that was not marked was not used for signing.
     if (this.#isPlaceKept) this.#mark();
   }
 
@@ -247,7 +257,7 @@ class FileJournal implements JournalFile {
   }
 
   #append(lines: Buffer): void {
-    // What an earlier failure left: half a line must not stand in front of the next one.
+    // Removes the incomplete line of an earlier failure, so that it does not precede the next line.
     if (this.#torn) this.#undoLine();
     try {
       writeAll(this.#descriptor, lines);
@@ -264,13 +274,13 @@ class FileJournal implements JournalFile {
   }
 
   /**
-   * Writes the last line of each delegate to a new file, which then takes the place of the old one. Until it has, the old one
-   * is whole and in use; from then on the new one is, whatever fails.
+   * Writes the last line of each delegate to a new file, which then replaces the old one. Until the rename, the old
+   * file is complete and in use; from then on the new one is, even if a later step fails.
    */
   #compact(): void {
     const draft = `${this.#file}.new`;
     rmSync(draft, { force: true });
-    // Appending, as a line that is undone must not leave a hole.
+    // The file is opened for appending, so that removing an incomplete line leaves no gap.
     const descriptor = openSync(draft, 'ax', FILE_MODE);
     const told = this.#isPlaceKept ? placeOf(descriptor) : this.#place;
     const place = told === undefined ? [] : [told];
@@ -296,14 +306,14 @@ class FileJournal implements JournalFile {
     closeSync(old);
   }
 
-  /** Until the folder is on the disk a power cut may bring the old file back, without the lines written since. */
+  /** Flushes the folder: without it, a power cut could bring the old file back, without the lines written since. */
   #syncFolder(): void {
     fsyncFolder(this.#file);
     this.#folderSynced = true;
   }
 }
 
-/** Name of the claim in the journal's folder. */
+/** Name of the lock in the journal's folder. */
 function claimOn(file: string): string {
   return `${basename(file)}.in-use`;
 }
@@ -332,21 +342,21 @@ function takenOver(file: string): ProtocolError {
   );
 }
 
-/** What the lines of a journal tell. */
+/** Content of the lines of a journal. */
 interface Lines {
   readonly known: Map<PublicKey, Known>;
-  /** The last that is told; undefined where no line tells of one. */
+  /** The last recorded place of the file; undefined when no line has one. */
   readonly place: FilePlace | undefined;
   /** Checksum of the last line of a delegate. */
   readonly newest: string | undefined;
-  /** Whether the line that the marker names is among them; true where it names none. */
+  /** True when the line that the marker names is in the journal, or when the marker names none. */
   readonly hasMarked: boolean;
   readonly lines: number;
-  /** How much they take. */
+  /** Size of the lines. */
   readonly bytes: number;
 }
 
-/** Reads all lines; cuts off a last one that a crash left half written: its block never left. */
+/** Reads all lines. An incomplete last line is cut off: a crash left it, and its block never left the node. */
 function load(file: string, marked: string | undefined): Lines {
   const content = readFileIfPresent(file);
   const whole = wholeLines(file, content, marked);
@@ -421,7 +431,7 @@ function writeAll(descriptor: number, bytes: Buffer): void {
   while (written < bytes.length) written += writeSync(descriptor, bytes, written);
 }
 
-/** A created or renamed file survives a power cut only once its folder is on the disk too. */
+/** Flushes the folder: only then a created or renamed file survives a power cut. */
 function fsyncFolder(file: string): void {
   const descriptor = openSync(dirname(file), 'r');
   try {

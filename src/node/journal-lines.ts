@@ -1,23 +1,27 @@
-/** The lines of the signing journal, and what they tell together. */
+/** The lines of the signing journal, and the state that they describe together. */
 
 import { isCanonicalHex } from '../primitives/bytes.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
 import { checkedLine, contentOf } from './checked-lines.ts';
 
-/** Which file a journal was written as: a copy of it is another one, wherever it lies. Numbers as decimal texts. */
+/**
+ * Identifies the file in which a journal was written; a copy is another file, wherever it is. Numbers are decimal text.
+ */
 export interface FilePlace {
   readonly inode: string;
-  /** Nanoseconds since 1970 at which the file was made; of no use where the file system does not keep it. */
+  /**
+   * Time of the file's creation in nanoseconds since 1970. The time is useless if the file system does not store it.
+   */
   readonly bornNs: string;
 }
 
-/** What is known of one delegate. */
+/** The known facts of one delegate. */
 export interface Known {
   readonly last?: SignedHeader;
   readonly heldSinceS?: number;
   readonly movedAtS?: number;
-  /** Of watermarks alone. */
+  /** Only watermarks have it. */
   readonly firstBlockId?: string;
 }
 
@@ -29,7 +33,7 @@ export type DelegateEntry =
   | { readonly delegate: PublicKey; readonly movedAtS: number }
   | { readonly delegate: PublicKey; readonly firstBlockId: string };
 
-/** Takes in what a line tells. */
+/** Applies a line to the known facts. */
 export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void {
   const { movedAtS: _, ...before } = known.get(entry.delegate) ?? {};
   if ('heldSinceS' in entry) known.set(entry.delegate, { ...before, heldSinceS: entry.heldSinceS });
@@ -41,7 +45,7 @@ export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void 
   }
 }
 
-/** The fewest entries that tell the same. */
+/** The smallest list of lines with the same facts. */
 export function entriesOf(delegate: PublicKey, known: Known): readonly DelegateEntry[] {
   const { last, heldSinceS, movedAtS, firstBlockId } = known;
   return [
@@ -89,7 +93,7 @@ export function isPlace(entry: object): entry is FilePlace {
   return [inode, bornNs].every((text) => typeof text === 'string' && /^[0-9]{1,30}$/.test(text));
 }
 
-/** Whether a value that was read from somewhere is what the journal keeps of a header. */
+/** True when a value that was read is a signed header as the journal keeps it. */
 export function isSignedHeader(value: unknown): value is SignedHeader {
   if (typeof value !== 'object' || value === null) return false;
   const header = value as Partial<SignedHeader>;

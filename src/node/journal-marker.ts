@@ -1,7 +1,7 @@
 /**
- * The marker of a signing journal: a small file beside it that is made anew, as another file, with each line. It tells which file
- * it is and which line of the journal is the newest. Files that are copied over those of a folder keep their inodes and times of
- * birth, so a journal that is put back in its place looks like itself; a marker that is put back does not, once it was renewed.
+ * The marker of a signing journal: a small file beside it, which is created anew with each line. The marker identifies
+ * itself and the newest line of the journal. A backup that is copied over existing files keeps their inodes and times
+ * of birth, so a restored journal looks genuine. But a restored marker is recognised if it was renewed since.
  */
 
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -9,18 +9,21 @@ import { checkedLine, contentOf } from './checked-lines.ts';
 import { isAt, placeOf, renewTimeOfChange } from './file-place.ts';
 import { isPlace, type FilePlace } from './journal-lines.ts';
 
-/** What a marker tells of the journal beside it. */
+/** Content of the marker beside a journal. */
 export interface JournalMarker {
-  /** False in a copy. */
+  /** False when the marker is a copy. */
   readonly isInPlace: boolean;
-  /** Checksum of the newest line of a delegate; undefined for a journal that tells of none. */
+  /** Checksum of the newest line of a delegate; undefined for a journal without such a line. */
   readonly newest: string | undefined;
 }
 
-/** A line of any journal is longer. */
+/** The limit is large enough for every marker. */
 const BYTES_MAX = 1024;
 
-/** @returns undefined where there is none that can be read: one is written without a flush, and a power cut may empty it */
+/**
+ * @returns undefined when there is no readable marker. A marker is written without a flush, so a power cut may leave it
+ *   empty
+ */
 export function readMarker(journalFile: string): JournalMarker | undefined {
   let descriptor: number | undefined;
   try {
@@ -39,8 +42,8 @@ export function readMarker(journalFile: string): JournalMarker | undefined {
 }
 
 /**
- * Takes the place of the marker before, if there was one. Not flushed: after a power cut the one before tells of less, and of
- * nothing wrong. Where it cannot be written, the one before stays, too: what cannot be noticed then is told nowhere else.
+ * Writes a new marker in place of the old one. The new marker is not flushed to the disk: after a power cut, the old
+ * marker is less recent but not wrong. If the new marker cannot be written, the old one stays and no error is reported.
  */
 export function renewMarker(journalFile: string, newest: string | undefined): void {
   const file = markerOf(journalFile);
@@ -53,13 +56,14 @@ export function renewMarker(journalFile: string, newest: string | undefined): vo
       writeSync(descriptor, checkedLine(newest === undefined ? place : { ...place, newest }));
       renameSync(draft, file);
       renewTimeOfChange(descriptor);
-      // A file system that makes times of birth up would call every journal a copy.
+      // A file system that invents times of birth would make every journal look like a copy, so no marker is kept
+      // there.
       if (!isAt(descriptor, place)) rmSync(file, { force: true });
     } finally {
       closeSync(descriptor);
     }
   } catch {
-    // As said above.
+    // The old marker stays.
   }
 }
 

@@ -1,4 +1,4 @@
-/** The wire of a node that has none: it listens to nobody and reaches nobody. */
+/** The transport of a node without a network: it listens to no peer and reaches no peer. */
 
 import { ProtocolError } from '../primitives/errors.ts';
 import type { Transport } from '../ports/transport.ts';

@@ -1,9 +1,10 @@
 /**
- * What the memory of a node is made of: a budget for each queue, cache and buffer that others can fill, from the bound that
- * stands where it lives. Together with what a node needs by itself they stay below the least ceiling that may be configured;
- * what the default leaves on top is for objects that V8 has not collected yet.
+ * Adds up the memory of a node: a budget for each queue, cache and buffer that others can fill, computed from its
+ * bound. All budgets together with the node's own needs stay below the lowest ceiling that can be configured. The
+ * default ceiling is higher, to leave room for objects that V8 has not collected yet.
  *
- * To add a row: state the bound where the memory is held, export it, and say here what an entry takes at most.
+ * To add a row: define the bound in the file that holds the memory, export it, and write here the largest size of an
+ * entry.
  */
 
 import type { Config } from '../config/schema.ts';
@@ -37,10 +38,10 @@ import { THREAD_BYTES_MAX as WATCHDOG_BYTES_MAX } from './watchdog/watchdog.ts';
 
 export interface Budget {
   readonly name: string;
-  /** File, below `src/`, that states the bound. */
+  /** File below `src/` that defines the bound. */
   readonly file: string;
   readonly bytesMax: number;
-  /** How `bytesMax` follows from the bound. */
+  /** Computation of `bytesMax` from the bound. */
   readonly reckoning: string;
 }
 
@@ -48,29 +49,32 @@ const KB = 1000;
 const MB = 1_000_000;
 
 /**
- * Of a node that holds nothing: V8, compiled code, the threads' own. A devnet's node has 59 MB of its own after its start (Node
- * 20, Linux); the rest is for code that is compiled later and for the pages that LMDB keeps of a transaction.
+ * Memory of a node that holds no data: V8, compiled code, threads. A node of a devnet has 59 MB of its own after its
+ * start (Node 20, Linux). The rest is for code that is compiled later and for the pages that LMDB keeps during a
+ * transaction.
  */
 const BASE_BYTES = 150 * MB;
 
-/** A transaction with fifteen members' signatures, as an object with its texts. */
+/** Memory of a transaction with the signatures of fifteen members, as an object with its texts. */
 const TRANSACTION_BYTES = 12 * KB;
-/** Stored blocks become up to as many times more in values (docs/decisions/0005). */
+/** Factor by which stored blocks grow when they are decoded (docs/decisions/0005). */
 const VALUES_PER_STORED_BYTE = 20;
-/** Bytes of JSON become about as many times more in objects. */
+/** Factor by which JSON grows when it becomes objects. */
 const OBJECTS_PER_JSON = 4;
 const QUEUES = 5;
 const BLOCK_TRANSACTIONS = 25;
 const ANNOUNCED_KINDS = 2;
-/** By default 100 that dial us and 20 that we dial. */
+/** Connected peers by default: 100 inbound and 20 outbound. */
 const CONNECTED_PEERS = 120;
-/** By default 100 peers that dial us, and 64 lines without a handshake. */
+/** Accepted connections by default: 100 inbound peers, and 64 connections without a handshake. */
 const ACCEPTED_LINES = 164;
 const DIALLED_PEERS = 20;
 const MODULES = 4;
 const NOTIFY_CHANNELS = 2;
 
-/** @param config of the sections that state bounds of their own */
+/**
+ * @param config the sections with bounds that can be configured
+ */
 export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool' | 'verifier'>): readonly Budget[] {
   return [
     {
@@ -223,12 +227,14 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
   ];
 }
 
-/** What the node needs when all budgets are used up. */
+/** Memory that the node needs when all budgets are used up. */
 export function neededBytes(config: Pick<Config, 'http' | 'pool' | 'verifier'>): number {
   return budgetsOf(config).reduce((sum, { bytesMax }) => sum + bytesMax, BASE_BYTES);
 }
 
-/** @throws ProtocolError `CONFIG_INVALID` for a ceiling that the configured budgets may pass */
+/**
+ * @throws ProtocolError `CONFIG_INVALID` for a ceiling below the configured budgets
+ */
 export function checkCeiling(config: Pick<Config, 'http' | 'memory' | 'pool' | 'verifier'>): void {
   const leastMb = Math.ceil(neededBytes(config) / MB);
   if (config.memory.ceilingMb >= leastMb) return;

@@ -1,18 +1,21 @@
 /**
- * A chain clock that can be stopped and set. Only a devnet's supervisor makes one (`cli/devnet/`): a node that
- * `bloomery start` runs has the clock of the machine.
+ * A chain clock that can be stopped and set. Only the supervisor of a devnet creates one (`cli/devnet/`); a node of
+ * `bloomery start` uses the clock of the machine.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
 
-/** Where a movable clock stands. Two processes of one machine with the same setting show the same time. */
+/** Setting of a movable clock. Two processes on one machine with the same setting show the same time. */
 export type ClockSetting =
-  /** It runs, ahead of the machine's clock by so much; less than 0 is behind. */
+  /** The clock runs, ahead of the machine's clock by `aheadMs`; a negative value is behind. */
   | { readonly kind: 'running'; readonly aheadMs: number }
-  /** It shows one moment, Unix time in milliseconds. */
+  /** The clock shows one moment, Unix time in milliseconds. */
   | { readonly kind: 'frozen'; readonly atMs: number };
 
-/** Timers of a frozen clock fire no sooner: a moment that never comes would be waited for in a busy loop. */
+/**
+ * Shortest delay of timers on a frozen clock: without it, code that waits for a moment which never comes would run in a
+ * busy loop.
+ */
 const FROZEN_DELAY_MS_MIN = 50;
 
 /** Unix time in milliseconds that a clock of this setting shows when the machine's shows `machineMs`. */
@@ -20,7 +23,7 @@ export function timeOf(setting: ClockSetting, machineMs: number): number {
   return setting.kind === 'frozen' ? setting.atMs : machineMs + setting.aheadMs;
 }
 
-/** The same clock, ahead by so much; less than 0 is behind. */
+/** The setting with the clock moved ahead by `skewMs`; a negative value moves it behind. */
 export function skewed(setting: ClockSetting, skewMs: number): ClockSetting {
   return setting.kind === 'frozen'
     ? { kind: 'frozen', atMs: setting.atMs + skewMs }
@@ -41,7 +44,9 @@ export class MovableClock implements Clock {
     return this.#setting;
   }
 
-  /** @throws RangeError for a setting without a finite time, which changes nothing */
+  /**
+   * @throws RangeError for a setting without a finite time; the clock then stays as it is
+   */
   set(setting: ClockSetting): void {
     this.#setting = checked(setting);
   }
@@ -50,14 +55,14 @@ export class MovableClock implements Clock {
     return timeOf(this.#setting, this.#machine.nowMs());
   }
 
-  /** Delays are of the machine's clock: a jump ends none. */
+  /** Timers use the machine's clock, so a jump of this clock ends no delay. */
   after(delayMs: number, work: () => void): Timer {
     const leastMs = this.#setting.kind === 'frozen' && delayMs > 0 ? FROZEN_DELAY_MS_MIN : 0;
     return this.#machine.after(Math.max(delayMs, leastMs), work);
   }
 }
 
-/** A clock that shows NaN is neither before nor after any moment: no check of a slot would hold. */
+/** Refuses NaN: it is neither before nor after any moment, so slot checks would not work. */
 function checked(setting: ClockSetting): ClockSetting {
   if (Number.isFinite(timeOf(setting, 0))) return setting;
   throw new RangeError(`a clock cannot be set to ${timeOf(setting, 0)}`);

@@ -11,18 +11,20 @@ import { slotAtMs } from '../protocol/slots.ts';
 import type { PublicKey } from '../protocol/types.ts';
 
 export interface ForgingChain {
-  /** Holds at least the genesis block. */
+  /** The store; it has at least the genesis block. */
   readonly store: ChainReader;
   readonly rules: Rules;
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** The order that holds for the slots after the tip. */
+/** The order of delegates for the slots after the tip. */
 export function forgingOrder({ store, rules }: Omit<ForgingChain, 'clock'>): readonly PublicKey[] {
   return rules.forgers(store, (store.tip()?.height ?? 0) + 1);
 }
 
-/** @param offset slots after the present one that are passed over */
+/**
+ * @param offset slots to skip after the present slot
+ */
 export function nextForgers(chain: ForgingChain, limit: number, offset: number): Page<Forger> {
   const { store, rules, clock } = chain;
   const order = forgingOrder(chain);

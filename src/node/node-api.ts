@@ -1,4 +1,4 @@
-/** The running node as the outside may use it. */
+/** The interface through which HTTP and other modules use the running node. */
 
 import { addressOf } from '../crypto/keys.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -19,7 +19,10 @@ import { forgingOrder, nextForgers } from './next-forgers.ts';
 import { secondSignatureJson } from './second-signature.ts';
 import { yieldToEventLoop } from './system.ts';
 
-/** Peers that the operator wants. `none`: the node has no wire. `named`: some are named to it. `any`: those that come. */
+/**
+ * Peers that the operator wants. `none`: the node has no network. `named`: the configuration names some. `any`: any
+ * peers that connect.
+ */
 export type WantedPeers = 'none' | 'named' | 'any';
 
 export interface NodeApiDependencies {
@@ -32,10 +35,10 @@ export interface NodeApiDependencies {
   readonly clock: Clock;
   /** See `Verifier.spentMs`. */
   readonly spentMs: () => number;
-  /** `any` unless given. */
+  /** Default `any`. */
   readonly wantedPeers?: WantedPeers;
   readonly metrics?: { text(): Promise<string> } | undefined;
-  /** How the processes beside the node do. */
+  /** State of the reader processes. */
   readonly readers?: () => ReadersStatus | undefined;
 }
 
@@ -135,7 +138,10 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
     return engine.verificationBudget.payer(`http ${subscriberOf(client)}`, crowd);
   }
 
-  /** It has no peers and is short of none: the operator wants none, or it is the whole network as long as nobody joins. */
+  /**
+   * True when the node has no peers and needs none: the operator wants none, or the node is the whole network until
+   * others join.
+   */
   function isAlone(): boolean {
     if (wantedPeers === 'none') return true;
     if (wantedPeers === 'named' || engine.peers.knownPeers().some(({ state }) => state === 'connected')) return false;
@@ -155,7 +161,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
   }
 }
 
-/** As `NodeApi.readyOf`. */
+/** Like `NodeApi.readyOf`. */
 export function readyOf({ payload, signatures }: Transaction): boolean | undefined {
   return payload.kind === 'multisignature' || signatures.length > 0 ? true : undefined;
 }

@@ -1,4 +1,4 @@
-/** Builds a node out of its parts, in the order in which they need one another, and takes it down in the reverse order. */
+/** Builds a node from its parts, in the order in which they need each other, and closes it in the reverse order. */
 
 import { platform, release } from 'node:os';
 import { join } from 'node:path';
@@ -51,39 +51,39 @@ import { yieldToEventLoop, systemClock, systemRandom, systemTimes } from './syst
 
 export interface NodeOptions {
   readonly network: Network;
-  /** Folder of this node alone; made when it does not exist. */
+  /** Folder for this node only; created when it does not exist. */
   readonly dataDirectory: string;
   readonly config: Config;
   readonly observer: Observer;
-  /** Where the observer's metrics go, for those who ask for them. */
+  /** Registry of the observer's metrics, for the answers that show them. */
   readonly metrics?: MetricsRegistry;
-  /** What a devnet's supervisor moves; `bloomery start` gives none. */
+  /** Controls for the supervisor of a devnet; `bloomery start` sets none. */
   readonly control?: NodeControl;
 }
 
 /** The hooks by which a node of a devnet is controlled. */
 export interface NodeControl {
-  /** The clock for slots and timestamps, in the place of the machine's clock. */
+  /** Clock for slots and timestamps, instead of the machine's clock. */
   readonly chainClock: Clock;
-  /** Whether delegates leave their slots empty until they are told to forge. */
+  /** True while delegates leave their slots empty until they are told to forge. */
   isForgingHeld(): boolean;
-  /** Of the rules, in the place of the process's back end. */
+  /** Ed25519 for the rules, instead of the process's back end. */
   readonly ed25519: Ed25519;
-  /** What is asked for signatures, over what answers for them. */
+  /** Wraps the verifier of signatures. */
   verifier(over: Verifier): Verifier;
-  /** Of the chain store of the folder, as for `openChainStore`. */
+  /** True when the chain store was checked before, as for `openChainStore`. */
   readonly isChainChecked?: boolean;
   /** Called before the node starts to work. */
   built(parts: ControlledParts): void;
-  /** Where the node keeps what it keeps, in the place of its folder, which is not made then. */
+  /** Storage in memory, instead of the folder, which is not created then. */
   readonly memory?: NodeMemory;
-  /** In the place of the wire. */
+  /** Transport instead of the network. */
   readonly transport?: Transport;
-  /** Wraps the wire that the engine gets. */
+  /** Wraps the transport that the engine gets. */
   wire?(over: Transport): Transport;
   /**
-   * Whether connections of HTTP wait for their next request for ever. A client in the same process that was not given time for
-   * some seconds would else send a request on a connection that is ended in the same turn.
+   * True to keep idle HTTP connections open without a time limit. A client in the same process may get no time for some
+   * seconds, and then send a request in the same turn in which the server closes the idle connection.
    */
   readonly keepsConnections?: boolean;
 }
@@ -101,29 +101,32 @@ export interface ControlledParts {
 }
 
 export interface RunningNode {
-  /** 0 when HTTP is off. */
+  /** 0 when HTTP is disabled. */
   readonly httpPort: number;
-  /** 0 when the node has no peers. */
+  /** 0 when the node has no P2P port. */
   readonly wsPort: number;
   /**
-   * Stops forging, then everything else, and resolves when all is on disk.
+   * Stops forging first, then all other parts, and resolves when all data are on the disk.
    *
-   * @throws AggregateError with what went wrong, when all else is closed
+   * @throws AggregateError with the errors, after all parts are closed
    */
   close(): Promise<void>;
-  /** Resolves when its chain store is found damaged: it should be closed then. */
+  /** Resolves when the chain store is found damaged; the node should be closed then. */
   readonly damaged: Promise<ProtocolError>;
 }
 
-/** Signature answers remembered: full queues of the pool, so that what the pool verified costs nothing in a block. */
+/**
+ * Results of signature checks that are remembered: enough for full queues of the pool, so that transactions verified
+ * there cost nothing in a block.
+ */
 export const SIGNATURE_ANSWERS_MAX = 8_000;
 const MEGABYTE = 1_000_000;
 
 /**
  * Starts a node.
  *
- * @throws ProtocolError naming what is in the way: a port in use, a foreign or locked data directory, a passphrase that
- *   cannot be decrypted; nothing stays open then
+ * @throws ProtocolError that names the obstacle: a port in use, a foreign or locked data directory, a passphrase that
+ *   cannot be decrypted; after an error nothing stays open
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const { network, dataDirectory, config, observer, metrics, control } = options;
@@ -154,7 +157,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     closers.add(() => store.close());
     if (control === undefined) refuseUnsigned(store, dataDirectory);
     const log = createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
-    // After the store: a folder that belongs to another network is refused before anything is written to it.
+    // The journal is opened after the store: a folder of another network is refused before anything is written to it.
     const journal = memory?.journal ?? openJournal(journalFileOf(dataDirectory));
     closers.add(() => {
       journal.close();
@@ -253,7 +256,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         { api, engine, store, delegates, chainDirectory, clock: chainClock, observer, ceilingBytes },
         metrics,
       );
-      // A node of a devnet is closed and begun anew in one process.
+      // A devnet closes and restarts nodes within one process, so the metrics must end with the node.
       closers.add(endStateMetrics);
     }
     let httpPort = 0;
@@ -326,7 +329,7 @@ function watermarksOf({ network, config, observer }: NodeOptions): SigningWaterm
 
 function wantedPeersOf({ enabled, fixedPeers, seedPeers, host, port }: P2pConfig): WantedPeers {
   if (!enabled) return 'none';
-  // The first node of a network is often named as a seed to all nodes, itself included.
+  // The first node of a network is often a seed in the configuration of all nodes, itself included.
   const isOther = (ip: string, wsPort: number): boolean => !isOwnAddress({ ip, wsPort }, { ip: host, wsPort: port });
   const others = [
     ...fixedPeers.filter(({ ip, wsPort }) => isOther(ip, wsPort)),

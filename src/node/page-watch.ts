@@ -1,7 +1,8 @@
 /**
- * Looks at the pages of the chain store a few at a time while the node runs: a disk that loses or garbles one says nothing,
- * and the library of the database ends the process when it meets it. Where the pages hold state, their entries are compared
- * with its checksum, which finds bytes that were changed inside a value, and undo records with theirs.
+ * Checks the pages of the chain store while the node runs, a few at a time. A disk that loses or corrupts a page
+ * reports no error, and the database library ends the process when it reads such a page. For pages with state, the
+ * entries are also compared with the checksum of the state, which finds bytes changed inside a value; undo records are
+ * compared with their own checksums.
  */
 
 import { join } from 'node:path';
@@ -16,20 +17,28 @@ import { STATE_RANGE, TABLES } from '../store/tables/layout.ts';
 import { STATE_CHANGED } from '../store/chain/open.ts';
 import { checkPages, type PageCheck } from '../store/disk/page-check.ts';
 
-/** Some 3 ms of the node's time, once a second: a store of 16 GB in an hour and a half. */
+/**
+ * Pages checked in one look: about 3 ms of the node's time once a second. A store of 16 GB takes an hour and a half.
+ */
 const PAGES_PER_LOOK = 800;
 const LOOK_MS = 1000;
-/** Some 1.5 ms, as entries are read too: a state of a million accounts in some twenty-five minutes. */
+/**
+ * Pages of the state checked in one look: about 1.5 ms, because entries are read too. A state of a million accounts
+ * takes about twenty-five minutes.
+ */
 const STATE_PAGES_PER_LOOK = 16;
-/** Undo records of the highest blocks, some 5 ms in one look: more than all but chains without finality for hours have. */
+/**
+ * Undo records of the highest blocks that are checked in one look, which takes about 5 ms. Only a chain without
+ * finality for hours has more.
+ */
 const UNDO_RECORDS_MAX = 2_000;
-/** Pages that these take. */
+/** Number of pages with these undo records. */
 const UNDO_PAGES_MAX = 4_000;
-/** Between two rounds. */
+/** Pause between two rounds. */
 const ROUND_MS = 60 * 60_000;
 
 export interface PageWatch {
-  /** Resolves when a page is damaged; the watch ends then. */
+  /** Resolves when damage is found; then the watch has ended. */
   readonly damaged: Promise<ProtocolError>;
   stop(): void;
 }
@@ -37,15 +46,15 @@ export interface PageWatch {
 export interface PageWatchOptions {
   readonly clock: Clock;
   readonly observer: Observer;
-  /** The open store: nothing else may check its state meanwhile. */
+  /** The open store. No other code may check its state meanwhile. */
   readonly state: Pick<StoredChain, 'checkState' | 'recordDamage'>;
-  /** For tests. */
+  /** Tests set it. */
   readonly statePagesPerLook?: number;
 }
 
 /**
- * Each look is of the newest tree and over before anything else happens in this process, which is the only one that writes: so
- * no page changes under it. A round goes through all pages, then through the state again with its entries, then through the undo records.
+ * Starts the watch. A look checks the newest tree synchronously, and only this process writes, so no page changes
+ * during a look. A round checks all pages, then the state with its entries, then the undo records.
  *
  * @param directory folder of the store
  */
@@ -66,7 +75,7 @@ export function watchPages(directory: string, { clock, observer, state, ...optio
   };
 
   const lookAtState = (running: StateCheck): PageCheck => {
-    // Pages first: the library is to read none that was not looked at.
+    // Pages are checked before the library reads entries from them.
     const found = checkPages(path, { from: from ?? STATE_RANGE.gte, to: STATE_RANGE.lt, pagesMax: statePages });
     if (found.damage !== undefined) return found;
     if (found.next !== undefined && Buffer.compare(found.next, STATE_RANGE.lt) < 0) {
@@ -78,7 +87,7 @@ export function watchPages(directory: string, { clock, observer, state, ...optio
     return lookAtUndoRecords();
   };
 
-  /** In one look. */
+  /** Checks undo records in one look. */
   const lookAtUndoRecords = (): PageCheck => {
     const found = checkPages(path, { from: TABLES.undo.all.gte, to: TABLES.undo.all.lt, pagesMax: UNDO_PAGES_MAX });
     const damage = found.damage ?? state.recordDamage(UNDO_RECORDS_MAX);

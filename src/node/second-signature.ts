@@ -1,11 +1,13 @@
-/** Builds a signed registration of a second key. */
+/** Builds a signed transaction that registers a second key. */
 
 import { defaultEd25519 } from '../crypto/ed25519.ts';
 import type { Rules } from '../protocol/rules.ts';
 import { createSigner } from '../protocol/sign.ts';
 import type { JsonObject, KeyPair, PublicKey } from '../protocol/types.ts';
 
-/** @param timestamp whole seconds since the epoch @returns the transaction in its generation's own JSON members */
+/**
+ * @param timestamp whole seconds since the epoch @returns the transaction as JSON with the members of its generation
+ */
 export function secondSignatureJson(
   { params }: Rules,
   keyPair: KeyPair,

@@ -1,4 +1,4 @@
-/** Seed peers are configured by host name; peers are known by IPv4 address. */
+/** Looks up seed peers: they are configured by host name, but peers are known by IPv4 address. */
 
 import { lookup } from 'node:dns/promises';
 import { messageOf } from '../primitives/errors.ts';
@@ -7,11 +7,14 @@ import type { Observer } from '../ports/observer.ts';
 import type { PeerAddress } from '../ports/transport.ts';
 
 /**
- * Names looked up at a time. A lookup holds one of the few threads that the runtime has for all its waiting, and a name
- * server that does not answer holds it for long.
+ * Parallel lookups. A lookup occupies one of the few threads of the runtime's pool, and a name server that does not
+ * answer occupies it for long.
  */
 const LOOKUPS_MAX = 2;
-/** Waits after a failed lookup, doubled with each: a node may be started before its network is up. */
+/**
+ * Waiting times after a failed lookup; each one is twice the one before, because a node may be started before its
+ * network is up.
+ */
 const WAIT = { firstMs: 5_000, mostMs: 600_000 };
 
 export interface SeedHost {
@@ -22,13 +25,16 @@ export interface SeedHost {
 export interface SeedSearchOptions {
   readonly clock: Clock;
   readonly observer: Observer;
-  /** Told of each seed once, when its address is known. */
+  /** Called once for each seed, when its address is known. */
   readonly found: (seed: PeerAddress) => void;
-  /** IPv4 address of a host; the system's own lookup unless given. */
+  /** Finds the IPv4 address of a host; default: the system's lookup. */
   readonly lookUp?: (host: string) => Promise<string>;
 }
 
-/** Looks up the hosts, again and again those that cannot be resolved. Nobody waits for it: the others serve as well. */
+/**
+ * Looks up the seed hosts. A host that cannot be resolved is tried again and again; meanwhile the node uses the other
+ * seeds.
+ */
 export class SeedSearch {
   readonly #options: SeedSearchOptions;
   readonly #waiting: { readonly seed: SeedHost; readonly failures: number }[];
@@ -36,14 +42,14 @@ export class SeedSearch {
   #running = 0;
   #stopped = false;
 
-  /** Begins at once. */
+  /** The search starts at once. */
   constructor(seeds: readonly SeedHost[], options: SeedSearchOptions) {
     this.#options = options;
     this.#waiting = seeds.map((seed) => ({ seed, failures: 0 }));
     this.#next();
   }
 
-  /** Lookups under way are not waited for, and their answers are dropped. */
+  /** Running lookups are not awaited; their answers are dropped. */
   stop(): void {
     this.#stopped = true;
     for (const timer of this.#timers) timer.cancel();

@@ -1,6 +1,6 @@
 /**
- * The signing record of a node as a file that another node takes over: what each delegate signed last, with a checksum. Handing
- * it over ends signing where it came from, so at no moment do two nodes hold it.
+ * The signing record of a node, as a file for another node: the last header that each delegate signed, with a checksum.
+ * Handing it over ends signing on the old node, so at no moment two nodes hold it.
  */
 
 import { sha256Hex } from '../crypto/hash.ts';
@@ -16,7 +16,7 @@ export interface SigningRecord {
   readonly networkIdentifier: string;
   /** Unix time in whole seconds. */
   readonly exportedAtS: number;
-  /** Whether the node that it came from may go on signing. */
+  /** True when the old node may go on signing. */
   readonly isCopy: boolean;
   readonly delegates: readonly DelegateRecord[];
 }
@@ -24,15 +24,18 @@ export interface SigningRecord {
 interface DelegateRecord {
   readonly publicKey: PublicKey;
   readonly last?: SignedHeader;
-  /** Chain time before which the delegate may have signed what the record does not tell of. */
+  /** Chain time before which the delegate may have signed headers that the record does not contain. */
   readonly heldSinceS?: number;
 }
 
 const FORMAT = 'bloomery signing record 1';
-/** Far above what any node holds. */
+/** Maximum number of delegates, far above those of any node. */
 const DELEGATES_MAX = 10_000;
 
-/** What a journal knows of all its delegates. Changes nothing: `moveRecord` ends signing here. */
+/**
+ * Makes a record of all delegates in a journal. Making the record changes nothing: `moveRecord` ends signing on this
+ * node.
+ */
 export function recordOf(
   journal: JournalFile,
   { networkIdentifier }: Pick<ChainParams, 'networkIdentifier'>,
@@ -46,17 +49,17 @@ export function recordOf(
   return { networkIdentifier, exportedAtS, isCopy, delegates };
 }
 
-/** Ends signing of all delegates of a record in the journal that it was made from. */
+/** Ends signing for all delegates of a record, in the journal that the record was made from. */
 export function moveRecord(journal: JournalFile, { delegates, exportedAtS }: SigningRecord): void {
   for (const { publicKey } of delegates) journal.move(publicKey, exportedAtS);
 }
 
-/** The same of a record and of all its copies. Hexadecimal. */
+/** Id of a record, as hexadecimal text; all copies of the record have the same id. */
 export function idOfRecord(record: SigningRecord): string {
   return checksumOf({ ...record, isCopy: false });
 }
 
-/** Whether a journal may sign for all delegates of a record, and tells as much of each. */
+/** True when a journal may sign for all delegates of a record and knows at least as much about each of them. */
 export function tellsAllOf(journal: JournalFile, { delegates }: SigningRecord): boolean {
   return delegates.every(({ publicKey, last }) => {
     const known = journal.last(publicKey);
@@ -70,8 +73,8 @@ export function textOfRecord(record: SigningRecord): string {
 }
 
 /**
- * @param file name for errors
- * @throws ProtocolError `SIGNING_RECORD_INVALID` saying what is wrong with the text
+ * @param file name of the file, for errors
+ * @throws ProtocolError `SIGNING_RECORD_INVALID` that says the fault in the text
  */
 export function recordOfText(text: string, file: string): SigningRecord {
   const invalid = (reason: string): ProtocolError =>
@@ -112,11 +115,11 @@ export function checkNetwork(
 }
 
 /**
- * Takes a record over into a journal. Nothing that the journal knows is forgotten: the later header stays, with the highest
- * heights of both. What came from a copy is not trusted to be all: `nowS` is when nothing is known before.
+ * Takes a record over into a journal. The journal loses nothing: the later header counts, with the highest heights of
+ * both. A copy may lack later signatures, so for a copy the delegate waits as if nothing before `nowS` were known.
  *
  * @param nowS chain time in whole seconds
- * @throws ProtocolError as `checkNetwork`
+ * @throws ProtocolError like `checkNetwork`
  */
 export function takeOver(
   journal: JournalFile,
@@ -160,7 +163,7 @@ function isDelegateRecord(value: unknown): value is DelegateRecord {
   );
 }
 
-/** Over the members in one order, however the file writes them. */
+/** The checksum covers the members in a fixed order, whatever order the file has. */
 function checksumOf({ networkIdentifier, exportedAtS, isCopy, delegates }: SigningRecord): string {
   const parts = delegates.map(({ publicKey, last, heldSinceS }) => [
     publicKey,

@@ -1,4 +1,4 @@
-/** The chain of a data folder as a source of a sink: read beside the node that writes it, or while none runs. */
+/** The chain of a data folder as the source of a sink. A node may write to the folder meanwhile. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { finalizedHeightOf } from '../engine/commit.ts';
@@ -13,19 +13,21 @@ import { chainDirectory, type ChainPlace } from './chain-tool.ts';
 import { systemClock } from './system.ts';
 
 export interface StoreSourceOptions {
-  /** Blocks below the tip that count as final where a generation has no finality. */
+  /** Depth below the tip at which a block counts as final, for a generation without finality. */
   readonly depth: number;
   /** Pause between two looks at the folder, in milliseconds. */
   readonly pollMs: number;
 }
 
-/** Blocks read at a time: while they are read the node cannot use again the pages that it frees. */
+/** Blocks read in one look. The node cannot reuse freed pages during a look. */
 const BLOCKS_AT_ONCE = 200;
 
-/** Calls `work` with the chain as of now; nothing of the store may be used after it. */
+/** Calls `work` with the present chain; the store must not be used after the call. */
 export type LookAtStore = <T>(work: (store: StoredChain) => T) => Promise<T>;
 
-/** @throws ProtocolError as `openChainSnapshot` */
+/**
+ * @throws ProtocolError like `openChainSnapshot`
+ */
 export function openStoreSource(place: ChainPlace, options: StoreSourceOptions): ChainSource {
   const rules = createRules(place.network.params);
   const directory = chainDirectory(place);
@@ -42,7 +44,7 @@ export function openStoreSource(place: ChainPlace, options: StoreSourceOptions):
   return { ...storeSource(place.network.name, rules, look, options), close: () => reader.close() };
 }
 
-/** The same over any store. */
+/** The same source over any store. */
 export function storeSource(
   networkName: string,
   rules: Rules,
@@ -72,11 +74,11 @@ export function storeSource(
   };
 }
 
-/** What one who follows a store knows of it, and what is new at each look. */
+/** The blocks that a follower of a store has seen; each look finds the changes since then. */
 class ChainView {
   readonly #rules: Rules;
   readonly #depth: number;
-  /** Ids of the blocks that were told, those that are final long ago apart. */
+  /** Ids of reported blocks, without those that have been final for long. */
   readonly #told = new Map<number, string>();
   #next: number;
   #finalHeight = 0;
@@ -107,7 +109,7 @@ class ChainView {
     if (finalHeight > this.#finalHeight) {
       this.#finalHeight = finalHeight;
       found.push({ kind: 'final', height: finalHeight });
-      // The newest final one stays: should it go after all, that is noticed.
+      // The newest final block is kept, so that its revert would be noticed.
       for (const height of this.#told.keys()) if (height < finalHeight) this.#told.delete(height);
     }
     return { found, isAtTip: last >= tipHeight };
@@ -123,7 +125,7 @@ function blocksOf(store: StoredChain, fromHeight: number, toHeight: number): rea
   const blocks: Block[] = [];
   for (let height = fromHeight; height <= toHeight; height += 1) {
     const block = store.block(height);
-    // A chain that became shorter meanwhile has no more.
+    // The chain may have become shorter meanwhile.
     if (block === undefined) break;
     blocks.push(block);
   }

@@ -1,4 +1,4 @@
-/** Metrics of a state: measured when somebody reads them. */
+/** Metrics that are measured only when somebody reads them. */
 
 import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,14 +23,16 @@ export interface StateMetricsSources {
   readonly chainDirectory: string;
   readonly clock: Clock;
   readonly observer: Observer;
-  /** Of `memory.ceilingMb`. */
+  /** Value of `memory.ceilingMb` in bytes. */
   readonly ceilingBytes: number;
 }
 
-/** File of the store that grows with the chain. */
+/** The file of the store that grows with the chain. */
 const STORE_FILE = 'data.mdb';
 
-/** @returns ends it, for a node that ends before its process does */
+/**
+ * @returns a function that ends the metrics, for a node that ends before its process
+ */
 export function recordStateMetrics(sources: StateMetricsSources, metrics: MetricsRegistry): () => void {
   const { networkName, version, commit } = sources.api.identity;
   metrics.gauge('build_info', 1, { network: networkName, version, commit });
@@ -71,7 +73,7 @@ function tellReaders({ api }: StateMetricsSources, metrics: MetricsRegistry): vo
   for (const state of READER_STATES) {
     metrics.gauge('http_readers', readers.each.filter((each) => each.state === state).length, { state });
   }
-  // Those that are gone have no memory.
+  // A reader that has ended has no memory.
   for (let reader = 1; reader <= 2 * readers.wanted; reader += 1) {
     const { memoryBytes = 0 } = readers.each.find((each) => each.reader === reader) ?? {};
     metrics.gauge('http_reader_memory_bytes', memoryBytes, { reader: String(reader) });

@@ -1,4 +1,4 @@
-/** A node that does not run, as the outside may read it: what its files say, in the place of what it would answer. */
+/** A stopped node for readers: the answers come from its files. */
 
 import type { Network } from '../config/network.ts';
 import { buildIdentity } from '../config/build.ts';
@@ -24,11 +24,11 @@ export interface StoppedNode {
 }
 
 /**
- * Opens the folder of a node for reading, as of this moment; nothing in it is changed. The chain answers as it does at the
- * running node. Of the pool there is what the node promised to keep, in the queue of what was just received; there are no
- * peers, no diagnostics and no delegates that forge.
+ * Opens a read-only view of a node's folder at this moment. The chain answers as in the running node. The queue of
+ * received transactions shows the transactions that the node promised to keep. There are no peers, no diagnostics and
+ * no forging delegates.
  *
- * @throws ProtocolError as `openIndexedSnapshot`
+ * @throws ProtocolError like `openIndexedSnapshot`
  */
 export async function openStoppedNode(
   place: ChainPlace & { readonly network: Pick<Network, 'appVersion' | 'protocolVersion'> },
@@ -82,7 +82,7 @@ export async function openStoppedNode(
   return { api, close: () => store.close() };
 }
 
-/** It is new at every start. */
+/** A running node has a new nonce at each start; a stopped node has none. */
 const NO_NONCE = '0'.repeat(16);
 
 function latestIds(store: ChainReader): readonly string[] {
@@ -95,7 +95,7 @@ function latestIds(store: ChainReader): readonly string[] {
   return ids;
 }
 
-/** What the node takes up again when it starts: without what a block holds by now, and what is no transaction. */
+/** Transactions that the node restores when it starts: those in the journal, without confirmed and unreadable ones. */
 function poolEntriesOf(file: string, store: ChainReader, { codec }: Rules): readonly PoolEntry[] {
   return readTransactionJournal(file).flatMap((entry) => {
     const transaction = transactionOf(entry, codec);

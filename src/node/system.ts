@@ -1,13 +1,13 @@
-/** The machine's clock and entropy. The only place of the node that reads them. */
+/** The machine's clock and random numbers. No other file of the node reads them. */
 
 import { randomBytes, randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import type { Clock, ProcessTimes, Random, Timer } from '../ports/clock.ts';
 
-/** Longest delay that a timer of the runtime takes; longer ones would fire at once. */
+/** Longest delay of a timer in the runtime; longer delays would end at once. */
 const DELAY_MS_MAX = 2_147_483_647;
-/** Integers of this many bits are exact as fractions. */
+/** Integers with so many bits are exact as fractions. */
 const FRACTION_BITS = 48;
 
 export const systemClock: Clock = {
@@ -22,7 +22,7 @@ export const systemTimes: ProcessTimes = {
   runMs: () => performance.now(),
   bootMs: () => {
     try {
-      // Seconds since the machine started, those in which it was suspended among them.
+      // Seconds since the machine started, including the time in which it was suspended.
       const seconds = Number.parseFloat(readFileSync('/proc/uptime', 'latin1'));
       return Number.isFinite(seconds) ? seconds * 1000 : undefined;
     } catch {
@@ -35,7 +35,7 @@ export const systemTimes: ProcessTimes = {
   },
 };
 
-/** Resolves when everything that is waiting now has had its turn. */
+/** Resolves when all work that waits now has run. */
 export const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export const systemRandom: Random = {

@@ -1,6 +1,6 @@
 /**
- * Which signing records were imported on this machine, and where: notes beside the watermarks. A record is to be in one place at
- * a time, and its file can be copied.
+ * Notes the signing records that were imported on this machine, and their folders, beside the watermarks. A record must
+ * be in one place at a time, but its file can be copied.
  */
 
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -8,26 +8,30 @@ import { join } from 'node:path';
 import { checkedLine, contentOf } from './checked-lines.ts';
 import { idOfRecord, type SigningRecord } from './signing-record.ts';
 
-/** Where a record went. */
+/** The folder into which a record was imported. */
 export interface TakenRecord {
-  /** Data folder of one network. */
+  /** Data folder of a node for one network. */
   readonly into: string;
   /** Unix time in whole seconds. */
   readonly atS: number;
 }
 
-/** Of an id, in names of files: enough to tell records apart. */
+/** Digits of an id in file names: enough to distinguish records. */
 const ID_DIGITS = 32;
 
 export class TakenRecords {
   readonly #folder: string;
 
-  /** @param folder that of the watermarks */
+  /**
+   * @param folder folder of the watermarks
+   */
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  /** @returns undefined where nothing is noted, or can be read */
+  /**
+   * @returns undefined when there is no readable note
+   */
   find(record: SigningRecord): TakenRecord | undefined {
     let content: unknown;
     try {
@@ -40,9 +44,9 @@ export class TakenRecords {
   }
 
   /**
-   * Durable when this returns.
+   * Writes a note. The note is on the disk when this function returns.
    *
-   * @throws what the system says of writing to the folder
+   * @throws errors of the system
    */
   note(record: SigningRecord, { into, atS }: TakenRecord): void {
     const file = this.#file(record);

@@ -1,8 +1,9 @@
 /**
- * The transaction journal as a file of lines (`checked-lines.ts`): a transaction, a member's signature of one, or the id of one
- * that is of no use any more. Lines are appended beside the work of the node: those that come while the disk is busy go to it
- * together, as one write and one flush. Nothing of the file is believed: the engine checks all that it tells again. A file that
- * was removed or replaced while the node runs is written anew before anybody is answered: the open one would end with it.
+ * The transaction journal as a file of lines (`checked-lines.ts`). A line holds a transaction, a member's signature, or
+ * the ids of transactions that are no longer needed. Appending does not block the node: lines that come while the disk
+ * is busy are written together with one flush. The content of the file is not trusted: the engine checks all
+ * transactions again. If the file was removed or replaced while the node runs, it is rewritten before a client gets an
+ * answer, because the open file would be lost when it is closed.
  */
 
 import { renameSync } from 'node:fs';
@@ -21,22 +22,23 @@ import { takeLock, type ProcessLock } from '../store/disk/process-lock.ts';
 import { checkedLine, contentOf } from './checked-lines.ts';
 import { systemClock } from './system.ts';
 
-/** Lines of no use that a file may have beside as many of use. */
+/** Bytes of outdated lines that a file may have, in addition to the number of bytes of its needed lines. */
 const SPARE_BYTES = 1024 * 1024;
-/** Twice what is of use, what is spare, and what may come while the disk is busy. */
+/** Limit for reading: it covers the needed lines twice, the spare bytes, and lines that come while the disk is busy. */
 const FILE_BYTES_MAX = 4 * JOURNALED_BYTES_MAX;
 const FILE_MODE = 0o600;
 
-/** Where a node keeps it. @param dataDirectory folder of the node for one network */
+/** Path of a node's transaction journal. @param dataDirectory folder of the node for one network */
 export function transactionJournalOf(dataDirectory: string): string {
   return join(dataDirectory, 'transaction-journal');
 }
 
 /**
- * Opens the journal of a node, creating it where there is none. Damaged lines are passed over, and a file that cannot be read is
- * put aside; both are said.
+ * Opens the journal of a node; creates it if it does not exist. Damaged lines are skipped, and an unreadable file is
+ * renamed; both are logged.
  *
- * @throws ProtocolError `TRANSACTION_JOURNAL_IN_USE` while another process has it; what the system says of making the file
+ * @throws ProtocolError `TRANSACTION_JOURNAL_IN_USE` while another process uses it; errors of the system when the file
+ *   cannot be created
  */
 export async function openTransactionJournal(file: string, observer: Observer): Promise<TransactionJournal> {
   makeFolder(dirname(file));
@@ -62,16 +64,16 @@ export async function openTransactionJournal(file: string, observer: Observer): 
   }
 }
 
-/** Tells files of a machine apart. */
+/** Identity of a file on this machine. */
 interface OpenFile {
   readonly ino: number;
   readonly dev: number;
 }
 
 /**
- * Transactions that a journal holds, also while a node has it. Damaged lines are passed over.
+ * Reads the transactions in a journal; a node may use it meanwhile. Damaged lines are skipped.
  *
- * @returns none where there is no journal that can be read
+ * @returns an empty list when there is no readable journal
  */
 export function readTransactionJournal(file: string): readonly JournaledTransaction[] {
   const entries = new JournalEntries();
@@ -92,7 +94,7 @@ interface Opened {
   readonly observer: Observer;
   readonly entries: JournalEntries;
   readonly bytes: number;
-  /** Whether the file holds something that is no line of ours. */
+  /** True when the file contains damaged or foreign lines. */
   readonly isDamaged: boolean;
 }
 
@@ -102,13 +104,13 @@ class TransactionJournalFile implements TransactionJournal {
   readonly #entries: JournalEntries;
   readonly #observer: Observer;
   #handle: FileHandle;
-  /** Of the handle. */
+  /** Identity of the open file. */
   #opened: OpenFile;
   #fileBytes: number;
-  /** Not handed to the system yet. */
+  /** Lines that were not handed to the system yet. */
   #lines: Buffer[] = [];
   #isRewriteDue: boolean;
-  /** The write under way, and the one after it. */
+  /** The running write; `#next` is the one after it. */
   #writing: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #closed = false;
@@ -121,7 +123,7 @@ class TransactionJournalFile implements TransactionJournal {
     this.#opened = opened;
     this.#entries = entries;
     this.#fileBytes = bytes;
-    // Half a line must not stand in front of the next one.
+    // A file with an incomplete line is rewritten, so that the next line does not follow that one.
     this.#isRewriteDue = isDamaged;
   }
 
@@ -153,7 +155,7 @@ class TransactionJournalFile implements TransactionJournal {
   flush(): Promise<void> {
     if (this.#lines.length === 0 && this.#writing === undefined && !this.#isRewriteDue) return Promise.resolve();
     this.#next ??= (this.#writing ?? Promise.resolve())
-      // Whoever waited for that one was told.
+      // The callers of the earlier flush got its error.
       .catch(() => undefined)
       .then(() => {
         this.#next = undefined;
@@ -169,7 +171,7 @@ class TransactionJournalFile implements TransactionJournal {
     if (this.#closed) return;
     try {
       await this.flush();
-      // Transactions that were answered for long ago must be there at the next start, too.
+      // Transactions of earlier answers must be in the file at the next start, too.
       if (await this.#isReplaced()) await this.#rewriteReplaced();
     } finally {
       this.#closed = true;
@@ -188,7 +190,7 @@ class TransactionJournalFile implements TransactionJournal {
       if (this.#isRewriteDue || isLong) await this.#rewrite();
       else await this.#append(bytes);
     } catch (error) {
-      // What was written of it, and what was not, shows only when all is written anew.
+      // It is unknown which part was written, so the next write rewrites the whole file.
       this.#isRewriteDue = true;
       throw writeFailed(this.#file, error);
     }
@@ -202,7 +204,9 @@ class TransactionJournalFile implements TransactionJournal {
     if (await this.#isReplaced()) await this.#rewriteReplaced();
   }
 
-  /** Whether the path leads to another file than the open one, to none, or to one that somebody else wrote to. */
+  /**
+   * True when the path leads to another file than the open one, to no file, or to one that another process wrote to.
+   */
   async #isReplaced(): Promise<boolean> {
     const found = await statIfPresent(this.#file);
     return found === undefined || !this.#isOpen(found) || found.size !== this.#fileBytes;
@@ -210,7 +214,7 @@ class TransactionJournalFile implements TransactionJournal {
 
   async #rewriteReplaced(): Promise<void> {
     const found = await statIfPresent(this.#file);
-    // The file that lies there instead may be of use to somebody.
+    // The other file is kept under another name, because somebody may need it.
     const isForeign = found !== undefined && !this.#isOpen(found);
     const aside = isForeign ? await keepAside(this.#file) : undefined;
     await this.#rewrite();
@@ -223,7 +227,7 @@ class TransactionJournalFile implements TransactionJournal {
     return ino === this.#opened.ino && dev === this.#opened.dev;
   }
 
-  /** All that is of use, to a new file, which then takes the place of the old one. */
+  /** Writes all needed lines to a new file, which then replaces the old one. */
   async #rewrite(): Promise<void> {
     const content = Buffer.concat(this.#entries.all().map(lineOf));
     const draft = `${this.#file}.new`;
@@ -279,11 +283,11 @@ function load(file: string, observer: Observer): Loaded {
     const message = 'lines of accepted transactions are damaged and were passed over';
     observer.log('warn', 'TRANSACTION_JOURNAL_DAMAGED', message, { file, lines: damaged });
   }
-  // A last line that a crash left half written was not answered for.
+  // A last line that a crash left incomplete was never confirmed to a client.
   return { entries, bytes: content.length, isDamaged: damaged > 0 || rest !== '' };
 }
 
-/** Takes in what a line tells. @returns false for what is no line of ours */
+/** Applies a line to the entries. @returns false for a foreign line */
 function learn(entries: JournalEntries, content: unknown): boolean {
   if (typeof content !== 'object' || content === null) return false;
   const { transaction, signature, removed } = content as Readonly<Record<string, unknown>>;
@@ -355,7 +359,9 @@ function writeFailed(file: string, cause: unknown): ProtocolError {
   );
 }
 
-/** @returns the other name that a file has then; undefined where it can have none */
+/**
+ * @returns the new name of the file; undefined when it cannot be renamed
+ */
 async function keepAside(file: string): Promise<string | undefined> {
   const aside = `${file}.replaced`;
   try {
@@ -376,7 +382,7 @@ async function statIfPresent(file: string): Promise<(OpenFile & { readonly size:
   }
 }
 
-/** A created or renamed file survives a power cut only once its folder is on the disk too. */
+/** Flushes the folder: only then a created or renamed file survives a power cut. */
 async function syncFolder(file: string): Promise<void> {
   const folder = await open(dirname(file), 'r');
   try {

@@ -1,7 +1,7 @@
 /**
- * A devnet can put blocks and transactions into its chain that nobody signed: those of impersonated accounts, and blocks that it
- * forges for the delegates of a forked chain. Nothing that is stored is verified again, so the store of each of its nodes is
- * marked, and a node without a devnet refuses it.
+ * Marks stores with unsigned content. A devnet can add blocks and transactions that nobody signed: transactions of
+ * impersonated accounts, and blocks that it forges for the delegates of a forked chain. A node does not verify stored
+ * blocks again, so the store of each devnet node is marked, and a node outside a devnet refuses it.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -10,7 +10,7 @@ import type { NoteStore } from '../ports/store.ts';
 
 const NOTE: NoteName = 'chain/unsigned';
 
-/** To be called before the first such block or transaction is taken. */
+/** Call it before the first such block or transaction is accepted. */
 export function markUnsigned(store: NoteStore): void {
   if (store.note(NOTE) !== undefined) return;
   store.transact((writer) => {

@@ -1,6 +1,6 @@
 /**
- * Checks a store against the rules: its blocks are verified and applied to an empty one from the genesis block on, and then
- * both must hold the same.
+ * Verifies a store: its blocks are verified and applied to an empty store from the genesis block on. Then both stores
+ * must hold the same.
  */
 
 import type { Chain } from '../engine/chain.ts';
@@ -11,18 +11,18 @@ import type { StoredChain } from '../store/chain/chain-store.ts';
 import { compareStores, type Difference } from '../store/chain/compare.ts';
 import { backfill, backfillWhenLagging } from './index-backfill.ts';
 
-/** Blocks that are committed together: many, as nothing else waits here. */
+/** Blocks in one commit: many, because no other work waits here. */
 const GROUP_BLOCKS = 340;
 
-/** What the examination asks of the chain that it builds. */
+/** The methods of the scratch chain that the verification uses. */
 type ScratchChain = Pick<Chain, 'rules' | 'append'> & {
   readonly validator: Pick<Chain['validator'], 'precheckSignatures'>;
 };
 
 export interface VerifyOptions {
-  /** The examined chain. Must not change meanwhile, and its indexes must not lag. */
+  /** The chain to verify. The chain must not change meanwhile, and its indexes must not lag. */
   readonly examined: StoredChain;
-  /** A chain of the same network that holds the genesis block alone. */
+  /** A chain of the same network with the genesis block only. */
   readonly scratch: { readonly chain: ScratchChain; readonly store: StoredChain };
   readonly onProgress?: (height: number) => void;
 }
@@ -30,15 +30,15 @@ export interface VerifyOptions {
 export interface VerifyResult {
   readonly height: number;
   readonly blockId: string;
-  /** SHA-256 over the consensus state of the examined store, hexadecimal. */
+  /** SHA-256 of the consensus state of the examined store, as hexadecimal text. */
   readonly digest: string;
-  /** Keys compared. */
+  /** Number of keys that were compared. */
   readonly keys: number;
-  /** The first thing that is wrong, in one sentence; undefined when nothing is. */
+  /** The first difference, in one sentence; undefined when there is none. */
   readonly deviation: string | undefined;
 }
 
-/** Examines a store that holds at least the genesis block. */
+/** Verifies a store that holds at least the genesis block. */
 export async function verifyChain(options: VerifyOptions): Promise<VerifyResult> {
   const { examined, scratch } = options;
   const tip = examined.tip();
@@ -53,7 +53,7 @@ export async function verifyChain(options: VerifyOptions): Promise<VerifyResult>
   return { ...found, keys, deviation: difference === undefined ? examined.recordDamage() : sentenceOf(difference) };
 }
 
-/** Applies all blocks above genesis to the scratch chain. @returns what is wrong with the first that it refuses */
+/** Applies all blocks above genesis to the scratch chain. @returns the fault of the first refused block */
 async function replay(
   { examined, scratch, onProgress }: VerifyOptions,
   tipHeight: number,
@@ -67,16 +67,16 @@ async function replay(
   let prechecked = chain.validator.precheckSignatures(group.blocks);
   while (group.blocks.length > 0 || group.fault !== undefined) {
     await prechecked;
-    // Signatures of the next blocks are checked on other threads while these are applied.
+    // While these blocks are applied, other threads check the signatures of the next ones.
     const next = group.fault === undefined ? readGroup(examined, group.end, tipHeight) : { ...group, blocks: [] };
     prechecked = chain.validator.precheckSignatures(next.blocks);
-    // Heard when its turn comes; what goes wrong with it before that must not end the process.
+    // An error is handled when this group's turn comes; until then it must not end the process as unhandled.
     prechecked.catch(() => undefined);
     try {
       await chain.append(group.blocks, GROUP_BLOCKS);
       await backfillWhenLagging(scratch.store);
     } catch (error) {
-      // The chain may be closed as soon as this is told.
+      // The caller may close the chain as soon as the result is returned.
       await prechecked.catch(() => undefined);
       if (error instanceof BranchRejected) return `${error.message} (${error.rejection.code})`;
       throw error;
@@ -90,9 +90,9 @@ async function replay(
 
 interface Group {
   readonly blocks: readonly Block[];
-  /** The last block, or the one before them when there are none. */
+  /** The last block of the group; if the group is empty, the block before it. */
   readonly end: BlockHeader;
-  /** Why the block after the last cannot be taken. */
+  /** Reason why the block after the last one cannot be used. */
   readonly fault?: string;
 }
 
@@ -120,7 +120,7 @@ function readBlock(examined: StoredChain, height: number): { readonly block: Blo
     if (block.height !== height) return { fault: `the block stored at height ${height} says height ${block.height}` };
     return { block };
   } catch (error) {
-    // Damaged bytes make every kind of error in those who decode them.
+    // Damaged bytes cause many kinds of errors in the decoders.
     return { fault: `the block at height ${height} cannot be read: ${messageOf(error)}` };
   }
 }

@@ -1,4 +1,4 @@
-/** Copying a store with a word now and then of how far it is: the library tells nothing, but the copy grows. */
+/** Copies a store and reports progress. The library reports none, so the size of the copy is measured. */
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,16 +6,18 @@ import type { Clock } from '../ports/clock.ts';
 import { copyStore } from '../store/disk/copy.ts';
 import { DATA_FILE } from '../store/disk/data-file.ts';
 
-/** How far a copy of a chain is. */
+/** Progress of a copy of a chain. */
 export interface CopyProgress {
   readonly step: 'copying the chain' | 'checking the copy' | 'writing the snapshot';
-  /** 0 to 1; undefined for what takes as long as it takes. */
+  /** From 0 to 1; undefined when the progress is unknown. */
   readonly fraction?: number;
 }
 
 const LOOK_INTERVAL_MS = 200;
 
-/** @throws ProtocolError as `copyStore` */
+/**
+ * @throws ProtocolError like `copyStore`
+ */
 export async function copyWatched(
   directory: string,
   target: string,
@@ -33,13 +35,16 @@ export async function copyWatched(
   }
 }
 
-/** Undefined while either is not there. A copy has no free pages, so that the end may come before the whole. */
+/**
+ * Undefined while one of the files does not exist. A copy has no free pages, so it may end before it reaches the size
+ * of the original.
+ */
 function shareOf(copy: string, original: string): number | undefined {
   const [done, whole] = [copy, original].map((folder) => sizeOf(join(folder, DATA_FILE)));
   return done === undefined || whole === undefined || whole === 0 ? undefined : done / whole;
 }
 
-/** Bytes of a file; undefined without one. */
+/** Size of a file in bytes; undefined when it does not exist. */
 export function sizeOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.size;
 }

@@ -1,6 +1,7 @@
 /**
- * Watermarks of the signing journal as files, one for each delegate of a network, in a folder of the user's and not of the
- * node's: a data folder that is put back from a backup leaves them as they are. The lines are those of the journal.
+ * Watermarks of the signing journal as files, one for each delegate of a network. The files are in a folder of the
+ * user, not of the node, so restoring a data folder from a backup does not change them. The lines of the files have the
+ * form of the journal.
  */
 
 import { closeSync, fsync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -12,16 +13,16 @@ import type { Observer } from '../ports/observer.ts';
 import type { PublicKey } from '../protocol/types.ts';
 import { entriesOf, entryOf, isPlace, learn, lineOf, type Known } from './journal-lines.ts';
 
-/** In the configuration: keeps none. */
+/** Configuration value for keeping no watermarks. */
 const NO_WATERMARKS = 'none';
-/** Of a network identifier, in names of files: enough to tell the networks of a machine apart. */
+/** Digits of a network identifier in file names: enough to distinguish the networks on a machine. */
 const IDENTIFIER_DIGITS = 16;
 
 /**
- * The folder for watermarks.
+ * Finds the folder for watermarks.
  *
- * @param configured path, `none`, or empty for the folder of the user's state
- * @returns undefined when there is to be none
+ * @param configured a path, `none`, or empty for the usual folder of the user
+ * @returns undefined when no watermarks are kept
  */
 export function watermarkFolderOf(configured: string, environment: NodeJS.ProcessEnv): string | undefined {
   if (configured === NO_WATERMARKS) return undefined;
@@ -59,8 +60,8 @@ export class WatermarkFiles implements SigningWatermarks {
   }
 
   /**
-   * The file takes the place of the old one as a whole. It is flushed beside the work of the node: a power cut may cost the
-   * newest line, which the journal has by then.
+   * Replaces the file as a whole. The flush does not block the node: a power cut may lose the newest line, but the
+   * journal has it by then.
    */
   write(publicKey: PublicKey, { last, movedAtS, firstBlockId }: Watermark): void {
     const file = this.#file(publicKey);
@@ -88,12 +89,12 @@ export class WatermarkFiles implements SigningWatermarks {
     }
   }
 
-  /** One that tells of too little would be taken for a record where there is no other. */
+  /** Removes a file that is too old, because it could be taken for a complete record when there is no other one. */
   #remove(file: string): void {
     try {
       rmSync(file, { force: true });
     } catch {
-      // Where nothing can be written, it has been said.
+      // The failed write was already reported.
     }
   }
 

@@ -5,14 +5,14 @@ export const AMOUNT_MAX = 9_223_372_036_854_775_807n;
 
 const BEDDOWS_PER_LSK = 100_000_000n;
 
-/** A digit string as an amount; undefined for anything else (signs, points, spaces, other types). */
+/** Reads a digit string as an amount; returns undefined for anything else (signs, points, spaces, other types). */
 export function amountOfDigits(value: unknown): bigint | undefined {
   return typeof value === 'string' && /^[0-9]+$/.test(value) ? BigInt(value) : undefined;
 }
 
 /**
- * LSK text of an amount: decimal division by 10^8 without trailing zeros or exponent.
- * `lskText(10_000_000n)` is `0.1`, `lskText(-5n)` is `-0.00000005`.
+ * Text of an amount in LSK: a decimal number without trailing zeros or exponent. `lskText(10_000_000n)` is `0.1`,
+ * `lskText(-5n)` is `-0.00000005`.
  */
 export function lskText(beddows: bigint): string {
   const sign = beddows < 0n ? '-' : '';
@@ -22,7 +22,9 @@ export function lskText(beddows: bigint): string {
   return fraction === '' ? `${sign}${whole}` : `${sign}${whole}.${fraction}`;
 }
 
-/** Beddows of an amount in LSK with at most eight decimals, such as `1.5`; undefined for anything else. */
+/**
+ * Reads an amount in LSK with at most eight decimals (`1.5`) and returns it in beddows; undefined for anything else.
+ */
 export function beddowsOfLskText(text: string): bigint | undefined {
   const match = /^([0-9]{1,11})(?:\.([0-9]{1,8}))?$/.exec(text);
   if (match === null) return undefined;

@@ -1,6 +1,7 @@
 /**
- * Ports that browsers and `fetch` refuse to ask, because other protocols speak on them ("port blocking" of the Fetch standard).
- * A node listens there like anywhere else, but neither a browser nor the commands of this package can ask it.
+ * Ports that browsers and `fetch` refuse to connect to, because other protocols use them ("port blocking" of the Fetch
+ * standard). A node can listen on these ports, but neither a browser nor the commands of this package can reach it
+ * there.
  */
 
 const BLOCKED: ReadonlySet<number> = new Set([

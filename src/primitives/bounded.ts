@@ -1,18 +1,19 @@
-/** Collections with a maximum: nothing that a peer can fill may grow without end. */
+/** Collections with a maximum size. A collection that a peer can fill must not grow without limit. */
 
 import { assert } from './errors.ts';
 
 /**
- * Map of at most `entriesMax` entries that forgets those not used lately. Time goes in spans that end when half of that
- * number were used in one; what was not used in the span that ends nor came in it goes. So an entry outlives at least
- * `entriesMax / 2` others, and a use costs one look-up, where a strict order would cost a removal and an insertion.
+ * Map of at most `entriesMax` entries that drops entries not used lately. Time is divided into spans: a span ends when
+ * `entriesMax / 2` entries were used in it. At the end of a span, the map drops each entry that was neither used nor
+ * added in that span. So an entry survives at least `entriesMax / 2` uses of other entries, and each use costs one
+ * look-up. A strict least-recently-used order would cost a removal and an insertion for each use.
  */
 export class LruMap<K, V> {
   readonly entriesMax: number;
   readonly #halfMax: number;
   readonly #entries = new Map<K, Entry<V>>();
   #span = 0;
-  /** Entries used in the present span. */
+  /** Number of entries used in the present span. */
   #used = 0;
 
   /** @param entriesMax at least 2 */
@@ -30,7 +31,7 @@ export class LruMap<K, V> {
     return this.#entries.has(key);
   }
 
-  /** The value, which counts as used now. */
+  /** Returns the value and counts it as used now. */
   get(key: K): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
@@ -78,13 +79,13 @@ export class LruMap<K, V> {
 
 interface Entry<V> {
   value: V;
-  /** When it was used last. */
+  /** Span in which the entry was last used. */
   span: number;
 }
 
 const NEVER = -1;
 
-/** First in, first out, refusing more than `itemsMax`. */
+/** Queue (first in, first out) that refuses items beyond `itemsMax`. */
 export class BoundedQueue<T> {
   readonly itemsMax: number;
   #items: T[] = [];
@@ -97,7 +98,7 @@ export class BoundedQueue<T> {
     return this.#items.length;
   }
 
-  /** False, and nothing queued, when full. */
+  /** Returns false, and queues nothing, when the queue is full. */
   push(item: T): boolean {
     if (this.#items.length >= this.itemsMax) return false;
     this.#items.push(item);

@@ -1,4 +1,4 @@
-/** Bytes, their hexadecimal text and the integers cut from them. */
+/** Conversions between bytes, hexadecimal text and integers. */
 
 import { assert, ProtocolError } from './errors.ts';
 
@@ -8,31 +8,31 @@ const ANY_HEX = /^[0-9a-fA-F]+$/;
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 const U64_MAX_TEXT = U64_MAX.toString();
 
-/** Lower-case hexadecimal text of the bytes, two characters for each. */
+/** Lower-case hexadecimal text of the bytes, two characters for each byte. */
 export function hexOf(bytes: Bytes): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
 }
 
 /**
- * Bytes of a hexadecimal text of either letter case.
+ * Converts hexadecimal text, in upper or lower case, to bytes.
  *
- * @throws ProtocolError `HEX_INVALID` for anything that is not whole bytes of hexadecimal digits
+ * @throws ProtocolError `HEX_INVALID` unless the text consists of hexadecimal digits, two for each byte
  */
 export function bytesOfHex(hex: string): Buffer {
   const bytes = Buffer.from(hex, 'hex');
-  // Buffer.from stops silently at the first character it does not know.
+  // Buffer.from stops without an error at the first character that is no hexadecimal digit.
   if (bytes.length * 2 !== hex.length) throw new ProtocolError('HEX_INVALID', { hex: hex.slice(0, 80) });
   return bytes;
 }
 
-/** True for a non-empty hexadecimal text of whole bytes, either letter case. */
+/** True for a non-empty hexadecimal text with two digits for each byte, in upper or lower case. */
 export function isHex(text: string): boolean {
   return text.length % 2 === 0 && ANY_HEX.test(text);
 }
 
 const HEX_BYTES_MAX = 64;
 const CHARACTERS = Buffer.alloc(HEX_BYTES_MAX * 2);
-/** By the code of a character: 0 for the lower-case hexadecimal digits. */
+/** For each character code: 0 if the character is a lower-case hexadecimal digit, else 1. */
 const NO_DIGIT = Uint8Array.from({ length: 256 }, (_, code) => (/[0-9a-f]/.test(String.fromCharCode(code)) ? 0 : 1));
 
 /**
@@ -45,7 +45,8 @@ export function isCanonicalHex(text: string, byteLength: number): boolean {
   const length = byteLength * 2;
   if (text.length !== length || Buffer.byteLength(text, 'utf8') !== length) return false;
   CHARACTERS.write(text, 'latin1');
-  // Digits and letters by chance are what branches guess worst, and a pattern has one for each character.
+  // The loop has no branch for each character: hexadecimal texts are random, so a processor would often predict such a
+  // branch wrongly.
   let wrong = 0;
   for (let at = 0; at < length; at += 1) wrong |= NO_DIGIT[CHARACTERS[at] as number] as number;
   return wrong === 0;
@@ -67,9 +68,10 @@ const U64_BYTES = new Uint8Array(8);
 const U64_VIEW = new DataView(U64_BYTES.buffer);
 
 /**
- * Writes an integer, big-endian. A DataView writes a bigint several times as fast as a Buffer does.
+ * Writes an unsigned 64-bit integer, big-endian. The function uses a DataView, which writes a bigint several times as
+ * fast as a Buffer does.
  *
- * @throws RangeError unless it is in 0..2^64-1
+ * @throws RangeError unless the integer is in 0..2^64-1
  */
 export function writeU64BE(bytes: Bytes, value: bigint, at: number): void {
   if (value < 0n || value > U64_MAX) throw new RangeError(`${value} does not fit 64 bits`);
@@ -77,7 +79,10 @@ export function writeU64BE(bytes: Bytes, value: bigint, at: number): void {
   for (let index = 0; index < 8; index += 1) bytes[at + index] = U64_BYTES[index] as number;
 }
 
-/** The big-endian integer of 64 bits at a place. A number, as nearly all of them fit one, becomes a bigint faster than two. */
+/**
+ * Reads a big-endian unsigned 64-bit integer. Nearly all values fit into a number, and converting one number to a
+ * bigint is faster than combining two bigints.
+ */
 export function readU64BE(bytes: Buffer, at: number): bigint {
   const high = bytes.readUInt32BE(at);
   const low = bytes.readUInt32BE(at + 4);
@@ -86,16 +91,19 @@ export function readU64BE(bytes: Buffer, at: number): bigint {
 
 /** True for the canonical decimal text of an unsigned 64-bit integer (no sign, no leading zero). */
 export function isU64Decimal(text: string): boolean {
-  // Texts of one length stand in the order of their numbers.
+  // Decimal texts of equal length sort like their numbers, so a text comparison is enough.
   return /^(?:0|[1-9][0-9]{0,19})$/.test(text) && (text.length < U64_MAX_TEXT.length || text <= U64_MAX_TEXT);
 }
 
-/** True when both hold the same bytes. Not for secrets: it stops at the first difference. */
+/**
+ * True when both hold the same bytes. Do not use it for secrets: it stops at the first difference, so its duration
+ * reveals where they differ.
+ */
 export function bytesEqual(a: Bytes, b: Bytes): boolean {
   return a.length === b.length && Buffer.compare(a, b) === 0;
 }
 
-/** The same memory as a Buffer: nothing is copied. */
+/** Views the same memory as a Buffer, without a copy. */
 export function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

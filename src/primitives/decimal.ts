@@ -1,30 +1,34 @@
 /**
- * Decimal numbers of any size, exactly, and their sums: amounts that nobody signs may have fractions, signs and exponents. A
- * number stays as it is written and a sum has room for the places that are taken alone, so that neither `1e999999999` nor
- * millions of digits cost more than the text that they came as: some 4 ms for each million digits that is asked about.
+ * Exact decimal numbers of any size, and their sums. Amounts that no signature covers may have fractions, signs and
+ * exponents. A number stays in the form in which it was written, and a sum has limbs only for the places that its terms
+ * use. So neither `1e999999999` nor millions of digits cost more than their text: about 4 ms for each million digits of
+ * a sum that is read.
  */
 
 import { assert } from './errors.ts';
 
-/** A sign and `digits` times ten to the power of `exponent`. */
+/** A decimal number: a sign, and `digits` times ten to the power of `exponent`. */
 export interface Decimal {
   readonly isNegative: boolean;
-  /** Without zeros before and behind; empty for 0. */
+  /** Digits without leading and trailing zeros; empty for 0. */
   readonly digits: string;
   readonly exponent: number;
 }
 
 export const ZERO: Decimal = { isNegative: false, digits: '', exponent: 0 };
 
-/** Beyond so many places the reference's number library knows no number, and below none but zero. */
+/**
+ * Limit of the number library of the reference: it takes a number with more places before the point as no number, and
+ * one with more places after the point as zero.
+ */
 const REFERENCE_PLACES_MAX = 1_000_000_000;
-/** Whole numbers of more digits have no use: amounts and weights have twenty. */
+/** Whole numbers with more digits have no use here: amounts and weights have about twenty digits. */
 const WHOLE_DIGITS_MAX = 40;
 
 const NUMBER = /^([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:e([+-]?[0-9]+))?$/i;
 
 /**
- * The number that a text stands for: a sign, digits, a point, an exponent, blanks around it.
+ * Reads a decimal number. The text may have a sign, a point, an exponent, and blanks around the number.
  *
  * @returns undefined for anything else
  */
@@ -34,7 +38,7 @@ export function decimalOf(text: string): Decimal | undefined {
   const [, sign = '', whole = '', fraction = '', bare = '', exponentText = '0'] = parts;
   const written = whole + fraction + bare;
   const first = zerosBefore(written);
-  // The place of the first digit: 0 for units, 1 for tens.
+  // `place` is the place of the first digit other than 0: 0 for units, 1 for tens.
   const place = whole.length + Number(exponentText) - first - 1;
   if (place > REFERENCE_PLACES_MAX) return undefined;
   if (first === written.length || place < -REFERENCE_PLACES_MAX) return ZERO;
@@ -62,28 +66,31 @@ export function integerOf({ isNegative, digits, exponent }: Decimal): bigint | u
   return isNegative ? -magnitude : magnitude;
 }
 
-/** Places of one limb of a number: sums of thousands of limbs are exact in this runtime. */
+/**
+ * Decimal places in one limb of a number. With 12 places, a sum of thousands of limbs stays exact as a JavaScript
+ * number.
+ */
 const LIMB_PLACES = 12;
 const LIMB = 10 ** LIMB_PLACES;
-/** More would not be exact; a block has some fifty at most. */
+/** A sum of more terms could be inexact. A block needs some fifty terms at most. */
 const TERMS_MAX = 8_000;
-/** Limbs that a whole number of 40 digits has. */
+/** Limbs of a whole number with 40 digits. */
 const WHOLE_LIMBS_MAX = 4;
 
 /** Neighbouring limbs of a number. */
 interface Limbs {
-  /** Power of `LIMB` that the first one counts for. */
+  /** Power of `LIMB` that the first limb stands for. */
   readonly base: number;
   readonly values: Float64Array;
 }
 
 /**
- * A sum that is made up step by step. It keeps the numbers as they came and reckons when it is asked: a block may count one
- * number of a million digits for a hundred delegates.
+ * A sum that is built up step by step. The sum keeps its terms as they were written and adds them only when the result
+ * is read, because a block may add one number of a million digits for a hundred delegates.
  */
 export class DecimalSum {
   #terms: { readonly number: Decimal; readonly sign: number }[] = [];
-  /** The sum of the integers. */
+  /** Sum of the terms that are integers. */
   #whole = 0n;
 
   addInteger(value: bigint): void {
@@ -98,7 +105,7 @@ export class DecimalSum {
     this.#add(number, -1);
   }
 
-  /** The same sum, to be gone on with apart. */
+  /** Returns a copy of the sum; later changes of one do not change the other. */
   copy(): DecimalSum {
     const copy = new DecimalSum();
     copy.#terms = [...this.#terms];
@@ -106,7 +113,7 @@ export class DecimalSum {
     return copy;
   }
 
-  /** The sum as an integer; undefined when it has a fraction, or some forty digits and more. */
+  /** Returns the sum as an integer; undefined when the sum has a fraction, or more than about forty digits. */
   integer(): bigint | undefined {
     if (this.#terms.length === 0) return this.#whole;
     const runs = this.#carried();
@@ -116,7 +123,7 @@ export class DecimalSum {
     return BigInt(sign) * limbs.reduceRight((sum, limb) => sum * BigInt(LIMB) + BigInt(limb), 0n);
   }
 
-  /** -1 below zero, 1 above. */
+  /** -1 when the sum is below zero, 1 when it is above, 0 when it is zero. */
   sign(): number {
     if (this.#terms.length > 0) return signOf(this.#carried());
     return this.#whole === 0n ? 0 : this.#whole < 0n ? -1 : 1;
@@ -128,7 +135,10 @@ export class DecimalSum {
     this.#terms.push({ number, sign: number.isNegative ? -sign : sign });
   }
 
-  /** The sum in runs of limbs that are below `LIMB` in magnitude, of either sign, lowest first. */
+  /**
+   * Adds up the terms. The result is a list of limb runs, lowest first; each limb is below `LIMB` in magnitude and may
+   * have either sign.
+   */
   #carried(): Limbs[] {
     const whole = decimalOf(this.#whole.toString()) ?? ZERO;
     const terms = [...this.#terms, { number: whole, sign: whole.isNegative ? -1 : 1 }]
@@ -158,7 +168,7 @@ export class DecimalSum {
   }
 }
 
-/** Numbers are counted several times on their way into the chain. */
+/** Limbs of numbers that were added before. A number is added several times on its way into the chain. */
 const known = new WeakMap<Decimal, Limbs>();
 
 function limbsOf(number: Decimal): Limbs {
@@ -168,7 +178,7 @@ function limbsOf(number: Decimal): Limbs {
   const base = Math.floor(exponent / LIMB_PLACES);
   const within = exponent - base * LIMB_PLACES;
   const values = new Float64Array(Math.ceil((digits.length + within) / LIMB_PLACES));
-  // From the last digit on: the lowest limb has the fewest of them.
+  // The loop starts at the last digit, because the lowest limb may hold fewer digits than the others.
   for (let index = 0, end = digits.length; end > 0; index += 1) {
     const shift = index === 0 ? within : 0;
     const start = Math.max(0, end - (LIMB_PLACES - shift));
@@ -180,7 +190,9 @@ function limbsOf(number: Decimal): Limbs {
   return limbs;
 }
 
-/** Carries what limbs have beyond `LIMB` to the next ones. @param runs changed in place, in ascending order */
+/**
+ * Moves the part of each limb that exceeds `LIMB` to the next limb. @param runs in ascending order; changed in place
+ */
 function carry(runs: readonly Limbs[]): Limbs[] {
   const result: Limbs[] = [];
   let over = 0;
@@ -200,7 +212,10 @@ function carry(runs: readonly Limbs[]): Limbs[] {
   return result;
 }
 
-/** All that is below the highest limb that is not 0 is less than one of its units. */
+/**
+ * The sign of a sum is the sign of its highest limb other than 0: all lower limbs together are less than one unit of
+ * that limb.
+ */
 function signOf(runs: readonly Limbs[]): number {
   for (const { values } of runs.toReversed()) {
     for (let index = values.length - 1; index >= 0; index -= 1) {
@@ -212,7 +227,7 @@ function signOf(runs: readonly Limbs[]): number {
 }
 
 /**
- * The magnitude of a sum in limbs from 0 to `LIMB` - 1, lowest first.
+ * The magnitude of a sum in limbs from 0 to `LIMB` - 1, lowest first. The array has `WHOLE_LIMBS_MAX` limbs.
  *
  * @param runs as `carry` leaves them
  * @returns undefined for a sum with a fraction, and for a sum of too many limbs
@@ -228,7 +243,7 @@ function wholeLimbs(runs: readonly Limbs[], sign: number): readonly number[] | u
   let owed = 0;
   let end = 0;
   for (const { base, values } of runs) {
-    // Over a gap that is borrowed over, all limbs are nines.
+    // When a gap without limbs lies between the runs and one must be borrowed, each limb of the gap becomes all nines.
     if (owed > 0) for (; end < base; end += 1) if (!take(end, LIMB - 1)) return undefined;
     for (let index = 0; index < values.length; index += 1) {
       const value = sign * (values[index] ?? 0) - owed;

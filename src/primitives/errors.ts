@@ -1,8 +1,11 @@
-/** Errors that carry a code and data. Foreign data is refused with them; a failed `assert` is a bug of ours. */
+/** Errors that carry a code and data. Such errors refuse data from outside; a failed `assert` is a bug of our own. */
 
 export type ErrorData = Readonly<Record<string, unknown>>;
 
-/** An error with a stable code, the data that explains it and, where a peer or client reads it, the published text. */
+/**
+ * An error with a stable code and the data that explains it. Where a peer or client reads the error, it also has the
+ * published text.
+ */
 export class ProtocolError extends Error {
   readonly code: string;
   readonly data: ErrorData;
@@ -15,7 +18,7 @@ export class ProtocolError extends Error {
   }
 }
 
-/** A broken promise of our own code. Never caught on purpose: the node stops before it writes. */
+/** A broken invariant of our own code. No code catches it on purpose: the node stops before it writes. */
 export class AssertionFailed extends Error {
   constructor(claim: string) {
     super(`assertion failed: ${claim}`);
@@ -23,17 +26,17 @@ export class AssertionFailed extends Error {
   }
 }
 
-/** States what must be true here if our own code is right. */
+/** Throws when a condition is false that our own code must make true. */
 export function assert(condition: unknown, claim: string): asserts condition {
   if (!condition) throw new AssertionFailed(claim);
 }
 
-/** The message of anything thrown. */
+/** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The code of a ProtocolError, undefined of anything else. */
+/** The code of a ProtocolError; undefined for any other value. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof ProtocolError ? error.code : undefined;
 }

@@ -1,14 +1,15 @@
 /**
- * Where an address reaches. Sources: the IPv4 and the IPv6 Special-Purpose Address Registry of IANA (RFC 6890 and the RFCs that
- * update it, as of 2025), and for multicast RFC 5771 and RFC 4291. Blocks that the registries call globally reachable are
- * left out, unless hosts do not stand in them.
+ * Scope of an IP address: from which hosts it can be reached. Sources: the IPv4 and the IPv6 Special-Purpose Address
+ * Registry of IANA (RFC 6890 and the RFCs that update it, as of 2025), and for multicast RFC 5771 and RFC 4291. The
+ * table leaves out blocks that the registries call globally reachable, unless no hosts have addresses in them.
  */
 
 import { ipBytes } from './ip.ts';
 
 /**
- * `global`: anywhere. `private`: the own site. `loopback`: the own machine. `special`: nothing that a node could stand at, or
- * only its own link or provider, as the metadata services of clouds.
+ * `global`: reachable from anywhere. `private`: reachable within the own site. `loopback`: the own machine. `special`:
+ * no address that a peer can have, or one that reaches only the own link or provider (for example the metadata service
+ * of a cloud).
  */
 export type IpScope = 'global' | 'private' | 'loopback' | 'special';
 
@@ -64,7 +65,10 @@ const PARSED: readonly Block[] = BLOCKS.map(([block, scope]) => {
   return { prefix: ipBytes(address) ?? [], bits: Number(bits), scope };
 });
 
-/** Scope of an address of either family; undefined when the text is none. An IPv6 address that embeds IPv4 has its scope. */
+/**
+ * Scope of an IPv4 or IPv6 address; undefined when the text is no address. An IPv6 address that embeds an IPv4 address
+ * has the scope of that address.
+ */
 export function ipScope(text: string): IpScope | undefined {
   const bytes = ipBytes(text);
   return bytes === undefined ? undefined : scopeOf(bytes);
@@ -74,7 +78,8 @@ function scopeOf(bytes: readonly number[]): IpScope {
   const block = PARSED.find((each) => isWithin(bytes, each));
   if (block === undefined) return 'global';
   if (block.scope !== 'embedded') return block.scope;
-  // Of 6to4 the IPv4 address follows its prefix of two bytes; elsewhere it ends the address.
+  // A 6to4 address has the IPv4 address behind its prefix of two bytes. In the other blocks the IPv4 address is at the
+  // end.
   const at = block.bits === 16 ? 2 : bytes.length - IPV4_BYTES;
   return scopeOf(bytes.slice(at, at + IPV4_BYTES));
 }

@@ -1,24 +1,32 @@
-/** IP addresses as text and as bytes, both families. */
+/** IPv4 and IPv6 addresses as text and as bytes. */
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:\.(?!$)|$)){4}$/;
 const IPV6_GROUP = /^[0-9a-fA-F]{1,4}$/;
 const IPV6_GROUPS = 8;
 
-/** True for four decimal numbers without leading zeros: other readers take `010` for eight. */
+/**
+ * True for four decimal numbers without leading zeros. Leading zeros are refused because some programs read `010` as
+ * eight.
+ */
 export function isIpv4(value: unknown): value is string {
   return typeof value === 'string' && IPV4.test(value);
 }
 
-/** The 4 or 16 bytes of an address; undefined when the text is none. Zones (`%eth0`) are not part of an address. */
+/**
+ * The 4 or 16 bytes of an address; undefined when the text is no address. A text with a zone (`%eth0`) is no address.
+ */
 export function ipBytes(text: string): readonly number[] | undefined {
   return isIpv4(text) ? text.split('.').map(Number) : ipv6Bytes(text);
 }
 
-/** Bytes of IPv6 that providers give to one subscriber. */
+/** Leading bytes of an IPv6 address that a provider gives to one subscriber (a /64). */
 const SUBSCRIBER_BYTES = 8;
 const MAPPED = '0,0,0,0,0,0,0,0,0,0,255,255';
 
-/** One text for all addresses of one subscriber: an IPv4 address, mapped into IPv6 or not, or a /64; else the text itself. */
+/**
+ * Returns the same text for all addresses of one subscriber: the IPv4 address, also when it is mapped into IPv6, or the
+ * /64 of an IPv6 address. A text that is no address is returned unchanged.
+ */
 export function subscriberOf(text: string): string {
   const bytes = ipBytes(text);
   if (bytes?.length !== 16) return text;
@@ -38,7 +46,9 @@ function ipv6Bytes(text: string): readonly number[] | undefined {
   return groups.flatMap((group) => [group >> 8, group & 0xff]);
 }
 
-/** @param isLast whether the address ends here, where IPv4 may stand for the last two groups */
+/**
+ * @param isLast whether the address ends with this half, so that its last two groups may be written as IPv4
+ */
 function groupsOf(half: string, isLast: boolean): number[] | undefined {
   if (half === '') return [];
   const texts = half.split(':');

@@ -1,8 +1,11 @@
-/** The version of this software, beside the version of the protocol that clients of the family know as `version`. */
+/**
+ * Version of this software. This version differs from `version`, which clients of Lisk know as the version of the
+ * protocol.
+ */
 
 /**
- * @param build as nodes tell it: `v` and the version, then the time of the build where known
- * @returns undefined for what no node of this software tells
+ * @param build as nodes report it: `v` and the version, then the time of the build if it is known
+ * @returns undefined for a text that no node of this software reports
  */
 export function softwareVersionOf(build: string | undefined): string | undefined {
   return /^v(\d\S*)/.exec(build ?? '')?.[1];

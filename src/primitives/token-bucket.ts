@@ -1,4 +1,4 @@
-/** A rate limiter: a store of tokens that fills up as time passes. The time is handed in. */
+/** A rate limiter: a store of tokens that fills up with time. The caller passes the time. */
 
 export class TokenBucket {
   readonly #capacity: number;
@@ -7,7 +7,7 @@ export class TokenBucket {
   #atMs = Number.NEGATIVE_INFINITY;
 
   /**
-   * Begins full.
+   * The bucket is full at the start.
    *
    * @param capacity tokens that can be taken at once
    * @param everyMs time in which one token comes back
@@ -26,14 +26,14 @@ export class TokenBucket {
     return true;
   }
 
-  /** Time until a token is there; 0 when one is. */
+  /** Time until at least one token is there; 0 when one is there now. */
   waitMs(nowMs: number): number {
     this.#fill(nowMs);
     return this.#tokens >= 1 ? 0 : Math.ceil((1 - this.#tokens) * this.#everyMs);
   }
 
   #fill(nowMs: number): void {
-    // A clock that was set back gives nothing, and takes nothing either.
+    // A clock that was set back neither adds nor removes tokens.
     const elapsedMs = Number.isFinite(this.#atMs) ? Math.max(0, nowMs - this.#atMs) : 0;
     this.#atMs = nowMs;
     this.#tokens = Math.min(this.#capacity, this.#tokens + elapsedMs / this.#everyMs);

@@ -1,25 +1,28 @@
 /**
- * Time of the main thread that all work for strangers may take together: requests over HTTP, streams of events, questions of
- * peers. One budget for all of them, as two halves would leave nothing for the blocks. Where more is asked for, those who do
- * the work wait in line.
+ * Limits the time of the main thread that all work for other parties may take together: HTTP requests, event streams,
+ * questions of peers. All of these share one budget, because two budgets of a half each would leave no time for blocks.
+ * Work beyond the budget waits in line.
  */
 
-/** Share of the time: blocks, forging and the operator have the rest. */
+/** Share of the time that this work may take. The rest is for blocks, forging and the operator. */
 const WORK_SHARE = 0.5;
-/** Work in a row, in milliseconds; a small part of the shortest slot. */
+/** Milliseconds that work may take without a pause; a small part of the shortest slot. */
 const WORK_BURST_MS = 10;
-/** Work that cannot be put off makes no larger debt, or a flood of it would outlast itself. */
+/**
+ * Largest debt that work which cannot be postponed may cause. Without this limit, a flood of such work would block
+ * other work even after the flood ended.
+ */
 const OUTSIDE_DEBT_MS_MAX = 50;
 
 export interface WorkShareOptions {
   readonly clock: {
-    /** Milliseconds; best by a clock that nobody sets. */
+    /** Milliseconds, preferably of a clock that nobody can set. */
     nowMs(): number;
     after(delayMs: number, work: () => void): unknown;
   };
-  /** Above 0 and at most 1; `WORK_SHARE` unless told. */
+  /** Above 0 and at most 1; default `WORK_SHARE`. */
   readonly share?: number;
-  /** `WORK_BURST_MS` unless told. */
+  /** Default `WORK_BURST_MS`. */
   readonly burstMs?: number;
 }
 
@@ -27,9 +30,9 @@ export class WorkShare {
   readonly #clock: WorkShareOptions['clock'];
   readonly #share: number;
   readonly #burstMs: number;
-  /** Those who wait for time. Each part of the node waits once at most. */
+  /** Callbacks that wait for time. Each part of the node has at most one waiting entry. */
   readonly #waiting: (() => void)[] = [];
-  /** Time that may be worked now; below zero after work that took long. */
+  /** Milliseconds that work may take now; below zero after long work. */
   #creditMs: number;
   #creditedMs: number;
   #isTimed = false;
@@ -42,28 +45,31 @@ export class WorkShare {
     this.#creditedMs = clock.nowMs();
   }
 
-  /** Whether there is time, and nobody waits for it. */
+  /** True when time is left and no callback waits for it. */
   get isFree(): boolean {
     this.#credit();
     return this.#creditMs > 0 && this.#waiting.length === 0;
   }
 
-  /** Calls back when there is time; those who asked first come first. They charge what they do. */
+  /**
+   * Calls `work` when time is left; callbacks run in the order in which they were added. The callback charges the time
+   * that it takes.
+   */
   whenFree(work: () => void): void {
     this.#waiting.push(work);
     this.#wakeLater();
   }
 
-  /** Work begins. @returns charges the time since then */
+  /** Marks the beginning of work. @returns a function that charges the time since then */
   begin(): () => void {
     const startMs = this.#credit();
     return () => {
-      // The credit of the time that was worked comes with the next look at the clock.
+      // The next reading of the clock adds the credit for the time that the work took.
       this.#creditMs -= Math.max(0, this.#clock.nowMs() - startMs);
     };
   }
 
-  /** Charges what could not be put off. */
+  /** Charges work that could not be postponed. */
   spend(costMs: number): void {
     this.#credit();
     if (this.#creditMs > -OUTSIDE_DEBT_MS_MAX) this.#creditMs -= costMs;
@@ -80,7 +86,7 @@ export class WorkShare {
     });
   }
 
-  /** @returns now */
+  /** Adds the credit of the time since the last call. @returns the present time of the clock */
   #credit(): number {
     const nowMs = this.#clock.nowMs();
     const elapsedMs = Math.max(0, nowMs - this.#creditedMs);

@@ -1,7 +1,7 @@
 /**
- * Which balances the transactions of a block change, and why. The rules themselves say it: a transaction is applied to accounts
- * of which nothing is known, so what it leaves of a balance of 0 is its change. Nothing is verified here, and of the state of the
- * chain only the owners of applications are needed.
+ * Finds which balances the transactions of a block change, and why. To find the changes, it applies each transaction
+ * with the rules of the protocol to accounts that are all empty: the balance afterwards is the change. The computation
+ * verifies nothing, and the only part of the chain's state that it needs is the owners of applications.
  */
 
 import type { ChainParams } from '../protocol/params.ts';
@@ -14,7 +14,7 @@ type Cause = 'transfer' | 'fee' | 'reward' | 'genesis';
 
 export interface BalanceChange {
   readonly address: Address;
-  /** Beddows, never 0. */
+  /** Beddows; never 0. */
   readonly amount: bigint;
   readonly cause: Cause;
   /** Undefined for the payout of a round. */
@@ -23,12 +23,14 @@ export interface BalanceChange {
 
 const NO_DIGEST = new Uint8Array(32);
 
-/** Reads the balance changes that transactions of one chain make. */
+/** Finds the balance changes that the transactions of one chain make. */
 export class BalanceChanges {
   readonly #context: ApplyTransactionContext;
   readonly #unknown: StateReader;
 
-  /** @param facts of the chain: who owns an application */
+  /**
+   * @param facts facts of the chain, for the owners of applications
+   */
   constructor(params: ChainParams, facts: Pick<StateReader, 'fact'>) {
     this.#context = {
       dialect: params.generation === 2 ? GEN2_DIALECT : GEN3_DIALECT,
@@ -39,7 +41,7 @@ export class BalanceChanges {
     this.#unknown = unknownState(facts);
   }
 
-  /** In the order of the transactions; of each the fee first. */
+  /** Returns the changes in the order of the transactions; the fee of a transaction comes first. */
   of(block: Block): readonly BalanceChange[] {
     const { inertTransactions } = this.#context.exceptions;
     const isGenesis = block.height === 1;
@@ -51,7 +53,8 @@ export class BalanceChanges {
   #ofTransaction(transaction: Transaction, isGenesis: boolean): readonly BalanceChange[] {
     const { id: transactionId, fee, senderId } = transaction;
     const scratch = new StateOverlay(this.#unknown);
-    // Accounts of which nothing is known are found at fault; what the transaction moves is written all the same.
+    // The rules report faults, because all accounts are empty. But they write the effects of the transaction all the
+    // same.
     applyTransaction(scratch, transaction, this.#context);
     const changes: BalanceChange[] = [];
     if (fee !== 0n)

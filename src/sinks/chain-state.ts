@@ -1,22 +1,25 @@
 /**
- * The consensus state of a chain in memory, with what each of its newest blocks overwrote: what the rules need to apply blocks
- * again that a node has verified already. About 0.5 KB for each account.
+ * The consensus state of a chain in memory, with undo records of its newest blocks. The rules need it to apply blocks
+ * again that a node has already verified. The state takes about 0.5 KB for each account.
  */
 
 import { assert } from '../primitives/errors.ts';
 import { StateOverlay, type Account, type Delegate, type StateChanges, type StateWriter } from '../protocol/state.ts';
 import type { Address, BlockHeader, PublicKey } from '../protocol/types.ts';
 
-/** Headers below the oldest block that can be reverted: the rules look back one round of at most 101 blocks. */
+/**
+ * Number of headers kept below the oldest block that can be reverted: the rules look back one round of at most 101
+ * blocks.
+ */
 const HEADERS_KEPT = 256;
 
-/** An account that a block changed; `before` is undefined where there was none. */
+/** An account that a block changed; `before` is undefined for a new account. */
 export interface AccountChange {
   readonly before: Account | undefined;
   readonly after: Account;
 }
 
-/** What a block changed, with what was there before. */
+/** Undo record of a block: the values before the block. */
 interface Undo {
   readonly height: number;
   readonly accounts: readonly (readonly [Address, Account | undefined])[];
@@ -35,7 +38,7 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
   readonly #headers = new Map<number, BlockHeader>();
   #ledger: Uint8Array | undefined;
   #tip: BlockHeader | undefined;
-  /** Of the newest blocks, ascending: of those that `settle` has not passed. */
+  /** Undo records of the blocks above the settled height, ascending. */
   #undo: Undo[] = [];
 
   tip(): BlockHeader | undefined {
@@ -74,7 +77,7 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
     return this.#headers.get(height);
   }
 
-  /** Always false, as no ids are kept: a node has already refused blocks that repeat a transaction. */
+  /** Always false: no ids are kept, because a node has already refused blocks that repeat a transaction. */
   hasTransaction(): boolean {
     return false;
   }
@@ -82,8 +85,8 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
   /**
    * Appends a block.
    *
-   * @param apply writes what follows from the block; a throw changes nothing
-   * @returns the accounts that it changed
+   * @param apply writes the effects of the block; if it throws, nothing changes
+   * @returns the accounts that the block changed
    */
   append(block: BlockHeader, apply: (state: StateWriter) => void): readonly AccountChange[] {
     const overlay = new StateOverlay(this);
@@ -113,10 +116,10 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
     this.#tip = this.#headers.get(undo.height - 1);
   }
 
-  /** Blocks up to this height will not be reverted any more. */
+  /** Drops the undo records of blocks up to this height, because these blocks will not be reverted. */
   settle(height: number): void {
     if ((this.#undo[0]?.height ?? Infinity) <= height) this.#undo = this.#undo.filter((undo) => undo.height > height);
-    // Reverting the oldest block that can be reverted needs the headers below that one.
+    // To revert the oldest block that can be reverted, the rules need the headers below it.
     const first = Math.min(this.#undo[0]?.height ?? Infinity, this.#tip?.height ?? 0) - HEADERS_KEPT;
     for (const known of this.#headers.keys()) {
       if (known >= first) break;

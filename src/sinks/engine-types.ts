@@ -1,4 +1,4 @@
-/** Types of columns in ClickHouse and in its embedded form. */
+/** Column types of ClickHouse for the column types of a sink; the embedded form of ClickHouse has the same types. */
 
 import type { ColumnType } from './tables.ts';
 

@@ -1,4 +1,4 @@
-/** Whether a sink was made for the chain that is to be written to it. */
+/** Checks that a sink was made for the chain that is to be written into it. */
 
 import { ProtocolError } from '../primitives/errors.ts';
 import type { SinkIdentity } from './sink.ts';
@@ -10,7 +10,9 @@ const NAMES: Readonly<Record<keyof SinkIdentity, string>> = {
   rangeBlocks: 'blocks of a range',
 };
 
-/** @returns what to throw when the sink was made with another identity */
+/**
+ * @returns the error for a sink that was made with another identity; undefined when the identities are equal
+ */
 export function identityFault(made: SinkIdentity, wanted: SinkIdentity): ProtocolError | undefined {
   const name = (Object.keys(NAMES) as (keyof SinkIdentity)[]).find((each) => made[each] !== wanted[each]);
   if (name === undefined) return undefined;

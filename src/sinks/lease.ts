@@ -1,25 +1,34 @@
-/** The right to write to a sink: one process has it at a time. What sinks say when another has it, or when it was lost. */
+/**
+ * The right to write to a sink: only one process has it at a time. This file has the errors for a sink that another
+ * process holds, and for a lost lease.
+ */
 
 import { ProtocolError } from '../primitives/errors.ts';
 
-/** Seconds after which the lease of a killed process counts no more: longer than a busy process or server is late. */
+/**
+ * Seconds after which the lease of a killed process ends. This time is longer than the delays of a busy process or
+ * server.
+ */
 export const LEASE_S = 30;
-/** A lease is renewed three times before it ends. */
+/** Time between two renewals: a lease is renewed about three times before it would end. */
 export const RENEW_MS = 10_000;
 
-/** The process that takes a lease. */
+/** The process that holds a lease. */
 export interface LeaseHolder {
-  /** In words, such as `process 17 on host-a`. */
+  /** Name of the process in messages: `process 17 on host-a`. */
   readonly owner: string;
-  /** Letters and digits that no other process has, chosen at random. */
+  /** Random letters and digits that no other process has. */
   readonly token: string;
-  /** How long the lease counts after it was renewed last, in seconds. */
+  /** Seconds for which the lease counts after its last renewal. */
   readonly leaseS?: number;
 }
 
 /**
- * @param sink in words, such as `the database chain`
- * @param until Unix time in milliseconds when the lease ends unless it is renewed; undefined while its holder lives
+ * Makes the error for a sink that another process holds.
+ *
+ * @param sink name in messages, for example `the database chain`
+ * @param until Unix time in milliseconds when the lease ends unless it is renewed; undefined when it lasts as long as
+ *   its holder
  */
 export function sinkInUse(sink: string, owner: string, until: number | undefined, cause?: unknown): ProtocolError {
   if (until === undefined) {

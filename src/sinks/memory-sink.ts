@@ -1,4 +1,4 @@
-/** A sink in memory: the model that the others are held to. */
+/** A sink in memory; tests compare the other sinks with it. */
 
 import type { Clock } from '../ports/clock.ts';
 import type { BlockId } from '../protocol/types.ts';
@@ -7,7 +7,7 @@ import { LEASE_S, leaseLost, sinkInUse, type LeaseHolder } from './lease.ts';
 import type { HeightSpan, Sink, SinkBlock, SinkIdentity, SinkPlace } from './sink.ts';
 import { joinedRows, type Rows } from './tables.ts';
 
-/** What a memory sink holds; survives the sink, as a disk would. */
+/** Content of a memory sink. The content outlives the sink object, like a disk. */
 export interface MemorySinkContent {
   identity: SinkIdentity | undefined;
   readonly ranges: { readonly span: HeightSpan; readonly lastBlockId: BlockId; readonly rows: Rows }[];
@@ -17,7 +17,7 @@ export interface MemorySinkContent {
 
 export interface MemorySinkOptions extends LeaseHolder {
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Runs before each write: what may happen between the call and the moment when it counts. */
+  /** Runs before each write; tests use it for events between the call and its effect. */
   readonly beforeWrite?: () => Promise<void>;
 }
 
@@ -31,7 +31,9 @@ export class MemorySink implements Sink {
   readonly #content: MemorySinkContent;
   readonly #options: MemorySinkOptions | undefined;
 
-  /** @param options undefined where no other process is near: no lease is taken then */
+  /**
+   * @param options undefined when no other process can use the sink; then no lease is taken
+   */
   constructor(content: MemorySinkContent = emptyMemorySink(), options?: MemorySinkOptions) {
     this.#content = content;
     this.#options = options;
@@ -74,7 +76,7 @@ export class MemorySink implements Sink {
     return Promise.resolve();
   }
 
-  /** All that it holds. */
+  /** All rows that the sink holds. */
   rows(): Rows {
     return joinedRows([...this.#content.ranges, ...this.#content.tail].map(({ rows }) => rows));
   }
@@ -88,7 +90,9 @@ export class MemorySink implements Sink {
     this.#content.lease = { owner, token, expiresMs: clock.nowMs() + leaseS * 1000 };
   }
 
-  /** The look at the lease and the change are one step: a process that stood still before it changes nothing. */
+  /**
+   * Checks the lease and makes the change in one step, so a process that was paused and lost the lease changes nothing.
+   */
   async #write(change: () => void): Promise<void> {
     await this.#options?.beforeWrite?.();
     if (this.#options !== undefined) {

@@ -1,6 +1,8 @@
-/** Questions that are asked again and again, as views over the tables: in every engine of ClickHouse's family. */
+/** Frequent queries, as views over the tables. All engines of ClickHouse's family accept them. */
 
-/** @param prefix before the name of a table: empty, or a database and a dot */
+/**
+ * @param prefix text before the name of a table: empty, or the database and a dot
+ */
 type Select = (prefix: string) => string;
 
 export const QUESTION_VIEWS: Readonly<Record<string, Select>> = {

@@ -1,6 +1,7 @@
 /**
- * Makes the rows of a chain's blocks. Blocks are applied again, from the genesis block on, with the rules of the network: what a
- * round pays to whom and who missed it is read off the accounts, and the changes of balances are held against them.
+ * Makes the rows of a chain's blocks. The maker applies the blocks again, from the genesis block on, with the rules of
+ * the network. The accounts then show what a round pays to each delegate and who missed a block. The maker checks the
+ * balance changes of each block against the accounts.
  */
 
 import { addressOf } from '../crypto/keys.ts';
@@ -24,7 +25,7 @@ export class RowMaker {
     this.#changes = new BalanceChanges(rules.params, this.#state);
   }
 
-  /** The block that was applied last. */
+  /** The last block that was applied. */
   tip(): BlockHeader | undefined {
     return this.#state.tip();
   }
@@ -32,14 +33,14 @@ export class RowMaker {
   /**
    * Applies the next block.
    *
-   * @throws ProtocolError `SINK_BLOCK_REFUSED` for one that does not follow or breaks a rule, `SINK_BALANCE_DIFFERS` where the
-   *   changes do not add up to what the rules made of an account
+   * @throws ProtocolError `SINK_BLOCK_REFUSED` for a block that does not follow the tip or breaks a rule;
+   *   `SINK_BALANCE_DIFFERS` when the changes of an account do not add up to its new balance
    */
   apply(block: Block): void {
     this.#append(block);
   }
 
-  /** Applies the next block and makes its rows. Errors as of `apply`. */
+  /** Applies the next block and makes its rows. Errors like `apply`. */
   rowsOf(block: Block): Rows {
     const accounts = this.#append(block);
     const earnings = isLastOfRound(block.height, this.#rules.params) ? payoutOf(accounts) : [];
@@ -66,7 +67,7 @@ export class RowMaker {
     this.#state.revert();
   }
 
-  /** Blocks up to this height will not be reverted any more. */
+  /** Drops the undo records of blocks up to this height, because these blocks will not be reverted. */
   settle(height: number): void {
     this.#state.settle(height);
   }
@@ -126,7 +127,7 @@ export class RowMaker {
   }
 }
 
-/** What an account earned when a round was paid out. */
+/** Payment to an account at the end of a round. */
 interface Payout {
   readonly address: Address;
   readonly fees: bigint;
@@ -148,7 +149,10 @@ function changesOf({ address, fees, rewards }: Payout): readonly BalanceChange[]
   return changes;
 }
 
-/** Every block is held to it: rows that do not add up are worse than none. */
+/**
+ * Compares the balance changes of a block with the accounts. Each block is checked, because wrong sums are worse than
+ * no rows.
+ */
 function checkBalances(block: Block, changes: readonly BalanceChange[], accounts: readonly AccountChange[]): void {
   const sums = new Map<Address, bigint>();
   for (const { address, amount } of changes) sums.set(address, (sums.get(address) ?? 0n) + amount);

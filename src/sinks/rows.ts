@@ -1,11 +1,11 @@
-/** Rows that follow from a block alone. */
+/** Makes the rows that depend on one block alone. */
 
 import { amountOf } from '../protocol/tx/amounts.ts';
 import { addressOf } from '../crypto/keys.ts';
 import type { Address, Block, Payload, PublicKey, Transaction } from '../protocol/types.ts';
 import type { Row } from './tables.ts';
 
-/** Where a row stands: height, position in its table within the block, Unix time of the block in seconds. */
+/** Common columns of a row: height, position in its table within the block, Unix time of the block in seconds. */
 export interface RowPlace {
   readonly height: number;
   readonly position: number;
@@ -52,7 +52,9 @@ export function transactionRow(transaction: Transaction, place: RowPlace): Row<'
   };
 }
 
-/** @param addressOfDelegate the account of a delegate's key */
+/**
+ * @param addressOfDelegate finds the account of a delegate by its public key
+ */
 export function voteRows(
   { height, transactions }: Block,
   time: number,
@@ -69,7 +71,9 @@ export function voteRows(
   });
 }
 
-/** @param secondKeyOf second public key of an account, empty for none */
+/**
+ * @param secondKeyOf finds the second public key of an account; empty when it has none
+ */
 export function signatureRows(
   block: Block,
   time: number,
@@ -90,7 +94,7 @@ export function signatureRows(
   return rows.map((row, position) => ({ height: block.height, position, time, ...row }));
 }
 
-/** The address that the amount goes to; empty for none, and for an application. */
+/** Address that receives the amount; empty when there is none, and for an application. */
 function paidAddressOf(payload: Payload): string {
   return payload.kind === 'transfer' || payload.kind === 'outTransfer' ? payload.recipientId : '';
 }

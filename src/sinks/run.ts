@@ -1,6 +1,6 @@
 /**
- * Brings a sink up to a chain and keeps it there. Where the sink stands is read back from the sink alone, so this may be ended
- * anywhere: what was under way is done again.
+ * Copies a chain into a sink and keeps the sink up to date. The present position is read from the sink alone, so the
+ * process may end anywhere: the next run repeats the unfinished step.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -13,34 +13,40 @@ import { joinedRows, rowCount, type Rows } from './tables.ts';
 export interface SinkRun {
   readonly source: ChainSource;
   readonly sink: Sink;
-  /** Heights of a range. */
+  /** Number of heights in a range. */
   readonly rangeBlocks: number;
-  /** Ends the run between two steps. */
+  /** Ends the run between two steps when it is aborted. */
   readonly signal: AbortSignal;
-  /** False ends the run when the sink holds the chain as it stands. */
+  /** False to end the run when the sink holds the present chain. */
   readonly follows: boolean;
   readonly onProgress?: (progress: SinkProgress) => void;
 }
 
 export interface SinkProgress {
-  /** `replay`: blocks that the sink has are applied again; `backfill`: ranges are written; `live`: the tail follows the chain. */
+  /**
+   * `replay`: applies blocks that the sink has already; `backfill`: writes whole ranges; `live`: the tail follows the
+   * chain.
+   */
   readonly phase: 'replay' | 'backfill' | 'live';
   readonly height: number;
   readonly finalHeight: number;
-  /** Rows written since the beginning of the run. */
+  /** Rows written since the run began. */
   readonly rows: number;
 }
 
-/** Blocks of the tail that are written at once while the chain is caught up with; an insert costs about as much as 100 blocks. */
+/**
+ * Blocks of the tail that are written together until the sink has caught up. One insert costs about as much as the rows
+ * of 100 blocks.
+ */
 const TAIL_BLOCKS_AT_ONCE = 100;
-/** Blocks between two reports of a replay. */
+/** Number of blocks between two progress reports of a replay. */
 const REPLAY_REPORT_BLOCKS = 10_000;
 
 /**
- * Runs until the signal, or until the sink has caught up.
+ * Runs until the signal is aborted or, without `follows`, until the sink has caught up.
  *
  * @throws ProtocolError `SINK_OF_OTHER_CHAIN`, `SINK_REVERTED_BELOW` when a block that counted as final was reverted,
- *   `SINK_BLOCK_REFUSED` and what source and sink throw
+ *   `SINK_BLOCK_REFUSED` and the errors of source and sink
  */
 export async function runSink(run: SinkRun): Promise<void> {
   const { source, sink } = run;
@@ -65,11 +71,11 @@ class SinkWriter {
   /** Last height of the final part. */
   #finalHeight: number;
   readonly #finalBlockId: string | undefined;
-  /** Up to here no block can be reverted any more. */
+  /** Height up to which no block can be reverted any more. */
   #settledHeight = 0;
-  /** The unfinal blocks that the sink has. */
+  /** Blocks of the tail that the sink has stored. */
   #stored: readonly BlockPlace[];
-  /** Blocks above the final part as the chain has them; as many as a range and what is not final. */
+  /** Blocks of the chain above the final part: at most a range and the blocks that are not final. */
   #tail: SinkBlock[] = [];
   #rows = 0;
 
@@ -81,7 +87,7 @@ class SinkWriter {
     this.#stored = tail;
   }
 
-  /** Applies the blocks again that the final part has. */
+  /** Applies the blocks of the final part again. */
   async replay(): Promise<void> {
     const { source, signal } = this.#run;
     if (this.#finalHeight === 0) return;
@@ -104,7 +110,7 @@ class SinkWriter {
     );
   }
 
-  /** Writes whole ranges of blocks that are final already. */
+  /** Writes whole ranges of final blocks. */
   async backfill(): Promise<void> {
     const { source, sink, rangeBlocks, signal } = this.#run;
     for (;;) {
@@ -170,7 +176,7 @@ class SinkWriter {
     this.#tail.pop();
   }
 
-  /** Brings the tail of the sink to what the chain has. */
+  /** Makes the stored tail equal to the tail of the chain. */
   async #write(): Promise<void> {
     const { sink } = this.#run;
     const different = this.#stored.findIndex(({ blockId }, index) => this.#tail[index]?.blockId !== blockId);

@@ -1,20 +1,20 @@
 /**
- * The contract of a sink: where the rows of a chain go. `docs/guides/analytics.md` tells how to add one, and
+ * The contract of a sink, which stores the rows of a chain. `docs/guides/analytics.md` says how to add one, and
  * `test/sinks/contract.ts` is the suite that every sink passes.
  *
- * A sink has two parts. The final part consists of whole ranges of heights, each as many as the identity says, from height 1 on:
- * nothing in it ever changes. The tail consists of the blocks above it, which come and go.
+ * A sink has two parts. The final part consists of whole ranges of heights, from height 1 on; their size is in the
+ * identity. The final part never changes. The tail consists of the blocks above the final part, which may be reverted.
  */
 
 import type { BlockId } from '../protocol/types.ts';
 import type { Rows } from './tables.ts';
 
-/** Which chain a sink holds, and in ranges of which size. */
+/** Identity of a sink: its chain and the size of its ranges. */
 export interface SinkIdentity {
   readonly network: string;
   readonly generation: number;
   readonly genesisBlockId: BlockId;
-  /** Heights of a range, at least 1. Fixed when the sink is made. */
+  /** Number of heights in a range, at least 1. The number is fixed when the sink is made. */
   readonly rangeBlocks: number;
 }
 
@@ -24,15 +24,15 @@ export interface BlockPlace {
   readonly blockId: BlockId;
 }
 
-/** Where a sink stands, as it was read back from the sink itself. */
+/** Position of a sink, read back from the sink itself. */
 export interface SinkPlace {
   /** Last block of the newest range; undefined while there is no range. */
   readonly final: BlockPlace | undefined;
-  /** Blocks above, ascending and without a gap. */
+  /** Blocks above the last range, ascending and without a gap. */
   readonly tail: readonly BlockPlace[];
 }
 
-/** Heights, both included. */
+/** First and last height; both belong to the span. */
 export interface HeightSpan {
   readonly fromHeight: number;
   readonly toHeight: number;
@@ -43,34 +43,39 @@ export interface SinkBlock extends BlockPlace {
 }
 
 /**
- * One process writes to a sink at a time: `begin` takes it, `end` gives it back. A process that lost the sink meanwhile, as it
- * stood still for long, changes nothing any more: its calls throw `SINK_LEASE_LOST`, also one that was under way.
- * Calls follow one another; each has ended before the next begins.
+ * One process writes to a sink at a time: `begin` takes the sink, `end` releases it. A process that was paused for long
+ * may lose the sink. Then it changes nothing any more: its calls throw `SINK_LEASE_LOST`, even a call that had begun
+ * before. The caller waits for each call to end before it makes the next one.
  */
 export interface Sink {
   /**
-   * Opens the sink, making or migrating its tables, removes what a crash left half done and tells where the sink stands.
+   * Opens the sink: creates or migrates its tables, removes unfinished writes of a crash, and returns the position of
+   * the sink.
    *
-   * @throws ProtocolError `SINK_OF_OTHER_CHAIN` where the sink was made with another identity, `SINK_VERSION` for a newer schema,
-   *   `SINK_IN_USE` while another process has it; then nothing was taken
+   * @throws ProtocolError `SINK_OF_OTHER_CHAIN` when the sink was made with another identity, `SINK_VERSION` for a
+   *   newer schema, `SINK_IN_USE` while another process has the sink; after an error this process does not hold the
+   *   sink
    */
   begin(identity: SinkIdentity): Promise<SinkPlace>;
   /**
-   * Stores the range above the final part, whole or not at all, and drops the blocks of the tail that are in it. Storing a range
-   * that is there already, as after a crash, changes nothing.
+   * Stores the range above the final part, whole or not at all, and drops the blocks of the tail that are in it. A
+   * range that is there already (for example after a crash) stays as it is.
    *
    * @param lastBlockId block at `toHeight`
    */
   putRange(span: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void>;
-  /** Adds blocks on top of the tail, ascending. A block that is there already, as after a crash, stays as it is. */
+  /**
+   * Adds blocks on top of the tail, ascending. A block that is there already (for example after a crash) stays as it
+   * is.
+   */
   putTail(blocks: readonly SinkBlock[]): Promise<void>;
   /** Removes the blocks of the tail above a height. */
   revertTail(toHeight: number): Promise<void>;
-  /** Closes the sink and gives it back. */
+  /** Closes the sink and releases it. */
   end(): Promise<void>;
 }
 
-/** Range of the final part that follows a height, which is 0 or the last height of a range. */
+/** The range of the final part that follows a height. The height is 0 or the last height of a range. */
 export function rangeAfter(height: number, rangeBlocks: number): HeightSpan {
   return { fromHeight: height + 1, toHeight: height + rangeBlocks };
 }

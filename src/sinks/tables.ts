@@ -1,12 +1,15 @@
 /**
- * The tables that every sink holds, column by column. A sink maps the types to its own; a new column is a new version of the
- * schema (`SCHEMA_VERSION`).
+ * The tables that every sink holds, with their columns. A sink maps the column types to its own types. A new column
+ * needs a new version of the schema (`SCHEMA_VERSION`).
  */
 
-/** `u64` and `i64` are bigint in a row, `time` is Unix time in whole seconds, `text` is any text, the others are numbers. */
+/**
+ * In a row, `u64` and `i64` are bigint, `time` is Unix time in whole seconds, `text` is any text, and all others are
+ * numbers.
+ */
 export type ColumnType = 'u8' | 'i8' | 'u32' | 'i32' | 'u64' | 'i64' | 'time' | 'text';
 
-/** Version of the tables. A sink of an older version migrates or refuses. */
+/** Version of the tables. A sink with an older version is migrated or refused. */
 export const SCHEMA_VERSION = 1;
 
 /** Amounts are beddows. Ids are the unsigned integers that the network writes as decimal text. */
@@ -45,7 +48,7 @@ const SINK_TABLES = {
     timestamp: 'i32',
     sender: 'text',
     sender_key: 'text',
-    /** Empty for none. */
+    /** Empty when there is none. */
     recipient: 'text',
     amount: 'i64',
     fee: 'i64',
@@ -103,7 +106,7 @@ const SINK_TABLES = {
     transaction_id: 'u64',
     /** `block`, `sender`, `second` or `member`. */
     kind: 'text',
-    /** Public key that signed; empty for members of a group, whose signatures do not say whose they are. */
+    /** Public key that signed; empty for members of a group, because their signatures do not name a key. */
     signer_key: 'text',
     signature: 'text',
   },
@@ -122,10 +125,10 @@ export type Row<T extends SinkTable> = {
     : never;
 };
 
-/** Rows of all tables, of one block or of many. */
+/** Rows of all tables, for one block or for many. */
 export type Rows = { readonly [T in SinkTable]: readonly Row<T>[] };
 
-/** Columns of a table in their order. */
+/** Columns of a table, in order. */
 export function columnsOf(table: SinkTable): readonly (readonly [name: string, type: ColumnType])[] {
   return Object.entries(SINK_TABLES[table]);
 }
@@ -135,7 +138,7 @@ export function valueIn(row: object, column: string): bigint | number | string {
   return (row as Readonly<Record<string, bigint | number | string>>)[column] as bigint | number | string;
 }
 
-/** Rows of blocks that follow one another, in one list for each table. */
+/** Joins the rows of consecutive blocks into one list for each table. */
 export function joinedRows(parts: readonly Rows[]): Rows {
   // `fromEntries` loses which rows belong to which table.
   return Object.fromEntries(
@@ -143,7 +146,7 @@ export function joinedRows(parts: readonly Rows[]): Rows {
   ) as unknown as Rows;
 }
 
-/** Rows of all tables together. */
+/** Number of rows in all tables together. */
 export function rowCount(rows: Rows): number {
   return SINK_TABLE_NAMES.reduce((sum, table) => sum + rows[table].length, 0);
 }

@@ -1,17 +1,20 @@
-/** Every metric of a node, once. Modules name them without the prefix; what is not declared here is refused. */
+/**
+ * All metrics of a node. Modules name them without the prefix `bloomery_`, and the registry refuses metrics that are
+ * not declared here.
+ */
 
 type MetricKind = 'counter' | 'gauge' | 'histogram';
 
 export interface MetricDeclaration {
   readonly kind: MetricKind;
-  /** One sentence, for the `# HELP` line. */
+  /** One sentence for the `# HELP` line. */
   readonly help: string;
   readonly labels?: readonly string[];
-  /** Upper bounds of a histogram's buckets, in its unit. */
+  /** Upper bounds of the buckets of a histogram, in its unit. */
   readonly buckets?: readonly number[];
 }
 
-/** Networks are quick within a region and take seconds across the world; a slot is 2 to 10 s long. */
+/** Delays within a region are short, across the world they take seconds; a slot lasts 2 to 10 s. */
 const DELAY_BUCKETS_S = [0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20];
 const ANSWER_BUCKETS_S = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
 

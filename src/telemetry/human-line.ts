@@ -1,4 +1,4 @@
-/** A log line for people: `12:04:31.120 INFO  chain       block applied  height=12 blockId=…`. */
+/** Formats a log line for people: `12:04:31.120 INFO  chain       block applied  height=12 blockId=…`. */
 
 import type { Printable } from './printable.ts';
 
@@ -13,14 +13,17 @@ export interface LogRecord {
 }
 
 export interface HumanLineOptions {
-  /** ANSI colours for the level. */
+  /** True for ANSI colours on the level. */
   readonly colour?: boolean;
 }
 
 const MODULE_WIDTH = 11;
 const COLOURS: Readonly<Record<string, string>> = { error: '31', warn: '33', info: '32', debug: '36', trace: '90' };
 
-/** One line without its line feed. Whatever foreign text the data holds, it stays one line and moves no cursor. */
+/**
+ * Formats one line, without a line feed. Text from outside cannot add lines or move the cursor, because control
+ * characters are escaped.
+ */
 export function humanLine(record: LogRecord, options: HumanLineOptions = {}): string {
   const level = record.level.toUpperCase().padEnd(5);
   const colour = options.colour === true ? COLOURS[record.level] : undefined;
@@ -31,7 +34,8 @@ export function humanLine(record: LogRecord, options: HumanLineOptions = {}): st
     visible(record.message),
   ];
   const data = Object.entries(record.data ?? {}).map(([key, value]) => `${visible(key)}=${valueText(value)}`);
-  // Diary lines read without their code; a line that calls for action names what to look up.
+  // Only warnings and errors show their code: an operator looks it up. Lines of other levels are easier to read without
+  // it.
   if (record.level === 'warn' || record.level === 'error') data.push(`code=${visible(record.code)}`);
   return data.length === 0 ? parts.join(' ') : `${parts.join(' ')}  ${data.join(' ')}`;
 }
@@ -41,7 +45,10 @@ function valueText(value: Printable): string {
   return /^[^\s"'=\\[\]{}]+$/.test(value) ? visible(value) : visible(JSON.stringify(value));
 }
 
-/** Escapes control and direction characters, with which foreign text could forge lines or drive a terminal. */
+/**
+ * Escapes control and direction characters, because text from outside could use them to forge lines or control a
+ * terminal.
+ */
 function visible(text: string): string {
   return text.replace(
     /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,

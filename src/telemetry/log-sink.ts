@@ -1,34 +1,38 @@
-/** Where log lines go. Writing is synchronous, so the last lines before an end, of any kind, are there to read. */
+/** Destinations of log lines. Writing is synchronous, so the last lines before any kind of exit are written. */
 
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { ProtocolError, messageOf } from '../primitives/errors.ts';
 
 export interface LogSink {
-  /** Takes one or more whole lines, line feed included. Never throws. */
+  /** Writes one or more whole lines, line feeds included. This function never throws. */
   write(lines: string): void;
-  /** Lines that could not be written. */
+  /** Number of lines that could not be written. */
   readonly linesLost: number;
   close(): void;
 }
 
-/** When a log file is put aside, and how many are kept; for ever one file unless given. */
+/**
+ * Size at which a log file is renamed, and the number of renamed files that are kept. Without a rotation, one file
+ * grows without limit.
+ */
 export interface Rotation {
-  /** Size at which the file is put aside, in bytes. */
+  /** Size in bytes at which the file is renamed. */
   readonly bytesMax: number;
-  /** Files put aside that are kept, as `<file>.1` (the latest) and so on; at least 1. */
+  /** Number of renamed files that are kept, as `<file>.1` (the latest) and so on; at least 1. */
   readonly filesKept: number;
 }
 
 /**
- * Appends to a file, whose folders are made when missing. A full disk loses lines, not the node.
+ * Appends to a file; the folder of the file is created when it is missing. On a full disk lines are lost, but the node
+ * goes on.
  *
  * @throws ProtocolError `LOG_FILE_UNUSABLE` when the file cannot be opened
  */
 export function fileSink(file: string, rotation?: Rotation): LogSink {
   let descriptor: number | undefined = openLog(file);
   let sizeBytes = fstatSync(descriptor).size;
-  // A device or a pipe is nothing to put aside.
+  // Only a regular file is rotated; a device or a pipe is not.
   const isRotated = fstatSync(descriptor).isFile();
   let linesLost = 0;
   const rotate = ({ filesKept }: Rotation): void => {
@@ -52,13 +56,13 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
         const bytes = Buffer.from(lines, 'utf8');
         const isFull = sizeBytes > 0 && sizeBytes + bytes.length > (rotation?.bytesMax ?? Infinity);
         if (rotation !== undefined && isRotated && isFull) rotate(rotation);
-        // A file that could not be opened anew is tried again with the next line.
+        // If the file could not be opened again after a rotation, the next line tries again.
         descriptor ??= openLog(file);
         const written = writeSync(descriptor, bytes);
         sizeBytes += written;
         if (written < bytes.length) linesLost += 1;
       } catch {
-        // Counted, for there is no better place to tell it: the log itself is what failed.
+        // The lost line is counted, because the log, which would report the loss, is itself broken.
         linesLost += 1;
       }
     },
@@ -70,7 +74,7 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
   };
 }
 
-/** What a sink asks of a stream. */
+/** The methods of a stream that a sink uses. */
 export interface LineStream {
   write(text: string): unknown;
   on?(event: 'error', listener: (error: Error) => void): unknown;
@@ -80,7 +84,7 @@ export interface LineStream {
 export function streamSink(stream: LineStream): LogSink {
   let linesLost = 0;
   let closed = false;
-  // A terminal or pipe that went away must not end the node.
+  // A terminal or pipe that was closed must not end the node.
   stream.on?.('error', () => {
     linesLost += 1;
   });
@@ -92,7 +96,7 @@ export function streamSink(stream: LineStream): LogSink {
       if (!closed) stream.write(lines);
     },
     close() {
-      // The listener stays: the error of a line written just now may come later.
+      // The listener stays, because the error of a line that was just written may come later.
       closed = true;
     },
   };

@@ -10,31 +10,32 @@ import { printableFields } from './printable.ts';
 export interface ObserverOptions {
   /** Lines below this level are not written; `silent` writes none. */
   readonly level: LogLevel | 'silent';
-  /** `json`: one object a line; `human`: for eyes and terminals. Default `json`. */
+  /** `json`: one object on each line; `human`: for people and terminals. Default `json`. */
   readonly format?: 'human' | 'json';
-  /** Colours in the human form. Default off. */
+  /** True for colours in the human form; default false. */
   readonly colour?: boolean;
-  /** Where lines go; the standard error output by default, because standard output may carry data. */
+  /** Destination of the lines. Default: standard error output, because standard output may carry data. */
   readonly target?:
     | { readonly file: string; readonly rotation?: Rotation }
     | { readonly stream: LineStream }
     | { readonly sink: LogSink };
   /** Other levels for single modules; a module also covers the modules inside it (`p2p` covers `p2p/server`). */
   readonly levelsByModule?: Readonly<Record<string, LogLevel | 'silent'>>;
-  /** Where metrics go; nowhere by default. */
+  /** Registry for metrics; without one, metrics are not recorded. */
   readonly metrics?: MetricsRegistry;
   /** Unix time in milliseconds; the process clock by default. */
   readonly nowMs?: () => number;
 }
 
 export interface ClosableObserver extends Observer {
-  /** Ends the log. Lines told later go nowhere. */
+  /** Closes the log. Later lines are dropped. */
   close(): void;
 }
 
 /**
- * Opens the log. Every line has `time` (ISO 8601, UTC), `level`, `module`, `code`, `message` and, under `data`, its fields
- * without secrets (`printableFields`). Telling never throws and is on its way to the disk when it returns.
+ * Opens the log. Every line has `time` (ISO 8601, UTC), `level`, `module`, `code`, `message` and, under `data`, its
+ * fields without secrets (`printableFields`). A call never throws, and its line is handed to the system before the call
+ * returns.
  *
  * @throws ProtocolError `LOG_FILE_UNUSABLE` when the file cannot be opened
  */
@@ -74,12 +75,12 @@ export function createObserver(options: ObserverOptions): ClosableObserver {
 
 function tell(logger: Logger, level: LogLevel, code: string, message: string, fields: LogFields | undefined): void {
   if (!logger.isLevelEnabled(level)) return;
-  // Fields live under a key of their own, so that none can pass for the line's time, level or code.
+  // Fields are below a key of their own, so that no field can replace the time, level or code of the line.
   if (fields === undefined) logger[level]({ code }, message);
   else logger[level]({ code, data: printableFields(fields) }, message);
 }
 
-/** The level named for the module or for the nearest module around it. */
+/** The level set for the module; if there is none, the level of the nearest module that contains it. */
 function levelOf(path: string, options: ObserverOptions): LogLevel | 'silent' {
   for (let module = path; module !== ''; module = module.slice(0, Math.max(0, module.lastIndexOf('/')))) {
     const level = options.levelsByModule?.[module];
@@ -94,7 +95,10 @@ function sinkOf(target: ObserverOptions['target']): LogSink {
   return 'file' in target ? fileSink(target.file, target.rotation) : streamSink(target.stream);
 }
 
-/** Writes pino's JSON lines in the wanted form, and says how many lines were lost once a line gets through again. */
+/**
+ * Writes pino's JSON lines in the wanted format. After lost lines, the next line that is written says how many were
+ * lost.
+ */
 function lineWriter(sink: LogSink, options: ObserverOptions): (json: string) => void {
   const nowMs = options.nowMs ?? Date.now;
   const human = options.format === 'human';

@@ -6,11 +6,14 @@ import { DECLARATIONS, type MetricDeclaration } from './declarations.ts';
 export type MetricLabels = Readonly<Record<string, string>>;
 
 export interface MetricsOptions {
-  /** Metrics that may be recorded; the metrics of a node unless given. */
+  /** Metrics that may be recorded; default: all metrics of a node. */
   readonly declarations?: Readonly<Record<string, MetricDeclaration>>;
-  /** Series of one name: labels may carry what peers say, so their variety has an end. Default 250. */
+  /**
+   * Maximum number of series for each name. Labels may carry text of peers, so their variety must be bounded. Default
+   * 250.
+   */
   readonly seriesMax?: number;
-  /** Whether memory, processor time and event loop of the process are told as well. Default false. */
+  /** True to add memory, processor time and event loop of the process. Default false. */
   readonly isOfProcess?: boolean;
 }
 
@@ -18,7 +21,7 @@ const PREFIX = 'bloomery_';
 const LABEL_VALUE_CHARS_MAX = 120;
 const REFUSED = 'metrics_refused_total';
 
-/** Gauges that are named like counters, which the tools of Prometheus object to. */
+/** Gauges of the library that have names of counters; tools of Prometheus complain about them, so they are left out. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 interface Family {
@@ -29,8 +32,8 @@ interface Family {
 }
 
 /**
- * Declared metrics in memory. Recording never throws: what is not declared so, is no number or is one series too many is
- * refused and counted in `bloomery_metrics_refused_total`.
+ * Metrics in memory. Recording never throws. A metric that is not declared, a value that is no number, and a series
+ * above the limit are refused and counted in `bloomery_metrics_refused_total`.
  */
 export class MetricsRegistry {
   readonly #registry = new Registry();
@@ -51,7 +54,8 @@ export class MetricsRegistry {
           : kind === 'gauge'
             ? new Gauge(common)
             : new Histogram({ ...common, buckets: [...buckets] });
-      // A gauge nobody has set yet is unknown, not 0; a series without labels begins at 0 all the same.
+      // The library starts a gauge without labels at 0, but a gauge that was never set is unknown, so its series is
+      // removed.
       if (kind === 'gauge') this.#registry.removeSingleMetric(common.name);
       this.#families.set(name, { declaration, metric, series: new Set() });
     }
@@ -66,7 +70,7 @@ export class MetricsRegistry {
     }
   }
 
-  /** Adds to a counter. `by` is at least 0: a counter never falls. */
+  /** Adds to a counter. `by` is at least 0, because a counter never falls. */
   count(name: string, by = 1, labels: MetricLabels = {}): void {
     const metric = by >= 0 ? this.#metricOf(name, 'counter', by, labels) : undefined;
     if (metric instanceof Counter) metric.inc(bounded(labels), by);
@@ -87,7 +91,8 @@ export class MetricsRegistry {
   }
 
   /**
-   * Calls `set` each time before the metrics are read. It is for metrics that are measured, not counted as events happen.
+   * Calls `set` each time before the metrics are read. This function is for metrics that are measured, not counted as
+   * events happen.
    *
    * @returns a function that ends the calls; until then everything that `set` refers to stays in memory
    */
@@ -98,7 +103,10 @@ export class MetricsRegistry {
     };
   }
 
-  /** Forgets all series of a gauge, which is unknown then: for labels whose values come and go, and for what is known at times. */
+  /**
+   * Removes all series of a gauge. This function is for labels whose values come and go, and for values that are known
+   * only at times.
+   */
   forget(name: string): void {
     const family = this.#families.get(name);
     if (family === undefined || family.series.size === 0) return;

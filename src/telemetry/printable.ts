@@ -1,6 +1,6 @@
-/** Turns whatever a module hands to the log into small plain values: no secrets, no cycles, no end of text. */
+/** Turns the fields of a log line into small plain values: without secrets, cycles or very long texts. */
 
-/** Deep enough for an error with its cause and data; a log line is no dump. */
+/** Levels of nesting that are shown: enough for an error with its cause and data. A log line is no complete dump. */
 const DEPTH_MAX = 5;
 const ITEMS_MAX = 50;
 const TEXT_CHARS_MAX = 2_000;
@@ -8,21 +8,22 @@ const BYTES_SHOWN_MAX = 128;
 
 const SECRET_NAME = /pass_?phrase|password|secret|private_?key|mnemonic/i;
 const HIDDEN = '[hidden]';
-/** Shorter secrets are no longer sought in texts: they would be found in half the words. */
+/** Shorter secrets are not searched for in texts, because they occur in many ordinary words. */
 const SECRET_CHARS_MIN = 4;
 
 export type Printable = null | boolean | number | string | readonly Printable[] | { readonly [key: string]: Printable };
 
 /**
- * Fields of a log line as plain values. Members whose name speaks of a secret show `[hidden]`, at any depth, and so does
- * every text that repeats one (an error's message may quote its data); bigints are decimal text, bytes hexadecimal, errors
- * their name, code, message and cause. Never throws.
+ * Converts the fields of a log line to plain values. A member whose name means a secret shows `[hidden]`, at any depth.
+ * A text that contains the value of such a member shows `[hidden]` too, because an error message may quote its data.
+ * Bigints become decimal text, bytes hexadecimal text, errors an object with name, code, message, data, cause and
+ * stack. Never throws.
  */
 export function printableFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, Printable>> {
   const secrets = new Set<string>();
   const shown = membersOf(fields, DEPTH_MAX, secrets);
   if (secrets.size === 0) return shown;
-  // The longest first: one secret may be part of another.
+  // The longest secret comes first, because one secret may be part of another.
   const sought = [...secrets].sort((a, b) => b.length - a.length);
   return withoutSecrets(shown, sought) as Readonly<Record<string, Printable>>;
 }
@@ -89,7 +90,7 @@ function membersOf(value: object, depth: number, secrets: Set<string>): Readonly
       if (secret) learn(member, secrets);
       shown[key] = secret ? HIDDEN : printable(member, depth - 1, secrets);
     } catch {
-      // A getter that throws says nothing worth a lost log line.
+      // A getter that throws must not lose the log line.
       shown[key] = '[unreadable]';
     }
   }

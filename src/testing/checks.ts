@@ -1,4 +1,7 @@
-/** What a caller hands to a devnet, checked before anything starts or changes: tests may be written without types. */
+/**
+ * Checks the arguments of a test before the devnet starts or changes anything. The types are not enough, because tests
+ * may be written in plain JavaScript.
+ */
 
 import { MINING_MODES, type MiningMode } from '../cli/devnet/mining.ts';
 import type { DevnetOptions, TransactionPayload } from './types.ts';
@@ -9,7 +12,9 @@ const OPTIONS = ['nodes', 'mine', 'generation', 'delegates', 'network', 'log'] a
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 const PUBLIC_KEY = /^[0-9a-f]{64}$/;
 
-/** @throws TypeError or RangeError with the name of the option */
+/**
+ * @throws TypeError or RangeError with the name of the wrong option
+ */
 export function checkOptions(options: DevnetOptions): void {
   if (!isObject(options)) throw new TypeError('the options of startDevnet() must be an object');
   const unknown = Object.keys(options).find((name) => !OPTIONS.some((each) => each === name));
@@ -43,7 +48,9 @@ export function checkAmount(amount: bigint, least: bigint): void {
   throw new RangeError(`\`amount\` must be a bigint of beddows from ${least} on`);
 }
 
-/** @throws TypeError or RangeError with the name of the field; what the fields may hold is for the node to say */
+/**
+ * @throws TypeError or RangeError with the name of the wrong field; the node checks the values of the fields
+ */
 export function checkPayload(payload: TransactionPayload): void {
   if (!isObject(payload)) throw new TypeError('the payload must be an object with a `kind`');
   const fields = FIELDS.get(payload.kind);

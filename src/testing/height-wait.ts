@@ -5,16 +5,18 @@ import type { AgentLink } from '../cli/devnet/messages.ts';
 export interface HeightWait {
   readonly nodes: readonly (Pick<AgentLink, 'ask'> & { readonly index: number })[];
   readonly isClosed: () => boolean;
-  /** Of the machine's clock. */
+  /** Time limit by the clock of the machine, in milliseconds. */
   readonly timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 30_000;
 const POLL_MS = 20;
-/** Heights have 32 bits. */
+/** A height has 32 bits. */
 const HEIGHT_MAX = 2 ** 32 - 1;
 
-/** @throws RangeError for what is no height or no time; Error when the time is over or the devnet is closed */
+/**
+ * @throws RangeError for an invalid height or time limit; Error when the time limit is reached or the devnet is closed
+ */
 export async function waitForHeight(height: number, wait: HeightWait): Promise<void> {
   const { nodes, isClosed, timeoutMs = TIMEOUT_MS } = wait;
   if (!Number.isInteger(height) || height < 1 || height > HEIGHT_MAX) {

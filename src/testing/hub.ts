@@ -1,7 +1,7 @@
 /**
- * The wire of nodes in one process: messages go through JSON text, as on a real wire, and arrive in a later turn of the event
- * loop. During a partition they do not arrive at all and questions fail; connections stay, as they do for a while where a cable
- * is cut.
+ * Connects nodes in one process. Messages pass through JSON text, like on a real wire, and arrive in a later turn of
+ * the event loop. During a partition, messages to the other side do not arrive and questions fail. The connections stay
+ * open, as they do for some time when a real cable is cut.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -24,14 +24,14 @@ import type { Clock } from '../ports/clock.ts';
 
 const NOBODY_THERE: CloseReason = { code: 1006, reason: 'nobody listens there' };
 const GONE: CloseReason = { code: 1001, reason: 'the peer has ended' };
-/** As the real wire waits for an answer to a dial. */
+/** Longest wait until a dialled node is up; a real transport waits as long for an answer to a dial. */
 const ARRIVAL_MS_MAX = 2000;
 const DUPLICATE: CloseReason = { code: 4404, reason: 'connected already' };
 
 export class Hub {
   readonly clock: Clock;
   readonly #members = new Map<PeerId, HubTransport>();
-  /** Dials of nodes that are not up yet; each node dials another once at a time. */
+  /** Callbacks of dials to nodes that are not up yet. A node has only one open dial to each other node. */
   readonly #awaited = new Map<PeerId, readonly (() => void)[]>();
   #groups: ReadonlyMap<PeerId, number> = new Map();
 
@@ -49,18 +49,18 @@ export class Hub {
     );
   }
 
-  /** All hear of one another again. */
+  /** Ends the partition: all nodes reach one another again. */
   heal(): void {
     this.#groups = new Map();
     for (const member of this.#members.values()) member.tellAll();
   }
 
-  /** Undefined where none listens or the network is cut between them. */
+  /** Undefined when no node listens there, or when the partition separates the two. */
   reach(from: PeerId, to: PeerId): HubTransport | undefined {
     return this.#groups.get(from) === this.#groups.get(to) ? this.#members.get(to) : undefined;
   }
 
-  /** The other end of a connection, also across a cut. */
+  /** The other end of a connection, also when a partition separates the two. */
   at(peerId: PeerId): HubTransport | undefined {
     return this.#members.get(peerId);
   }
@@ -71,7 +71,10 @@ export class Hub {
     this.#awaited.delete(member.peerId);
   }
 
-  /** Resolves when the peer listens, or after a while: nodes of one process start one after the other. */
+  /**
+   * Resolves when the peer listens, or when `ARRIVAL_MS_MAX` is over. The wait is needed because the nodes of one
+   * process start one after the other.
+   */
   arrival(peerId: PeerId): Promise<void> {
     if (this.#members.has(peerId)) return Promise.resolve();
     return new Promise((resolve) => {
@@ -164,7 +167,7 @@ class HubTransport implements Transport {
     this.tellAll();
   }
 
-  /** Says again what this node says of itself. */
+  /** Sends all connected nodes the present information about this node. */
   tellAll(): void {
     const info = this.ownInfo();
     for (const peerId of this.#lines.keys()) {
@@ -185,7 +188,7 @@ class HubTransport implements Transport {
 
   accept(dialer: HubTransport): CloseReason | undefined {
     if (this.#handlers?.admits(dialer.#address.ip) !== true) return NOBODY_THERE;
-    // Both may dial at once: the connection is one.
+    // Two nodes may dial each other at the same time, but they share one connection.
     if (this.#lines.has(dialer.peerId)) return dialer.#lines.has(this.peerId) ? DUPLICATE : undefined;
     this.#open(dialer.peerId, 'inbound', dialer.ownInfo());
     return undefined;

@@ -26,10 +26,10 @@ export type {
 } from './types.ts';
 
 /**
- * Starts a devnet in this process, with everything in memory and HTTP on free ports of the loopback address. Any number may run
- * at once. It ends with `close`, or with the block of an `await using`.
+ * Starts a devnet in this process, with everything in memory and HTTP on free ports of the loopback address. Any number
+ * may run at once. `close` ends it, or the end of the scope of `await using`.
  *
- * @throws an error that says what is wrong with the options or the network
+ * @throws an error that names the fault in the options or the network
  */
 export async function startDevnet(options: DevnetOptions = {}): Promise<TestDevnet> {
   checkOptions(options);

@@ -1,4 +1,4 @@
-/** A devnet in the caller's process: nodes in memory, one clock, and what a test asks of them. */
+/** A devnet in the caller's process: nodes in memory, one clock, and the functions that tests call. */
 
 import { NO_FAULTS } from '../cli/devnet/faults.ts';
 import { People } from '../cli/devnet/people.ts';
@@ -47,15 +47,18 @@ interface Kept extends TimeState {
   readonly facts: Snapshot;
 }
 
-/** Nodes on the hub have addresses that nobody else sees. */
+/** Port of the first node on the hub. No other program sees these addresses. */
 const FIRST_PORT = 5000;
-/** Each copy takes as much memory as the state of all nodes. */
+/** The number is limited because each snapshot takes as much memory as the state of all nodes. */
 const SNAPSHOTS_MAX = 100;
 const PEERS_MS_MAX = 5000;
 const PEERS_POLL_MS = 5;
 const HEAL_MS_MAX = 60_000;
 const HEAL_POLL_MS = 20;
-/** Nodes fetch a better chain in less; a slot more helps where two chains are equally good. */
+/**
+ * Polls between two mined slots of `heal`. Nodes fetch a better chain in less time than these polls take. When two
+ * chains are equally good, a mined slot decides between them.
+ */
 const HEAL_POLLS_PER_SLOT = 25;
 
 export class MemoryDevnet implements TestDevnet {
@@ -68,7 +71,7 @@ export class MemoryDevnet implements TestDevnet {
   readonly #snapshots = new Map<string, Kept>();
   readonly #faults = new MemoryFaults(() => this.#nodes);
   #groups: readonly (readonly number[])[] = [];
-  /** Transactions on their way to other nodes. */
+  /** Resolves when the transactions on their way to other nodes have arrived. */
   #handing: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
@@ -178,7 +181,8 @@ export class MemoryDevnet implements TestDevnet {
     const kept = this.#snapshots.get(name);
     if (kept === undefined) throw unknownSnapshot(name, [...this.#snapshots.keys()]);
     return this.#timekeeper.standstill(async () => {
-      // None may be up on its new chain while another still has the old one: it would fetch that again.
+      // All nodes close first: a node that is up with the restored chain would fetch the newer chain from a node that
+      // still has it.
       for (const node of this.#nodes) await node.close();
       for (const [index, node] of this.#nodes.entries()) {
         const copy = kept.copies[index];
@@ -266,7 +270,7 @@ export class MemoryDevnet implements TestDevnet {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#timekeeper.stop();
-    // Work under way ends first: it would ask nodes that are gone.
+    // Running work must end first, because it would ask nodes that are closed.
     await this.#timekeeper.exclusively(async () => Promise.all(this.#nodes.map((node) => node.close())));
     this.#snapshots.clear();
   }
@@ -275,13 +279,13 @@ export class MemoryDevnet implements TestDevnet {
     return this.close();
   }
 
-  /** Resolves when the nodes know one another, if they do soon. */
+  /** Opens all nodes, and waits until they are connected to one another, at most `PEERS_MS_MAX`. */
   async #openAll(): Promise<void> {
     for (const node of this.#nodes) await node.open();
     const endMs = performance.now() + PEERS_MS_MAX;
     while (performance.now() < endMs) {
       const states = await Promise.all(this.#nodes.map((node) => node.ask({ op: 'state' })));
-      // Those of another part are not to be met.
+      // During a partition, nodes of different groups cannot connect, so there is no wait.
       if (this.#groups.length > 0 || states.every(({ peers }) => peers >= this.#nodes.length - 1)) return;
       await new Promise((resolve) => setTimeout(resolve, PEERS_POLL_MS));
     }
@@ -298,7 +302,7 @@ export class MemoryDevnet implements TestDevnet {
     return this.#groups.findIndex((group) => group.includes(index));
   }
 
-  /** A transaction is in all pools at once: whoever mines next may be the owner of any slot. */
+  /** Hands a transaction to all reachable nodes at once, because the next slot may belong to a delegate of any node. */
   #arrived(id: string, transaction: JsonObject, at: MemoryNode): void {
     if (this.#timekeeper.mode === 'instant') {
       this.#timekeeper.transactionArrived(id, transaction, at);

@@ -1,4 +1,4 @@
-/** A signing journal that lasts as long as its object: of a node without a folder. */
+/** A signing journal in memory, for a node without a folder. */
 
 import type { FolderJournal } from '../ports/journal.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
@@ -54,10 +54,10 @@ export class MemorySigningJournal implements FolderJournal {
   }
 
   keepPlace(): void {
-    // It is always the one that is written.
+    // Nothing to do: this journal is always the one that is written.
   }
 
   close(): void {
-    // It goes with its object.
+    // Nothing to close: the journal ends with its object.
   }
 }

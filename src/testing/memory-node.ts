@@ -22,7 +22,7 @@ export interface MemoryNodeOptions {
   readonly index: number;
   readonly network: Network;
   readonly delegates: readonly ForgerEntry[];
-  /** Where it is on the hub, and the others. */
+  /** Address of this node on the hub; `others` has the addresses of the other nodes. */
   readonly address: PeerAddress;
   readonly others: readonly PeerAddress[];
   readonly hub: Hub;
@@ -31,7 +31,7 @@ export interface MemoryNodeOptions {
   readonly onEvent: (event: AgentEvent, node: MemoryNode) => void;
 }
 
-/** All that lasts of a node, as of a moment. */
+/** Copy of everything that a node keeps, at one moment. */
 export interface NodeCopy {
   readonly keyValue: KeyValue;
   readonly journal: MemorySigningJournal;
@@ -46,7 +46,7 @@ export class MemoryNode implements AgentLink {
   #journal = new MemorySigningJournal();
   #parts: ControlledParts | undefined;
   #running: RunningNode | undefined;
-  /** 0 for any free one, before the first start. */
+  /** HTTP port; 0 before the first start, which takes any free port. */
   #httpPort = 0;
 
   constructor(options: MemoryNodeOptions) {
@@ -90,7 +90,7 @@ export class MemoryNode implements AgentLink {
       memory: {
         keyValue: this.#keyValue,
         journal: this.#journal,
-        // The pool is taken in again from the snapshot.
+        // The journal begins empty, because the pool is restored from the snapshot.
         transactionJournal: new MemoryTransactionJournal(),
       },
       transport: this.#options.hub.transport(this.#options.address),
@@ -108,7 +108,7 @@ export class MemoryNode implements AgentLink {
     await running?.close();
   }
 
-  /** Copies everything while nothing is forged. */
+  /** Copies the state of the node. The caller makes sure that no block is forged meanwhile. */
   async copy(): Promise<NodeCopy> {
     const parts = this.#parts;
     if (parts === undefined) throw new Error(`node ${this.index} is closed`);
@@ -123,7 +123,7 @@ export class MemoryNode implements AgentLink {
     };
   }
 
-  /** Takes the place of a closed node's state; the copy stays as it is. */
+  /** Replaces the state of this closed node by a copy of the given one, which stays unchanged. */
   putBack({ keyValue, journal }: NodeCopy): void {
     this.#keyValue = keyValue.snapshot();
     this.#journal = journal.copy();
@@ -133,7 +133,7 @@ export class MemoryNode implements AgentLink {
     for (const transaction of transactions) this.#parts?.engine.pool.submit(transaction);
   }
 
-  /** SHA-256 over the state at the tip. */
+  /** SHA-256 of the state at the tip. */
   digest(): string {
     return this.#parts?.store.stateDigest() ?? '';
   }

@@ -1,4 +1,4 @@
-/** What a transaction of a test does, in the words of the protocol. */
+/** Makes the payload of a transaction in the types of the protocol from what a test gives. */
 
 import { addressOf } from '../crypto/keys.ts';
 import { hexOf } from '../primitives/bytes.ts';

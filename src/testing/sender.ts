@@ -1,10 +1,10 @@
-/** Whose transaction it is: an account, its name, or a passphrase. */
+/** Finds the passphrase of a sender: an account, the name of an account, or a passphrase. */
 
 import type { TestAccount } from './types.ts';
 
 /**
- * @param anyPassphrase whether a text that is neither a name nor a passphrase of BIP-39 is taken for a passphrase
- * @throws an error for such a text otherwise: a misspelt name would be the passphrase of an account that has nothing
+ * @param anyPassphrase whether to accept a text that is neither a name nor a BIP-39 passphrase as a passphrase
+ * @throws an error for such a text otherwise, because a misspelt name would be the passphrase of an empty account
  */
 export async function passphraseOf(
   from: TestAccount | string,
@@ -17,14 +17,14 @@ export async function passphraseOf(
   if (found !== undefined) return found.passphrase;
   if (anyPassphrase || (await isOfBip39(from))) return from;
   const wayOut = 'a passphrase that is not one of BIP-39 is taken with { anyPassphrase: true }';
-  // A text of several words may be a secret with a word misspelt.
+  // The error does not repeat a text of several words, because it may be a secret with a misspelt word.
   if (/\s/.test(from)) {
     throw new Error(`the sender is neither the name of an account nor a passphrase of BIP-39: ${wayOut}`);
   }
   throw new Error(`there is no account ${from}: the first one is ${accounts[0]?.name}; ${wayOut}`);
 }
 
-/** The list of words is not loaded for names. */
+/** The list of words is loaded only for texts that are no account names. */
 async function isOfBip39(passphrase: string): Promise<boolean> {
   const { validateMnemonic } = await import('@scure/bip39');
   const { wordlist } = await import('@scure/bip39/wordlists/english.js');

@@ -1,28 +1,37 @@
-/** What `bloomery/testing` offers. The shapes name nothing of the inside, so that they hold for whoever installs the package. */
+/**
+ * The types of `bloomery/testing`. These types use no types of other modules, so they stay valid for applications that
+ * install the package.
+ */
 
 export interface DevnetOptions {
-  /** How many, from 1 to 16; default 1. */
+  /** Number of nodes, from 1 to 16; default 1. */
   readonly nodes?: number;
   /**
-   * When blocks come: with each transaction (`instant`, the default), when `mine` is called (`on-demand`), or in each slot of
-   * two seconds (`interval`).
+   * When nodes forge blocks: with each transaction (`instant`, the default), when `mine` is called (`on-demand`), or in
+   * each slot of two seconds (`interval`).
    */
   readonly mine?: MiningMode;
   /** Default 3. */
   readonly generation?: 2 | 3;
-  /** Delegates of a round, from 1 to 101; default 101. With 5 a block is final 7 to 11 blocks later. */
+  /**
+   * Number of delegates in a round, from 1 to 101; default 101. With 5 delegates, a block is final after 7 to 11 more
+   * blocks.
+   */
   readonly delegates?: number;
-  /** Name or folder of another network with known delegates, in the place of the devnet of the package. */
+  /** Name or folder of another network with known delegates, instead of the devnet of the package. */
   readonly network?: string;
-  /** Log lines of the nodes go to the standard error output from this level on; none unless given. */
+  /** Lowest level of the log lines that the nodes write to the standard error output; none by default. */
   readonly log?: 'debug' | 'info' | 'warn' | 'error';
 }
 
 export type MiningMode = 'instant' | 'on-demand' | 'interval';
 
-/** An account with its public passphrase: worthless on every other network. */
+/** An account with a published passphrase: worthless on every other network. */
 export interface TestAccount {
-  /** `genesis` has nearly everything, `account_1` to `account_10` have 100,000 LSK each, `genesis_1` and on are delegates. */
+  /**
+   * `genesis` has nearly all funds, `account_1` to `account_10` have 100,000 LSK each, and `genesis_1`, `genesis_2` and
+   * so on are delegates.
+   */
   readonly name: string;
   readonly address: string;
   readonly publicKey: string;
@@ -31,17 +40,17 @@ export interface TestAccount {
 
 export interface TestNode {
   readonly index: number;
-  /** Of its HTTP interface, without a path. */
+  /** URL of the HTTP interface of the node, without a path. */
   readonly url: string;
 }
 
 export interface NetworkFacts {
   readonly name: string;
   readonly generation: 2 | 3;
-  /** 64 hexadecimal digits; goes into signatures of generation 3. */
+  /** 64 hexadecimal digits; signatures of generation 3 cover them. */
   readonly networkIdentifier: string;
   readonly nethash: string;
-  /** Timestamps are seconds from here on. */
+  /** Timestamps count seconds from this moment. */
   readonly epoch: Date;
   readonly blockTimeS: number;
   readonly activeDelegates: number;
@@ -49,7 +58,7 @@ export interface NetworkFacts {
 
 export interface Mined {
   readonly slots: number;
-  /** Slots without a block. */
+  /** Number of slots without a block. */
   readonly emptySlots: number;
   readonly height: number;
   readonly blockId: string;
@@ -60,7 +69,7 @@ export interface Snapshot {
   readonly name: string;
   readonly height: number;
   readonly blockId: string;
-  /** SHA-256 over the state at that block. */
+  /** SHA-256 of the state at that block. */
   readonly digest: string;
 }
 
@@ -74,7 +83,7 @@ export type TransactionPayload =
 
 export interface SentTransaction {
   readonly id: string;
-  /** Of its block; undefined where blocks do not come with transactions. */
+  /** Height of the block with the transaction; undefined when the mining mode is not `instant`. */
   readonly height?: number;
 }
 
@@ -86,76 +95,89 @@ export interface SendOptions {
 }
 
 export interface TestDevnet {
-  /** Of the HTTP interface of node 0, without a path. */
+  /** URL of the HTTP interface of node 0, without a path. */
   readonly url: string;
   readonly nodes: readonly TestNode[];
   readonly accounts: readonly TestAccount[];
   readonly network: NetworkFacts;
   /** @throws an error for a name that no account has */
   account(name: string): TestAccount;
-  /** Of the chain's clock. */
+  /** Present time of the chain's clock. */
   now(): Date;
-  /** Forges the next slots, each by its delegate; default 1. All nodes have the blocks then. */
+  /** Forges the next slots, each by its delegate; default 1. When it resolves, all nodes have the blocks. */
   mine(slots?: number): Promise<Mined>;
   /**
-   * Resolves when all nodes have at least this height; parts of a cut network reach it each by itself. It forges nothing.
+   * Resolves when all nodes have at least this height; in a partition, each group must reach it by itself. This call
+   * forges no blocks.
    *
-   * @param options `timeoutMs`: of the machine's clock, default 30,000
+   * @param options `timeoutMs`: limit by the clock of the machine, default 30,000
    * @throws an error that names the height of each node when the time is over; also an error when the devnet is closed
    */
   waitForHeight(height: number, options?: { readonly timeoutMs?: number }): Promise<void>;
-  /** Sets when blocks come from now on. @throws an error for another mode */
+  /** Sets the mining mode from now on. @throws an error for an unknown mode */
   setMining(mode: MiningMode): Promise<void>;
   /**
-   * Sets the chain's clock ahead: to a moment, or by `90s`, `15m`, `1h`, `2d`, `3w`, `1y`. The slots between stay empty.
+   * Sets the chain's clock ahead: to a moment, or by a duration (`90s`, `15m`, `1h`, `2d`, `3w`, `1y`). The slots
+   * between stay empty.
    *
-   * @throws an error for an invalid date and a moment that has passed; the clock stays as it is then
+   * @throws an error for an invalid date or a moment in the past; the clock then stays as it is
    */
   warp(to: string | Date): Promise<Date>;
   /**
-   * Saves chains, pools, signing journals and clock of all nodes under a name: 1 to 64 letters, digits, `-`, `_` and `.`, the
-   * first of them a letter or digit.
+   * Saves chains, pools, signing journals and clock of all nodes under a name. A name has 1 to 64 characters (letters,
+   * digits, `-`, `_`, `.`) and begins with a letter or digit.
    */
   snapshot(name: string): Promise<Snapshot>;
-  /** Restores a snapshot on all nodes. The snapshot and the ports stay. @throws an error that names the snapshots there are */
+  /**
+   * Restores a snapshot on all nodes. The snapshot is kept, and the ports stay the same.
+   *
+   * @throws an error with the existing names, for a name without a snapshot
+   */
   revert(name: string): Promise<Snapshot>;
   /**
-   * Signs a transaction and sends it to a node. With `mine: 'instant'` a block has it then.
+   * Signs a transaction and sends it to a node. With `mine: 'instant'`, a block contains the transaction when the call
+   * resolves.
    *
-   * @param from an account, its name, or a passphrase of BIP-39
-   * @param options number of the node, or more
-   * @throws an error with the reason that the node refuses it for, for a text that names no account, and for a payload that
-   *   lacks something, with the name of the field
+   * @param from an account, its name, or a BIP-39 passphrase
+   * @param options number of the node, or an object of options
+   * @throws an error with the reason when the node refuses the transaction; an error for a text that names no account;
+   *   an error with the name of the field for an incomplete payload
    */
   send(
     from: TestAccount | string,
     payload: TransactionPayload,
     options?: number | SendOptions,
   ): Promise<SentTransaction>;
-  /** Sends beddows of the account `genesis` and mines the block with them. */
+  /** Sends beddows from the account `genesis` and mines a block with the transaction. */
   fund(address: string, amount: bigint): Promise<SentTransaction>;
   /** Makes the nodes accept any signature for that account from now on. The account must have sent a transaction before. */
   impersonate(address: string): Promise<void>;
-  /** Cuts the network: nodes of different groups do not reach one another. Nodes in no group form one more. */
+  /**
+   * Cuts the network: nodes of different groups do not reach one another. Nodes that are in no group form one more
+   * group.
+   */
   partition(...groups: readonly (readonly number[])[]): Promise<void>;
   /**
-   * Delays messages between nodes, one way: milliseconds, or `150ms`, `2s`. A link has the greater delay of its two nodes.
-   * `mine` and `mine: 'instant'` hand blocks on at once all the same.
+   * Delays each message between nodes: by milliseconds, or by `150ms`, `2s`. A link has the greater delay of its two
+   * nodes. The delay does not affect `mine` and `mine: 'instant'`: they hand blocks to all nodes at once.
    *
-   * @param nodes on whose links; all unless given
+   * @param nodes nodes whose links get the delay; default: all
    */
   delay(by: string | number, nodes?: readonly number[]): Promise<void>;
   /**
-   * Each message between nodes is lost with that chance: a share from 0 to 1, or `5%`.
+   * Drops each message between nodes with a probability: a share from 0 to 1, or `5%`.
    *
-   * @param nodes on whose links; all unless given
+   * @param nodes nodes whose links lose messages; default: all
    */
   loss(share: string | number, nodes?: readonly number[]): Promise<void>;
-  /** The clock of a node is that much ahead of the devnet's: milliseconds, or `+3s`; less than 0, or `-3s`, is behind. */
+  /**
+   * Sets the clock of a node ahead of the devnet's clock: by milliseconds, or by `+3s`. A number below 0, or `-3s`,
+   * sets it behind.
+   */
   skew(node: number, by: string | number): Promise<void>;
   /**
-   * Ends partition, delays, losses and skewed clocks, and resolves when all nodes have the same tip. It mines some slots meanwhile,
-   * because nodes learn of a better chain from its blocks.
+   * Ends partition, delays, losses and wrong clocks, and resolves when all nodes have the same tip. Meanwhile it mines
+   * some slots, because nodes learn of a better chain from its blocks.
    */
   heal(): Promise<void>;
   close(): Promise<void>;

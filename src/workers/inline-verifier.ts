@@ -6,9 +6,9 @@ import type { SignatureCheck } from '../protocol/types.ts';
 import { SignatureCache, checkKey } from './signature-cache.ts';
 
 /**
- * Answers everything on the calling thread and remembers it.
+ * Creates a verifier that makes all checks on the calling thread and remembers their results.
  *
- * @param cacheEntriesMax answers remembered, least recently used forgotten first
+ * @param cacheEntriesMax results remembered; the least recently used ones are forgotten first
  */
 export function createInlineVerifier(ed25519: Ed25519, cacheEntriesMax: number): Verifier {
   const cache = new SignatureCache(cacheEntriesMax);
@@ -25,7 +25,7 @@ export function createInlineVerifier(ed25519: Ed25519, cacheEntriesMax: number):
   };
 }
 
-/** Counts what is computed. */
+/** Makes checks and counts them. */
 export class MeteredChecks {
   readonly #ed25519: Ed25519;
   #checks = 0;
@@ -44,7 +44,7 @@ export class MeteredChecks {
   }
 }
 
-/** One check, from memory or computed and then remembered. */
+/** Makes one check: takes the result from the cache, or computes it and puts it there. */
 export function verifyWith(cache: SignatureCache, ed25519: Pick<Ed25519, 'verify'>, check: SignatureCheck): boolean {
   const asked = cache.recallObject(check);
   if (asked !== undefined) return asked;

@@ -1,4 +1,4 @@
-/** What every program of a thread does: takes jobs, posts back their answers. */
+/** The common part of all thread programs: it takes jobs and posts back their answers. */
 
 import { readlinkSync } from 'node:fs';
 import { constants, getPriority, setPriority } from 'node:os';
@@ -6,10 +6,15 @@ import { basename } from 'node:path';
 import { parentPort } from 'node:worker_threads';
 import type { JobMessage } from './job-thread.ts';
 
-/** Enough that the thread that asks gets nearly all of a core while these share what is left. */
+/**
+ * Steps by which the thread lowers its priority: enough that the calling thread gets nearly all of a core, and the
+ * worker threads share the rest.
+ */
 const STEPS_BACK = 10;
 
-/** @param work its result lies in memory of its own */
+/**
+ * @param work makes the answer to a job; the answer must have a buffer of its own, because that buffer is transferred
+ */
 export function serveJobs(work: (bytes: Uint8Array) => Uint8Array<ArrayBuffer>): void {
   stepBack();
   parentPort?.on('message', (job: JobMessage) => {
@@ -19,15 +24,17 @@ export function serveJobs(work: (bytes: Uint8Array) => Uint8Array<ArrayBuffer>):
 }
 
 /**
- * Where there are fewer cores than threads, the thread that asks goes first: it forges, answers peers and applies the blocks
- * that are read here. Only Linux knows the priority of a thread; elsewhere all share alike.
+ * Lowers the priority of this thread. With fewer cores than threads, the calling thread then runs first: it forges,
+ * answers peers and applies blocks. Only Linux has a priority for each thread; on other systems all threads keep the
+ * same priority.
  */
 function stepBack(): void {
   try {
     const thread = Number(basename(readlinkSync('/proc/thread-self')));
-    // From where the one that asks stands: the whole process may have been put back already.
+    // The steps count from the present priority, because the whole process may already run with a lower one.
     setPriority(thread, Math.min(getPriority(thread) + STEPS_BACK, constants.priority.PRIORITY_LOW));
   } catch {
-    // No such file, or no such right: the work is the same.
+    // Without that file, or without the right to change the priority, the thread does the same work at the old
+    // priority.
   }
 }

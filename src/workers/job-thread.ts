@@ -1,9 +1,9 @@
-/** One worker thread that makes bytes of bytes, and the jobs that it still owes an answer for. */
+/** One worker thread, and the jobs that it has not answered yet. A job and its answer are bytes. */
 
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../primitives/errors.ts';
 
-/** A job for a thread, and the answer to it. */
+/** A job for a thread, or the answer to it. */
 export interface JobMessage {
   readonly id: number;
   readonly bytes: Uint8Array;
@@ -14,7 +14,7 @@ interface OpenJob {
   readonly settle: (answer: Uint8Array | undefined) => void;
 }
 
-/** Of one job next to nothing outlives the next, so that more room for what is new would only be memory in use. */
+/** Little of one job's memory is still in use at the next job, so a larger young generation would only hold garbage. */
 const LIMITS = { maxYoungGenerationSizeMb: 12 };
 
 export class JobThread {
@@ -24,11 +24,11 @@ export class JobThread {
   #weightWaiting = 0;
   #nextId = 0;
   #alive = true;
-  /** Called when the last open job is settled, once the thread is to end; by each who asked it to. */
+  /** Callbacks for the moment when the last open job is settled; `close` adds them. */
   readonly #onIdle: (() => void)[] = [];
 
   /**
-   * @param workerData what the program is told when it starts
+   * @param workerData data for the program when it starts
    * @param onLost called once when the thread ends before it is closed
    */
   constructor(program: URL, workerData: unknown, onLost: (thread: JobThread, reason: string) => void) {
@@ -42,15 +42,15 @@ export class JobThread {
     this.#worker.on('exit', (code) => this.#lose(`exit code ${code}`));
   }
 
-  /** Weight of the jobs handed over and not answered yet. */
+  /** Total weight of the jobs that are handed over and not answered yet. */
   get weightWaiting(): number {
     return this.#weightWaiting;
   }
 
   /**
-   * The program's answer; undefined when the thread is lost before it answers.
+   * Hands a job to the thread and returns its answer; undefined when the thread is lost before it answers.
    *
-   * @param bytes lie in memory of their own, which goes to the thread
+   * @param bytes must have a buffer of their own, because that buffer is transferred to the thread
    */
   ask(bytes: Uint8Array<ArrayBuffer>, weight: number): Promise<Uint8Array | undefined> {
     if (!this.#alive) return Promise.resolve(undefined);

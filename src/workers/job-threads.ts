@@ -1,18 +1,21 @@
-/** Some threads of one program, started when the first job comes. */
+/** Several threads of one program. The threads start when the first job comes. */
 
 import { SILENT, type Observer } from '../ports/observer.ts';
 import { assert } from '../primitives/errors.ts';
 import { JobThread } from './job-thread.ts';
 
 export interface JobThreadsOptions {
-  /** How many; 0 for none. */
+  /** Number of threads; 0 for none. */
   readonly threads: number;
   readonly program: URL;
-  /** What the program is told when it starts. */
+  /** Data for the program when it starts. */
   readonly workerData: unknown;
-  /** Weight of the jobs that may wait on one thread. Beyond, none is taken: the caller's own work slows those who ask. */
+  /**
+   * Total weight of the jobs that may wait on one thread. Beyond it, `ask` takes no job, so the callers do the work
+   * themselves and slow down.
+   */
   readonly waitingMax: number;
-  /** Is told once when a thread is lost. */
+  /** Gets one message when a thread is lost. */
   readonly observer?: Observer;
 }
 
@@ -27,15 +30,16 @@ export class JobThreads {
     this.#options = options;
   }
 
-  /** True when no job is taken any more, or none ever was. */
+  /** True when the threads take no jobs any more, or when there are none. */
   get isClosed(): boolean {
     return this.#isClosed || this.#options.threads === 0;
   }
 
   /**
-   * The answer of the thread with the shortest queue; undefined when all are full or gone, or it is lost before it answers.
+   * Hands a job to the thread with the shortest queue and returns its answer. Returns undefined when all threads are
+   * full or gone, or when the thread is lost before it answers.
    *
-   * @param bytes lie in memory of their own, which goes to the thread
+   * @param bytes must have a buffer of their own, because that buffer is transferred to the thread
    */
   async ask(bytes: Uint8Array<ArrayBuffer>, weight: number): Promise<Uint8Array | undefined> {
     if (this.isClosed) return undefined;
@@ -66,7 +70,7 @@ export class JobThreads {
   }
 }
 
-/** Address of a program beside the file that asks, with its extension: `.js` when compiled. */
+/** URL of a program in the folder of the calling file, with the same extension: `.js` when compiled. */
 export function programBeside(fileUrl: string, name: string): URL {
   return new URL(fileUrl.replace(/[^/]+(\.[a-z]+)$/, `${name}$1`));
 }

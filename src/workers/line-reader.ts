@@ -8,28 +8,28 @@ import { JobThreads, programBeside } from './job-threads.ts';
 import { readPackedLines } from './packed-lines.ts';
 
 export interface LineReaderOptions {
-  /** Worker threads, started when the first large job comes; 0 for none. */
+  /** Number of worker threads, which start when the first large job comes; 0 for none. */
   readonly threads: number;
   readonly rules: Rules;
-  /** Blocks up to here need not be validated, as the chain has them. */
+  /** Blocks up to this height are not validated, because the chain already has them. */
   readonly knownHeight: number;
 }
 
 export interface LineReader {
   /**
-   * Reads some lines. The blocks stay packed until they are taken one by one: thousands of them wait their turn, and as
-   * objects they would be moved about in memory all that time.
+   * Reads some lines. Each block stays packed until the caller takes it: thousands of blocks wait here, and the garbage
+   * collector would move them again and again if they were objects.
    *
-   * @returns for each line its block, valid by itself; the line where it is refused or is block 1. Other lines are not
-   *   kept, as each takes three times the room of its block.
+   * @returns for each line its block, validated by itself. A line that was refused, or that holds block 1, is returned
+   *   as it is. Other lines are not kept, because a line takes three times the memory of its block.
    */
   read(lines: readonly Buffer[]): Promise<Iterable<Block | Buffer>>;
   close(): Promise<void>;
 }
 
-/** As few as this are read before a thread would have started. */
+/** So few lines, or fewer, are read on the calling thread, because a thread would take longer to start. */
 const INLINE_LINES_MAX = 4;
-/** Reading is what the threads are for: a job always waits for one of them. */
+/** No limit: the threads exist to read lines, so a job always waits for one of them. */
 const WAITING_MAX = Number.POSITIVE_INFINITY;
 
 export function createLineReader({ threads, rules, knownHeight }: LineReaderOptions): LineReader {

@@ -1,4 +1,4 @@
-/** Many checks as one run of bytes, to hand them to another thread without copying objects. */
+/** Packs many checks into one byte array, so that they can be handed to another thread without copying objects. */
 
 import type { SignatureCheck } from '../protocol/types.ts';
 
@@ -8,8 +8,8 @@ const SIGNATURE_BYTES = 64;
 const FIXED_BYTES = LENGTH_BYTES + PUBLIC_KEY_BYTES + SIGNATURE_BYTES;
 
 /**
- * For each check: message length (u32, little-endian), public key, signature, message. Lengths of keys and signatures must
- * be right. The memory belongs to the result alone, so it can be transferred.
+ * Packs checks. Each check takes: length of the message (u32, little-endian), public key, signature, message. Keys and
+ * signatures must have the right lengths. The result has a buffer of its own, so it can be transferred.
  */
 export function packChecks(checks: readonly SignatureCheck[]): Uint8Array<ArrayBuffer> {
   const size = checks.reduce((sum, check) => sum + FIXED_BYTES + check.message.length, 0);
@@ -26,7 +26,7 @@ export function packChecks(checks: readonly SignatureCheck[]): Uint8Array<ArrayB
   return packed;
 }
 
-/** The checks again, as views into `packed`. */
+/** Unpacks the checks, as views into `packed`. */
 export function unpackChecks(packed: Uint8Array): SignatureCheck[] {
   const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
   const checks: SignatureCheck[] = [];

@@ -1,4 +1,4 @@
-/** Lines of a chain file read and validated, as any thread does it: bytes in, packed blocks out. */
+/** Reads and validates lines of a chain file on any thread. Input and output are bytes: lines in, packed blocks out. */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';
 import { packBlock, packParts, unpackParts } from '../protocol/block/packed-block.ts';
@@ -9,11 +9,11 @@ import { BlockRejected } from '../protocol/verdict.ts';
 const NONE = new Uint8Array(0);
 
 /**
- * Reads lines, each behind its length. What is wrong with one is not told: nobody but the reader of the file can say at which
- * place of which chain.
+ * Reads lines; in `packed`, each line follows its length. The result does not say why a line is refused, because only
+ * the reader of the file knows the position of the line in the chain and can word the error.
  *
- * @param knownHeight blocks up to here need not be validated, as the chain has them
- * @returns for each line, behind its length, the packed block; nothing for a line that is refused or is block 1
+ * @param knownHeight blocks up to this height are not validated, because the chain already has them
+ * @returns for each line a length and the packed block; length 0 for a line that is refused or is block 1
  */
 export function readPackedLines(
   packed: Uint8Array,
@@ -35,7 +35,8 @@ function readLine(line: Buffer, rules: Rules, ed25519: Ed25519, knownHeight: num
     if (error instanceof BlockRejected) return NONE;
     throw error;
   } finally {
-    // Before the next line, so that the collector of young memory, whenever it comes, meets those of one block.
+    // The codec forgets the transactions before the next line, so that the garbage collector never finds more than one
+    // block's transactions alive.
     rules.codec.forgetTransactions();
   }
 }

@@ -1,4 +1,7 @@
-/** Answers already given: a transaction verified for the pool needs no second check when it comes in a block. */
+/**
+ * Results of earlier signature checks: a transaction that was verified for the pool needs no second check when it comes
+ * in a block.
+ */
 
 import { LruMap } from '../primitives/bounded.ts';
 import type { SignatureCheck } from '../protocol/types.ts';
@@ -7,20 +10,22 @@ const PUBLIC_KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 
 /**
- * Keeps the latest answers. True and false are kept alike: both are facts about the bytes, and a peer that repeats a wrong
- * signature should cost nothing either. Questions that are put again as the same object, as those of a transaction are, find
- * their answer without a look at the bytes.
+ * Keeps the latest results. The cache keeps failed checks like successful ones: both are facts about the bytes, and a
+ * peer must not cost the node time again by repeating a wrong signature. The checks of a transaction are always the
+ * same objects, so their results are found without a look at the bytes.
  */
 export class SignatureCache {
   readonly #answers: LruMap<string, boolean>;
   readonly #answersOfObjects = new WeakMap<SignatureCheck, boolean>();
 
-  /** @param entriesMax answers kept; each takes some 250 bytes */
+  /**
+   * @param entriesMax number of results kept; each takes about 250 bytes
+   */
   constructor(entriesMax: number) {
     this.#answers = new LruMap(entriesMax);
   }
 
-  /** The answer to this very object, if it was asked before and is still in use somewhere. */
+  /** The result for this very object, if it was checked before. */
   recallObject(check: SignatureCheck): boolean | undefined {
     return this.#answersOfObjects.get(check);
   }
@@ -29,21 +34,23 @@ export class SignatureCache {
     return this.#answers.get(key);
   }
 
-  /** @param key what `checkKey` makes of the check; without one the answer is kept for this object alone */
+  /**
+   * @param key the result of `checkKey` for the check; without a key, the result is kept for this object alone
+   */
   keep(check: SignatureCheck, key: string | undefined, answer: boolean): void {
     if (key !== undefined) this.#answers.set(key, answer);
     this.#answersOfObjects.set(check, answer);
   }
 }
 
-/** False for a check whose answer is no whatever its bytes. */
+/** False when key or signature has a wrong length; then the check fails whatever the bytes are. */
 export function hasRightLengths({ publicKey, signature }: SignatureCheck): boolean {
   return publicKey.length === PUBLIC_KEY_BYTES && signature.length === SIGNATURE_BYTES;
 }
 
 /**
- * The three parts as one text of a character for each byte. The outer parts have fixed lengths, so no two checks share a
- * key; undefined when the lengths are wrong and the answer therefore is no.
+ * Public key, signature and message as one text with a character for each byte. Public key and signature have fixed
+ * lengths, so no two checks share a key. Undefined when one of the lengths is wrong, because such a check always fails.
  */
 export function checkKey(check: SignatureCheck): string | undefined {
   if (!hasRightLengths(check)) return undefined;

@@ -1,4 +1,7 @@
-/** The verifier of a node: single checks on the calling thread, many at once on worker threads. */
+/**
+ * The verifier of a node. The verifier makes single checks on the calling thread, and many checks at once on worker
+ * threads.
+ */
 
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { selectEd25519, type Ed25519Backend } from '../crypto/ed25519.ts';
@@ -13,39 +16,46 @@ import { packChecks } from './packed-checks.ts';
 export { createInlineVerifier } from './inline-verifier.ts';
 
 export interface VerifierPoolOptions {
-  /** Worker threads, started when the first large batch comes; 0 for none. */
+  /** Number of worker threads, which start when the first large batch comes; 0 for none. */
   readonly threads: number;
   /** Preferred back end; the fastest that loads by default. */
   readonly backend?: Ed25519Backend;
-  /** Answers remembered, least recently used forgotten first; some 250 bytes each. */
+  /** Number of results remembered; the least recently used ones are forgotten first. Each takes about 250 bytes. */
   readonly cacheEntriesMax: number;
-  /** Is told once when a thread is lost. */
+  /** Gets one message when a thread is lost. */
   readonly observer?: Observer;
-  /** Program of the threads, when it is not the usual one. */
+  /** Program of the threads; default `verify-worker`. */
   readonly threadProgram?: URL;
 }
 
 /**
- * As many checks as the calling thread answers in some milliseconds. More than that at once are worth the way to another
- * thread, and would keep the calling one from its other work.
+ * Number of checks that the calling thread makes in some milliseconds. More checks at once go to other threads: that is
+ * worth the cost of the hand-over, and the calling thread stays free for other work.
  */
 const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60, noble: 4 };
 
-/** Checks in one job. Small enough that threads end together, large enough that posting it costs little. */
+/**
+ * Number of checks in one job. The number is small, so that all threads end at about the same time, and large enough
+ * that posting a job costs little.
+ */
 const JOB_CHECKS_MAX = 128;
 
 /**
- * Checks at once up to which answers are sought and kept by content: those of a block, whose transactions came one by one
- * before. The thousands of a download were never seen, and will be asked for as the same objects.
+ * Up to so many checks at once, results are looked up and kept by content: these are the checks of a block, whose
+ * transactions came one by one before. A download brings thousands of checks that nobody made before, and later uses of
+ * them are the same objects.
  */
 const KEYED_CHECKS_MAX = 200;
 
-/** Checks waiting on one thread. Further checks run on the caller's own thread, which slows the callers. */
+/**
+ * Number of checks that may wait on one thread. Further checks run on the caller's own thread, which slows the callers
+ * down.
+ */
 export const THREAD_CHECKS_MAX = 20_000;
 
 /**
- * Opens the pool. A lost thread costs speed only: what it had is answered on the calling thread, and so is everything once
- * no thread is left.
+ * Opens the pool. A lost thread costs only speed: its checks are made on the calling thread. When no thread is left,
+ * the calling thread makes all checks.
  *
  * @throws ProtocolError `ED25519_BACKEND_WRONG` when the back end fails the published edge cases
  */
@@ -77,7 +87,7 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
 
   async function answerJob(checks: readonly SignatureCheck[]): Promise<readonly boolean[]> {
     const answers = await pool.ask(packChecks(checks), checks.length);
-    // An answer of another length answers other questions.
+    // An answer of another length belongs to other checks, so it is not used.
     return answers?.length === checks.length ? Array.from(answers, (answer) => answer === 1) : answerInline(checks);
   }
 
@@ -89,7 +99,7 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
     return (await Promise.all(jobs)).flat();
   }
 
-  /** True when the answer to this object is known from now on; wrong lengths need none. */
+  /** True when the result for this object is known after this call. A check with wrong lengths needs no result. */
   function isAnswered(check: SignatureCheck, isBulk: boolean): boolean {
     if (cache.recallObject(check) !== undefined || !hasRightLengths(check)) return true;
     const key = isBulk ? undefined : checkKey(check);

@@ -21,6 +21,6 @@ for (const [name, entry] of Object.entries(API_ENTRIES)) {
 test('each member of the test kit is told of in a row with its type', (t) => {
   const page = readFileSync(join(FOLDER, 'testing.md'), 'utf8');
   t.regex(page, /^\| `warp\(\)` \| `\(to: string \\\| Date\): Promise<Date>` \| Sets the chain's clock ahead.* \|$/m);
-  t.regex(page, /^\| `nodes\?` \| `number` \| How many, from 1 to 16; default 1\. \|$/m);
+  t.regex(page, /^\| `nodes\?` \| `number` \| Number of nodes, from 1 to 16; default 1\. \|$/m);
   t.regex(page, /^function startDevnet\(options: DevnetOptions = \{\}\): Promise<TestDevnet>;$/m);
 });

@@ -9,7 +9,7 @@ import { type Backend, withStore } from './backends.ts';
 import { build, size, type World } from './model.ts';
 import { Dice } from './world.ts';
 
-/** LeafBlocks `compare` on a number of worlds, with twenty questions for each. Worlds in memory are cheap, so there are more. */
+/** Runs `compare` on a number of worlds, with twenty questions for each. Worlds in memory are cheap, so there are more. */
 export async function eachWorld<Q>(
   backend: Backend,
   query: fc.Arbitrary<Q>,

@@ -1,4 +1,4 @@
-/** `bloomery account`: an account of a chain, with its latest transactions. */
+/** `bloomery account`: shows an account of a chain with its latest transactions. */
 
 import { addressFault } from '../../crypto/keys.ts';
 import { isCanonicalHex } from '../../primitives/bytes.ts';
@@ -20,8 +20,8 @@ import { tableLines } from '../table.ts';
 const LATEST_SHOWN = 10;
 
 /**
- * @param which an address, the name of a delegate or a public key, in either letter case; an address also without its L
- * @throws ProtocolError `ACCOUNT_UNKNOWN`, and what asking throws
+ * @param which an address (with or without its L), the name of a delegate or a public key, in upper or lower case
+ * @throws ProtocolError `ACCOUNT_UNKNOWN`, or an error of the query
  */
 export async function account(which: string, flags: QuestionFlags): Promise<void> {
   await askSource(flags, (source) => showAccount(source, which, flags));
@@ -60,7 +60,7 @@ async function findAccount(source: Source, which: string): Promise<AccountJson> 
     const [found] = await source.ask<readonly AccountJson[]>(`accounts?${question}`, ACCOUNTS);
     if (found !== undefined) return found;
   }
-  // Accounts are asked for by a pattern of the name; delegates by the whole of it.
+  // Accounts are found by a pattern of the name, delegates only by the whole name.
   const name = encodeURIComponent(which.toLowerCase());
   const [delegate] = isName(which)
     ? await source.ask<readonly DelegateJson[]>(`delegates?username=${name}`, DELEGATES)
@@ -80,7 +80,7 @@ function questionsOf(which: string): readonly string[] {
   return isCanonicalHex(key, 32) ? [`publicKey=${key}`] : [];
 }
 
-/** Of up to 20 letters, digits and `!@$&_.`: anything else a node would refuse to look for. */
+/** True for up to 20 letters, digits and `!@$&_.`; a node would refuse to look up anything else. */
 function isName(which: string): boolean {
   return /^[a-z0-9!@$&_.]{1,20}$/i.test(which);
 }

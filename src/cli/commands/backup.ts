@@ -1,4 +1,4 @@
-/** `bloomery backup`: a copy of the chain that a node can be started on. */
+/** `bloomery backup`: copies the chain into a folder from which a node can be started. */
 
 import { resolve } from 'node:path';
 import { backUp } from '../../node/backup.ts';
@@ -8,7 +8,9 @@ import { printJson, printLine, report } from '../output.ts';
 import { createStepProgress } from '../step-progress.ts';
 import { removeDraftsAtStop } from '../stop-request.ts';
 
-/** @throws ProtocolError as `placeOfData` and `backUp` */
+/**
+ * @throws ProtocolError like `placeOfData` and `backUp`
+ */
 export async function backup(folder: string, flags: BackupFlags): Promise<void> {
   removeDraftsAtStop();
   const place = placeOfData(flags);

@@ -1,4 +1,4 @@
-/** `bloomery block`: a block of a node's chain, with its transactions. */
+/** `bloomery block`: shows a block of a node's chain with its transactions. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import { epochMsOf } from '../explore/epoch.ts';
@@ -20,7 +20,7 @@ const TRANSACTIONS_SHOWN_MAX = 100;
 
 /**
  * @param which a height, an id or `latest`
- * @throws ProtocolError `BLOCK_UNKNOWN`, and what asking throws
+ * @throws ProtocolError `BLOCK_UNKNOWN`, or an error of the query
  */
 export async function block(which: string, flags: QuestionFlags): Promise<void> {
   await askSource(flags, (source) => showBlock(source, which, flags));
@@ -53,7 +53,7 @@ async function showBlock(source: Source, which: string, flags: QuestionFlags): P
   ]);
 }
 
-/** Numbers that may be heights are taken for heights first. */
+/** Finds a block. A number that can be a height is first taken as a height. */
 async function findBlock(source: Source, which: string): Promise<BlockJson> {
   const isHeight = /^[0-9]{1,10}$/.test(which) && Number(which) >= 1 && Number(which) <= HEIGHT_MAX;
   const questions =

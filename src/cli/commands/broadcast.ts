@@ -1,4 +1,4 @@
-/** `bloomery broadcast`: hands in what was signed elsewhere. */
+/** `bloomery broadcast`: sends documents that were signed elsewhere. */
 
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
 import { createSigner } from '../../protocol/sign.ts';
@@ -10,9 +10,9 @@ import { askFirst, send } from '../wallet/send.ts';
 import { printJson, printLine, report } from '../output.ts';
 
 /**
- * Everything is read before anything is sent.
+ * Sends the documents of a file. All of them are read before the first is sent.
  *
- * @throws ProtocolError or TransactionRejected for the first document that the network cannot take
+ * @throws ProtocolError or TransactionRejected for the first document that the network would refuse
  */
 export async function broadcast(file: string, flags: BroadcastFlags): Promise<void> {
   const documents = documentsIn(file);

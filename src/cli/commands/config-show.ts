@@ -1,4 +1,4 @@
-/** `bloomery config show`: what a node would run with, and who says so. */
+/** `bloomery config show`: shows the options with which a node would run, and the source of each. */
 
 import { explainConfig, type ExplainedOption } from '../../config/load.ts';
 import { bloomeryHome, findNetworkDirectory, loadNetwork } from '../../config/network.ts';
@@ -6,7 +6,9 @@ import type { Config } from '../../config/schema.ts';
 import type { ConfigShowFlags } from '../flags.ts';
 import { printJson, printLine } from '../output.ts';
 
-/** @throws ProtocolError what a start with the same flags throws */
+/**
+ * @throws ProtocolError like a start with the same flags
+ */
 export function configShow(flags: ConfigShowFlags): void {
   const network = loadNetwork(findNetworkDirectory(flags.network, bloomeryHome(process.env)));
   const options = explainConfig({
@@ -34,7 +36,7 @@ export function configShow(flags: ConfigShowFlags): void {
   }
 }
 
-/** As it is written. Keys of delegates are public, what encrypts to their passphrases is not. */
+/** The value of an option, with secrets masked. Public keys of delegates are shown, encrypted passphrases are not. */
 function masked({ option, path }: ExplainedOption['named'], value: unknown): unknown {
   if (path === 'log.modules')
     return (value as Config['log']['modules']).map((moduleAndLevel) => moduleAndLevel.join('='));

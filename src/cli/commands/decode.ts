@@ -1,4 +1,4 @@
-/** `bloomery decode`: what bytes or a document mean. Nobody is asked. */
+/** `bloomery decode`: explains bytes or a document without asking a node. */
 
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
 import { addressOf } from '../../crypto/keys.ts';
@@ -17,10 +17,10 @@ import { usageError } from '../problems.ts';
 import { describe } from '../wallet/describe.ts';
 
 const KEY_BYTES = 32;
-/** Several times the longest transaction or header. */
+/** Limit for the input: several times the longest transaction or header. */
 const BYTES_MAX = 1024 * 1024;
 const FIRST_TYPE_GEN3 = 8;
-/** A signature cannot be checked without knowing the network; nothing else depends on it. */
+/** Only the check of a signature needs the network; when it is unknown, this value stands for it. */
 const NO_NETWORK = '0'.repeat(64);
 
 interface Decoded {
@@ -31,7 +31,7 @@ interface Decoded {
 
 /**
  * @param given hexadecimal digits, JSON, or `-` for either from the standard input
- * @throws ProtocolError `USAGE` for what means nothing, and what reading a network throws
+ * @throws ProtocolError `USAGE` for input that cannot be decoded; errors of reading a network
  */
 export function decode(given: string, flags: DecodeFlags): void {
   const text = (given === '-' ? readStandardInput(BYTES_MAX).toString('utf8') : given).trim();
@@ -58,7 +58,7 @@ function decodedBytes(bytes: Buffer, network: SigningNetwork | undefined): reado
   if (header !== undefined) return [decodedHeader(header)];
   const signer = signerFor(generationOfType(bytes[0]), network);
   const found = signer.fromBytes(bytes).map((transaction) => decodedTransaction(transaction, signer, network));
-  // Of two readings the signature tells which one was meant.
+  // When two readings are possible, the valid signature shows which one is right.
   const signed = found.filter(({ isSigned }) => isSigned === true);
   return signed.length > 0 ? signed : found;
 }
@@ -98,7 +98,7 @@ function decodedTransaction(
 ): Decoded & { readonly isSigned: boolean | undefined } {
   const { id, type, timestamp, senderPublicKey, signatures } = transaction;
   const generation = generationOfType(type);
-  // Generation 2 signs no network.
+  // A signature of generation 2 does not cover the network.
   const isSigned = network === undefined && generation === 3 ? undefined : signer.faultsOf(transaction).length === 0;
   const bytes = hexOf(signer.toBytes(transaction));
   const standing = isSigned === undefined ? 'not checked: name a network with --network' : isSigned ? 'valid' : 'false';
@@ -124,7 +124,7 @@ function decodedTransaction(
   };
 }
 
-/** A header begins with its version, four bytes of which three are 0. */
+/** Reads a block header. Three of its first four bytes are 0, because these bytes are a small version number. */
 function headerIn(bytes: Buffer): BlockHeader | undefined {
   if (bytes.length < 4 || bytes.readUInt32LE(0) > 2) return undefined;
   try {

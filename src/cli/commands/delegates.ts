@@ -1,4 +1,4 @@
-/** `bloomery delegates`: delegates of a chain by rank. */
+/** `bloomery delegates`: lists delegates of a chain by rank. */
 
 import { DELEGATES, type DelegateJson } from '../explore/shapes.ts';
 import { askSource } from '../explore/source.ts';
@@ -7,7 +7,9 @@ import type { ListFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 import { tableLines, type Column } from '../table.ts';
 
-/** @throws ProtocolError as asking does */
+/**
+ * @throws ProtocolError for an error of the query
+ */
 export async function delegates(flags: ListFlags): Promise<void> {
   const { limit, offset, json } = flags;
   const path = `delegates?sort=rank:asc&limit=${limit}&offset=${offset}`;
@@ -17,7 +19,7 @@ export async function delegates(flags: ListFlags): Promise<void> {
 }
 
 const COLUMNS: readonly Column<DelegateJson>[] = [
-  // A generation 2 delegate has none before the end of the round that it registered in.
+  // A delegate of generation 2 has no rank before the end of the round in which it registered.
   { heading: 'rank', of: ({ rank }) => (rank === null ? '-' : String(rank)), isNumber: true },
   { heading: 'delegate', of: ({ username }) => username },
   { heading: 'address', of: ({ account }) => account.address },

@@ -1,4 +1,4 @@
-/** `bloomery devnet accounts`: the published accounts of a network that was made by `bloomery genesis create`. */
+/** `bloomery devnet accounts`: lists the published accounts of a network that `bloomery genesis create` made. */
 
 import { bloomeryHome, findNetworkDirectory, packagedNetworkDirectory } from '../../config/network.ts';
 import { readAccounts } from '../genesis/accounts-file.ts';
@@ -6,7 +6,9 @@ import { devnetNetworkName } from '../devnet/network.ts';
 import type { AccountsFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 
-/** @throws ProtocolError what reading the file throws */
+/**
+ * @throws ProtocolError when the file cannot be read
+ */
 export function devnetAccounts(flags: AccountsFlags): void {
   const directory =
     flags.network === undefined

@@ -1,4 +1,4 @@
-/** `bloomery devnet list`, `mine`, `warp` and the other commands that ask a running devnet. */
+/** `bloomery devnet list`, `mine`, `warp` and the other commands for a running devnet. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lskText } from '../../primitives/amount.ts';
@@ -23,7 +23,7 @@ import type { ControlFlags } from '../flags.ts';
 import { counted, printJson, printLines } from '../output.ts';
 import { usageError } from '../problems.ts';
 
-/** Nodes stop within ten seconds or are ended. */
+/** Nodes stop within ten seconds, or are killed. */
 const STOP_MS_MAX = 30_000;
 const STOP_POLL_MS = 50;
 
@@ -84,14 +84,16 @@ export class DevnetControl {
     try {
       skewMs = skewMsOfText(skew);
     } catch (error) {
-      // Of two mistakes the node is the one that no other distance mends.
+      // If both the node and the clock offset are wrong, the node is reported, because another offset would not help.
       await this.#refuseMissing(node);
       throw error;
     }
     await this.#fault('skew', { node, skewMs });
   }
 
-  /** @throws ProtocolError `USAGE` for a node that a running devnet does not have */
+  /**
+   * @throws ProtocolError `USAGE` for a node that the running devnet does not have
+   */
   async #refuseMissing(index: number): Promise<void> {
     const nodes = await this.#ask('list', {}, ANSWERS.list).then(
       (list) => list.nodes,
@@ -189,7 +191,7 @@ function nodeLine({ index, state, http, ws, delegates, pid }: ControlNode): stri
   return `node ${index}  ${state.padEnd(8)} http ${http}, peers ${ws}, ${counted(delegates, 'delegate')}${process}`;
 }
 
-/** One line for the parts of the network, and one for each node with a fault of its own. */
+/** Makes one line for the parts of the network, and one line for each node with faults. */
 function faultLines({ parts, nodes }: StandingFaults): readonly string[] {
   const cut = parts.length === 0 ? [] : [`partition ${parts.map((part) => part.join(',')).join(' | ')}`];
   const own = nodes.map(({ node, delayMs, loss, skewMs }) => {

@@ -1,4 +1,4 @@
-/** `bloomery devnet run`: a scenario on a devnet of its own, which is gone afterwards. */
+/** `bloomery devnet run`: runs a scenario on a temporary devnet. */
 
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,9 @@ import { checkPortsFree } from '../ports.ts';
 import { EXIT, usageError } from '../problems.ts';
 import { STOP_SIGNALS } from '../stop-request.ts';
 
-/** @throws ProtocolError for a scenario that cannot be read, and a devnet that fails */
+/**
+ * @throws ProtocolError for an unreadable scenario, or when the devnet fails
+ */
 export async function devnetRun(file: string, flags: ScenarioFlags): Promise<void> {
   const scenario = readScenarioFile(file);
   if (flags.junit !== undefined) checkWritable(flags.junit);
@@ -42,7 +44,7 @@ export async function devnetRun(file: string, flags: ScenarioFlags): Promise<voi
   }
   const failed = results.some(({ failure }) => failure !== undefined);
   const hasPassed = isWhole && !failed && error === undefined;
-  // Somebody who stops a run does not want to know why it failed.
+  // A run that the user stopped needs no reason for its failure.
   const isStopped = !isWhole && !failed && error === undefined;
   if (hasPassed || isStopped || !hasBegun) rmSync(directory, { recursive: true, force: true });
   else note(`the logs of the nodes are in ${directory}`);
@@ -57,7 +59,9 @@ export async function devnetRun(file: string, flags: ScenarioFlags): Promise<voi
   if (!hasPassed) process.exitCode = EXIT.failed;
 }
 
-/** @throws ProtocolError `USAGE`: nobody should learn it after minutes, with the results lost */
+/**
+ * @throws ProtocolError `USAGE` before the run, so that results are not lost after minutes
+ */
 function checkWritable(file: string): void {
   try {
     closeSync(openSync(file, 'a'));
@@ -72,13 +76,15 @@ interface Play {
   readonly directory: string;
   readonly flags: ScenarioFlags;
   readonly stop: AbortController;
-  /** Gets what becomes of each step. */
+  /** Receives the result of each step. */
   readonly results: StepResult[];
   /** Called before the first node is started. */
   readonly begins: () => void;
 }
 
-/** @returns whether all steps had their turn, or one failed; false when somebody stopped the run */
+/**
+ * @returns true when all steps were run or one failed; false when the user stopped the run
+ */
 async function play({ scenario, file, directory, flags, stop, results, begins }: Play): Promise<boolean> {
   const { devnet } = scenario;
   const network = devnet.network?.startsWith('.') === true ? resolve(dirname(file), devnet.network) : devnet.network;
@@ -97,7 +103,7 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
     await checkPortsFree(
       nodes.flatMap((node) => [node.httpPort, node.wsPort]).map((port) => ({ host: DEVNET_HOST, port })),
     );
-    // Expectations of log lines read the logs.
+    // Expectations about log lines need the usual log format.
     delete process.env['BLOOMERY_LOG_FORMAT'];
     const lock = lockDevnetFolder(directory);
     try {
@@ -109,14 +115,14 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
       let played: Promise<boolean> | undefined;
       await runSession({
         ...{ directory, network: placed, nodes, httpPort, wsPort, stop, logFormat },
-        // A node that ends by itself is a finding.
+        // A node that ends by itself is a failure of the scenario.
         restart: 'never',
         mode: devnet.mine,
         screen: { show: () => undefined, note },
         ...(pace.intervalMs === undefined ? {} : { intervalMs: pace.intervalMs }),
         onReady: (__, session) => {
           played = steps(scenario, session, stop.signal, results).finally(() => stop.abort());
-          // It is looked at when the devnet has ended.
+          // The result is awaited after the devnet has ended.
           played.catch(() => undefined);
         },
       });
@@ -129,7 +135,9 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
   }
 }
 
-/** @returns false when somebody stopped the run */
+/**
+ * @returns false when the user stopped the run
+ */
 async function steps(
   scenario: Scenario,
   session: RunningSession,
@@ -152,7 +160,7 @@ async function steps(
 }
 
 async function portsOf(flags: ScenarioFlags, { devnet, steps: all }: Scenario) {
-  // A node that is added later has the next port.
+  // Each node that is added later uses the next port.
   const added = all.filter(({ work }) => work.kind === 'operation' && work.operation === 'add').length;
   const count = devnet.nodes + added;
   const { httpPort, wsPort } = flags;

@@ -1,4 +1,4 @@
-/** `bloomery devnet`: several nodes of a private network on this machine. */
+/** `bloomery devnet`: runs several nodes of a private network on this machine. */
 
 import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -32,7 +32,9 @@ import { drawOnTerminal, note, outputIsTerminal, printJson, printLine } from '..
 
 const SUMMARY_INTERVAL_MS = 10_000;
 
-/** @throws ProtocolError for what is wrong with the flags, a port that is taken, or a devnet that fails */
+/**
+ * @throws ProtocolError for wrong flags, a port in use, or a devnet that fails
+ */
 export async function devnet(flags: DevnetFlags): Promise<void> {
   if (flags.newNetworkId === true && flags.fork === undefined) throw usageError('--new-network-id is for --fork');
   if (flags.fork !== undefined) {
@@ -44,7 +46,7 @@ export async function devnet(flags: DevnetFlags): Promise<void> {
   return run(flags, { chosen, pace }).finally(() => chosen.dispose());
 }
 
-/** What a devnet is made of. */
+/** Choices for a devnet, from its flags. */
 interface Choice {
   readonly chosen: ChosenNetwork;
   readonly pace: Pace;
@@ -53,12 +55,12 @@ interface Choice {
 
 async function chooseFork(flags: DevnetFlags, path: string): Promise<Choice & { readonly source: ForkSource }> {
   if (flags.delegates !== undefined) throw usageError('--delegates: a fork has the delegates of its chain');
-  // Reading chains takes much that a devnet of its own does without.
+  // Loaded on demand, because an ordinary devnet does not need the large modules that read chains.
   const { forkSourceOf, underNewIdentifier } = await import('../devnet/fork/source.ts');
   const source = await forkSourceOf(path, flags.network);
   const pace = paceOfFork(flags.blockTime, flags.mine, source.network.params.blockTimeS);
   if (flags.newNetworkId !== true) {
-    // Its folder may go, or be changed, while the devnet stays.
+    // The network folder of the source may be removed or changed while the devnet exists, so it counts as temporary.
     return { source, pace, chosen: { network: source.network, isTemporary: true, dispose: () => undefined } };
   }
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-network-'));
@@ -103,7 +105,7 @@ async function run(flags: DevnetFlags, { chosen, pace, source }: Choice): Promis
     const nodes = fork === undefined ? planned : plan(fork);
     writeDevnetFolder(directory, nodes, chosen.network, network);
     const blockTimeS = (pace.intervalMs ?? network.params.blockTimeS * 1000) / 1000;
-    // Where the output is data, the same lines would be in everybody's way.
+    // With machine-readable output, only the first of these lines is shown.
     const lines = welcomeLines({ network, nodes, directory, mode: flags.mine, blockTimeS, fork });
     for (const line of flags.json === true ? lines.slice(0, 1) : lines) say(line);
     const { untilHeight } = flags;
@@ -130,7 +132,7 @@ async function run(flags: DevnetFlags, { chosen, pace, source }: Choice): Promis
   }
 }
 
-/** What `--fresh` removes must not be what is forked. */
+/** Refuses a source inside the folder that `--fresh` empties. */
 function refuseSourceInside(directory: string, { path, chain }: ForkSource): void {
   const place = chain.kind === 'folder' ? chain.dataDirectory : chain.file;
   const folder = existsSync(directory) ? realpathSync(directory) : directory;
@@ -138,7 +140,7 @@ function refuseSourceInside(directory: string, { path, chain }: ForkSource): voi
   throw usageError(`--fork ${path}: lies in the folder of the devnet, ${directory}: choose another with --data-dir`);
 }
 
-/** Gives the nodes the chain of the source, unless an earlier run in that folder did. */
+/** Copies the chain of the source to the nodes, unless an earlier run in this folder has done that. */
 async function forkInto(
   directory: string,
   source: ForkSource,
@@ -149,7 +151,7 @@ async function forkInto(
   const dataDirectories = nodes.map((node) => join(node.directory, network.name));
   try {
     const { prepareFork } = await import('../devnet/fork/prepare.ts');
-    // An earlier run that did not come so far as to write its facts leaves this.
+    // An earlier run may have ended before it wrote its facts; its files are removed.
     wipeDevnetFolder(directory);
     const facts = await prepareFork({ source, network, dataDirectories });
     writeForkFacts(directory, facts);

@@ -1,4 +1,4 @@
-/** `bloomery doctor`: what ails a node. */
+/** `bloomery doctor`: finds faults of a node. */
 
 import { examine } from '../doctor/examine.ts';
 import { addressOfNode } from '../doctor/node-address.ts';

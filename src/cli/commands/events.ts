@@ -1,4 +1,4 @@
-/** `bloomery events`: what happened to a chain and what happens. */
+/** `bloomery events`: shows past and live events of a chain. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keptEvents, refusalOf } from '../../http/events/kept.ts';
@@ -11,11 +11,13 @@ import type { EventsFlags } from '../flags.ts';
 import { note, printJson, printLine } from '../output.ts';
 import { usageError } from '../problems.ts';
 
-/** Pause before a node that went away is asked again. */
+/** Pause before the command asks a lost node again. */
 const AGAIN_MS = 1000;
 const BEGINNING = '0.0';
 
-/** @throws ProtocolError as `placeOfData` and asking do; `USAGE` for `--follow` of a stopped node */
+/**
+ * @throws ProtocolError like `placeOfData`; an error of the query; `USAGE` for `--follow` with a stopped node
+ */
 export async function events(flags: EventsFlags): Promise<void> {
   const tell = (event: NodeEventJson): void => {
     if (flags.json === true) printJson(event);
@@ -57,7 +59,7 @@ async function follow(flags: EventsFlags, tell: Tell): Promise<never> {
       }
       note(`${node.base} ended the stream; it is asked again until it is back`);
     } catch (error) {
-      // An answer that no node sends, or that cannot be read, does not get better by asking again.
+      // Malformed or unreadable answers are no reason to ask again; only a lost connection is.
       const isLost = !(error instanceof ProtocolError) || (hasBegun && error.code === 'NODE_UNREACHABLE');
       if (!isLost || !hasBegun) throw error;
       if (!(error instanceof ProtocolError))
@@ -67,14 +69,14 @@ async function follow(flags: EventsFlags, tell: Tell): Promise<never> {
   }
 }
 
-/** A list begins with the oldest event, unless told. */
+/** A list begins with the oldest event, unless a flag says otherwise. */
 function beginningOf({ since, fromHeight }: EventsFlags): string | undefined {
   return since ?? (fromHeight === undefined ? BEGINNING : undefined);
 }
 
 function queryOf({ fromHeight, types, address, delegate, final }: EventsFlags, after: string | undefined): string {
   return new URLSearchParams({
-    // A node passes over it once it is told the last event.
+    // When a last event is given, a node ignores this parameter.
     ...(fromHeight === undefined ? {} : { fromHeight: String(fromHeight) }),
     ...(types === undefined ? {} : { types }),
     ...(address === undefined ? {} : { address }),

@@ -1,4 +1,4 @@
-/** `bloomery export`: the chain as a file. */
+/** `bloomery export`: writes the chain to a file. */
 
 import { STANDARD_STREAM } from '../../node/chain-file.ts';
 import { exportChain } from '../../node/export-chain.ts';
@@ -11,7 +11,9 @@ import { createProgress } from '../progress.ts';
 import { printDocuments, printLine } from '../output.ts';
 import { overStore } from '../over-store.ts';
 
-/** @throws ProtocolError for a range that the chain does not have, a store that cannot be read or a file that cannot be written */
+/**
+ * @throws ProtocolError for a range outside the chain, an unreadable store or an unwritable file
+ */
 export async function exportCommand(file: string, flags: ExportFlags): Promise<void> {
   const place = placeOfData(flags);
   if (file !== STANDARD_STREAM) checkNotReplaced(file, flags);

@@ -1,4 +1,4 @@
-/** `bloomery forging export` and `forging import`: the signing record on its way to another machine. */
+/** `bloomery forging export` and `forging import`: move the signing record to another machine. */
 
 import {
   closeSync,
@@ -35,12 +35,12 @@ import type { ForgingExportFlags, ForgingImportFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
 import { flushOutput, note, printLine, printText, report } from '../output.ts';
 
-/** Several times a record of as many delegates as one may have. */
+/** Limit for a file: several times the size of a record with the maximum number of delegates. */
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Writes the record and ends signing where it came from, in this order: what fails on the way leaves the node able to sign,
- * or the record in both places with the node not signing.
+ * Writes the record first, and then ends signing on this machine. After a failure between the two, either this node can
+ * still sign, or the record is in both places and this node does not sign.
  *
  * @throws ProtocolError `JOURNAL_IN_USE` while the node runs
  */
@@ -51,7 +51,7 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
   withJournal(journalFile, (journal) => {
     const exportedAtS = Math.floor(Date.now() / 1000);
     const isKept = flags.keep === true;
-    // Of a folder that was copied or put back, nobody knows whether it tells of all.
+    // A journal of a copied or restored folder may lack signatures.
     const record = recordOf(journal, network.params, { exportedAtS, isCopy: isKept || journal.isCopied });
     if (record.delegates.length === 0) throw usageError(`${journalFile}: tells of no delegate: nothing to export`);
     const text = textOfRecord(record);
@@ -76,10 +76,11 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
 }
 
 /**
- * Takes the record over as all that was signed, once: the file becomes a copy of itself, and this machine remembers who took it.
- * A copy is taken over, too, but the node then makes sure that nobody else signs.
+ * Imports the record as the complete history of signatures, but only once: then the file is marked as a copy, and this
+ * machine notes where the record was imported. A copy can be imported too, but the node then first waits to make sure
+ * that no other node signs.
  *
- * @throws ProtocolError `SIGNING_RECORD_INVALID` or `SIGNING_RECORD_OTHER`; then nothing was changed
+ * @throws ProtocolError `SIGNING_RECORD_INVALID` or `SIGNING_RECORD_OTHER`; after an error nothing was changed
  */
 export function forgingImport(file: string, flags: ForgingImportFlags): void {
   const { network, dataDirectory } = placeOfNetwork(flags);
@@ -110,15 +111,16 @@ export function forgingImport(file: string, flags: ForgingImportFlags): void {
 interface Import {
   readonly journal: JournalFile;
   readonly record: SigningRecord;
-  /** Its path, or `-`. */
+  /** Path of the file, or `-`. */
   readonly file: string;
   readonly into: string;
 }
 
 /**
- * Marks the record as taken before it is: what fails in between leaves a record that nobody may sign by at once, rather than two.
+ * Marks the record as imported before importing it. After a failure in between, no node can sign with the record at
+ * once; the other order could leave two nodes that do.
  *
- * @returns who took it before, if anybody else did; whether the file says now that it is a copy
+ * @returns the place of an earlier import, if there was one; and whether the file is now marked as a copy
  */
 function importOnce(
   { journal, record, file, into }: Import,
@@ -146,11 +148,13 @@ function noteTaken(notes: TakenRecords | undefined, record: SigningRecord, into:
     notes?.note(record, { into, atS: Math.floor(Date.now() / 1000) });
     undo.push(() => notes?.forget(record));
   } catch {
-    // As without a folder for watermarks: copies of the file are not noticed then.
+    // Without a folder for watermarks, copies of the file are not noticed.
   }
 }
 
-/** @returns false where the file is a pipe, or cannot be written to */
+/**
+ * @returns false when the file is a pipe, or cannot be written
+ */
 function markAsCopy(file: string, record: SigningRecord, undo: (() => void)[]): boolean {
   if (file === '-' || !statSync(file).isFile()) return false;
   try {
@@ -162,7 +166,10 @@ function markAsCopy(file: string, record: SigningRecord, undo: (() => void)[]): 
   return true;
 }
 
-/** Durable when this returns: the old text or the new one is there at any moment. */
+/**
+ * Replaces a file. At any moment either the old or the new text is on the disk; the new text is there when this
+ * returns.
+ */
 function writeInstead(file: string, text: string): void {
   const path = realpathSync(file);
   const draft = `${path}.${process.pid}.new`;
@@ -177,11 +184,11 @@ function writeInstead(file: string, text: string): void {
 }
 
 /**
- * Tells the watermarks of this machine, where a node left some: without it they would say that the record is elsewhere, or is
- * here, when it is not so any more. One that tells of more than the record stays. A node with a folder of its own for them finds
- * out by itself.
+ * Updates the watermarks of this machine, if there are any. Old watermarks would still say that the record is here, or
+ * elsewhere. A watermark that is newer than the record stays. A node whose watermarks are in another folder updates
+ * them itself.
  *
- * @param movedAtS when the record left
+ * @param movedAtS time when the record left this machine
  */
 function markAll(journal: JournalFile, { params }: Pick<Network, 'params'>, movedAtS?: number): void {
   const folder = watermarkFolder();
@@ -230,16 +237,16 @@ function readText(file: string, name: string): string {
   }
 }
 
-/** On the disk before the node that it came from stops signing. */
+/** The new file is on the disk before the old node stops signing. */
 function writeNew(file: string, text: string): void {
   try {
     const descriptor = openSync(file, 'wx', 0o600);
     try {
-      // Writes all of it, or throws.
+      // Writes the whole text, or throws.
       writeFileSync(descriptor, text);
       fsyncSync(descriptor);
     } catch (error) {
-      // Part of a record is none.
+      // An incomplete record is useless.
       rmSync(file, { force: true });
       throw error;
     } finally {
@@ -253,7 +260,7 @@ function writeNew(file: string, text: string): void {
   }
 }
 
-/** A new file survives a power cut only once its folder is on the disk too. */
+/** Flushes the folder: only then a new file survives a power cut. */
 function fsyncFolderOf(file: string): void {
   const descriptor = openSync(dirname(resolve(file)), 'r');
   try {

@@ -1,4 +1,4 @@
-/** `bloomery forging enable`, `disable`, `status` and `schedule`: the delegates of a running node. */
+/** `bloomery forging enable`, `disable`, `status` and `schedule`: for the delegates of a running node. */
 
 import { isCanonicalHex } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -24,7 +24,9 @@ interface ForgerState {
   readonly nextSlot: number;
 }
 
-/** @param publicKey the only configured delegate unless given */
+/**
+ * @param publicKey key of the delegate; default: the only configured one
+ */
 export async function forgingSwitch(
   publicKey: string | undefined,
   forging: boolean,
@@ -55,7 +57,7 @@ export async function forgingStatus({ node, json }: ForgingStatusFlags): Promise
   for (const delegate of delegates) printLine(lineOf(delegate));
 }
 
-/** Next slots of the node's delegates, soonest first. */
+/** Shows the next slots of the node's delegates, soonest first. */
 export async function forgingSchedule({ node: url, json }: ForgingStatusFlags): Promise<void> {
   const node = nodeAsker(url, { isOwnKind: true });
   const own = new Map((await configured(node)).map((delegate) => [delegate.publicKey, delegate]));
@@ -66,7 +68,7 @@ export async function forgingSchedule({ node: url, json }: ForgingStatusFlags): 
   ]);
   const soonest = forgers[0]?.nextSlot;
   if (soonest === undefined) throw new ProtocolError('FORGERS_UNKNOWN', {}, `${node.base} knows no forging order yet`);
-  // Slots count from the epoch, so the present one tells how long they are.
+  // Slots count from the epoch, so the number of the present slot gives their length.
   const blockTimeS = Math.round(status.secondsSinceEpoch / soonest);
   const activeDelegates = activeDelegatesOf(round);
   const blocksLeft = activeDelegates - (status.height % activeDelegates);

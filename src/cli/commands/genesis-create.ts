@@ -1,4 +1,4 @@
-/** `bloomery genesis create`: the folder of a new network. */
+/** `bloomery genesis create`: creates the folder of a new network. */
 
 import { resolve } from 'node:path';
 import { systemRandom } from '../../node/system.ts';
@@ -8,7 +8,9 @@ import { makeNetwork } from '../genesis/make-network.ts';
 import { checkEmpty, checkNetworkName, writeNetworkFolder } from '../network-folder.ts';
 import { printLine } from '../output.ts';
 
-/** @throws ProtocolError for a wrong name, or a folder that holds something */
+/**
+ * @throws ProtocolError for a wrong name, or a folder that is not empty
+ */
 export async function genesisCreate(flags: GenesisFlags): Promise<void> {
   const { generation, name, blockTime: blockTimeS, delegates } = flags;
   checkNetworkName(name);

@@ -1,4 +1,4 @@
-/** `bloomery import`: takes over the blocks of a file. */
+/** `bloomery import`: imports the blocks of a file. */
 
 import { bloomeryHome, networkOfNethash } from '../../config/network.ts';
 import { openChainFile } from '../../node/chain-file.ts';
@@ -11,7 +11,9 @@ import { STOP_SIGNALS } from '../stop-request.ts';
 import { createProgress } from '../progress.ts';
 import { note, printLine, report } from '../output.ts';
 
-/** @throws ProtocolError `IMPORT_REFUSED` for the first block that is refused; those before it are kept */
+/**
+ * @throws ProtocolError `IMPORT_REFUSED` for the first refused block; the blocks before it are kept
+ */
 export async function importCommand(name: string, flags: ImportFlags): Promise<void> {
   const place = placeOfNetwork(flags);
   const home = bloomeryHome(process.env);

@@ -1,4 +1,4 @@
-/** `bloomery init`: from nothing to a node that can be started, by questions or by flags. */
+/** `bloomery init`: prepares a node, by questions or by flags. */
 
 import { bloomeryHome } from '../../config/network.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -8,7 +8,10 @@ import { Interview } from '../init/interview.ts';
 import { planInit, summaryOf, type InitPlan } from '../init/plan.ts';
 import { noteLines, printJson, printLines, report } from '../output.ts';
 
-/** @throws ProtocolError `FILE_EXISTS`, `CANCELLED`, `USAGE`, and as `planInit`; then nothing was written */
+/**
+ * @throws ProtocolError `FILE_EXISTS`, `CANCELLED`, `USAGE`, and errors of `planInit`; after an error nothing was
+ *   written
+ */
 export async function init(flags: InitFlags): Promise<void> {
   const interview = flags.yes === true ? undefined : new Interview({ input: process.stdin, output: process.stderr });
   try {
@@ -74,7 +77,7 @@ function nextSteps({ httpPort, unitFile, delegate }: InitPlan, start: string): r
   ];
 }
 
-/** As a shell of POSIX reads it. */
+/** Quotes a word for a POSIX shell. */
 function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -12,14 +12,14 @@ import { usageError } from '../problems.ts';
 import { readPassphrase, readSecret } from '../wallet/secrets.ts';
 import { flushOutput, note, printJson, printLines, printText, report } from '../output.ts';
 
-/** Entropy of the words. */
+/** Bytes of entropy for the words. */
 const ENTROPY_BYTES: Readonly<Record<KeysCreateFlags['words'], number>> = { 12: 16, 24: 32 };
-/** The interface that switches forging takes no shorter one. */
+/** Minimum of the interface that switches forging. */
 const PASSWORD_CHARACTERS_MIN = 5;
 
 /**
- * @throws ProtocolError `KEYS_FILE_EXISTS` or `KEYS_FILE_UNWRITABLE`; then there is no new account. `OUTPUT_UNWRITABLE` when
- *   it could not be shown: a passphrase that was written to a file is in it
+ * @throws ProtocolError `KEYS_FILE_EXISTS` or `KEYS_FILE_UNWRITABLE`; then no account was made. `OUTPUT_UNWRITABLE`
+ *   when the result could not be shown; a passphrase that was written to a file is still there
  */
 export function keysCreate({ words, out, json }: KeysCreateFlags): void {
   const passphrase = entropyToMnemonic(systemRandom.bytes(ENTROPY_BYTES[words]), wordlist);
@@ -92,7 +92,10 @@ function linesOf({ publicKey, address }: ReturnType<typeof identityOf>): readonl
   return [`public key  ${publicKey}`, `address     ${address}`];
 }
 
-/** For its owner alone, and never over another file: it may be the only copy of somebody's passphrase. */
+/**
+ * Writes a file that only its owner can read. An existing file is never replaced, because it may be the only copy of a
+ * passphrase.
+ */
 function writeSecretFile(file: string, passphrase: string): void {
   try {
     writeFileSync(file, `${passphrase}\n`, { mode: 0o600, flag: 'wx' });

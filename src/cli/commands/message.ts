@@ -34,8 +34,8 @@ export async function messageSign(message: string, flags: MessageSignFlags): Pro
 }
 
 /**
- * @param file a document as `message sign --json` prints it; `-` is the standard input
- * @throws ProtocolError `MESSAGE_NOT_SIGNED` for a signature that is not of this key over this message
+ * @param file a document of `message sign --json`; `-` is the standard input
+ * @throws ProtocolError `MESSAGE_NOT_SIGNED` when the signature does not match key and message
  */
 export function messageVerify(file: string, flags: MessageVerifyFlags): void {
   const [document, ...others] = documentsIn(file);

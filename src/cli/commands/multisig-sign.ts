@@ -1,4 +1,4 @@
-/** `bloomery multisig sign`: a member's signature of a transaction that waits for it. */
+/** `bloomery multisig sign`: adds a member's signature to a waiting transaction. */
 
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
 import { keyPairOfPassphrase } from '../../crypto/keys.ts';
@@ -13,7 +13,9 @@ import { misspeltBy, readPassphrase } from '../wallet/secrets.ts';
 import { askFirst } from '../wallet/send.ts';
 import { printJson, printLine, report } from '../output.ts';
 
-/** @param idOrFile id of a transaction in the node's pool, or a file with the transaction; `-` is the standard input */
+/**
+ * @param idOrFile id of a transaction in the node's pool, or a file with the transaction; `-` is the standard input
+ */
 export async function multisigSign(idOrFile: string, flags: MultisigSignFlags): Promise<void> {
   const network = await walletNetwork(flags);
   const signer = createSigner(network, defaultEd25519());

@@ -1,4 +1,4 @@
-/** `bloomery network import`: the folder of an existing network, from the configuration of the family's application. */
+/** `bloomery network import`: makes the folder of an existing network from the configuration of Lisk Core. */
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -13,10 +13,12 @@ import { usageError } from '../problems.ts';
 import { printLine } from '../output.ts';
 
 const NETWORK_FILE = 'network.json';
-/** As long as the longest genesis block that a network folder may have. */
+/** Length of the longest genesis block that a network folder may have. */
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
 
-/** @throws ProtocolError for a wrong name, files that cannot be read or do not belong together, or a folder in use */
+/**
+ * @throws ProtocolError for a wrong name, files that cannot be read or do not match, or a folder in use
+ */
 export function networkImport(flags: NetworkImportFlags): void {
   const { name, protocolVersion } = flags;
   checkNetworkName(name);
@@ -25,7 +27,7 @@ export function networkImport(flags: NetworkImportFlags): void {
     throw usageError(`--name ${name} belongs to a network of the package: choose another`);
   }
   const out = flags.out === undefined ? homeNetworkDirectory(name, home) : resolve(flags.out);
-  // Only what is a network may be replaced: --out may be mistyped.
+  // Only a network folder may be replaced, because `--out` may be mistyped.
   const isNetwork = existsSync(join(out, NETWORK_FILE));
   if (!isNetwork || flags.force !== true) {
     checkEmpty(out, isNetwork ? 'replace it with --force' : 'choose another folder with --out');

@@ -1,4 +1,4 @@
-/** `bloomery peers`: each address that a running node has to do with, and what it thinks of it. */
+/** `bloomery peers`: lists the peer addresses that a running node knows, with their state. */
 
 import type { PeersFlags } from '../flags.ts';
 import { nodeClient, type PeerVerdictState } from '../node-client.ts';

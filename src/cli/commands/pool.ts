@@ -1,4 +1,4 @@
-/** `bloomery pool`: transactions that wait for a block at a node. */
+/** `bloomery pool`: lists the transactions that wait for a block at a node. */
 
 import { POOL_STATES, WAITS_FOR, type PoolStateName } from '../explore/pool-states.ts';
 import { POOLED_TRANSACTIONS, type TransactionJson } from '../explore/shapes.ts';
@@ -13,7 +13,9 @@ interface Waiting {
   readonly transaction: TransactionJson;
 }
 
-/** @throws ProtocolError as asking does */
+/**
+ * @throws ProtocolError for an error of the query
+ */
 export async function pool(flags: PoolFlags): Promise<void> {
   const waiting = await askSource(flags, (source) => waitingAt(source, flags.limit));
   if (flags.json === true)
@@ -25,7 +27,7 @@ export async function pool(flags: PoolFlags): Promise<void> {
 async function waitingAt(source: Source, limit: number): Promise<readonly Waiting[]> {
   const known = new Set<string>();
   const waiting: Waiting[] = [];
-  // A transaction that moves on meanwhile may be in two answers.
+  // A transaction that changes its queue meanwhile may be in two answers.
   for (const state of POOL_STATES) {
     const path = `node/transactions/${state}?sort=timestamp:asc&limit=${limit}`;
     for (const transaction of await source.ask<readonly TransactionJson[]>(path, POOLED_TRANSACTIONS)) {

@@ -1,4 +1,4 @@
-/** `bloomery query`: SQL over the files of a Parquet sink, by an engine within this process. */
+/** `bloomery query`: runs SQL over the files of a Parquet sink, in an engine within this process. */
 
 import { resolve } from 'node:path';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -10,13 +10,15 @@ import { embeddedEngine } from '../sink/embedded-engine.ts';
 
 const ENGINE_VARIABLE = 'BLOOMERY_CHDB';
 
-/** @throws ProtocolError as `embeddedEngine` and `readManifest`; `QUERY_REFUSED` with what the engine says */
+/**
+ * @throws ProtocolError like `embeddedEngine` and `readManifest`; `QUERY_REFUSED` with the error of the engine
+ */
 export async function query(sql: string, { from, format, engine: engineFolder, json }: QueryFlags): Promise<void> {
   const folder = resolve(from);
   await readManifest(folder);
   const engine = embeddedEngine(engineFolder ?? process.env[ENGINE_VARIABLE]);
   try {
-    // Numbers of 64 bits are text in JSON: most readers of JSON would round them.
+    // Integers of 64 bits are text in JSON, because most JSON readers would round them.
     engine.run('SET output_format_json_quote_64bit_integers = 1', 'CSV');
     for (const statement of await viewStatements(folder)) engine.run(statement, 'CSV');
     const answer = engine.run(sql, json === true ? 'JSON' : format);

@@ -1,4 +1,4 @@
-/** `bloomery rollback`: reverts blocks from the tip of a node that does not run. */
+/** `bloomery rollback`: reverts blocks from the tip of a stopped node. */
 
 import { chainDirectory, openChain, type ChainPlace } from '../../node/chain-tool.ts';
 import type { ChainReader } from '../../ports/store.ts';
@@ -10,7 +10,9 @@ import { note, printLine, report } from '../output.ts';
 import { confirmed } from '../wallet/secrets.ts';
 import { overStore } from '../over-store.ts';
 
-/** @throws ProtocolError for a height above the tip or below the finalized one, and for a store in use */
+/**
+ * @throws ProtocolError for a height above the tip or below the finalized height, or for a store in use
+ */
 export function rollback(flags: RollbackFlags): Promise<void> {
   const place = placeOfData(flags);
   return overStore(chainDirectory(place), () => rollbackAt(place, flags));
@@ -38,14 +40,14 @@ async function rollbackAt(place: ChainPlace, flags: RollbackFlags): Promise<void
   }
 }
 
-/** Says what goes and asks, unless `--yes` was said. @throws ProtocolError `CANCELLED` */
+/** Shows the blocks that will be reverted and asks, unless `--yes` is given. @throws ProtocolError `CANCELLED` */
 async function askBefore({ yes }: RollbackFlags, what: string): Promise<void> {
   if (yes === true) return;
   note(what);
   if (!(await confirmed('Remove them?'))) throw new ProtocolError('CANCELLED', {}, 'nothing was removed');
 }
 
-/** Heights that go, with their transactions: those may come back in other blocks. */
+/** Text with the heights that will be reverted and their transactions, which may return in other blocks. */
 function whatGoes(chain: ChainReader, to: number, tip: number): string {
   let transactions = 0;
   for (let height = to + 1; height <= tip; height += 1) transactions += chain.block(height)?.numberOfTransactions ?? 0;

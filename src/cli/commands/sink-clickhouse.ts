@@ -1,4 +1,4 @@
-/** `bloomery sink clickhouse`: the chain in a ClickHouse server. */
+/** `bloomery sink clickhouse`: copies the chain into a ClickHouse server. */
 
 import { systemClock } from '../../node/system.ts';
 import { hasPassword, openServer } from '../../sinks/clickhouse/server.ts';
@@ -9,7 +9,9 @@ import { readSecret } from '../wallet/secrets.ts';
 import { fillSink } from '../sink/fill-sink.ts';
 import { thisHolder } from '../sink/sink-lock.ts';
 
-/** @throws ProtocolError as `fillSink` and `ClickHouseSink` */
+/**
+ * @throws ProtocolError like `fillSink` and `ClickHouseSink`
+ */
 export async function sinkClickHouse(flags: ClickHouseFlags): Promise<void> {
   const { url, database } = flags;
   const password = await passwordOf(flags);
@@ -21,7 +23,7 @@ export async function sinkClickHouse(flags: ClickHouseFlags): Promise<void> {
 
 const PASSWORD_VARIABLE = 'BLOOMERY_CLICKHOUSE_PASSWORD';
 
-/** Undefined where neither a file nor the environment tells one: the URL may. */
+/** Password from a file or the environment; undefined when neither has one, because the URL may contain it. */
 async function passwordOf({ url, passwordFile: file }: ClickHouseFlags): Promise<string | undefined> {
   if (hasPassword(url)) {
     const where = `--password-file FILE or ${PASSWORD_VARIABLE}`;

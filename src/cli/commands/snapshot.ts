@@ -1,4 +1,4 @@
-/** `bloomery snapshot create` and `restore`: a chain with its state as one file. */
+/** `bloomery snapshot create` and `restore`: a chain with its state in one file. */
 
 import { resolve } from 'node:path';
 import { createSnapshot, restoreSnapshot } from '../../node/backup.ts';
@@ -10,7 +10,9 @@ import { createStepProgress } from '../step-progress.ts';
 import { printLine, report } from '../output.ts';
 import { removeDraftsAtStop } from '../stop-request.ts';
 
-/** @throws ProtocolError as `placeOfData` and `createSnapshot` */
+/**
+ * @throws ProtocolError like `placeOfData` and `createSnapshot`
+ */
 export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): Promise<void> {
   removeDraftsAtStop();
   const place = placeOfData(flags);
@@ -23,7 +25,9 @@ export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): 
   );
 }
 
-/** @throws ProtocolError as `placeOfNetwork` and `restoreSnapshot` */
+/**
+ * @throws ProtocolError like `placeOfNetwork` and `restoreSnapshot`
+ */
 export async function snapshotRestore(file: string, flags: SnapshotRestoreFlags): Promise<void> {
   removeDraftsAtStop();
   const place = placeOfNetwork(flags);

@@ -1,4 +1,4 @@
-/** `bloomery start`: one node, until a signal or its supervisor's death. */
+/** `bloomery start`: runs a node until a signal comes or its supervisor ends. */
 
 import { join, resolve } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
@@ -18,7 +18,9 @@ import { overStore } from '../over-store.ts';
 import { printLine } from '../output.ts';
 import { systemdNotifier } from '../systemd.ts';
 
-/** @throws ProtocolError for what is wrong with the flags or in the way of the node; then nothing was written */
+/**
+ * @throws ProtocolError for wrong flags or an obstacle to the start; then nothing was written
+ */
 export async function start(flags: StartFlags): Promise<void> {
   const home = bloomeryHome(process.env);
   const network = loadNetwork(findNetworkDirectory(flags.network, home));
@@ -57,7 +59,7 @@ export async function start(flags: StartFlags): Promise<void> {
   });
 }
 
-/** What keeps a network of one's own from forging, as nobody else will: undefined where somebody may. */
+/** Reason why no delegate can forge on a private network; undefined when one can. */
 function forgingLack({ name, directory, forgers }: Network, { forging, p2p }: Config): string | undefined {
   if (forgers?.arePublished !== true || p2p.fixedPeers.length + p2p.seedPeers.length > 0) return undefined;
   if (!forging.enabled || forging.force) return undefined;
@@ -92,9 +94,10 @@ function listeners(config: Config): { host: string; port: number }[] {
 }
 
 /**
- * Tries the passphrases before there is anything to take down again.
+ * Decrypts the passphrases before the start, so that nothing must be closed after an error.
  *
- * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` naming the first that the password does not open
+ * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` with the first delegate whose passphrase the password does not
+ *   decrypt
  */
 async function checkForgingKeys({ enabled, force, delegates, defaultPassword }: Config['forging']): Promise<void> {
   if (!enabled || !force) return;

@@ -1,4 +1,4 @@
-/** `bloomery status`: how a running node does, read over HTTP. */
+/** `bloomery status`: shows the state of a running node, read over HTTP. */
 
 import { softwareVersionOf } from '../../primitives/software-version.ts';
 import { nodeClient, type NodeState } from '../node-client.ts';
@@ -44,13 +44,13 @@ export async function status(flags: StatusFlags): Promise<void> {
   for (const [label, value] of rows) printLine(`${label.padEnd(16)}${value}`);
 }
 
-/** The version of the software, and that of the protocol beside it. */
+/** Version of the software, followed by the version of the protocol. */
 function versionText({ version, build }: { readonly version: string; readonly build?: string }): string {
   const softwareVersion = softwareVersionOf(build);
   return softwareVersion === undefined ? version : `Bloomery ${softwareVersion}, protocol ${version}`;
 }
 
-/** Where the node stands among its peers; one that wants none has nothing to compare itself with. */
+/** Position of the node relative to its peers; empty for a node that wants no peers. */
 function standing({ isAlone, networkHeight, consensus }: NodeState, peers: number): readonly [string, string][] {
   if (isAlone === true) return [['peers', 'none wanted']];
   return [
@@ -62,7 +62,7 @@ function standing({ isAlone, networkHeight, consensus }: NodeState, peers: numbe
 
 const MEGABYTE = 1_000_000;
 
-/** How the processes that answer HTTP do. */
+/** State of the processes that answer HTTP. */
 function readersText({ wanted, restarts, each }: NonNullable<NodeState['readers']>): string {
   const up = each.filter(({ state }) => state === 'up').length;
   const rest = each.flatMap(({ reader, state }) => (state === 'up' ? [] : [`${reader} ${state}`]));
@@ -81,7 +81,7 @@ function clocksText({ peer, offsetMs }: NonNullable<NodeState['clocksDiffer']>):
   return `${seconds} s ${offsetMs > 0 ? 'behind' : 'ahead of'} that of ${peer}: one of the two is wrong, check both`;
 }
 
-/** How far a node that is behind has come. */
+/** Progress of a node that is behind. */
 function catchingUp({ height, syncing, syncProgress }: NodeState): string {
   if (syncProgress === undefined) return syncing ? ' (catching up)' : '';
   const { targetHeight, blocksPerS, secondsLeft } = syncProgress;

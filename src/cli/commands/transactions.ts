@@ -11,7 +11,10 @@ import type { WalletNetwork } from '../wallet/network.ts';
 import { misspeltBy, readPassphrase } from '../wallet/secrets.ts';
 import { makeTransaction } from '../wallet/send.ts';
 
-/** @throws ProtocolError `USAGE` for a malformed address or amount, and what `makeTransaction` throws; so do all here */
+/**
+ * @throws ProtocolError `USAGE` for a malformed address or amount; errors of `makeTransaction`. The other commands of
+ *   this file throw the same
+ */
 export async function transfer(address: string, amountText: string, flags: TransferFlags): Promise<void> {
   const fault = addressFault(address);
   if (fault !== undefined) throw usageError(`\`${address}\` is no address: ${fault}`);
@@ -75,7 +78,9 @@ export async function multisigRegister(flags: MultisigRegisterFlags): Promise<vo
   }));
 }
 
-/** Names have at most 20 characters, so a public key is never taken for one. */
+/**
+ * Finds the public key of a delegate. Names have at most 20 characters, so they cannot be confused with public keys.
+ */
 async function keyOf(nameOrKey: string, { node }: WalletNetwork): Promise<string> {
   if (isCanonicalHex(nameOrKey, 32)) return nameOrKey;
   if (node === undefined)

@@ -1,4 +1,4 @@
-/** `bloomery tx verify`: whether a signed transaction would be taken. */
+/** `bloomery tx verify`: checks whether the network would accept a signed transaction. */
 
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -14,11 +14,13 @@ import { documentsIn } from '../wallet/documents.ts';
 import { networkAt } from '../wallet/network.ts';
 
 interface Verified extends Examined {
-  /** Undefined for what is no transaction. */
+  /** Undefined when the document is no transaction. */
   readonly transaction: Transaction | undefined;
 }
 
-/** @throws ProtocolError `TRANSACTION_NOT_VALID`, once all was printed; what asking and reading throw */
+/**
+ * @throws ProtocolError `TRANSACTION_NOT_VALID` after all results were printed; errors of reading and of the query
+ */
 export async function txVerify(file: string, flags: QuestionFlags): Promise<void> {
   const documents = documentsIn(file);
   const verified = await askSource(flags, async (source) => {

@@ -1,4 +1,4 @@
-/** `bloomery upgrade`: brings the chain store of a node that does not run to the layout of this version. */
+/** `bloomery upgrade`: upgrades the chain store of a stopped node to the layout of this version. */
 
 import { chainDirectory, upgradeChain } from '../../node/chain-tool.ts';
 import { systemClock } from '../../node/system.ts';
@@ -9,7 +9,9 @@ import { printJson, printLine, report } from '../output.ts';
 import { overStore } from '../over-store.ts';
 import { createStepProgress } from '../step-progress.ts';
 
-/** @throws ProtocolError for a store in use, of a layout that is not read, or damaged */
+/**
+ * @throws ProtocolError for a store that is in use, damaged, or of an unknown layout
+ */
 export function upgrade(flags: UpgradeFlags): Promise<void> {
   const place = placeOfData(flags);
   const { name } = place.network;

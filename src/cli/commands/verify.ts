@@ -1,4 +1,4 @@
-/** `bloomery verify`: checks all that a store holds against the rules. */
+/** `bloomery verify`: checks the whole content of a store against the rules. */
 
 import { chainDirectory, openIndexedSnapshot, openScratchChain, type ChainPlace } from '../../node/chain-tool.ts';
 import { verifyChain } from '../../node/verify-chain.ts';
@@ -10,7 +10,9 @@ import { printLine } from '../output.ts';
 import { removeDraftsAtStop } from '../stop-request.ts';
 import { overStore } from '../over-store.ts';
 
-/** @throws ProtocolError `STORE_DEVIATES` with the first deviation, `STORE_BEHIND` while an import is under way */
+/**
+ * @throws ProtocolError `STORE_DEVIATES` with the first deviation, `STORE_BEHIND` while an import runs
+ */
 export function verify(flags: VerifyFlags): Promise<void> {
   removeDraftsAtStop();
   const place = placeOfData(flags);

@@ -1,4 +1,4 @@
-/** `bloomery why missed`: why no block came in a slot. */
+/** `bloomery why missed`: says why a slot has no block. */
 
 import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import type { WhyMissedFlags } from '../flags.ts';
@@ -10,11 +10,13 @@ export interface MissedSlot {
   readonly slot: number;
   /** ISO 8601. */
   readonly time: string;
-  /** Name of the forger; undefined for slots of rounds that are over for long. */
+  /** Name of the slot's forger; undefined for slots of old rounds. */
   readonly delegate: string | undefined;
-  /** Height whose order says so, where that may be an old one: the chain of the node ends before the slot. */
+  /**
+   * Height whose forging order was used, when that order may be outdated because the node's chain ends before the slot.
+   */
   readonly orderOfHeight?: number;
-  /** Whether it is configured on the node that was asked. */
+  /** True when the delegate is configured on the asked node. */
   readonly isOwn: boolean;
   readonly reason: string;
 }
@@ -28,13 +30,13 @@ interface Fact {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** What the node recorded of slots. */
+/** Facts about slots that the node recorded. */
 interface Report {
-  /** From when on every fact was kept; ISO 8601. */
+  /** Time from which on all facts are complete; ISO 8601. */
   readonly since: string;
   readonly slots: readonly { readonly slot: number; readonly facts: readonly Fact[]; readonly forger?: SlotForger }[];
   readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
-  /** Nodes of earlier versions do not tell. */
+  /** Missing in answers of earlier versions. */
   readonly branches?: readonly {
     readonly time: string;
     readonly fromSlot: number;
@@ -46,7 +48,7 @@ interface Report {
   readonly oldOrders?: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
 }
 
-/** Nodes of earlier versions do not tell. */
+/** Forger of a slot; earlier versions do not report it. */
 interface SlotForger {
   readonly publicKey: string;
   readonly username: string;
@@ -59,7 +61,9 @@ interface Header {
   readonly timestamp: number;
 }
 
-/** @throws ProtocolError `USAGE` for a place that no gap is at, `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED` */
+/**
+ * @throws ProtocolError `USAGE` for a place without a missed slot, `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED`
+ */
 export async function whyMissed(place: number, flags: WhyMissedFlags): Promise<void> {
   const slots = await missedSlots(place, nodeAsker(flags.node, { isOwnKind: true }));
   if (flags.json === true) {
@@ -78,7 +82,7 @@ function whoseText({ delegate, isOwn, orderOfHeight }: MissedSlot): string {
   return orderOfHeight === undefined ? name : `perhaps ${name} by the order of height ${orderOfHeight}`;
 }
 
-/** The slots without a block at a place, and why. @throws ProtocolError as `whyMissed` */
+/** The missed slots at a place, with their reasons. @throws ProtocolError like `whyMissed` */
 export async function missedSlots(place: number, { ask }: NodeAsker): Promise<readonly MissedSlot[]> {
   const [status, constants, forgers, configured] = await Promise.all([
     ask<{ height: number; secondsSinceEpoch: number }>('node/status'),
@@ -88,7 +92,7 @@ export async function missedSlots(place: number, { ask }: NodeAsker): Promise<re
   ]);
   const epochMs = Date.parse(constants.epoch);
   const activeDelegates = activeDelegatesOf(constants);
-  // Slots count from the epoch, so the length of one follows from their number.
+  // Slots count from the epoch, so the number of a slot gives their length.
   const blockTimeS = Math.max(1, Math.round(status.secondsSinceEpoch / (forgers[0]?.nextSlot ?? 1)));
   const isHeight = place <= status.height;
   const slots = isHeight
@@ -120,7 +124,8 @@ async function slotsBefore(
   if (height < 2) throw usageError('nobody forges the genesis block: give a height above 1');
   const [own, before] = await Promise.all([headerAt(height, ask), headerAt(height - 1, ask)]);
   const slotOf = ({ timestamp }: Header): number => Math.floor(timestamp / blockTimeS);
-  // After genesis a network begins at any time.
+  // The slots between the genesis block and the first forged block do not count, because a network may start at any
+  // time.
   const first = height === 2 ? slotOf(own) : slotOf(before) + 1;
   const slots = Array.from({ length: Math.min(slotOf(own) - first, slotsMax) }, (_, index) => slotOf(own) - 1 - index);
   if (slots.length === 0) throw usageError(`no slot was missed before the block at height ${height}`);
@@ -157,7 +162,10 @@ interface Gap {
   readonly report: Report;
 }
 
-/** From what was recorded of the slot alone: what happened at about the same time need not have to do with it. */
+/**
+ * The reason is taken only from records of the slot itself, because other events at about that time may have nothing to
+ * do with it.
+ */
 function reasonOf(gap: Gap): string {
   const { slot, startMs, forger, isOwn, tipHeight, report } = gap;
   const facts = report.slots.find((each) => each.slot === slot)?.facts ?? [];
@@ -176,7 +184,7 @@ function reasonOf(gap: Gap): string {
   return isOwn ? ownReasonOf(forger, gap) : 'no block came here: ask the delegate';
 }
 
-/** Where the node did not look at the clock in the slot. Nodes of earlier versions do not tell. */
+/** Reason when the node did not look at the clock in the slot; earlier versions do not report it. */
 function absenceOf({ slot, report: { looks } }: Gap): string | undefined {
   if (looks === undefined || looks.some(({ fromSlot, toSlot }) => fromSlot <= slot && slot <= toSlot)) return undefined;
   const first = Math.min(...looks.map(({ fromSlot }) => fromSlot));

@@ -1,4 +1,4 @@
-/** `bloomery why`: what a running node decided of late, and for what reason. */
+/** `bloomery why`: lists recent decisions of a running node with their reasons. */
 
 import type { WhyFlags } from '../flags.ts';
 import { nodeClient, type DiagnosticState } from '../node-client.ts';
@@ -13,7 +13,7 @@ export async function why(flags: WhyFlags): Promise<void> {
     return;
   }
   if (diagnostics.length === 0) printLine('nothing was refused, dropped or missed since the node started');
-  // The newest last, where a terminal shows it.
+  // The newest diagnostic comes last, where the user of a terminal sees it.
   for (const diagnostic of [...diagnostics].reverse()) printLine(lineOf(diagnostic));
 }
 

@@ -1,4 +1,4 @@
-/** Questions to the agent of a node that is a child process, and its answers. */
+/** Sends requests to the agent of a node in a child process, and receives its answers. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type {
@@ -12,10 +12,10 @@ import type {
 } from './messages.ts';
 
 export interface LinkOptions {
-  /** What the node begins with. */
+  /** Initial state of the node. */
   readonly first: AgentStart;
   readonly onEvent: (event: AgentEvent) => void;
-  /** Called when a node answers again that was silent. */
+  /** Called when a node that did not answer answers again. */
   readonly onReturn: () => void;
 }
 
@@ -33,7 +33,7 @@ interface Waiting {
   readonly timer: NodeJS.Timeout;
 }
 
-/** A block with all its transactions takes a tenth of a second; a machine under load may need much longer. */
+/** Applying a full block takes a tenth of a second; an overloaded machine may need much longer. */
 const ANSWER_MS_MAX = 15_000;
 
 export class ProcessLink implements AgentLink {
@@ -61,12 +61,12 @@ export class ProcessLink implements AgentLink {
     this.#send(first);
   }
 
-  /** Whether the node has been up. */
+  /** True when the node has been ready once. */
   get isReady(): boolean {
     return this.#isReady;
   }
 
-  /** Whether it can be asked: it runs, and answered when it was asked last. */
+  /** True when the node runs and answered the last request. */
   get isUsable(): boolean {
     return this.#isReady && !this.#isSilent && this.#child.connected;
   }
@@ -86,7 +86,7 @@ export class ProcessLink implements AgentLink {
   }
 
   #send(message: NumberedRequest | AgentStart): void {
-    // A process that has just ended tells so by its end.
+    // The end of a process is reported by its `exit` event.
     if (this.#child.connected) this.#child.send(message, () => undefined);
   }
 

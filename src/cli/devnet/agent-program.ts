@@ -1,7 +1,7 @@
 /**
- * The program of a node of a devnet: what `bloomery start` runs, and an agent that does what the supervisor asks over the
- * channel between parent and child. No command leads here, and no other program opens such a channel: a node that
- * `bloomery start` runs has the clock of the machine and takes no word of this kind.
+ * The program of a devnet node: the node of `bloomery start`, and an agent that executes requests of the supervisor
+ * over the channel between parent and child. No command starts this program, and no other program opens such a channel.
+ * So a node of `bloomery start` has the clock of the machine and cannot be controlled this way.
  */
 
 import { once } from 'node:events';
@@ -72,7 +72,7 @@ async function answer(agent: NodeAgent, { number, request }: NumberedRequest): P
   }
 }
 
-/** The supervisor may be gone: the node ends then. */
+/** If the supervisor has ended, the message cannot be sent, and the node ends. */
 function tell(message: NumberedAnswer | AgentEvent): void {
   if (process.connected) process.send?.(message, undefined, {}, () => undefined);
 }

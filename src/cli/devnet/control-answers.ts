@@ -1,4 +1,7 @@
-/** What a devnet's supervisor answers, read before it is believed: the port may be another program's by now. */
+/**
+ * Answers of a devnet's supervisor. The answers are checked before use, because another program may have taken the
+ * port.
+ */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import { listOf, members, moment, number, optional, text, uint32, type Shape } from '../answer-shapes.ts';
@@ -14,7 +17,7 @@ export interface ControlNode {
   readonly http: number;
   readonly ws: number;
   readonly delegates: number;
-  /** Of the process; missing where none runs. */
+  /** Process number; missing when no process runs. */
   readonly pid?: number;
 }
 
@@ -29,7 +32,9 @@ export interface ControlList {
 
 /** Reads an answer. */
 export interface Answer<T> {
-  /** @throws ProtocolError `DEVNET_ANSWER_UNEXPECTED` for one of another shape */
+  /**
+   * @throws ProtocolError `DEVNET_ANSWER_UNEXPECTED` for an answer of another shape
+   */
   read(value: unknown): T;
 }
 

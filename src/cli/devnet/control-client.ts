@@ -4,13 +4,13 @@ import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import { notRunning, readControlFile } from './control-file.ts';
 import { DEVNET_HOST } from './plan.ts';
 
-/** Thousands of blocks can be mined in one request. */
+/** The limit is long, because one request may mine thousands of blocks. */
 const ANSWER_MS_MAX = 600_000;
 
 /**
  * @param directory folder of the devnet
  * @returns the result of the operation
- * @throws ProtocolError `DEVNET_NOT_RUNNING`, or what the supervisor answers
+ * @throws ProtocolError `DEVNET_NOT_RUNNING`, or the error of the supervisor
  */
 export async function askDevnet(directory: string, operation: string, parameters: object = {}): Promise<unknown> {
   const { port, token } = readControlFile(directory);

@@ -1,4 +1,4 @@
-/** Where the control port of a running devnet is, and the token that opens it: a file that its owner alone can read. */
+/** Control port of a running devnet and its token, in a file that only its owner can read. */
 
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,9 @@ export function isControlFileThere(directory: string): boolean {
   return existsSync(join(directory, CONTROL_FILE));
 }
 
-/** @throws ProtocolError `DEVNET_NOT_RUNNING` when there is none, or it cannot be read */
+/**
+ * @throws ProtocolError `DEVNET_NOT_RUNNING` when the file is missing or unreadable
+ */
 export function readControlFile(directory: string): ControlPlace {
   try {
     const text = readBounded(join(directory, CONTROL_FILE), { bytesMax: FILE_BYTES_MAX }).toString('utf8');
@@ -40,7 +42,7 @@ export function readControlFile(directory: string): ControlPlace {
       return { port: Number(port), token };
     }
   } catch {
-    // It is told below.
+    // The error below reports it.
   }
   throw notRunning(directory);
 }

@@ -1,7 +1,8 @@
 /**
- * The control port of a devnet's supervisor. It listens on the loopback address alone, and takes a request only with the token
- * of the devnet's folder, under its own host name and from no web page: a page that a browser shows can send requests to this
- * machine too, and says so by an `Origin` or by the host name that it was given for this address.
+ * The control port of a devnet's supervisor. The server listens only on the loopback address. The server accepts a
+ * request only with the token from the devnet's folder, under its own host name, and not from a web page. A page in a
+ * browser can also send requests to this machine; they have an `Origin` header, or a host name that was made to resolve
+ * to this address.
  */
 
 import { timingSafeEqual } from 'node:crypto';
@@ -21,7 +22,7 @@ export interface ControlServer {
   close(): Promise<void>;
 }
 
-/** Parameters are names and numbers. */
+/** Maximum size of parameters, which are only names and numbers. */
 const BODY_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 32;
 const HEADERS_TIMEOUT_MS = 5_000;
@@ -29,7 +30,7 @@ const HEADERS_TIMEOUT_MS = 5_000;
 /**
  * Listens on a free port.
  *
- * @param operations by name: `POST /<name>` with the parameters as a JSON object
+ * @param operations operations by name: a request is `POST /<name>` with the parameters as a JSON object
  */
 export async function startControlServer(
   operations: ReadonlyMap<string, ControlOperation>,
@@ -79,7 +80,9 @@ const STATUSES: Readonly<Record<string, number>> = {
   DEVNET_FAILED: 500,
 };
 
-/** @throws ProtocolError for a request that has no business here; nothing of its body was read then */
+/**
+ * @throws ProtocolError for an unauthorised request; its body was not read
+ */
 function admitted(request: IncomingMessage, { server, operations, token }: Serving): ControlOperation {
   const { host, origin, authorization = '' } = request.headers;
   const port = portOf(server);
@@ -90,7 +93,7 @@ function admitted(request: IncomingMessage, { server, operations, token }: Servi
       'the control port answers to this machine alone, and to no web page',
     );
   }
-  // Digests have one length, so that the comparison tells nothing by its time.
+  // Digests have equal lengths, so the time of the comparison reveals nothing.
   if (!timingSafeEqual(sha256(utf8(authorization)), sha256(utf8(`Bearer ${token}`)))) {
     throw new ProtocolError('CONTROL_TOKEN_WRONG', {}, 'the token of the devnet is needed: it is in its control.json');
   }
@@ -113,7 +116,7 @@ async function parametersOf(request: IncomingMessage): Promise<ControlParameters
     const value: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as ControlParameters;
   } catch {
-    // It is told below.
+    // The error below reports it.
   }
   throw new ProtocolError('USAGE', {}, 'the parameters must be a JSON object');
 }

@@ -1,4 +1,4 @@
-/** Work that is done later, in the order in which it came, also when the delay shrinks meanwhile. */
+/** Delays work and keeps its order, even when the delay becomes shorter. */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
 
@@ -13,13 +13,15 @@ export class DelayLine {
   #entries: Entry[] = [];
   #timer: Timer | undefined;
 
-  /** @param entriesMax work that comes when so much waits is dropped */
+  /**
+   * @param entriesMax when so much work waits, further work is dropped
+   */
   constructor(clock: Clock, entriesMax: number) {
     this.#clock = clock;
     this.#entriesMax = entriesMax;
   }
 
-  /** Does the work at once when there is no delay and nothing waits. */
+  /** Does the work at once if there is no delay and no other work waits. */
   push(delayMs: number, work: () => void): void {
     if (delayMs <= 0 && this.#entries.length === 0) {
       work();
@@ -31,7 +33,7 @@ export class DelayLine {
     this.#arm();
   }
 
-  /** Drops what waits. */
+  /** Drops waiting work. */
   clear(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

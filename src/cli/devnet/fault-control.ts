@@ -1,4 +1,4 @@
-/** Sets the faults of a running devnet, checked before anything changes, and tells them to its nodes. */
+/** Sets the faults of a running devnet: it checks them before it changes anything, and sends them to the nodes. */
 
 import { usageError } from '../problems.ts';
 import { DELAY_MS_MAX, SKEW_MS_MAX } from './fault-words.ts';
@@ -8,7 +8,7 @@ import type { SupervisedNode } from './supervised-node.ts';
 import type { Timekeeper } from './timekeeper.ts';
 
 export interface FaultControlParts {
-  /** All of the devnet, whether they run or not. */
+  /** All nodes of the devnet, running or not. */
   readonly nodes: () => readonly Pick<SupervisedNode, 'node' | 'process' | 'stateName'>[];
   readonly timekeeper: Timekeeper;
 }
@@ -22,9 +22,9 @@ export class FaultControl {
   }
 
   /**
-   * Cuts the network, in the place of an earlier cut. Nodes that no part names form one more.
+   * Cuts the network into parts; this replaces an earlier cut. Nodes that are in no part form one more part.
    *
-   * @throws ProtocolError `USAGE` for a node that there is not, one of two parts, or parts that cut nothing
+   * @throws ProtocolError `USAGE` for an unknown node, a node in two parts, or parts that cut nothing
    */
   partition(parts: unknown): Promise<StandingFaults> {
     const lists: readonly unknown[] = Array.isArray(parts) ? parts : [parts];
@@ -68,13 +68,13 @@ export class FaultControl {
     return this.#faults.standing(this.#numbers());
   }
 
-  /** Nodes of one part have the same answer. One whose process has ended is in none. */
+  /** Returns equal values for nodes of one part. A node whose process has ended is in no part. */
   partOf(link: AgentLink): unknown {
     const index = this.#parts.nodes().find(({ process }) => process?.link === link)?.node.index;
     return this.#faults.partOf(index ?? -1);
   }
 
-  /** The faults that a node begins with. */
+  /** The initial faults of a node. */
   of(index: number): NodeFaults {
     return this.#faults.of(
       index,
@@ -82,7 +82,7 @@ export class FaultControl {
     );
   }
 
-  /** Tells all nodes that run what stands: one that does not answer is told when it comes back. */
+  /** Sends the active faults to all running nodes. A node that does not answer gets them when it comes back. */
   async tell(): Promise<void> {
     await Promise.allSettled(
       this.#parts.nodes().flatMap(({ node, process, stateName }) => {
@@ -92,7 +92,7 @@ export class FaultControl {
     );
   }
 
-  /** Between two blocks, so that none is half through the network. */
+  /** Changes faults between two blocks, so that no block is distributed at that moment. */
   #change(change: () => void): Promise<StandingFaults> {
     return this.#parts.timekeeper.exclusively(async () => {
       change();

@@ -1,15 +1,15 @@
-/** Faults as people type them. */
+/** Reads faults in the form that people type. */
 
 import { usageError } from '../problems.ts';
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-/** A question is unanswered after ten seconds: what is much slower is cut. */
+/** A question fails after ten seconds anyway, so a much slower link is a cut. */
 export const DELAY_MS_MAX = 60_000;
-/** Far beyond what any rule of a chain compares clocks with. */
+/** This limit is far beyond all differences of clocks that rules of the chain tolerate. */
 export const SKEW_MS_MAX = 86_400_000;
 
 /**
- * Parts of a network: `0,1|2,3`, in one text or several.
+ * Reads the parts of a network: `0,1|2,3`, in one text or several.
  *
  * @throws ProtocolError `USAGE` for anything else
  */
@@ -27,7 +27,7 @@ export function partsOfText(texts: readonly string[]): readonly (readonly number
 }
 
 /**
- * Numbers of nodes: `1,2`, in one text or several.
+ * Reads numbers of nodes: `1,2`, in one text or several.
  *
  * @returns undefined for none
  * @throws ProtocolError `USAGE` for anything else
@@ -40,7 +40,9 @@ export function nodesOfText(texts: readonly string[]): readonly number[] | undef
   });
 }
 
-/** @throws ProtocolError `USAGE` for what is no time from 0 to a minute */
+/**
+ * @throws ProtocolError `USAGE` unless the text is a time from 0 to a minute
+ */
 export function delayMsOfText(text: string): number {
   const delayMs = durationMsOf(text);
   if (delayMs !== undefined && delayMs <= DELAY_MS_MAX) return delayMs;
@@ -48,8 +50,8 @@ export function delayMsOfText(text: string): number {
 }
 
 /**
- * @returns 0 to 1
- * @throws ProtocolError `USAGE` for what is no share from 0% to 100%
+ * @returns a number from 0 to 1
+ * @throws ProtocolError `USAGE` unless the text is a share from 0% to 100%
  */
 export function lossOfText(text: string): number {
   const percent = /^(\d{1,3}(?:\.\d{1,3})?)%$/.exec(text)?.[1];
@@ -57,18 +59,20 @@ export function lossOfText(text: string): number {
   throw usageError(`\`${text}\` is no share of messages: give one from 0% to 100%, such as 5%`);
 }
 
-/** @throws ProtocolError `USAGE` for what is no time with a sign, or longer than a day */
+/**
+ * @throws ProtocolError `USAGE` unless the text is a signed time of at most a day
+ */
 export function skewMsOfText(text: string): number {
   const sign = /^[+-]/.exec(text)?.[0];
   const skewMs = durationMsOf(sign === undefined ? text : text.slice(1));
   if (skewMs !== undefined && skewMs <= SKEW_MS_MAX && (sign !== undefined || skewMs === 0)) {
-    // There is a zero below zero, which is another value than 0.
+    // Avoids negative zero, which is another value than 0.
     return sign === '-' && skewMs > 0 ? -skewMs : skewMs;
   }
   throw usageError(`\`${text}\` is no distance of a clock: give +3s, -500ms or 0s, at most a day`);
 }
 
-/** Whole milliseconds of `150ms`, `1.5s`, `2m`, `1h`; undefined for anything else. */
+/** Milliseconds of `150ms`, `1.5s`, `2m` or `1h`; undefined for anything else. */
 export function durationMsOf(text: string): number | undefined {
   const found = /^(\d{1,8}(?:\.\d{1,3})?)(ms|s|m|h)$/.exec(text);
   const unitMs = UNITS_MS[found?.[2] ?? ''];

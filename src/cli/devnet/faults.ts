@@ -1,37 +1,37 @@
-/** Faults of a running devnet: which of them stand, and what they mean for each node. */
+/** Active faults of a running devnet, and their effects on each node. */
 
-/** What is wrong between a node and one of its peers. */
+/** Faults of the link between a node and one of its peers. */
 export interface LinkFaults {
-  /** Nothing crosses; connections stay open, dials fail. */
+  /** No message passes; connections stay open, and dials fail. */
   readonly isCut: boolean;
-  /** One way. */
+  /** Delay in one direction. */
   readonly delayMs: number;
-  /** Chance of each message, question and answer to get lost, 0 to 1. */
+  /** Probability from 0 to 1 that a message, question or answer is lost. */
   readonly loss: number;
 }
 
-/** What a node of a devnet is told. */
+/** Faults of one node, as it is told. */
 export interface NodeFaults {
-  /** Links with a fault, by the peer port of the other node: all nodes have one address. */
+  /** Links with a fault, by the P2P port of the other node, because all nodes have the same address. */
   readonly links: readonly (LinkFaults & { readonly wsPort: number })[];
-  /** By how much the chain clock of the node is ahead of the devnet's; less than 0 is behind. */
+  /** Offset of the node's chain clock from the clock of the devnet; negative when it is behind. */
   readonly skewMs: number;
 }
 
 export const NO_FAULTS: NodeFaults = { links: [], skewMs: 0 };
 
-/** As told to the user. */
+/** Active faults, as the user is told. */
 export interface StandingFaults {
-  /** Numbers of nodes that reach one another, part by part; empty while the network is whole. */
+  /** Numbers of nodes that reach each other, for each part; empty while the network is not cut. */
   readonly parts: readonly (readonly number[])[];
-  /** Nodes with a fault of their own. */
+  /** Nodes with faults of their own. */
   readonly nodes: readonly NodeFault[];
 }
 
 interface NodeFault {
   readonly node: number;
   readonly delayMs: number;
-  /** 0 to 1. */
+  /** From 0 to 1. */
   readonly loss: number;
   readonly skewMs: number;
 }
@@ -41,12 +41,14 @@ interface Place {
   readonly wsPort: number;
 }
 
-/** One amount for all nodes, and others for some of them. */
+/** A value for all nodes, with different values for some of them. */
 class PerNode {
   #forAll = 0;
   readonly #own = new Map<number, number>();
 
-  /** @param nodes all of them, also those that come later, when undefined */
+  /**
+   * @param nodes undefined for all nodes, also those added later
+   */
   set(amount: number, nodes: readonly number[] | undefined): void {
     if (nodes === undefined) {
       this.#forAll = amount;
@@ -65,17 +67,21 @@ export class DevnetFaults {
   readonly #skewsMs = new PerNode();
   #parts: readonly (readonly number[])[] = [];
 
-  /** Cuts the network into parts, in the place of earlier ones. Nodes of no part form one more. */
+  /** Cuts the network into parts, instead of earlier ones. Nodes that are in no part form one more part. */
   partition(parts: readonly (readonly number[])[]): void {
     this.#parts = parts;
   }
 
-  /** @param nodes whose messages are delayed, in both directions; all when undefined */
+  /**
+   * @param nodes nodes whose messages are delayed, in both directions; undefined for all
+   */
   delay(delayMs: number, nodes: readonly number[] | undefined): void {
     this.#delaysMs.set(delayMs, nodes);
   }
 
-  /** @param loss 0 to 1 */
+  /**
+   * @param loss from 0 to 1
+   */
   lose(loss: number, nodes: readonly number[] | undefined): void {
     this.#losses.set(loss, nodes);
   }
@@ -89,12 +95,12 @@ export class DevnetFaults {
     for (const amounts of [this.#delaysMs, this.#losses, this.#skewsMs]) amounts.set(0, undefined);
   }
 
-  /** Nodes of one part have the same answer. */
+  /** Returns equal values for nodes of one part. */
   partOf(node: number): number {
     return this.#parts.findIndex((part) => part.includes(node));
   }
 
-  /** The faults that a node is told of. A link has the greater delay and loss of its two nodes. */
+  /** The faults of a node. A link has the greater delay and loss of its two nodes. */
   of(index: number, nodes: readonly Place[]): NodeFaults {
     const links = nodes
       .filter((other) => other.index !== index)

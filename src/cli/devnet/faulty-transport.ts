@@ -1,10 +1,11 @@
 /**
- * The wire of a devnet's node with faults of its links: cut, slow, lossy. Only the agent of a devnet's node makes one; nothing
- * that `bloomery start` loads does.
+ * The transport of a devnet node whose links may be cut, slow or lossy. Only the agent of a devnet node creates it;
+ * `bloomery start` does not even load it.
  *
- * Both ends of a link know its faults, and each acts where it sees one peer: the sender on messages and questions, the
- * receiver on answers and on what a peer says of itself, which its sender tells to all at once. What crosses the line itself
- * (handshakes, heartbeats, the measured round trip) is as it is, so connections stay.
+ * Both ends of a link know the faults of the link. The sender applies the faults to messages and questions. The
+ * receiver applies the faults to answers and to the peer's information about itself, because the sender sends that
+ * information to all peers at once. Handshakes, heartbeats and the measured round trip are not affected, so connections
+ * stay open.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -35,22 +36,22 @@ export interface FaultyTransportOptions {
 
 const NONE: LinkFaults = { isCut: false, delayMs: 0, loss: 0 };
 const CUT: CloseReason = { code: 1006, reason: 'the devnet has cut this link' };
-/** Messages of a peer that wait out their delay: more than a node sends in the longest one. */
+/** Delayed messages of a peer that may wait: more than a node sends during the longest delay. */
 const WAITING_MAX = 2_000;
 
 interface Question {
   fail(reason: string): void;
-  /** From now on the answer has as long as one may take; before, the wire below has its own timeout. */
+  /** Starts the time limit of the answer; before, only the timeout of the transport below applies. */
   limit(): void;
 }
 
-/** What is between this node and a peer. */
+/** State of the link between this node and a peer. */
 interface Line {
   readonly outgoing: DelayLine;
   readonly incoming: DelayLine;
-  /** Those that wait for an answer. */
+  /** Questions that wait for an answer. */
   readonly asked: Set<Question>;
-  /** The last info of the peer about itself, and the one that has arrived or is on its way. */
+  /** Last information of the peer about itself that was sent; it may still be delayed. */
   said: PeerInfo | undefined;
   heard: PeerInfo | undefined;
 }
@@ -66,11 +67,11 @@ export class FaultyTransport implements Transport {
     this.#faults = byPort(options.links);
   }
 
-  /** Replaces the faults. Over links that carry again what they did not, peers' latest words of themselves arrive now. */
+  /** Replaces the faults. Over links that are no longer cut, the latest information of the peers now arrives. */
   set(links: NodeFaults['links']): void {
     this.#faults = byPort(links);
     for (const [peerId, line] of this.#lines) {
-      // Their answers may be lost now.
+      // The answers may now be lost.
       if (this.#faultsOf(peerId) !== NONE) for (const question of line.asked) question.limit();
       if (line.said !== line.heard && this.#faultsOf(peerId).loss === 0) this.#hear(peerId, line);
     }
@@ -81,7 +82,7 @@ export class FaultyTransport implements Transport {
     return this.#options.over.start({
       answer: (peerId, request) => handlers.answer(peerId, request),
       message: (peerId, message) => {
-        // The other end may not know of a cut yet.
+        // The other end may not know yet that the link is cut.
         if (!this.#faultsOf(peerId).isCut) handlers.message(peerId, message);
       },
       connected: (connection) => handlers.connected(connection),
@@ -105,7 +106,7 @@ export class FaultyTransport implements Transport {
     refuseCut();
     const { delayMs } = this.#faults.get(address.wsPort) ?? NONE;
     if (delayMs > 0) {
-      // There and back.
+      // Delay in both directions.
       await new Promise<void>((resolve) => void this.#options.clock.after(2 * delayMs, resolve));
       refuseCut();
     }
@@ -173,7 +174,7 @@ export class FaultyTransport implements Transport {
     await this.#options.over.close();
   }
 
-  /** Does the work after the delay of the link, unless the link loses it, or is cut then. */
+  /** Does the work after the delay of the link, unless the link loses it or is cut by then. */
   #cross(peerId: PeerId, line: DelayLine, work: () => void): void {
     const { isCut, delayMs, loss } = this.#faultsOf(peerId);
     if (isCut || this.#isLost(loss)) return;
@@ -227,7 +228,7 @@ export class FaultyTransport implements Transport {
     return line;
   }
 
-  /** Ends what waits for a peer that is gone. */
+  /** Ends all that waits for a peer that has disconnected. */
   #forget(peerId: PeerId, reason: string): void {
     const line = this.#lines.get(peerId);
     if (line === undefined) return;

@@ -1,4 +1,4 @@
-/** The folder of a devnet: what an earlier run left there, and the files that its nodes are started with. */
+/** The folder of a devnet: files of an earlier run, and the files with which its nodes are started. */
 
 import { chmodSync, cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -13,7 +13,7 @@ import { CONTROL_FILE } from './control-file.ts';
 import type { ChosenNetwork } from './network.ts';
 import type { PlannedNode } from './plan.ts';
 
-/** What must not change between runs on the same data. */
+/** Settings that must be equal in all runs on the same data. */
 interface DevnetRecord {
   readonly nodes: number;
   readonly blockTimeS: number;
@@ -22,29 +22,31 @@ interface DevnetRecord {
 
 const RECORD_FILE = 'devnet.json';
 const FILE_BYTES_MAX = 1024 * 1024;
-/** Of the network, where it is another than one of the package. */
+/** Folder of the network, when the network is not one of the package. */
 export const NETWORK_FOLDER = 'network';
-/** Where the clock stood when the devnet ended. */
+/** File with the state of the clock at the end of the devnet. */
 const CLOCK_FILE = 'clock.json';
-/** Public keys of accounts that are impersonated: nodes that read the chain anew must take what was sent in their names. */
+/**
+ * File with the public keys of impersonated accounts: nodes that read the chain again must accept their transactions.
+ */
 const IMPERSONATED_FILE = 'impersonated.json';
-/** What a devnet that was forked from a chain knows of its beginning. */
+/** File with the facts about the start of a forked devnet. */
 const FORK_FILE = 'fork.json';
 const OWN_ENTRIES: ReadonlySet<string> = new Set([
   ...[NETWORK_FOLDER, RECORD_FILE, CLOCK_FILE, CONTROL_FILE, IMPERSONATED_FILE, FORK_FILE, 'snapshots'],
 ]);
-/** Other users who may read the folder could copy keys and snapshots. */
+/** Other users must not read the folder, because it holds keys and snapshots. */
 const OWNER_ALONE = 0o700;
 const LOCK_NAME = 'devnet.in-use';
 
-/** Where a devnet lies: the folder that is named, else one of its network's name in the user's home of all networks. */
+/** Folder of a devnet: the one in the flags, or a folder with the network's name in the user's home for networks. */
 export function devnetDirectory({ dataDir }: { readonly dataDir?: string }, networkName: string): string {
   return dataDir === undefined ? join(bloomeryHome(process.env), networkName) : resolve(dataDir);
 }
 
 /**
- * The network as the devnet runs it: with a folder of its own in the devnet's where the block time is another than the
- * network's or the network's folder will not stay, else the network itself.
+ * The network with the folder that the devnet uses. The devnet makes its own copy of the folder if the block time
+ * differs, or if the original folder is temporary.
  */
 export function placedNetwork(
   { network, isTemporary }: Pick<ChosenNetwork, 'network' | 'isTemporary'>,
@@ -58,15 +60,16 @@ export function placedNetwork(
 }
 
 /**
- * Refuses a folder whose data came about under other terms.
+ * Refuses a folder with data of a run with other settings.
  *
- * @throws ProtocolError `DEVNET_DIFFERS` naming the difference
+ * @throws ProtocolError `DEVNET_DIFFERS` with the difference
  */
 export function checkDevnetFolder(directory: string, nodes: number, network: Network): void {
   const earlier = readRecord(directory);
   if (earlier === undefined) return;
   const now = recordOf(nodes, network);
-  // Delegates are split by the number of nodes: with another split a node would sign without the journal of its delegates.
+  // Delegates are divided by the number of nodes: with another number, a node would sign without the journal of its
+  // delegates.
   const difference =
     earlier.genesisBlockId !== now.genesisBlockId
       ? 'another genesis block'
@@ -85,14 +88,14 @@ export function checkDevnetFolder(directory: string, nodes: number, network: Net
 }
 
 /**
- * Takes the folder, making it when missing, for the devnet of this process alone.
+ * Locks the folder for this process; creates it if it does not exist.
  *
- * @throws ProtocolError `DEVNET_IN_USE` while another devnet has it
+ * @throws ProtocolError `DEVNET_IN_USE` while another devnet uses it
  */
 export function lockDevnetFolder(directory: string): ProcessLock {
   const isNew = !existsSync(directory);
   makeFolder(directory);
-  // Of a folder that was there its owner decides.
+  // The owner decides about the mode of an existing folder.
   if (isNew) chmodSync(directory, OWNER_ALONE);
   try {
     return takeLock(directory, LOCK_NAME);
@@ -108,7 +111,7 @@ export function lockDevnetFolder(directory: string): ProcessLock {
   }
 }
 
-/** Removes what earlier devnets wrote, and nothing else. */
+/** Removes files of earlier devnets, and no others. */
 export function wipeDevnetFolder(directory: string): void {
   if (!existsSync(directory)) return;
   for (const entry of readdirSync(directory)) {
@@ -118,7 +121,7 @@ export function wipeDevnetFolder(directory: string): void {
   }
 }
 
-/** Writes the network's folder, if it is another than the chosen one, and a folder with a configuration for each node. */
+/** Writes the network folder, if the devnet has its own, and for each node a folder with a configuration. */
 export function writeDevnetFolder(
   directory: string,
   nodes: readonly PlannedNode[],
@@ -143,7 +146,7 @@ export function writeNodeFolder(node: PlannedNode): void {
   writeFileSync(node.configFile, `${JSON.stringify(node.config, null, 2)}\n`, { mode: 0o600 });
 }
 
-/** Keeps where the clock of the devnet stands, for the next run in this folder. */
+/** Saves the state of the devnet's clock for the next run in this folder. */
 export function writeClock(directory: string, setting: ClockSetting): void {
   writeFileSync(join(directory, CLOCK_FILE), `${JSON.stringify(setting)}\n`);
 }
@@ -157,7 +160,7 @@ export function writeForkFacts(directory: string, facts: ForkFacts): void {
 }
 
 /**
- * @returns undefined for a devnet that was not forked from a chain
+ * @returns undefined for a devnet without a forked chain
  * @throws ProtocolError `DEVNET_UNREADABLE`
  */
 export function readForkFacts(directory: string): ForkFacts | undefined {
@@ -166,11 +169,11 @@ export function readForkFacts(directory: string): ForkFacts | undefined {
 }
 
 /**
- * Refuses a folder whose chain began elsewhere.
+ * Refuses a folder whose chain has another origin.
  *
- * @param source path that a chain is forked from, undefined for none
- * @returns whether the folder holds a devnet that began there
- * @throws ProtocolError `DEVNET_DIFFERS` naming the difference
+ * @param source path of the forked chain; undefined when none is forked
+ * @returns true when the folder holds a devnet that was forked from this source
+ * @throws ProtocolError `DEVNET_DIFFERS` with the difference
  */
 export function checkForkFolder(directory: string, source: string | undefined): boolean {
   const isThere = readRecord(directory) !== undefined;
@@ -192,7 +195,7 @@ export function readImpersonated(directory: string): readonly string[] {
   return readOwnJson(file) as readonly string[];
 }
 
-/** Where the clock stood at the end of the last run; undefined when nobody has moved it, or the file tells nothing. */
+/** State of the clock at the end of the last run; undefined when nobody moved it, or when the file is unreadable. */
 export function readClock(directory: string): ClockSetting | undefined {
   const file = join(directory, CLOCK_FILE);
   if (!existsSync(file)) return undefined;

@@ -1,19 +1,22 @@
-/** Ports for a devnet that nobody names any for. */
+/** Finds ports for a devnet when the user gives none. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import { checkPortsFree } from '../ports.ts';
 import { DEVNET_HOST } from './plan.ts';
 
-/** Above the ports of well-known servers and those that `fetch` refuses to ask, below those that most systems give to connections (Linux from 32,768). */
+/**
+ * First candidate: above the ports of well-known servers and those that `fetch` refuses, and below those that most
+ * systems use for outgoing connections (Linux from 32,768).
+ */
 const FIRST = 17_000;
 const LAST = 31_000;
 const TRIES = 50;
 
 /**
- * The first of `count` neighbouring ports that are free now.
+ * Finds `count` consecutive ports that are free now, and returns the first one.
  *
- * @param fraction uniform in [0, 1): several devnets that start at once should not try the same ones
- * @throws ProtocolError `PORT_IN_USE` when none were found
+ * @param fraction random number in [0, 1), so that devnets that start at the same time try different ports
+ * @throws ProtocolError `PORT_IN_USE` when no ports were found
  */
 export async function freePorts(count: number, fraction: () => number): Promise<number> {
   for (let left = TRIES; ; left -= 1) {

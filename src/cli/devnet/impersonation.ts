@@ -1,6 +1,6 @@
 /**
- * Accounts of a devnet whose transactions need no signature: whatever stands in its place passes for their keys. Only the
- * agent of a devnet's node makes one; nothing that `bloomery start` loads does.
+ * Accounts of a devnet whose transactions need no signature: any signature passes for them. Only the agent of a devnet
+ * node creates them; `bloomery start` does not even load this file.
  */
 
 import type { Ed25519 } from '../../crypto/ed25519.ts';
@@ -36,7 +36,10 @@ export class Impersonation {
     };
   }
 
-  /** Answers before `over` is asked: what it remembers of a key may be older than the impersonation. */
+  /**
+   * Wraps a verifier. Impersonated keys are checked first, because a cached result of `over` may be older than the
+   * impersonation.
+   */
   verifier(over: Verifier): Verifier {
     return {
       backend: over.backend,

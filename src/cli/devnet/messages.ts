@@ -1,54 +1,54 @@
-/** The words between a devnet's supervisor and its nodes, over the channel that a child process has to its parent. */
+/** Messages between the supervisor of a devnet and its nodes, over the channel between parent and child process. */
 
 import type { ClockSetting } from '../../node/movable-clock.ts';
 import type { JsonObject } from '../../protocol/types.ts';
 import type { NodeFaults } from './faults.ts';
 
-/** A message of this many full blocks takes a fraction of a second. */
+/** Transferring a message with so many full blocks takes a fraction of a second. */
 export const BLOCKS_GIVEN_MAX = 100;
 
-/** What the supervisor asks of a node. */
+/** Requests of the supervisor to a node. */
 export type AgentRequest =
   /** Sets the clock, and whether forging waits for `forge`. */
   | { readonly op: 'set'; readonly setting: ClockSetting; readonly isHeld: boolean }
   | { readonly op: 'state' }
-  /** Replaces the faults of the node's links and of its clock. */
+  /** Replaces the faults of the node's links and clock. */
   | { readonly op: 'faults'; readonly faults: NodeFaults }
-  /** Fills the present slot if it belongs to a delegate of the node. */
+  /** Forges in the present slot if it belongs to a delegate of the node. */
   | { readonly op: 'forge' }
-  /** Takes blocks of another node, in their order. */
+  /** Applies blocks of another node, in order. */
   | { readonly op: 'take'; readonly blocks: readonly JsonObject[] }
-  /** Gives the blocks above a height, at most `BLOCKS_GIVEN_MAX`. */
+  /** Returns the blocks above a height, at most `BLOCKS_GIVEN_MAX`. */
   | { readonly op: 'give'; readonly aboveHeight: number }
-  /** Takes a transaction of another node. */
+  /** Adds a transaction of another node. */
   | { readonly op: 'transaction'; readonly transaction: JsonObject }
   | { readonly op: 'account'; readonly address: string }
   | { readonly op: 'confirmed'; readonly id: string }
-  /** From now on signatures of these keys pass, whatever they are. */
+  /** From now on any signature of these keys passes. */
   | { readonly op: 'impersonate'; readonly publicKeys: readonly string[] }
-  /** Copies chain, signing journal and pool as they are into a folder, which is made. */
+  /** Copies chain, signing journal and pool into a new folder. */
   | { readonly op: 'snapshot'; readonly directory: string }
-  /** Ends the node's work; the process stays. */
+  /** Closes the node; the process stays. */
   | { readonly op: 'close' }
-  /** Begins the work again on what the folder holds now, with these transactions in the pool. */
+  /** Opens the node again with the present content of its folder, and adds these transactions to the pool. */
   | { readonly op: 'open'; readonly transactions: readonly JsonObject[] };
 
 /** The answer to every request. */
 export interface AgentState {
   readonly tip: { readonly id: string; readonly height: number; readonly slot: number };
-  /** Of the state at the tip; told after `snapshot` and `open`. */
+  /** Digest of the state at the tip; only after `snapshot` and `open`. */
   readonly digest?: string;
-  /** Peers that are connected. */
+  /** Number of connected peers. */
   readonly peers: number;
-  /** Transactions that the next block may take. */
+  /** Number of transactions that the next block may contain. */
   readonly poolSize: number;
-  /** The block of a `forge` that led to one. */
+  /** The block that `forge` made, if it made one. */
   readonly forged?: JsonObject;
-  /** Of an `account` that is there. */
+  /** The account, if it exists; only after `account`. */
   readonly account?: AgentAccount;
-  /** Of a `confirmed`: whether a block of the chain has the transaction. */
+  /** True when a block of the chain has the transaction; only after `confirmed`. */
   readonly isConfirmed?: boolean;
-  /** Of a `give`. */
+  /** The requested blocks; only after `give`. */
   readonly blocks?: readonly JsonObject[];
 }
 
@@ -60,15 +60,15 @@ export interface AgentAccount {
   readonly isGroup: boolean;
 }
 
-/** The first message: what a node begins with. */
+/** First message to a node: its initial state. */
 export interface AgentStart {
   readonly setting: ClockSetting;
   readonly isHeld: boolean;
   readonly impersonated: readonly string[];
   readonly faults: NodeFaults;
-  /** Whether the chain in the node's folder is the copy of one that the supervisor has just gone through. */
+  /** True when the chain in the node's folder is a copy of one that the supervisor has just checked. */
   readonly isChainChecked?: boolean;
-  /** Of a devnet that was forked from a chain: the number of this node, and of how many delegates are dealt out to. */
+  /** For a forked devnet: the number of this node, and the number of nodes among which delegates are divided. */
   readonly fork?: ForkShare;
 }
 
@@ -77,13 +77,13 @@ export interface ForkShare {
   readonly nodes: number;
 }
 
-/** What a node says unsolicited. */
+/** Messages that a node sends without a request. */
 export type AgentEvent =
-  /** It runs, or runs again. */
+  /** The node runs, or runs again. */
   | { readonly event: 'ready'; readonly state: AgentState }
   | { readonly event: 'transaction'; readonly id: string; readonly transaction: JsonObject };
 
-/** A request as it goes over the channel, after the first message. */
+/** A request in the form of the channel, after the first message. */
 export interface NumberedRequest {
   readonly number: number;
   readonly request: AgentRequest;
@@ -93,8 +93,10 @@ export type NumberedAnswer =
   | { readonly number: number; readonly state: AgentState }
   | { readonly number: number; readonly error: { readonly code: string; readonly message: string } };
 
-/** The supervisor's side of a node. */
+/** The supervisor's connection to a node. */
 export interface AgentLink {
-  /** @throws ProtocolError `DEVNET_NODE_SILENT` without an answer in time, or what the node answers */
+  /**
+   * @throws ProtocolError `DEVNET_NODE_SILENT` without an answer in time, or the error of the node
+   */
   ask(request: AgentRequest): Promise<AgentState>;
 }

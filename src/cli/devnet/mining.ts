@@ -1,11 +1,11 @@
-/** When blocks of a devnet come, and how many at a time. */
+/** Modes in which blocks of a devnet are forged, and the number of blocks in one request. */
 
 export const MINING_MODES = ['interval', 'instant', 'on-demand'] as const;
 /**
- * `interval`: a block in each slot, as on any network. `instant`: a block when a transaction comes. `on-demand`: a block when
- * one is asked for.
+ * `interval`: a block in each slot, as on any network. `instant`: a block when a transaction comes. `on-demand`: a
+ * block when a user asks for one.
  */
 export type MiningMode = (typeof MINING_MODES)[number];
 
-/** As many slots as one request mines at most: that takes minutes. */
+/** Largest number of slots that one request mines; that takes minutes. */
 export const MINED_SLOTS_MAX = 10_000;

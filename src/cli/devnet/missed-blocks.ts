@@ -1,6 +1,6 @@
 /**
- * Missed blocks as a user counts them. The genesis block takes one place of the first round, so one delegate has no block in it
- * although nobody missed a slot: the chain counts that as missed, as the reference does.
+ * Missed blocks as a user counts them. The genesis block takes one place of the first round, so one delegate has no
+ * block in that round although no slot was missed. The chain counts this as a missed block, like the reference.
  */
 
 import type { DelegateCounts, NodeClient } from '../node-client.ts';
@@ -14,9 +14,9 @@ export class FirstRound {
   }
 
   /**
-   * The delegate that had no place in the first round; undefined before that round is over.
+   * The delegate without a place in the first round; undefined before that round is over.
    *
-   * @param height of the node that is asked
+   * @param height height of the asked node
    */
   async delegateWithoutTurn(
     height: number,
@@ -27,7 +27,7 @@ export class FirstRound {
     if (height < this.#activeDelegates) return undefined;
     this.#forgers ??= blocks === 0 ? [] : await client.firstForgers(blocks);
     const forged = new Set(this.#forgers);
-    // Of several that have no block all but one did miss their slots.
+    // If several delegates have no block in the round, all but one of them really missed their slots.
     return delegates.find(({ publicKey, missed }) => missed > 0 && !forged.has(publicKey))?.publicKey;
   }
 }

@@ -1,4 +1,4 @@
-/** Moments as people type them: so long from now, or a date. */
+/** Reads moments that people type: a duration from now, or a date. */
 
 import { usageError } from '../problems.ts';
 
@@ -11,12 +11,12 @@ const UNITS_MS: Readonly<Record<string, number>> = {
   y: 365 * 86_400_000,
 };
 const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z?)?$/;
-/** Chain time has 32 bits of seconds, which end 136 years after the epoch of 2016. */
+/** Chain time has 32 bits of seconds, which end 136 years after the epoch in 2016. */
 const LATEST_MS = Date.UTC(2150, 0, 1);
 
 /**
- * Unix time in milliseconds of `90s`, `15m`, `1h`, `2d`, `3w`, `1y` (365 days) from `nowMs`, or of a date such as `2027-01-01`
- * or `2027-01-01T12:00:00Z` (UTC).
+ * Unix time in milliseconds of a moment: a duration from `nowMs` (`90s`, `15m`, `1h`, `2d`, `3w`, `1y` of 365 days), or
+ * a date in UTC (`2027-01-01`, `2027-01-01T12:00:00Z`).
  *
  * @throws ProtocolError `USAGE` for anything else, and for moments beyond the year 2149
  */
@@ -44,7 +44,7 @@ export function momentOfDate(date: Date): number {
   throw new RangeError(`${date.toISOString()} is beyond the year 2149, where the time of a chain ends`);
 }
 
-/** NaN for a day that its month does not have: `Date.parse` takes February 30 for March 2. */
+/** NaN for a day that its month does not have, because `Date.parse` reads February 30 as March 2. */
 function dateMsOf(text: string): number {
   const atMs = Date.parse(text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text);
   const [year = 0, month = 0, day = 0] = text.slice(0, 'YYYY-MM-DD'.length).split('-').map(Number);

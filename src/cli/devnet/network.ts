@@ -1,4 +1,4 @@
-/** The network that a devnet runs: one of the package, the same with fewer delegates, or one of the user's own. */
+/** Chooses the network of a devnet: one of the package, the same with fewer delegates, or a network of the user. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,20 +12,23 @@ import { usageError } from '../problems.ts';
 export interface NetworkChoice {
   /** Name or folder of a network. */
   readonly network?: string;
-  /** Delegates of a packaged devnet that is made smaller. */
+  /** Number of delegates, for a packaged devnet that is made smaller. */
   readonly delegates?: number;
-  /** Of the packaged devnet, where no network is given. */
+  /** Generation of the packaged devnet, when no network is given. */
   readonly generation: Generation;
 }
 
 export interface ChosenNetwork {
   readonly network: Network;
-  /** Whether the folder is gone after `dispose`, so that it has to be copied. */
+  /** True when the folder disappears after `dispose`, so that it must be copied. */
   readonly isTemporary: boolean;
   dispose(): void;
 }
 
-/** Of the packaged devnets: with it the accounts of a smaller one are among theirs. */
+/**
+ * Seed of the packaged devnets. A smaller devnet uses the same seed, so its accounts are among the accounts of the
+ * packaged devnets.
+ */
 const PACKAGED_SEED = 'devnet';
 
 /** Name of the packaged devnet of a generation. */
@@ -33,7 +36,9 @@ export function devnetNetworkName(generation: Generation): string {
   return generation === 2 ? 'devnet-gen2' : 'devnet';
 }
 
-/** @throws ProtocolError `USAGE` for choices that exclude each other, and what reading a network folder throws */
+/**
+ * @throws ProtocolError `USAGE` for contradicting flags; errors of reading a network folder
+ */
 export async function chooseNetwork(choice: NetworkChoice, home: string): Promise<ChosenNetwork> {
   const { network, delegates, generation } = choice;
   if (network !== undefined && delegates !== undefined) {

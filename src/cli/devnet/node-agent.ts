@@ -1,4 +1,4 @@
-/** Does what a devnet's supervisor asks, inside a node. */
+/** Executes the requests of a devnet's supervisor inside a node. */
 
 import type { ControlledParts, NodeControl } from '../../node/node.ts';
 import { markUnsigned } from '../../node/unsigned-chain.ts';
@@ -26,17 +26,17 @@ import {
 } from './messages.ts';
 
 export interface AgentOptions extends AgentStart {
-  /** Of the machine. */
+  /** Clock of the machine. */
   readonly clock: Clock;
-  /** By which a lossy link loses. */
+  /** Random numbers that decide which messages a lossy link loses. */
   readonly random: Random;
   readonly tell: (event: AgentEvent) => void;
   readonly place?: AgentPlace;
 }
 
-/** The node in its process and its folder. */
+/** The process and the folder of the node. */
 export interface AgentPlace {
-  /** Of the node for its network. */
+  /** Folder of the node for its network. */
   readonly dataDirectory: string;
   close(): Promise<void>;
   /** Builds and starts the node. */
@@ -96,7 +96,7 @@ export class NodeAgent implements NodeControl {
 
   built(parts: ControlledParts): void {
     this.#parts = parts;
-    // From here on the node writes.
+    // From here on the node writes to its chain, so the check no longer counts.
     this.#isChainChecked = false;
     if (this.#fork !== undefined || !this.#impersonation.isEmpty) markUnsigned(parts.store);
     const arrived = (transaction: Transaction): void =>
@@ -108,13 +108,16 @@ export class NodeAgent implements NodeControl {
     parts.engine.chain.listen({ applied: enable, reverted: enable });
   }
 
-  /** To be called when the node runs. */
+  /** Call it when the node runs. */
   ready(): void {
     this.#standInForDelegates();
     this.#tell({ event: 'ready', state: this.state() });
   }
 
-  /** @throws ProtocolError `DEVNET_NODE_STARTING` before the node is built; BlockRejected what the rules refuse */
+  /**
+   * @throws ProtocolError `DEVNET_NODE_STARTING` before the node is built; BlockRejected for a block that the rules
+   *   refuse
+   */
   async handle(request: AgentRequest): Promise<AgentState> {
     switch (request.op) {
       case 'set': {
@@ -141,7 +144,7 @@ export class NodeAgent implements NodeControl {
         const { chain, importer } = this.#engine;
         for (const json of request.blocks) {
           const block = chain.rules.codec.blockFromJson(json);
-          // It may have come from a peer meanwhile.
+          // The block may have come from a peer meanwhile.
           if (block.height > chain.tip.header.height) await importer.import(block);
         }
         break;
@@ -158,14 +161,14 @@ export class NodeAgent implements NodeControl {
         return { ...this.state(), isConfirmed };
       }
       case 'impersonate':
-        // A node that is not built yet marks its store when it is.
+        // A node that is not built yet marks its store when it is built.
         if (this.#parts !== undefined) markUnsigned(this.#parts.store);
         this.#impersonation.add(request.publicKeys);
         break;
       case 'snapshot': {
         const { chain, importer, pool } = this.#engine;
         await importer.idle();
-        // Nothing is awaited from here on, so nothing is written meanwhile.
+        // From here on there is no `await`, so nothing is written meanwhile.
         copyState(this.#lasting.dataDirectory, request.directory);
         writePool(request.directory, pool, chain.rules.codec);
         return { ...this.state(), digest: this.#digest() };
@@ -201,7 +204,7 @@ export class NodeAgent implements NodeControl {
     const { pool, chain } = this.#engine;
     const { id, signatures } = chain.rules.codec.transactionFromJson(json);
     const before = pool.get(id);
-    // Members of a group may have signed since.
+    // Further members of a group may have signed the transaction since.
     if (before !== undefined && !(pool.lacksSignatures(id) && signatures.length > before.signatures.length)) return;
     pool.take([id]);
     const result = pool.submit(json);
@@ -211,7 +214,7 @@ export class NodeAgent implements NodeControl {
     throw new ProtocolError('DEVNET_TRANSACTION_REFUSED', { id }, `the transaction is refused: ${reason}`);
   }
 
-  /** Forges for the delegates of the next block's round that are this node's to stand in for. */
+  /** Enables forging for those delegates of the next block's round for which this node stands in. */
   #standInForDelegates(): void {
     const fork = this.#fork;
     if (fork === undefined) return;
@@ -225,7 +228,7 @@ export class NodeAgent implements NodeControl {
   #moveClock(): void {
     this.chainClock.set(skewed(this.#setting, this.#faults.skewMs));
     const engine = this.#parts?.engine;
-    // Slots that the clock passed over are empty on purpose.
+    // The slots that the clock skipped are empty on purpose, so they must not count as missed.
     engine?.ownSlotOutcomes.skipTo(engine.chain.currentSlot());
     engine?.forging.look();
   }

@@ -1,4 +1,4 @@
-/** One node of a devnet as a process of its own. */
+/** Runs one node of a devnet as a process of its own. */
 
 import { fork, type ChildProcess } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
@@ -9,38 +9,38 @@ import { agentArguments, startArguments, type PlannedNode } from './plan.ts';
 
 const AGENT_PROGRAM = fileURLToPath(programBeside(import.meta.url, 'agent-program'));
 
-/** How a process ended. */
+/** The way in which a process ended. */
 export interface NodeEnd {
-  /** In a few words. */
+  /** Reason in a few words. */
   readonly reason: string;
-  /** Null when a signal ended it, or when it could not be started. */
+  /** Null when a signal ended the process, or when it could not be started. */
   readonly exitCode: number | null;
 }
 
 export interface NodeProcess {
   readonly node: PlannedNode;
   readonly pid: number | undefined;
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has ended. */
   readonly ended: Promise<NodeEnd>;
   isRunning(): boolean;
-  /** Asks it to stop. */
+  /** Asks the process to stop. */
   stop(): void;
-  /** Ends it without asking. */
+  /** Kills the process. */
   kill(): void;
-  /** Lets it stand still, or go on: it neither answers nor forges meanwhile. */
+  /** Pauses the process, or lets it continue. A paused process neither answers nor forges. */
   pause(isPaused: boolean): void;
-  /** The way to its agent, for one that has an agent. */
+  /** Connection to the agent of the process, if it has one. */
   readonly link?: ProcessLink;
 }
 
-/** What runs in the process, and what the process is told about itself. */
+/** The program of the process, its arguments and its environment. */
 interface NodeProgram {
   readonly entry: string;
   readonly args: readonly string[];
 }
 
 /**
- * Starts a planned node. Its output goes to its log file; it stops by itself when this process dies.
+ * Starts a planned node. The node's output goes to its log file. The node stops by itself when this process ends.
  *
  * @param entry the executable that runs `bloomery` commands
  */
@@ -48,7 +48,7 @@ export function startNodeProcess(node: PlannedNode, networkDirectory: string, en
   return forkNode(node, { entry, args: startArguments(node, networkDirectory) }).process;
 }
 
-/** Starts a planned node whose program answers to an agent link (`agent-program.ts`). */
+/** Starts a planned node with an agent (`agent-program.ts`). */
 export function startAgentProcess(node: PlannedNode, networkDirectory: string, link: LinkOptions): NodeProcess {
   const args = agentArguments(node, networkDirectory);
   const { process, child } = forkNode(node, { entry: AGENT_PROGRAM, args });
@@ -60,7 +60,7 @@ function forkNode(
   { entry, args }: NodeProgram,
 ): { readonly process: NodeProcess; readonly child: ChildProcess } {
   const log = openSync(node.logFile, 'a', 0o600);
-  // What an earlier process said last is no word of this one.
+  // Only lines after this position are of this process.
   const logStart = fstatSync(log).size;
   let child: ChildProcess;
   try {
@@ -85,7 +85,7 @@ function forkNode(
     isRunning: () => child.pid !== undefined && child.exitCode === null && child.signalCode === null,
     stop: () => {
       signal('SIGTERM');
-      // One that stands still hears it only when it goes on.
+      // A paused process receives the signal to stop only after it continues.
       signal('SIGCONT');
     },
     kill: () => signal('SIGKILL'),
@@ -94,22 +94,22 @@ function forkNode(
   return { process: running, child };
 }
 
-/** Options in the environment are for single nodes: here they would overrule what the plan gives each of them. */
+/** Options in the environment are meant for single nodes; here they would override the plan of each node. */
 function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(environment).filter(
     ([name]) =>
       !name.startsWith('BLOOMERY_') ||
-      // The log of each node is a file of its own.
+      // Each node writes its log to a file of its own.
       (name.startsWith('BLOOMERY_LOG_') && name !== 'BLOOMERY_LOG_FILE') ||
       name === 'BLOOMERY_DEBUG',
   );
   return Object.fromEntries(kept);
 }
 
-/** Far more than the lines that a node ends with. */
+/** Size of the end of a log that is read; far more than the last lines of a node. */
 const LOG_END_BYTES = 64 * 1024;
 
-/** The node's own last word if it left one. */
+/** The last message of the node, if its log has one; otherwise the exit code or the signal. */
 function reasonOf(logFile: string, logStart: number, exitCode: number | null, signal: NodeJS.Signals | null): string {
   const lastWord = endOf(logFile, logStart)
     .trimEnd()
@@ -120,7 +120,7 @@ function reasonOf(logFile: string, logStart: number, exitCode: number | null, si
   return signal === null ? `ended with exit code ${exitCode}` : `ended by ${signal}`;
 }
 
-/** The last bytes of a file, none from before `start`; empty when it cannot be read. */
+/** The last bytes of a file from `start` on; empty when the file cannot be read. */
 function endOf(file: string, start: number): string {
   let descriptor: number;
   try {

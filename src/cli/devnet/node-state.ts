@@ -1,4 +1,4 @@
-/** The files of a node's state: what a snapshot of a devnet takes from each node and puts back. */
+/** The files of a node's state, which a snapshot of a devnet copies and restores. */
 
 import { constants, copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,19 +16,19 @@ const POOL_FILE = 'pool.json';
 const JOURNAL_FILE = 'forging-journal';
 const TRANSACTIONS_FILE = 'transaction-journal';
 
-/** Files below the folder of a node, by their names in a snapshot. */
+/** Files in the folder of a node, by their names in a snapshot. */
 function filesOf(dataDirectory: string): readonly (readonly [name: string, file: string])[] {
   return [
     [DATA_FILE, join(chainDirectory({ dataDirectory }), DATA_FILE)],
     [JOURNAL_FILE, journalFileOf(dataDirectory)],
-    // Else a node would take up again what it accepted after the snapshot and has in no block yet.
+    // Without this file, a node would restore transactions that it accepted after the snapshot.
     [TRANSACTIONS_FILE, transactionJournalOf(dataDirectory)],
   ];
 }
 
 /**
- * Copies chain and journals of a node that writes nothing meanwhile. Blocks are shared with the original where the file system
- * can do that, so a copy takes neither time nor module.
+ * Copies chain and journals of a node that does not write meanwhile. If the file system can share blocks between files,
+ * the copy takes neither time nor space.
  */
 export function copyState(dataDirectory: string, directory: string): void {
   makeFolder(directory);
@@ -37,7 +37,7 @@ export function copyState(dataDirectory: string, directory: string): void {
   }
 }
 
-/** Transactions of all states, in the order in which they can be taken in again. */
+/** Writes the transactions of all queues, in an order in which they can be submitted again. */
 export function writePool(directory: string, pool: Pick<TransactionPool, 'entries'>, codec: Codec): void {
   const entries = [...POOL_STATES].reverse().flatMap((state) => pool.entries(state));
   const json = entries.map(({ transaction }) => codec.transactionToJson(transaction));
@@ -50,10 +50,11 @@ export function readPool(directory: string): readonly JsonObject[] {
 }
 
 /**
- * Puts the state of a snapshot in the place of that of a node that is closed. A file that the snapshot lacks is removed: the
- * node begins with the genesis block and gets the rest from the others.
+ * Replaces the state of a closed node by that of a snapshot. A file that the snapshot does not have is removed; without
+ * a chain, the node begins with the genesis block and downloads the rest.
  *
- * @param options `withJournal: false` for another node than the one whose state it was: it signed none of it, and promised nobody anything
+ * @param options `withJournal: false` for another node than the original one, because that node signed no blocks and
+ *   accepted no transactions
  */
 export function putBackState(directory: string, dataDirectory: string, { withJournal = true } = {}): void {
   makeFolder(chainDirectory({ dataDirectory }));
@@ -64,7 +65,7 @@ export function putBackState(directory: string, dataDirectory: string, { withJou
       rmSync(file, { force: true });
       continue;
     }
-    // Whoever has the old file open keeps it; nobody sees half of the new one.
+    // The new file gets its name only when it is complete; a process that has the old file open keeps the old one.
     const draft = `${file}.draft`;
     copyFileSync(kept, draft, constants.COPYFILE_FICLONE);
     renameSync(draft, file);

@@ -1,4 +1,4 @@
-/** What can be asked of a running devnet, by name, as `control-server.ts` offers it and commands use it. */
+/** The operations of a running devnet by name. `control-server.ts` offers them, and commands use them. */
 
 import { usageError } from '../problems.ts';
 import type { ControlOperation, ControlParameters } from './control-server.ts';
@@ -22,7 +22,7 @@ export interface OperationParts {
   readonly faults: Pick<FaultControl, 'partition' | 'delay' | 'lose' | 'skew' | 'heal' | 'standing'>;
   /** Starts one more node, which follows the others. */
   readonly add: () => Promise<SupervisedNode>;
-  /** Called when a paused node goes on. */
+  /** Called when a paused node continues. */
   readonly resumed: (node: SupervisedNode) => void;
   /** Ends the devnet; resolves before it has ended. */
   readonly stop: () => void;
@@ -49,7 +49,7 @@ export function operationsOf(parts: OperationParts): ReadonlyMap<string, Control
     [
       'stop',
       () => {
-        // The answer leaves first.
+        // The answer is sent before the devnet ends.
         setImmediate(stop);
         return Promise.resolve({});
       },
@@ -148,7 +148,7 @@ function devnetOf({ nodes, timekeeper, faults }: OperationParts) {
   };
 }
 
-/** A process that runs is not yet a node that answers. */
+/** State of a node: a running process is not necessarily a node that answers. */
 function answeringState(link: { readonly isReady: boolean; readonly isUsable: boolean } | undefined) {
   if (link === undefined || link.isUsable) return 'running';
   return link.isReady ? 'silent' : 'starting';

@@ -1,32 +1,32 @@
-/** How fast blocks of a devnet come. */
+/** Intervals between the blocks of a devnet. */
 
 import { usageError } from '../problems.ts';
 import type { MiningMode } from './mining.ts';
 
 export interface Pace {
-  /** Of a slot, where it is another than the network's. */
+  /** Length of a slot, when it differs from the network's. */
   readonly slotS?: number;
-  /** Of the machine between two blocks, where it is less than a slot. */
+  /** Time between two blocks on the machine's clock, when it is less than a slot. */
   readonly intervalMs?: number;
 }
 
-/** The least that a network may have. */
+/** Shortest slot of a network, in seconds. */
 const SLOT_S_MIN = 2;
 const BLOCK_TIME_S_MIN = 0.2;
 const BLOCK_TIME_S_MAX = 3600;
 
 export const BLOCK_TIMES_TEXT = `an integer from 2 to ${BLOCK_TIME_S_MAX}, or a number from ${BLOCK_TIME_S_MIN} to 1.99`;
 
-/** Whole seconds, or a time below two seconds in hundredths. */
+/** True for whole seconds, and for a time below two seconds in hundredths. */
 export function isBlockTime(seconds: number): boolean {
   if (!(seconds >= BLOCK_TIME_S_MIN && seconds <= BLOCK_TIME_S_MAX)) return false;
   return Number.isInteger(seconds) || (seconds < SLOT_S_MIN && /^[01]\.[0-9]{1,2}$/.test(String(seconds)));
 }
 
 /**
- * Of a chain that is there already: its slots stay as long as they are, and blocks may come sooner.
+ * Pace of a forked chain: its slots keep their length, but blocks may come sooner.
  *
- * @throws ProtocolError `USAGE` for a longer time, and for a shorter one where blocks do not come by themselves
+ * @throws ProtocolError `USAGE` for a time longer than a slot, and for a shorter one unless the mode is `interval`
  */
 export function paceOfFork(blockTime: number | undefined, mine: MiningMode, slotS: number): Pace {
   if (blockTime === undefined || blockTime === slotS) return {};
@@ -37,9 +37,10 @@ export function paceOfFork(blockTime: number | undefined, mine: MiningMode, slot
 }
 
 /**
- * Slots are whole seconds, two of them at least; blocks may come faster than slots pass on the machine's clock.
+ * Pace of a new chain. Slots last whole seconds, at least two. Blocks may come faster; then the chain's clock runs
+ * ahead of the machine's.
  *
- * @throws ProtocolError `USAGE` for a short time where blocks do not come by themselves
+ * @throws ProtocolError `USAGE` for a time below two seconds unless the mode is `interval`
  */
 export function paceOf(blockTime: number | undefined, mine: MiningMode): Pace {
   if (blockTime === undefined) return {};

@@ -1,4 +1,4 @@
-/** Accounts of a devnet: giving them money, and acting in their names without their keys. */
+/** Funds accounts of a devnet, and sends transactions in the name of accounts without their keys. */
 
 import type { Network } from '../../config/network.ts';
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
@@ -14,13 +14,13 @@ import { readImpersonated, writeImpersonated } from './folder.ts';
 import type { Timekeeper } from './timekeeper.ts';
 
 export interface PeopleParts {
-  /** Folder of the devnet; undefined for one that keeps nothing. */
+  /** Folder of the devnet; undefined for one in memory. */
   readonly directory: string | undefined;
   readonly network: Network;
   readonly timekeeper: Timekeeper;
-  /** Where the folder of the network may be gone by now. */
+  /** Known accounts, for a network whose folder may no longer exist. */
   readonly accounts?: readonly KnownAccount[];
-  /** Public keys of rich accounts of a forked chain, which the devnet can sign for. */
+  /** Public keys of rich accounts of a forked chain, for which the devnet can sign. */
   readonly funders?: readonly PublicKey[];
 }
 
@@ -29,7 +29,7 @@ export interface FundedAccount {
   /** Beddows. */
   readonly balance: string;
   readonly transactionId: string;
-  /** Of the block with the transaction. */
+  /** Height of the block with the transaction. */
   readonly height: number;
 }
 
@@ -44,7 +44,7 @@ interface SignedTransfer {
   readonly json: JsonObject;
 }
 
-/** Several times what a transfer costs. */
+/** Amount that must remain for fees: several times the fee of a transfer. */
 const FEES_BEDDOWS_MAX = 100_000_000n;
 const BEDDOWS = /^[1-9][0-9]{0,18}$/;
 
@@ -58,15 +58,15 @@ export class People {
     this.#impersonated = parts.directory === undefined ? [] : readImpersonated(parts.directory);
   }
 
-  /** Public keys whose signatures pass unseen. */
+  /** Public keys for which any signature passes. */
   get impersonated(): readonly string[] {
     return this.#impersonated;
   }
 
   /**
-   * Sends beddows of the account `genesis`, which the genesis block gave nearly all, and mines the block with them.
+   * Sends beddows from the account `genesis`, which has nearly all funds, and mines a block with the transaction.
    *
-   * @throws ProtocolError `USAGE`, `NETWORK_UNREADABLE` for a network that tells no passphrases, and what the nodes refuse
+   * @throws ProtocolError `USAGE`, `NETWORK_UNREADABLE` for a network without known passphrases; refusals of the nodes
    */
   async fund(address: string, amount: string): Promise<FundedAccount> {
     checkAddress(address);
@@ -78,17 +78,19 @@ export class People {
     return { address, balance: account?.balance ?? '0', transactionId: id, height };
   }
 
-  /** @throws ProtocolError `NETWORK_UNREADABLE` for a network that tells no passphrases */
+  /**
+   * @throws ProtocolError `NETWORK_UNREADABLE` for a network without known passphrases
+   */
   accounts(): readonly KnownAccount[] {
     return this.#parts.accounts ?? readAccounts(this.#parts.network.directory);
   }
 
-  /** A signed transfer of the chain's present moment. */
+  /** Makes a signed transfer with the present time of the chain. */
   transfer(from: KnownAccount, address: string, amount: bigint): SignedTransfer {
     return this.#transferBy(keyPairOfPassphrase(from.passphrase), address, amount);
   }
 
-  /** Who pays: the account `genesis`, and in a forked devnet the richest that the devnet can sign for. */
+  /** The account that pays: `genesis`, or in a forked devnet the richest one for which the devnet can sign. */
   async #funder(amount: bigint): Promise<KeyPair> {
     const { timekeeper, network, funders } = this.#parts;
     if (funders === undefined) {
@@ -118,7 +120,7 @@ export class People {
   }
 
   /**
-   * From now on the nodes of the devnet take transactions of the account with any signature.
+   * Makes the nodes of the devnet accept transactions of the account with any signature.
    *
    * @throws ProtocolError `USAGE`, `DEVNET_ACCOUNT_UNKNOWN`, `DEVNET_KEY_UNKNOWN` or `DEVNET_ACCOUNT_GROUP`
    */
@@ -135,7 +137,7 @@ export class People {
     if (isGroup) throw refusal('DEVNET_ACCOUNT_GROUP', address, 'is a group, whose members sign');
     const keys = [publicKey, ...(secondPublicKey === undefined ? [] : [secondPublicKey])];
     this.#impersonated = [...new Set([...this.#impersonated, ...keys])];
-    // Nodes that start from now on must know it, too.
+    // Nodes that start later need the list, too.
     if (directory !== undefined) writeImpersonated(directory, this.#impersonated);
     await timekeeper.impersonate(keys);
     return { address, publicKey, ...(secondPublicKey === undefined ? {} : { secondPublicKey }) };

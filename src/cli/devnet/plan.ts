@@ -1,4 +1,4 @@
-/** What a devnet will be, decided before anything starts: ports, folders, who forges with which delegates. */
+/** Plans a devnet before anything starts: ports, folders, and the delegates of each node. */
 
 import { join } from 'node:path';
 import { isPortBlocked } from '../../primitives/blocked-ports.ts';
@@ -15,9 +15,9 @@ export interface DevnetRequest {
   /** Folder of the whole devnet. */
   readonly directory: string;
   readonly network: Network;
-  /** Form of the log lines of the nodes; for people unless given. */
+  /** Format of the nodes' log lines; default: for people. */
   readonly logFormat?: 'json';
-  /** Delegates of a chain that the devnet is forked from: their keys are not needed. */
+  /** Delegates of a forked chain, whose keys are not needed. */
   readonly standInFor?: readonly PublicKey[];
 }
 
@@ -25,7 +25,7 @@ export interface PlannedNode {
   readonly index: number;
   readonly httpPort: number;
   readonly wsPort: number;
-  /** `node-<i>` in the devnet's folder: data, configuration and log of the node. */
+  /** Folder `node-<i>` in the devnet's folder, with data, configuration and log of the node. */
   readonly directory: string;
   readonly configFile: string;
   readonly logFile: string;
@@ -34,16 +34,19 @@ export interface PlannedNode {
   readonly delegates: readonly ForgerEntry[];
 }
 
-/** Everything listens here: the keys of a devnet are known to everybody. */
+/** All nodes listen only on this address, because the keys of a devnet are public. */
 export const DEVNET_HOST = '127.0.0.1';
 
-/** Percent of its peers that a node of generation 2 must agree with to forge. */
+/** Percentage of its peers that must agree with a node of generation 2 before it forges. */
 const CONSENSUS_MIN = 51;
-/** Until all nodes of a devnet answer, on a machine that is slow or busy with other work. */
+/** Time until all nodes of a devnet must answer, also on a slow or busy machine. */
 export const STARTUP_MS = 180_000;
 const BLOCK_TIMES_PER_BLOCK = 3;
 
-/** @throws ProtocolError `USAGE` for ports that overlap, lie beyond the last one or cannot be asked, or a network without known delegates */
+/**
+ * @throws ProtocolError `USAGE` for ports that overlap, exceed the highest port or are blocked by `fetch`; `USAGE` for
+ *   a network without known delegates
+ */
 export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
   const { nodes, httpPort, wsPort, directory, network, logFormat, standInFor } = request;
   const forgers = standInFor === undefined ? publishedForgers(network) : undefined;
@@ -80,11 +83,11 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
           ...(forgers === undefined
             ? STAND_IN_FORGING
             : { force: true, defaultPassword: forgers.defaultPassword, delegates }),
-          // A node without others would wait for their consent for ever.
+          // A single node would wait forever for the agreement of peers.
           ...(network.params.generation === 2 && nodes > 1 ? { consensusMin: CONSENSUS_MIN } : {}),
         },
         pool: { broadcastIntervalMs: broadcastIntervalMs(network) },
-        // One process for each core is plenty here.
+        // No verifier threads: several node processes already use all cores.
         verifier: { threads: 0 },
         ...(logFormat === undefined ? {} : { log: { format: logFormat } }),
       },
@@ -92,7 +95,10 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
   });
 }
 
-/** The agent forges; what the delegates sign elsewhere is neither looked for nor told of: a node of theirs may run on this machine. */
+/**
+ * The agent forges. Watermarks are neither read nor written, because a real node of these delegates may run on this
+ * machine.
+ */
 const STAND_IN_FORGING = { riskDoubleForging: true, watermarkFolder: 'none' };
 
 function standInsOf(publicKeys: readonly PublicKey[], { index, nodes }: ForkShare): readonly ForgerEntry[] {
@@ -112,7 +118,7 @@ function publishedForgers(network: Network): Forgers {
   );
 }
 
-/** The devnet asks its nodes by `fetch`, as their users do. */
+/** Refuses ports that `fetch` blocks, because the devnet and its users query nodes with `fetch`. */
 function refuseBlocked(httpPort: number, index: number): void {
   if (!isPortBlocked(httpPort)) return;
   throw usageError(
@@ -120,7 +126,10 @@ function refuseBlocked(httpPort: number, index: number): void {
   );
 }
 
-/** A node that joins the others later: it follows them and forges nothing, as all delegates are dealt out. */
+/**
+ * Plans a node that is added later. Such a node follows the other nodes and does not forge, because all delegates are
+ * already assigned.
+ */
 export function planFollower(
   nodes: readonly PlannedNode[],
   { httpPort, wsPort, directory, network, logFormat }: Omit<DevnetRequest, 'nodes'>,
@@ -151,12 +160,12 @@ export function planFollower(
   };
 }
 
-/** A block every few seconds: transactions should not wait longer than one for their announcement. */
+/** Interval of announcements: with a block every few seconds, a transaction should not wait longer than one block. */
 function broadcastIntervalMs({ params }: Network): number {
   return Math.min(5000, params.blockTimeS * 500);
 }
 
-/** Time until all nodes must hold the block at a height, in milliseconds. */
+/** Milliseconds until all nodes must have the block at a height. */
 export function deadlineMs(height: number, blockTimeS: number): number {
   return STARTUP_MS + BLOCK_TIMES_PER_BLOCK * height * blockTimeS * 1000;
 }
@@ -166,7 +175,7 @@ export function startArguments(node: PlannedNode, networkDirectory: string): rea
   return ['start', '--network', networkDirectory, '--data-dir', node.directory, '--config', node.configFile];
 }
 
-/** Arguments of the program of `agent-program.ts` that run a planned node. */
+/** Arguments of `agent-program.ts` that run a planned node. */
 export function agentArguments(node: PlannedNode, networkDirectory: string): readonly string[] {
   return [networkDirectory, node.directory, node.configFile];
 }

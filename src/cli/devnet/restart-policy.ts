@@ -1,4 +1,6 @@
-/** Whether and when a node that ended is started again: with growing delays, and not for ever. */
+/**
+ * Decides whether and when an ended node is started again: after growing delays, and only a limited number of times.
+ */
 
 import { EXIT } from '../problems.ts';
 import type { NodeEnd } from './node-process.ts';
@@ -11,12 +13,12 @@ export type RestartDecision =
   /** `reason` follows the words "not started again:". */
   | { readonly kind: 'giveUp'; readonly reason: string };
 
-/** Delay before the first restart; each further one in a row takes twice as long. */
+/** Delay before the first restart; it doubles with each further one. */
 export const RESTART_DELAY_MS = 1000;
 const RESTART_DELAY_MS_MAX = 30_000;
-/** A node that ran this long has started well: its end begins a new row. */
+/** After so much time a start counts as successful, and the next end begins a new series. */
 export const STABLE_MS = 60_000;
-/** Ends in a row, each before `STABLE_MS`, after which another start is not expected to go better. */
+/** Ends in a series, each before `STABLE_MS`, after which the node is given up. */
 export const ENDS_IN_A_ROW_MAX = 5;
 
 export class RestartPolicy {
@@ -27,10 +29,12 @@ export class RestartPolicy {
     this.#mode = mode;
   }
 
-  /** @param ranMs how long the node had run when it ended */
+  /**
+   * @param ranMs how long the node had run when it ended
+   */
   ended({ exitCode }: Pick<NodeEnd, 'exitCode'>, ranMs: number): RestartDecision {
     if (this.#mode === 'never') return { kind: 'giveUp', reason: 'as --restart never asks' };
-    // Nothing was started, and nothing that it depends on changes by itself.
+    // The node refused its configuration, which does not change by itself.
     if (exitCode === EXIT.usage) return { kind: 'giveUp', reason: 'its configuration is refused' };
     this.#endsInARow = ranMs >= STABLE_MS ? 1 : this.#endsInARow + 1;
     if (this.#endsInARow >= ENDS_IN_A_ROW_MAX) {

@@ -1,4 +1,4 @@
-/** A running devnet that takes commands: its processes, its clock and its control port, from start to end. */
+/** A running devnet that accepts commands: its processes, clock and control port, from start to end. */
 
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -29,7 +29,7 @@ import type { MiningMode } from './mining.ts';
 import { Timekeeper } from './timekeeper.ts';
 
 export interface SessionOptions {
-  /** Folder of the devnet, locked and written. */
+  /** Folder of the devnet; it is locked and its files are written. */
   readonly directory: string;
   readonly network: Network;
   readonly nodes: readonly PlannedNode[];
@@ -37,21 +37,21 @@ export interface SessionOptions {
   readonly wsPort: number;
   readonly restart: RestartMode;
   readonly mode: MiningMode;
-  /** Between two blocks, where it is less than a slot. */
+  /** Time between two blocks, when it is less than a slot. */
   readonly intervalMs?: number;
   readonly screen: Screen;
   readonly stop: AbortController;
   readonly untilHeight?: number;
   readonly onReady?: (result: DevnetResult, session: RunningSession) => void;
-  /** Of a devnet that was forked from a chain. */
+  /** Facts of a forked devnet. */
   readonly fork?: ForkFacts;
-  /** Whether the nodes' chains are copies that were made just now, of one whose pages and state were checked. */
+  /** True when the nodes' chains are new copies of a chain whose pages and state were checked. */
   readonly areChainsCopied?: boolean;
-  /** Of the nodes' log lines; for people unless given. */
+  /** Format of the nodes' log lines; default: for people. */
   readonly logFormat?: 'json';
 }
 
-/** What can be asked of a devnet inside its own process. */
+/** Access to a devnet from within its own process. */
 export interface RunningSession {
   readonly operations: ReadonlyMap<string, ControlOperation>;
   readonly nodes: () => readonly SupervisedNode[];
@@ -60,7 +60,7 @@ export interface RunningSession {
 
 const TOKEN_BYTES = 32;
 
-/** Runs until the end of the devnet: see `runDevnet`. */
+/** Runs until the end of the devnet, like `runDevnet`. */
 export async function runSession(options: SessionOptions): Promise<DevnetResult | undefined> {
   const { directory, network, screen, stop } = options;
   const session = new Session(options);
@@ -94,9 +94,9 @@ class Session {
   readonly #people: People;
   readonly #faults: FaultControl;
   #nodes: SupervisedNode[] = [];
-  /** Nodes whose chain is as it was copied, as they have not been started yet. */
+  /** Nodes whose chain is an unchanged copy, because they were not started yet. */
   readonly #copied: Set<number>;
-  /** Planned nodes that have been up once; undefined when all have. */
+  /** Planned nodes that have not been ready yet; undefined when all have been. */
   #missing: Set<number> | undefined;
 
   constructor(options: SessionOptions) {
@@ -212,7 +212,7 @@ class Session {
   #welcome(index: number): void {
     const link = this.#nodes[index]?.process?.link;
     if (link === undefined) return;
-    // One that is gone again is welcomed when it is back.
+    // If the node has disconnected again, it is welcomed when it is back.
     link
       .ask({ op: 'faults', faults: this.#faults.of(index) })
       .then(() => this.#timekeeper.welcome(link))
@@ -234,7 +234,10 @@ class Session {
     return node;
   }
 
-  /** The chain of a fork cannot be had block by block: what its first blocks rest on is not what this network knows. */
+  /**
+   * Copies the chain to a new node of a forked devnet. The node cannot download the chain block by block, because the
+   * first blocks of the fork rest on state that this network's genesis block does not give.
+   */
   async #copyChainTo({ directory }: PlannedNode): Promise<void> {
     const source = this.#nodes.find(
       ({ process, stateName }) => stateName === 'running' && process?.link?.isUsable === true,

@@ -1,4 +1,4 @@
-/** Snapshots of a whole devnet: chains, signing journals and pools of all nodes, the clock, and when blocks come. */
+/** Snapshots of a whole devnet: chains, signing journals and pools of all nodes, the clock, and the mining mode. */
 
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,29 +20,29 @@ export interface SnapshotParts {
   readonly nodes: () => readonly SupervisedNode[];
 }
 
-/** What is told of a snapshot. */
+/** Facts about a snapshot, as users see them. */
 export interface SnapshotFacts {
   readonly name: string;
-  /** Greatest height of the nodes, and the block there. */
+  /** Greatest height of the nodes, with its block. */
   readonly height: number;
   readonly blockId: string;
-  /** Of the state at that block. */
+  /** Digest of the state at that block. */
   readonly digest: string;
-  /** Of the chain's clock, ISO 8601. */
+  /** Time of the chain's clock, ISO 8601. */
   readonly time: string;
 }
 
 interface SnapshotRecord extends SnapshotFacts, TimeState {
-  /** Numbers of the nodes that were there. */
+  /** Numbers of the nodes in the snapshot. */
   readonly nodes: readonly number[];
 }
 
 const SNAPSHOTS_FOLDER = 'snapshots';
-/** The folder of the devnet may be one that everybody reads. */
+/** Mode of the snapshots folder, because the folder of the devnet may be readable for other users. */
 const OWNER_ALONE = 0o700;
 const RECORD_FILE = 'snapshot.json';
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
-/** Each takes as much room as the chains of all nodes. */
+/** The number is limited, because each snapshot takes as much space as the chains of all nodes. */
 const SNAPSHOTS_MAX = 100;
 
 export class Snapshots {
@@ -52,7 +52,7 @@ export class Snapshots {
     this.#parts = parts;
   }
 
-  /** From the oldest on. */
+  /** Snapshots, oldest first. */
   list(): readonly SnapshotFacts[] {
     const folder = join(this.#parts.directory, SNAPSHOTS_FOLDER);
     const names = existsSync(folder) ? readdirSync(folder).filter((name) => NAME.test(name)) : [];
@@ -63,9 +63,9 @@ export class Snapshots {
   }
 
   /**
-   * Keeps the devnet as it is under a name, in the place of an earlier snapshot of that name.
+   * Saves the devnet under a name; this replaces an earlier snapshot of that name.
    *
-   * @throws ProtocolError `USAGE` for what cannot be a name, `DEVNET_NODE_PAUSED`, `SNAPSHOTS_FULL`
+   * @throws ProtocolError `USAGE` for an invalid name, `DEVNET_NODE_PAUSED`, `SNAPSHOTS_FULL`
    */
   create(name: string): Promise<SnapshotFacts> {
     checkSnapshotName(name);
@@ -110,10 +110,10 @@ export class Snapshots {
   }
 
   /**
-   * Puts all nodes back to a snapshot. A node that was added since begins anew and follows the others.
+   * Restores a snapshot on all nodes. A node that was added since begins with an empty chain and follows the others.
    *
-   * @throws ProtocolError `SNAPSHOT_UNKNOWN`, `DEVNET_NODE_PAUSED`, and `SNAPSHOT_DIFFERS` when a node does not come back to the
-   *   state that the snapshot tells of
+   * @throws ProtocolError `SNAPSHOT_UNKNOWN`, `DEVNET_NODE_PAUSED`, and `SNAPSHOT_DIFFERS` when a node does not have
+   *   the state of the snapshot afterwards
    */
   revert(name: string): Promise<SnapshotFacts> {
     checkSnapshotName(name);
@@ -130,14 +130,15 @@ export class Snapshots {
       });
       let states: readonly AgentState[];
       try {
-        // None may be up on its new chain while another still has the old one: it would fetch that again.
+        // All nodes close first: a node that is up with the restored chain would fetch the newer chain from a node that
+        // still has it.
         await Promise.all(running.map(({ link }) => link.ask({ op: 'close' })));
         for (const node of nodes) putBackState(join(this.#folderOf(name), nameOf(node)), this.#dataOf(node));
         states = await Promise.all(
           running.map(({ link, kept }) => link.ask({ op: 'open', transactions: readPool(kept) })),
         );
       } catch (error) {
-        // A process whose node is closed does nothing any more.
+        // A process whose node is closed is useless, so it is restarted.
         await Promise.all(nodes.filter(({ process }) => process !== undefined).map((node) => node.restart()));
         throw error;
       }
@@ -150,7 +151,9 @@ export class Snapshots {
     });
   }
 
-  /** @throws ProtocolError `DEVNET_NODE_PAUSED` for one that stands still: nobody knows what it is about to write */
+  /**
+   * @throws ProtocolError `DEVNET_NODE_PAUSED` for a paused node, because it may continue in the middle of a write
+   */
   #restingNodes(): readonly SupervisedNode[] {
     const nodes = this.#parts.nodes();
     const busy = nodes.find(({ process, stateName }) =>
@@ -186,13 +189,17 @@ export function isSnapshotName(name: string): boolean {
   return NAME.test(name);
 }
 
-/** @param known names of those that there are */
+/**
+ * @param known names of the existing snapshots
+ */
 export function unknownSnapshot(name: string, known: readonly string[]): ProtocolError {
   const others = known.length === 0 ? 'none was made yet' : `there are ${known.join(', ')}`;
   return new ProtocolError('SNAPSHOT_UNKNOWN', { name }, `there is no snapshot ${name}: ${others}`);
 }
 
-/** @throws ProtocolError `USAGE` for what cannot be a name */
+/**
+ * @throws ProtocolError `USAGE` for an invalid name
+ */
 export function checkSnapshotName(name: string): void {
   if (isSnapshotName(name)) return;
   throw usageError(

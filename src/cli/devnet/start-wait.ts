@@ -1,29 +1,35 @@
-/** Commands that a devnet gets while it starts: its clock and blocks are asked for when all nodes have been up. */
+/**
+ * Delays commands while a devnet starts: commands that need its clock or its blocks wait until all nodes have been
+ * ready.
+ */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ControlOperation } from './control-server.ts';
 
 export interface DevnetStart {
-  /** Whether the clock stands where the chain does. */
+  /** True when the devnet's clock has been set to the time of its chain. */
   readonly hasBegun: () => boolean;
-  /** Numbers of the nodes that have not been up yet. */
+  /** Numbers of the nodes that have not been ready yet. */
   readonly missing: () => readonly number[];
   readonly clock: Clock;
-  /** Milliseconds; default 60,000: a start takes three seconds, on a machine that is busy many times as long. */
+  /** Milliseconds; default 60,000. A start takes three seconds, and many times as long on a busy machine. */
   readonly waitMsMax?: number;
 }
 
-/** They move the clock or the chain, or keep them. Nodes can be stopped and faults set in the midst of a start. */
+/**
+ * Operations that move or save the clock or the chain. Other operations (stopping nodes, setting faults) work during a
+ * start.
+ */
 const WAITING = ['mine', 'mode', 'warp', 'freeze', 'resume', 'snapshot', 'revert', 'fund', 'impersonate'];
 const WAIT_MS_MAX = 60_000;
 const POLL_MS = 50;
 
 /**
- * Has the operations that need a clock wait until the devnet has begun. Before that its clock is the machine's: blocks of a chain
- * that was warped ahead lie in the future of it.
+ * Makes the operations that need the clock wait until the devnet has begun. Until then its clock is the machine's
+ * clock, and after an earlier warp the blocks of the chain are in its future.
  *
- * They throw ProtocolError `DEVNET_STARTING`, which names the nodes that are missing, when that takes too long
+ * When that takes too long, they throw ProtocolError `DEVNET_STARTING` with the missing nodes
  */
 export function afterStart(
   operations: ReadonlyMap<string, ControlOperation>,
@@ -31,7 +37,7 @@ export function afterStart(
 ): ReadonlyMap<string, ControlOperation> {
   const waiting = (operation: ControlOperation): ControlOperation => {
     return async (parameters) => {
-      // Of a single node.
+      // With a node, `resume` concerns that node and not the clock, so it does not wait.
       if (parameters['node'] === undefined) await whenBegun(start);
       return operation(parameters);
     };

@@ -1,4 +1,4 @@
-/** One node of a devnet over all its processes: the one that runs, and those that are started when it ends. */
+/** One node of a devnet with all its processes: the running process, and the processes that are started after it. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { NodeClient } from '../node-client.ts';
@@ -17,7 +17,7 @@ export interface SupervisedNodeOptions {
 type State =
   | { readonly kind: 'running'; readonly process: NodeProcess; readonly startedMs: number }
   | { readonly kind: 'waiting'; readonly untilMs: number }
-  /** Ended by the user, until the user starts it again. */
+  /** The user ended the node; it stays down until the user starts it again. */
   | { readonly kind: 'killed' }
   | { readonly kind: 'dead'; readonly reason: string };
 
@@ -38,12 +38,12 @@ export class SupervisedNode {
     this.#state = this.#started();
   }
 
-  /** The process that runs, if one does. */
+  /** The running process, if there is one. */
   get process(): NodeProcess | undefined {
     return this.#state.kind === 'running' ? this.#state.process : undefined;
   }
 
-  /** One word for the state of its process. */
+  /** One word for the state of the node's process. */
   get stateName(): 'running' | 'paused' | 'killed' | 'ended' | 'dead' {
     const { kind } = this.#state;
     if (kind === 'waiting') return 'ended';
@@ -51,7 +51,7 @@ export class SupervisedNode {
     return kind;
   }
 
-  /** Ends the process at once, as a crash would, until `restart`. */
+  /** Kills the process at once, like a crash; it stays down until `restart`. */
   async kill(): Promise<void> {
     const { process } = this;
     this.#state = { kind: 'killed' };
@@ -60,7 +60,7 @@ export class SupervisedNode {
     await process?.ended;
   }
 
-  /** Ends the process in order, if one runs, and starts the next one. */
+  /** Stops the process in order, if one runs, and starts the next one. */
   async restart(): Promise<void> {
     const { process } = this;
     this.#state = { kind: 'killed' };
@@ -71,9 +71,9 @@ export class SupervisedNode {
   }
 
   /**
-   * Lets the process stand still, or go on.
+   * Pauses the process, or lets it continue.
    *
-   * @throws ProtocolError `DEVNET_NODE_DOWN` when none runs
+   * @throws ProtocolError `DEVNET_NODE_DOWN` when no process runs
    */
   pause(isPaused: boolean): void {
     const { process } = this;
@@ -86,21 +86,21 @@ export class SupervisedNode {
     this.#isPaused = isPaused;
   }
 
-  /** Why no process will run any more; undefined while one runs or will. */
+  /** Reason why no further process will be started; undefined while one runs or will run. */
   get deathReason(): string | undefined {
     return this.#state.kind === 'dead' ? this.#state.reason : undefined;
   }
 
-  /** How the process ended, when it has and nothing has followed from it yet. */
+  /** The way in which the process ended, if it has ended and that was not handled yet. */
   async end(): Promise<NodeEnd | undefined> {
     const { process } = this;
     return process === undefined || process.isRunning() ? undefined : process.ended;
   }
 
   /**
-   * Decides what follows from an ended process, or starts the next one when its time has come.
+   * Handles an ended process, or starts the next one when its delay is over.
    *
-   * @returns a line for the user when something happened
+   * @returns a line for the user if something happened
    */
   async supervise(): Promise<string | undefined> {
     const nowMs = this.#options.nowMs();
@@ -111,7 +111,7 @@ export class SupervisedNode {
       return `${name} is started again`;
     }
     const end = await this.end();
-    // The user may have ended it meanwhile.
+    // The user may have ended the node meanwhile.
     if (state.kind !== 'running' || end === undefined || this.#state !== state) return undefined;
     this.#isPaused = false;
     const decision = this.#policy.ended(end, nowMs - state.startedMs);

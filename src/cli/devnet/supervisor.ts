@@ -1,4 +1,4 @@
-/** Runs the nodes of a devnet: starts them, watches them, and leaves none behind. */
+/** Runs the nodes of a devnet: it starts and watches them, and leaves no process running at the end. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Network } from '../../config/network.ts';
@@ -15,21 +15,21 @@ import type { NodeRow, Screen } from './table.ts';
 export interface DevnetRun {
   readonly nodes: readonly PlannedNode[];
   readonly network: Network;
-  /** What becomes of a node that ends once all have answered. */
+  /** Treatment of a node that ends after all nodes have answered. */
   readonly restart: RestartMode;
   readonly screen: Screen;
   /** Ends the run when aborted. */
   readonly stop: AbortSignal;
-  /** Ends the run once all nodes hold the same block there. */
+  /** Ends the run when all nodes have the same block at this height. */
   readonly untilHeight?: number;
   /** Called once, when all nodes answer. */
   readonly onReady?: (result: DevnetResult) => void;
-  /** Gets the nodes once they are started. Further ones may be added to the list. */
+  /** Receives the nodes after they were started. Further ones may be added to the list. */
   readonly attach?: (nodes: SupervisedNode[]) => void;
   readonly parts: DevnetParts;
 }
 
-/** What a devnet is made of: processes and a clock, or what stands for them in a test. */
+/** Parts of a devnet: processes and a clock, or their replacements in a test. */
 export interface DevnetParts {
   start(node: PlannedNode): NodeProcess;
   client(node: PlannedNode): NodeClient;
@@ -49,15 +49,15 @@ export interface DevnetResult {
 }
 
 const POLL_MS = 500;
-/** Until all nodes answer, so that their readiness shows at once. */
+/** The interval is short, so that the readiness of the nodes is noticed at once. */
 const STARTUP_POLL_MS = 150;
-/** A node stops within three seconds; a machine under load may need longer. */
+/** A node stops within three seconds; on an overloaded machine it may take longer. */
 const STOP_MS = 10_000;
 
 /**
- * Real processes.
+ * Parts with real processes.
  *
- * @param linkOf how a node that is started is linked to the supervisor
+ * @param linkOf makes the connection between a started node and the supervisor
  */
 export function processParts(
   network: Network,
@@ -73,13 +73,13 @@ export function processParts(
 }
 
 /**
- * Runs until `stop` (no result), or until all nodes hold the same block at `untilHeight`. The start has a deadline; once all
- * nodes have answered, a node that is silent is waited for and one that ends is started again. A run to a height is a
- * measurement: it has a deadline as a whole, and a node that ends makes it fail. No process is left when this returns or
- * throws.
+ * Runs until `stop` (no result), or until all nodes have the same block at `untilHeight`. The start has a deadline.
+ * After all nodes have answered, a silent node is awaited and an ended one is restarted. A run to a height is a
+ * measurement, so the whole run has a deadline, and it fails when a node ends. When this returns or throws, no process
+ * is left.
  *
- * @throws ProtocolError `DEVNET_NODE_ENDED` when a node dies that is not started again, `DEVNET_TOO_LATE` with what is missing
- *   at the deadline
+ * @throws ProtocolError `DEVNET_NODE_ENDED` when a node ended and is not restarted, `DEVNET_TOO_LATE` with the missing
+ *   nodes at the deadline
  */
 export async function runDevnet(run: DevnetRun): Promise<DevnetResult | undefined> {
   const { parts, restart } = run;
@@ -103,7 +103,7 @@ async function watch(run: DevnetRun, nodes: readonly SupervisedNode[]): Promise<
   let isStarted = false;
   const firstRound = new FirstRound(run.network.params.activeDelegates);
   let readyTold = run.onReady === undefined;
-  // Nodes that are slow to answer must not keep anybody from stopping them.
+  // Nodes that answer slowly must not delay the stop of the devnet.
   const stopped = new Promise<undefined>((resolve) => {
     stop.addEventListener('abort', () => resolve(undefined), { once: true });
   });
@@ -145,7 +145,9 @@ async function refuseEnds(nodes: readonly SupervisedNode[]): Promise<void> {
   }
 }
 
-/** @throws ProtocolError `DEVNET_NODE_ENDED` when no node is left to run, and none is down because the user ended it */
+/**
+ * @throws ProtocolError `DEVNET_NODE_ENDED` when no node will run any more, unless the user ended one
+ */
 async function superviseAll(nodes: readonly SupervisedNode[], screen: Screen): Promise<void> {
   for (const each of nodes) {
     const line = await each.supervise();
@@ -156,7 +158,7 @@ async function superviseAll(nodes: readonly SupervisedNode[], screen: Screen): P
   throw new ProtocolError('DEVNET_NODE_ENDED', { reasons }, `no node is left: ${reasons}`);
 }
 
-/** What the rows are read by. */
+/** Inputs for the rows of the table. */
 interface Look {
   readonly isStarted: boolean;
   readonly firstRound: FirstRound;
@@ -164,7 +166,7 @@ interface Look {
 
 function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Look): readonly Promise<NodeRow>[] {
   const running = nodes.filter(({ stateName }) => stateName === 'running');
-  // The chain's own counters: one node's word is enough, and the first that answers gives it.
+  // These counters belong to the chain, so the first answer of any node is enough.
   const asked = running.filter(({ process }) => isStarted || process?.link?.isUsable !== false);
   const delegates = firstAnswer(asked.map(({ client }) => client));
   return nodes.map(async ({ node, client, process, stateName }) => {
@@ -177,7 +179,7 @@ function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Loo
     if (process === undefined || stateName === 'paused') {
       return without(stateName === 'running' ? 'ended' : stateName);
     }
-    // Its agent says when it is up; until then every question would only cost it time.
+    // Until its agent reports that the node is ready, questions would only cost it time.
     if (!isStarted && process.link?.isUsable === false) return without('starting');
     try {
       const [status, peers, counts] = await Promise.all([client.status(), client.connectedPeers(), delegates]);
@@ -193,7 +195,7 @@ function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Loo
       };
       return { ...ports, state };
     } catch (error) {
-      // Not up yet, or too busy to answer in time; a node that is gone shows by its process.
+      // The node is not ready yet, or too busy to answer in time. The end of a node is noticed by its process.
       if (error instanceof ProtocolError) return without(isStarted ? 'silent' : 'starting');
       throw error;
     }
@@ -209,7 +211,7 @@ async function firstAnswer(clients: readonly NodeClient[]): Promise<readonly Del
   });
 }
 
-/** The block of each node at a height; undefined while one has none or does not answer. */
+/** The block of each node at a height; undefined while a node has none or does not answer. */
 async function blocksAt(watched: readonly SupervisedNode[], height: number): Promise<DevnetResult | undefined> {
   const nodes = await Promise.all(
     watched.map(async ({ node, client }) => {

@@ -1,4 +1,4 @@
-/** The devnet as text: a table that is redrawn in place, or a line now and then where there is no terminal. */
+/** The devnet as text: a table that is redrawn in place on a terminal, otherwise a line from time to time. */
 
 export interface NodeRow {
   readonly index: number;
@@ -14,14 +14,14 @@ export interface NodeRow {
         readonly missed: number;
       }
     | undefined;
-  /** Why a node does not answer, in one word; `starting` unless given. */
+  /** State of a node that does not answer, in one word; default `starting`. */
   readonly absence?: 'starting' | 'silent' | 'paused' | 'killed' | 'ended' | 'dead';
 }
 
 const COLUMNS = ['node', 'http', 'ws', 'height', 'finalized', 'peers', 'forged', 'missed'];
 const WIDTH = 10;
 
-/** Lines of equal columns, the first of them names. */
+/** Lines with columns of equal width; the first line has the headings. */
 export function tableLines(rows: readonly NodeRow[]): readonly string[] {
   const body = rows.map(({ index, httpPort, wsPort, state, absence }) => {
     const figures =
@@ -38,7 +38,7 @@ export function tableLines(rows: readonly NodeRow[]): readonly string[] {
   );
 }
 
-/** One line that sums the table up. */
+/** A summary of the table in one line. */
 export function summaryLine(rows: readonly NodeRow[]): string {
   const states = rows.flatMap(({ state }) => state ?? []);
   if (states.length === 0) return `0 of ${rows.length} nodes answer`;
@@ -54,7 +54,7 @@ export function summaryLine(rows: readonly NodeRow[]): string {
 
 export interface Screen {
   show(rows: readonly NodeRow[]): void;
-  /** Says something that stays. */
+  /** Writes a line that stays on the screen. */
   note(line: string): void;
 }
 
@@ -69,14 +69,14 @@ export function terminalScreen(draw: (text: string) => void): Screen {
       drawnLines = lines.length;
     },
     note(line) {
-      // In the table's place; the next table is drawn below it.
+      // The line takes the place of the table, and the next table is drawn below it.
       draw(`${drawnLines === 0 ? '' : `\x1b[${drawnLines}A\x1b[J`}${line}\n`);
       drawnLines = 0;
     },
   };
 }
 
-/** Writes a summary when it says something new, at most every `intervalMs`. */
+/** Writes a summary when it has changed, at most once in `intervalMs`. */
 export function plainScreen(write: (line: string) => void, intervalMs: number, nowMs: () => number): Screen {
   let last = '';
   let lastMs = -Infinity;

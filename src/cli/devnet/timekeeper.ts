@@ -1,6 +1,6 @@
 /**
- * Time and blocks of a devnet: one clock for all its nodes, and when the next block comes. Everything that moves either goes
- * through one queue, so that no two commands move the same slot.
+ * Time and blocks of a devnet: one clock for all its nodes, and the moment of the next block. All changes of the clock
+ * and of the chain go through one serial queue, so two commands never use the same slot.
  */
 
 import { SerialQueue } from '../../engine/serial-queue.ts';
@@ -16,40 +16,45 @@ import type { AgentLink, AgentRequest, AgentState } from './messages.ts';
 
 export interface TimekeeperOptions {
   readonly params: ChainParams;
-  /** Of the machine. */
+  /** Clock of the machine. */
   readonly clock: Clock;
   readonly mode: MiningMode;
   /**
-   * Time of the machine between two blocks of the mode `interval`, where it is shorter than a slot: the chain's clock runs
-   * ahead then. Undefined for slots as long as they are.
+   * Time between two blocks on the machine's clock, for the mode `interval`, when it is shorter than a slot; then the
+   * chain's clock runs ahead. Undefined when slots take their real time.
    */
   readonly intervalMs?: number | undefined;
-  /** Nodes that run now. */
+  /** The running nodes. */
   readonly links: () => readonly AgentLink[];
-  /** Nodes of one part reach one another; all are of one part unless this tells them apart. */
+  /** Nodes with equal values reach each other; without this function all nodes do. */
   readonly partOf?: (link: AgentLink) => unknown;
-  /** Until when all nodes have their peers, before they forge by themselves; default 5000, 0 for nodes without peers. */
+  /**
+   * Longest wait for all nodes to connect to their peers, before they forge by themselves; default 5000, 0 for nodes
+   * without peers.
+   */
   readonly peersWaitMs?: number;
-  /** Says something to the user. */
+  /** Shows a line to the user. */
   readonly note: (line: string) => void;
 }
 
 export interface MinedSlots {
   readonly slots: number;
-  /** Slots without a block: their owners do not run, or must not sign. */
+  /** Slots without a block, because their owners do not run or must not sign. */
   readonly emptySlots: number;
   readonly height: number;
   readonly blockId: string;
-  /** Of the chain's clock, ISO 8601. */
+  /** Time of the chain's clock, ISO 8601. */
   readonly time: string;
 }
 
-/** Transactions that were handed on, so that each is handed on once. Several times what pools hold. */
+/**
+ * Transactions that were handed to other nodes, so that each is handed on only once. Several times the size of pools.
+ */
 const KNOWN_TRANSACTIONS_MAX = 20_000;
-/** Peers of this machine meet within a fraction of a second. */
+/** Nodes on one machine connect within a fraction of a second. */
 const PEERS_WAIT_MS = 5000;
 const PEERS_POLL_MS = 20;
-/** Blocks in a row for transactions that one event brought, as long as each block has some. */
+/** Longest series of blocks after the arrival of transactions; it ends earlier when a block has none. */
 const INSTANT_BLOCKS_MAX = 1_000;
 
 export class Timekeeper {
@@ -76,24 +81,24 @@ export class Timekeeper {
     return this.#mode;
   }
 
-  /** Unix time in milliseconds, as the nodes have it. */
+  /** Unix time in milliseconds, as the nodes see it. */
   nowMs(): number {
     return timeOf(this.#setting, this.#options.clock.nowMs());
   }
 
-  /** Whether nodes leave their slots empty until they are told to forge. */
+  /** True when nodes leave their slots empty until they are told to forge. */
   get isHeld(): boolean {
     return !this.#hasBegun || this.#mode !== 'interval' || this.#options.intervalMs !== undefined;
   }
 
-  /** Whether the clock stands where the chain does. */
+  /** True when the clock has been set to the time of the chain. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
 
   /**
-   * Lets the network begin, once all nodes run: at the setting of an earlier run, and no earlier than its newest block. In the
-   * mode `interval` the first block comes at once.
+   * Starts the network when all nodes run. The clock continues from an earlier run, but not before the newest block. In
+   * the mode `interval`, the first block is forged at once.
    */
   begin(earlier: ClockSetting | undefined): Promise<void> {
     return this.#queue.run(async () => {
@@ -104,7 +109,7 @@ export class Timekeeper {
       if (this.nowMs() < tipMs) this.#moveTo(tipMs);
       this.#hasBegun = true;
       if (this.#mode === 'interval' && this.#setting.kind === 'running') {
-        // Whoever forges without peers that have its tip is told that it is paused.
+        // A node that forges before it has peers with its tip reports that it is paused, so the peers are awaited.
         await this.#peersMet();
         await this.#mine(1);
       }
@@ -118,7 +123,7 @@ export class Timekeeper {
     this.#timer?.cancel();
   }
 
-  /** Has the owners of the next slots fill them, one after the other, as fast as they can. */
+  /** Makes the owners of the next slots forge, one after the other, as fast as they can. */
   mine(count: number): Promise<MinedSlots> {
     return this.#queue.run(async () => {
       const { emptySlots, state } = await this.#mine(count);
@@ -137,15 +142,15 @@ export class Timekeeper {
   }
 
   /**
-   * Sets the clock of all nodes ahead. The slots between stay empty.
+   * Sets the clock of all nodes forward. The slots in between stay empty.
    *
    * @param toMs Unix time in milliseconds
-   * @throws ProtocolError `DEVNET_TIME_BACKWARDS` for a moment that has passed: blocks have been forged since; RangeError for
-   *   what is no moment
+   * @throws ProtocolError `DEVNET_TIME_BACKWARDS` for a moment in the past, because blocks have been forged since;
+   *   RangeError for an invalid time
    */
   warp(toMs: number): Promise<{ readonly time: string }> {
     return this.#queue.run(async () => {
-      // No comparison below refuses NaN.
+      // NaN would pass all comparisons below.
       if (!Number.isFinite(toMs)) throw new RangeError(`${toMs} is no moment: the clock stays at ${this.#timeText()}`);
       if (toMs < this.nowMs()) {
         const message = `the devnet's clock stands at ${this.#timeText()} and cannot go back: revert to a snapshot for that`;
@@ -158,9 +163,10 @@ export class Timekeeper {
   }
 
   /**
-   * Hands a transaction to all nodes and mines until a block has it.
+   * Sends a transaction to all nodes, and mines until a block has it.
    *
-   * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` by the nodes, `DEVNET_TRANSACTION_LEFT` when no block takes it
+   * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` when the nodes refuse it, `DEVNET_TRANSACTION_LEFT` when no
+   *   block takes it
    */
   confirm(id: string, transaction: JsonObject): Promise<{ readonly height: number }> {
     return this.#queue.run(async () => {
@@ -180,9 +186,9 @@ export class Timekeeper {
   }
 
   /**
-   * Asks the node that is furthest.
+   * Asks the node with the greatest height.
    *
-   * @throws ProtocolError `DEVNET_NODE_SILENT` when none answers, and what the node answers
+   * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers; errors of the node
    */
   async ask(request: AgentRequest): Promise<AgentState> {
     const highest = await this.#highest();
@@ -190,12 +196,12 @@ export class Timekeeper {
     return highest.link.ask(request);
   }
 
-  /** Has all nodes take signatures of these keys for good, whatever they are. */
+  /** Makes all nodes accept any signature of these keys, permanently. */
   impersonate(publicKeys: readonly string[]): Promise<void> {
     return this.#queue.run(async () => void (await this.#askAll({ op: 'impersonate', publicKeys })));
   }
 
-  /** Lets the clock of all nodes stand still: no slot begins. */
+  /** Stops the clock of all nodes, so no new slot begins. */
   freeze(): Promise<{ readonly time: string }> {
     return this.#queue.run(async () => {
       this.#setting = { kind: 'frozen', atMs: this.nowMs() };
@@ -204,7 +210,7 @@ export class Timekeeper {
     });
   }
 
-  /** Lets a frozen clock go on from where it stands. */
+  /** Lets a stopped clock continue from its present time. */
   resume(): Promise<{ readonly time: string }> {
     return this.#queue.run(async () => {
       const time = this.#timeText();
@@ -215,7 +221,7 @@ export class Timekeeper {
     });
   }
 
-  /** Tells a node that came up, or goes on, where the others are, and gives it the blocks that it lacks. */
+  /** Sets the clock of a node that has started or continued, and gives it the missing blocks. */
   welcome(link: AgentLink): Promise<void> {
     return this.#queue.run(async () => {
       let { tip } = await link.ask(this.#setRequest());
@@ -224,14 +230,16 @@ export class Timekeeper {
         if (from === undefined || from.state.tip.height <= tip.height) return;
         const { blocks = [] } = await from.link.ask({ op: 'give', aboveHeight: tip.height });
         const after = await link.ask({ op: 'take', blocks });
-        // On a branch of its own it finds the way by its peers.
+        // The node is on another branch; it finds the right one through its peers.
         if (after.tip.height <= tip.height) return;
         tip = after.tip;
       }
     });
   }
 
-  /** Takes note of a transaction that a node took in. In the mode `instant` all nodes get it at once, and a block follows. */
+  /**
+   * Handles a transaction that a node accepted. In the mode `instant`, all nodes get it at once, and a block is mined.
+   */
   transactionArrived(id: string, transaction: JsonObject, at?: AgentLink): void {
     const key = knownAs(id, transaction);
     if (this.#known.get(key) === true) return;
@@ -243,8 +251,8 @@ export class Timekeeper {
   }
 
   /**
-   * Runs work on nodes that stand still: their clocks are frozen and nothing is forged, until `setting` and `mode` hold again, or
-   * those that the work returns.
+   * Runs work while the nodes stand still: their clocks are stopped and no block is forged. Afterwards `setting` and
+   * `mode` are restored, or replaced by those that the work returns.
    */
   standstill<T>(work: () => Promise<{ readonly result: T; readonly restored?: TimeState }>): Promise<T> {
     return this.#queue.run(async () => {
@@ -266,7 +274,7 @@ export class Timekeeper {
     });
   }
 
-  /** Runs work while nothing moves time or blocks. */
+  /** Runs work while no other operation changes time or blocks. */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     return this.#queue.run(work);
   }
@@ -292,7 +300,7 @@ export class Timekeeper {
     const { params } = this.#options;
     const states = await this.#askAll({ op: 'state' });
     let state = states.reduce((best, each) => (each.tip.height > best.tip.height ? each : best));
-    // A node whose clock is ahead may have a block of a slot to come, which says nothing of the others.
+    // A node whose clock is ahead may have a block of a future slot, which says nothing about the others.
     const filledBy = (those: readonly AgentState[]): number =>
       Math.max(-1, ...those.map(({ tip }) => tip.slot).filter((slot) => slot <= slotAtMs(this.nowMs(), params)));
     let lastSlot = filledBy(states);
@@ -301,10 +309,10 @@ export class Timekeeper {
       const slot = Math.max(slotAtMs(this.nowMs(), params), lastSlot + 1);
       lastSlot = slot;
       if (slot > slotAtMs(this.nowMs(), params)) this.#moveTo(slotStartMs(slot, params));
-      // All know the time before anybody sees a block of it.
+      // All nodes must have the new time before they receive a block with it.
       await this.#askAll({ op: 'set', setting: this.#setting, isHeld: true });
       const answers = await this.#answers(this.#options.links(), { op: 'forge' });
-      // Nodes whose clocks are skewed, or whose chains differ, may each have a forger of their own.
+      // With wrong clocks or different chains, several nodes may forge in the same slot.
       const forgers = answers.flatMap(({ link, state: { forged }, state: after }) =>
         forged === undefined ? [] : [{ link, forged, after }],
       );
@@ -347,9 +355,10 @@ export class Timekeeper {
   }
 
   /**
-   * Asks all nodes that run. One that does not answer is passed over: it is told where the others are when it comes back.
+   * Sends a request to all running nodes. A node that does not answer is skipped; it gets the present state when it
+   * comes back.
    *
-   * @throws ProtocolError `DEVNET_NODE_SILENT` when none answers
+   * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers
    */
   #askAll(request: AgentRequest): Promise<readonly AgentState[]> {
     return this.#ask(this.#options.links(), request);
@@ -405,7 +414,10 @@ export class Timekeeper {
   }
 }
 
-/** A transaction of a group comes once more, when its last member has signed. */
+/**
+ * A transaction of a group comes a second time, when its last member has signed, so the number of signatures is part of
+ * its key.
+ */
 function knownAs(id: string, { signatures }: JsonObject): string {
   return Array.isArray(signatures) && signatures.length > 0 ? `${id} ${signatures.length}` : id;
 }
@@ -414,7 +426,7 @@ function noneAnswers(): ProtocolError {
   return new ProtocolError('DEVNET_NODE_SILENT', {}, 'no node of the devnet answers');
 }
 
-/** Where the time of a devnet stands, and when blocks come. */
+/** Setting of a devnet's clock, and its mining mode. */
 export interface TimeState {
   readonly setting: ClockSetting;
   readonly mode: MiningMode;
@@ -427,14 +439,14 @@ interface Answered {
 
 interface Arrived {
   readonly transaction: JsonObject;
-  /** The node that took it in, where the others may not reach it. */
+  /** The node that accepted the transaction; in a cut network, only its part gets it. */
   readonly at: AgentLink | undefined;
 }
 
 interface Mined {
-  /** Of the node that forged last, else of the one with the greatest height. */
+  /** State of the last node that forged; if none did, of the node with the greatest height. */
   readonly state: AgentState;
   readonly emptySlots: number;
-  /** In the last block. */
+  /** Number of transactions in the last block. */
   readonly transactions: number;
 }

@@ -1,18 +1,19 @@
-/** Waits until a node of a devnet can be asked: after its start, or after it stood still. */
+/** Waits until a node of a devnet answers its supervisor, after its start or after a pause. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { SupervisedNode } from './supervised-node.ts';
 
-/** A node is up within seconds; on a machine that is busy with other work it takes many times as long. */
+/** A node is ready within seconds; on a busy machine it takes many times as long. */
 const USABLE_MS_MAX = 120_000;
 const POLL_MS = 20;
 
 /**
- * Resolves when the node answers its supervisor, so that the next command finds it ready.
+ * Resolves when the node answers its supervisor, so that the next command can use it.
  *
- * @param timeoutMs of the machine's clock
- * @throws ProtocolError `DEVNET_NODE_ENDED` when its process ends instead, `DEVNET_NODE_SILENT` when the time is over
+ * @param timeoutMs time limit by the machine's clock
+ * @throws ProtocolError `DEVNET_NODE_ENDED` when its process ends instead, `DEVNET_NODE_SILENT` when the time limit is
+ *   reached
  */
 export async function whenUsable(supervised: SupervisedNode, timeoutMs = USABLE_MS_MAX): Promise<void> {
   const { node, process } = supervised;
@@ -25,7 +26,7 @@ export async function whenUsable(supervised: SupervisedNode, timeoutMs = USABLE_
       const { reason } = await process.ended;
       throw new ProtocolError('DEVNET_NODE_ENDED', { index }, `node ${index} ended: ${reason}: its log is ${logFile}`);
     }
-    // One that has stood still may not have noticed yet that it goes on.
+    // After a pause, the link may still be marked as usable, so the node is asked.
     if (link.isUsable && (await answers(link, endMs - performance.now()))) return;
     if (performance.now() >= endMs) {
       const message = `node ${index} runs, but does not answer after ${timeoutMs / 1000} s: its log is ${logFile}`;

@@ -1,4 +1,4 @@
-/** The first lines of a devnet: where it is, who has money in it, and what can be done next. */
+/** The first lines of a devnet: its addresses, its accounts with funds, and useful commands. */
 
 import { packagedNetworkDirectory, type Network } from '../../config/network.ts';
 import { readAccounts, type KnownAccount } from '../genesis/accounts-file.ts';
@@ -9,7 +9,7 @@ import { DEVNET_HOST, type PlannedNode } from './plan.ts';
 import type { MiningMode } from './mining.ts';
 
 const ACCOUNTS_SHOWN = 10;
-/** That commands ask unless told another. */
+/** Port that commands use by default. */
 const HTTP_PORT = 4000;
 
 export interface WelcomeFacts {
@@ -17,7 +17,7 @@ export interface WelcomeFacts {
   readonly nodes: readonly PlannedNode[];
   readonly directory: string;
   readonly mode: MiningMode;
-  /** Seconds of the machine between two blocks. */
+  /** Seconds between two blocks on the machine's clock. */
   readonly blockTimeS: number;
   readonly fork: ForkFacts | undefined;
 }
@@ -47,14 +47,14 @@ export function welcomeLines({ network, nodes, directory, mode, blockTimeS, fork
   ];
 }
 
-/** Commands find the devnet of generation 3 in the default folder by themselves. */
+/** Flags that name the devnet; none for generation 3 in the default folder, which commands find by themselves. */
 function placeWords(directory: string): string {
   return directory === devnetDirectory({}, devnetNetworkName(3))
     ? ''
     : `, each with --data-dir ${shellText(directory)}`;
 }
 
-/** The whole line that sends something, also where the network is not the packaged one, or the port another. */
+/** The complete command for a transfer, with flags for another network or port where needed. */
 function transferLine({ directory, params }: Network, httpPort: number): string {
   const isPackaged = directory === packagedNetworkDirectory(devnetNetworkName(params.generation));
   const network = isPackaged && params.generation === 3 ? '' : ` --network ${shellText(directory)}`;
@@ -71,7 +71,7 @@ function accountLines(network: Network, httpPort: number): readonly string[] {
   try {
     accounts = readAccounts(network.directory);
   } catch {
-    // A network of one's own need not tell its passphrases.
+    // A network of the user need not publish its passphrases.
     return [];
   }
   return [

@@ -1,4 +1,7 @@
-/** Everything that `bloomery doctor` can name: its cause and its cure. docs/troubleshooting.md has the same table. */
+/**
+ * All faults that `bloomery doctor` can report, each with its cause and remedy. docs/troubleshooting.md has the same
+ * table.
+ */
 
 export interface Fault {
   readonly severity: 'error' | 'warning';
@@ -10,7 +13,7 @@ export type FaultCode = keyof typeof FAULTS;
 
 export interface Finding extends Fault {
   readonly code: FaultCode;
-  /** What was seen. */
+  /** Facts that were observed. */
   readonly evidence: string;
 }
 

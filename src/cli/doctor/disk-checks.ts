@@ -1,4 +1,4 @@
-/** What can be seen without the node: network folder, configuration, disk, store, record of signatures, ports. */
+/** Checks that need no running node: network folder, configuration, disk, store, signing record, ports. */
 
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -22,27 +22,27 @@ export interface DiskRequest {
   readonly dataDir?: string;
   readonly config?: string;
   readonly environment: NodeJS.ProcessEnv;
-  /** Whether a node answers: its ports are its own then. */
+  /** True when a node answers; then it may use its ports. */
   readonly isAnswering: boolean;
-  /** Room in the file system of a folder; asks the system unless given. */
+  /** Free bytes in the file system of a folder; default: asks the system. */
   readonly freeBytesOf?: (folder: string) => number;
-  /** Files that can still be made there; asks the system unless given. */
+  /** Number of files that can still be created there; default: asks the system. */
   readonly freeFilesOf?: (folder: string) => number | undefined;
 }
 
-/** What other checks go on from. */
+/** Results for the other checks. */
 export interface DiskReport {
   readonly findings: readonly Finding[];
-  /** Undefined when the folder of the network is wrong or nobody said which. */
+  /** Undefined when the network folder is wrong, or when no network is given. */
   readonly network: Network | ChainPlace['network'] | undefined;
-  /** Whether a process has the store. */
+  /** True when a process uses the store. */
   readonly isInUse: boolean;
 }
 
 const FREE_BYTES_MIN = 1024 ** 3;
-/** Claims, drafts and log files of a node, and some more. */
+/** A node creates claims, drafts and log files; this number is enough for them and some more. */
 const FREE_FILES_MIN = 100;
-/** Blocks below the tip whose places are looked at: a damaged end is what a broken disk leaves behind. */
+/** Blocks below the tip that are read, because a failing disk mostly damages the end. */
 const BLOCKS_CHECKED = 300;
 
 const STORE_FAULTS: Readonly<Record<string, FaultCode>> = {
@@ -66,7 +66,7 @@ export async function checkDisk(request: DiskRequest): Promise<DiskReport> {
   return { findings, network: place.network, isInUse };
 }
 
-/** Undefined, without a finding, when nobody said which network and no folder tells. */
+/** Undefined, without a finding, when no network is given and no folder shows it. */
 function placeOf({ network, dataDir }: DiskRequest, findings: Finding[]): ChainPlace | undefined {
   const data = dataDir === undefined ? {} : { dataDir };
   try {
@@ -139,7 +139,7 @@ function checkFolder(
   if (scarce.length > 0) findings.push(finding('DISK_NEARLY_FULL', `${scarce.join(', and ')} at ${folder}`));
 }
 
-/** Undefined where the file system makes them as it needs them, and so counts none. */
+/** Undefined for a file system that creates inodes on demand and therefore does not count them. */
 function freeFiles(folder: string): number | undefined {
   const { files, ffree } = statfsSync(folder);
   return files === 0 ? undefined : ffree;
@@ -162,7 +162,7 @@ async function checkStore(place: ChainPlace, findings: Finding[]): Promise<void>
     }
   } catch (error) {
     const code = error instanceof ProtocolError ? error.code : '';
-    // A node that has not been started yet has none, and one in another container is asked there.
+    // A new node has no store yet. A store in use in another container is checked there.
     if (code === 'STORE_MISSING' || code === 'STORE_IN_USE_ELSEWHERE') return;
     findings.push(finding(STORE_FAULTS[code] ?? 'STORE_DAMAGED', messageOf(error)));
   }
@@ -187,7 +187,9 @@ function brokenPlace(store: Awaited<ReturnType<typeof openSnapshot>>['store']): 
   return undefined;
 }
 
-/** @returns whether another process has the record, as a running node does */
+/**
+ * @returns true when another process uses the journal, like a running node
+ */
 function checkJournal({ dataDirectory }: ChainPlace, findings: Finding[]): boolean {
   const file = journalFileOf(dataDirectory);
   if (!existsSync(file)) return false;

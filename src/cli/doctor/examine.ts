@@ -1,4 +1,4 @@
-/** All checks of the doctor together. */
+/** Combines all checks of the doctor. */
 
 import { finding, type Finding } from './catalogue.ts';
 import { checkDisk, type DiskRequest } from './disk-checks.ts';
@@ -6,7 +6,7 @@ import { checkNode, type NodeRequest } from './node-checks.ts';
 
 export type ExamineRequest = NodeRequest & Omit<DiskRequest, 'isAnswering'>;
 
-/** What is wrong, errors first; nothing on a healthy node. */
+/** All faults, errors first; empty for a healthy node. */
 export async function examine(request: ExamineRequest): Promise<readonly Finding[]> {
   const node = await checkNode(request);
   const disk = await checkDisk({ ...request, isAnswering: node.isAnswering });
@@ -15,12 +15,15 @@ export async function examine(request: ExamineRequest): Promise<readonly Finding
   return findings.sort((a, b) => rank(a) - rank(b));
 }
 
-/** Two checks may find one fault: the first says enough. */
+/** Two checks may find the same fault; only the first finding is kept. */
 function onceEach(findings: readonly Finding[]): Finding[] {
   return findings.filter(({ code }, index) => findings.findIndex((other) => other.code === code) === index);
 }
 
-/** What follows from both; what an unrelated node says of itself is no fault of this one. */
+/**
+ * Findings that need both the node and the disk. A node of another network says nothing about this one, so its faults
+ * are left out.
+ */
 function judgeTogether(
   { url }: ExamineRequest,
   node: Awaited<ReturnType<typeof checkNode>>,
@@ -32,6 +35,6 @@ function judgeTogether(
   if (node.isAnswering) return node.findings;
   if (disk.isInUse) return [finding('NODE_SILENT', `nobody answers at ${url}`)];
   const isHindered = disk.findings.some(({ severity }) => severity === 'error');
-  // What keeps it from starting says more.
+  // If another fault prevents the start, that fault is the more useful finding.
   return isHindered ? [] : [finding('NODE_NOT_RUNNING', `nobody answers at ${url}`)];
 }

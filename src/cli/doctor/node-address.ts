@@ -1,4 +1,4 @@
-/** Where a node is asked that its operator gave no address of. */
+/** Address of a node for which the user gave none. */
 
 import { loadConfig } from '../../config/load.ts';
 import { bloomeryHome, findNetworkDirectory, loadNetwork } from '../../config/network.ts';
@@ -13,7 +13,7 @@ export interface AddressRequest {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** The address that the configuration of a network gives the HTTP interface; that of most nodes where it cannot be read. */
+/** The HTTP address from the configuration of a network; the usual one when the configuration cannot be read. */
 export function addressOfNode({ network: name, config: file, environment }: AddressRequest): string {
   if (name === undefined) return DEFAULT;
   try {
@@ -22,13 +22,13 @@ export function addressOfNode({ network: name, config: file, environment }: Addr
     const { http } = loadConfig({ network, environment, flags, ...(file === undefined ? {} : { file }) });
     return `http://${hostOf(http)}:${http.port}`;
   } catch (error) {
-    // Their faults are a finding of their own.
+    // Another check reports faults of the configuration.
     if (error instanceof ProtocolError) return DEFAULT;
     throw error;
   }
 }
 
-/** A node that listens on every address is asked on this machine. */
+/** A node that listens on all addresses is asked on this machine. */
 function hostOf({ host }: HttpConfig): string {
   return host === '0.0.0.0' ? '127.0.0.1' : host;
 }

@@ -1,4 +1,4 @@
-/** What a running node says of itself over HTTP, judged. */
+/** Checks the answers of a running node over HTTP. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -10,13 +10,13 @@ import { earlierHeight, standstillS, type BlockState, type RecentBlocks } from '
 
 export interface NodeRequest {
   readonly url: string;
-  /** Between two looks at what may be so for a moment only. */
+  /** Pause between two looks at values that may be wrong for a moment only. */
   readonly lookAgainMs?: number;
 }
 
 export interface NodeReport {
   readonly isAnswering: boolean;
-  /** Of the network that the node is of, where it said so. */
+  /** Nethash of the node's network, if the node reported it. */
   readonly nethash?: string;
   readonly findings: readonly Finding[];
 }
@@ -34,7 +34,9 @@ interface Look extends NodeState {
 
 interface Seen {
   readonly constants: Constants;
-  /** Several, oldest first: what may be so for a moment counts when it is so each time. */
+  /**
+   * Several answers, oldest first: a value that may be wrong for a moment counts only when it is wrong in all of them.
+   */
   readonly looks: readonly Look[];
   readonly blocks: RecentBlocks;
   readonly peers: readonly PeerVerdictState[];
@@ -49,44 +51,53 @@ interface Seen {
 }
 
 const LOOKS = 3;
-/** As long as each look shows what a moment may show (peers that have not told of a new block yet), it is looked at again. */
+/**
+ * Maximum number of looks. While each look shows a value that may be wrong for a moment (peers that have not announced
+ * a new block yet), the status is read again.
+ */
 const LOOKS_MAX = 9;
 const LOOK_AGAIN_MS = 700;
 const LAG_BLOCKS_MAX = 2;
-/** Blocks are final after less than two rounds more when all delegates take part, and few delegates have short ones. */
+/**
+ * With all delegates forging, blocks become final after less than two further rounds. Few delegates have short rounds,
+ * so a minimum of blocks applies too.
+ */
 const UNFINAL_ROUNDS_MAX = 4;
 const UNFINAL_BLOCKS_MIN = 20;
 const CONSENSUS_MIN = 51;
-/** What happened within this time counts, from so many times on: once is chance. */
+/** Only events within this time count, and only if there are enough of them, because a single one may be chance. */
 const RECENT_MS = 15 * 60_000;
 const TIMES_MIN = 3;
-/** A delegate has one slot in a round, so a node of one or two is judged by rounds. */
+/** A delegate has one slot in a round, so a node with one or two delegates is judged by rounds. */
 const RECENT_ROUNDS = 3;
 const TIMES_MIN_PER_DELEGATE = 2;
 const CLOSE_OTHER_NETWORK = 4104;
-/** Slots that passed while the node did not look; why they did is a fault of its own. */
+/** Codes of slots that passed while the node did not look; the doctor reports the reason for that as another fault. */
 const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED']);
 const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
-/** What a download says of itself when it works. */
+/** Codes that a successful download reports. */
 const SYNC_PROGRESSES: ReadonlySet<string> = new Set(['SYNC_STARTED', 'SYNC_ENDED', 'SYNC_PROGRESS']);
-/** By their codes, as those of diagnostics or as causes in them. */
+/** Codes of write failures, in diagnostics or as their causes. */
 const WRITE_FAILURES: ReadonlySet<unknown> = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
 const LOST_CLAIMS: ReadonlySet<unknown> = new Set(['STORE_TAKEN_OVER', 'JOURNAL_TAKEN_OVER']);
 const WRITES_AGAIN = 'STORE_WRITES_AGAIN';
-/** A receiver that is restarted is away for a moment. */
+/** A receiver that restarts is unreachable for a moment, so shorter failures do not count. */
 const UNDELIVERED_MS_MIN = 60_000;
-/** What becomes of a node that takes no block. */
+/** Consequences for a node that cannot store blocks. */
 const UNWRITTEN: readonly FaultCode[] = ['NODE_LAGS', 'CONSENSUS_LOW', 'NETWORK_STANDS_STILL', 'FINALITY_LAGS'];
-/** What follows from a fault by itself: telling it too would lead away from the cause. */
+/**
+ * Consequences of each fault. The consequences are not reported beside the fault, because they would distract from the
+ * cause.
+ */
 const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
-  // Blocks of the present lie in its future.
+  // Present blocks are in the future of a node whose clock is wrong.
   CLOCK_OFF: ['NODE_LAGS', 'CONSENSUS_LOW', 'BLOCKS_REFUSED', 'SYNC_FAILS', 'NETWORK_STANDS_STILL'],
   CLOCK_BEHIND_TIP: ['CLOCK_SET', 'NODE_LAGS', 'CONSENSUS_LOW', 'BLOCKS_REFUSED', 'SYNC_FAILS', 'NETWORK_STANDS_STILL'],
   FOLDER_TAKEN_OVER: UNWRITTEN,
   WRITES_FAIL: UNWRITTEN,
   BLOCKS_REFUSED: ['CONSENSUS_LOW', 'SYNC_FAILS'],
   NODE_LAGS: ['CONSENSUS_LOW'],
-  // The peers that it asked before it slept have long given up.
+  // While the node slept, its peers gave up its questions.
   MACHINE_TOO_SLOW: ['NODE_LAGS', 'CONSENSUS_LOW', 'SYNC_FAILS'],
   PEERS_OF_OTHER_NETWORK: ['NO_PEERS', 'NETWORK_STANDS_STILL'],
   NO_PEERS: ['NETWORK_STANDS_STILL'],
@@ -128,7 +139,7 @@ async function look({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<
     await sleep(lookAgainMs);
     looks.push(await ask<Look>('node/status'));
   }
-  // Last, as they remember what was so meanwhile.
+  // The diagnostics are read last, because they also cover the time of the looks.
   const diagnostics = await ask<DiagnosticState[]>('node/diagnostics?limit=500');
   const nextSlot = forgers[0]?.nextSlot ?? 0;
   const [tip] = blocks;
@@ -141,12 +152,12 @@ async function look({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<
     diagnostics,
     forging,
     active: new Set(forgers.map(({ publicKey }) => publicKey)),
-    // Slots count from the epoch, so the length of one follows from their number.
+    // Slots count from the epoch, so the number of a slot gives their length.
     blockTimeS: nextSlot > 0 ? Math.max(1, Math.round(first.secondsSinceEpoch / nextSlot)) : 10,
   };
 }
 
-/** Whether a look shows something that is a fault only when it lasts. */
+/** True when a look shows a value that is a fault only if it lasts. */
 function isOddForNow({ height, networkHeight, consensus, syncing, isAlone }: Look): boolean {
   if (syncing || isAlone === true) return false;
   return consensus < CONSENSUS_MIN || networkHeight - height > LAG_BLOCKS_MAX;
@@ -170,12 +181,12 @@ function judgeChain({ constants, looks, blocks, blockTimeS, forging }: Seen): re
   const isBehind = looks.every((each) => each.networkHeight - each.height > LAG_BLOCKS_MAX);
   if (isBehind && looks.every(({ syncing }) => !syncing))
     findings.push(finding('NODE_LAGS', `height ${height}, most peers have ${networkHeight}`));
-  // A node that was started without peers and forges nothing keeps what it has.
+  // A node without peers that does not forge only serves its existing chain.
   const isArchive = state.isAlone === true && !forging.some((delegate) => delegate.forging);
   const ageS = standstillS(blocks, state, blockTimeS);
   if (ageS !== undefined && !isBehind && !isArchive)
     findings.push(finding('NETWORK_STANDS_STILL', `the last block, at height ${height}, is ${ageS} s old`));
-  // Generation 2 knows no finality of this kind.
+  // Generation 2 has no finality of this kind.
   const unfinalMax = Math.max(UNFINAL_BLOCKS_MIN, UNFINAL_ROUNDS_MAX * activeDelegatesOf(constants));
   if (constants.protocolVersion.startsWith('2') && height - finalized > unfinalMax)
     findings.push(finding('FINALITY_LAGS', `height ${height}, final up to ${finalized}`));
@@ -183,7 +194,7 @@ function judgeChain({ constants, looks, blocks, blockTimeS, forging }: Seen): re
 }
 
 function judgePeers({ looks, peers }: Seen): readonly Finding[] {
-  // It was started without peers, on purpose, or is the whole network.
+  // The operator wants no peers, or the node is the whole network.
   if (looks[0]?.isAlone === true) return [];
   const others = peers.filter(({ code, reason }) => code === CLOSE_OTHER_NETWORK && /did not match/.test(reason ?? ''));
   const [other] = others;
@@ -254,13 +265,16 @@ function judgeDiagnostics(seen: Seen): readonly Finding[] {
   return findings;
 }
 
-/** What was told and has not ended since, newest first. The end and the beginning are told once, however long ago. */
+/**
+ * Conditions that began and have not ended since, newest first. Beginning and end are each reported only once, possibly
+ * long ago.
+ */
 function standing(diagnostics: readonly DiagnosticState[], begun: string, ended: string): readonly DiagnosticState[] {
   const end = diagnostics.find(({ code }) => code === ended)?.number ?? 0;
   return diagnostics.filter(({ code, number }) => code === begun && number > end);
 }
 
-/** Receivers that have taken nothing for a while. */
+/** Findings about receivers that have accepted no notification for some time. */
 function judgeAlerts({ looks, diagnostics }: Seen): readonly Finding[] {
   const nowMs = looks.at(-1)?.currentTime ?? 0;
   const channels = new Set(
@@ -277,7 +291,7 @@ function judgeAlerts({ looks, diagnostics }: Seen): readonly Finding[] {
   });
 }
 
-/** Whether a download brought blocks: what failed before it has done no harm. */
+/** True when a download brought blocks; failures before it did no harm. */
 function isDownloaded({ module, code, fields }: DiagnosticState): boolean {
   return module === 'sync' && code === 'SYNC_ENDED' && Number(fields['blocks']) > 0;
 }
@@ -288,12 +302,15 @@ function isFailedDownload(diagnostic: DiagnosticState): boolean {
   return module === 'sync' && isFailure && !isUnwritten(diagnostic);
 }
 
-/** A node that is behind meets refused blocks when it downloads. */
+/** Codes of refused blocks. A node that is behind meets them when it downloads. */
 function isRefusedBlock({ module, code }: DiagnosticState): boolean {
   return (module === 'chain' || module === 'sync') && code.startsWith('BLOCK_') && code !== 'BLOCK_DOUBLE_FORGING';
 }
 
-/** Whether a refused block may keep the node from going on. The chain has passed others: anybody can make up such blocks. */
+/**
+ * True when a refused block may keep the node from continuing. Refused blocks below the tip do no harm, because anybody
+ * can make up such blocks.
+ */
 function isInTheWay(
   { module, number, fields }: DiagnosticState,
   { height, downloaded }: { readonly height: number; readonly downloaded: number },
@@ -302,7 +319,10 @@ function isInTheWay(
   return fields['height'] === undefined || Number(fields['height']) > height;
 }
 
-/** How far back missed slots count, and how many of them: who has few delegates has few slots. */
+/**
+ * The time in which missed slots count, and the number needed; both depend on the number of delegates, because few
+ * delegates have few slots.
+ */
 function ownSlots({ forging, active, blockTimeS, constants }: Seen) {
   const delegates = forging.filter((each) => each.forging && active.has(each.publicKey)).length;
   return {
@@ -339,7 +359,10 @@ function judgeForging(seen: Seen): readonly Finding[] {
   return [...judgeElsewhere(seen), ...judgeActive(seen)];
 }
 
-/** As long as the delegate waits for it: it goes on by itself once one of its slots has passed unused. */
+/**
+ * Findings while a delegate waits because another node may sign for it. The delegate continues by itself after one of
+ * its slots has stayed empty.
+ */
 function judgeElsewhere({ forging }: Seen): readonly Finding[] {
   const held = forging.filter(({ waiting }) => waiting !== undefined && ELSEWHERE.has(waiting.code));
   const [first] = held;
@@ -356,7 +379,7 @@ function judgeElsewhere({ forging }: Seen): readonly Finding[] {
 function judgeActive({ forging, active, constants }: Seen): readonly Finding[] {
   if (forging.length === 0) return [];
   const on = forging.filter((delegate) => delegate.forging);
-  // Where the passphrases are published every node has all delegates at hand, and forges with none unless told.
+  // With published passphrases, each node has all delegates configured, and forges for none by default.
   if (on.length === 0 && forging.length >= activeDelegatesOf(constants)) return [];
   if (on.length === 0) return [finding('FORGING_OFF', `${forging.length} configured, 0 on`)];
   const idle = on.filter(({ publicKey }) => !active.has(publicKey));

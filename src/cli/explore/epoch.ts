@@ -1,11 +1,11 @@
-/** The start of a network's time, as its nodes tell it. */
+/** The epoch of a network, read from a node. */
 
 import { members, moment } from '../answer-shapes.ts';
 import type { Source } from './source.ts';
 
 const CONSTANTS = members({ epoch: moment });
 
-/** Unix time in milliseconds. */
+/** Returns the epoch as Unix time in milliseconds. */
 export async function epochMsOf(source: Source): Promise<number> {
   return Date.parse((await source.ask<{ readonly epoch: string }>('node/constants', CONSTANTS)).epoch);
 }

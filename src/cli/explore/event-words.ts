@@ -1,4 +1,4 @@
-/** Events as lines for people. */
+/** Formats events as lines for people. */
 
 import type { NodeEventJson } from '../event-stream.ts';
 import { deedOf, lsk } from './words.ts';
@@ -7,7 +7,7 @@ import type { TransactionJson } from './shapes.ts';
 const ID_CHARACTERS = 10;
 const NAME_CHARACTERS = 21;
 
-/** For example `12.0  blocks/new  block 17 at height 12 by KEY, 3 transactions`. */
+/** Example: `12.0  blocks/new  block 17 at height 12 by KEY, 3 transactions`. */
 export function eventLine({ id = '-', event, data }: NodeEventJson): string {
   return `${id.padEnd(ID_CHARACTERS)}  ${event.padEnd(NAME_CHARACTERS)}  ${contentOf(event, data)}`;
 }

@@ -1,4 +1,4 @@
-/** Whether the accounts of a chain let a signed transaction pass: what a node would say of it, without handing it in. */
+/** Checks a signed transaction against the accounts of a chain, like a node would, without sending it. */
 
 import { lskText } from '../../primitives/amount.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -10,9 +10,11 @@ import type { Source } from './source.ts';
 import { isSet } from './words.ts';
 
 export interface Examined {
-  /** What would have it refused, in sentences. */
+  /** Reasons why a node would refuse the transaction, as sentences. */
   readonly faults: readonly string[];
-  /** Public keys of members of a group of whom none, or too few, have signed: `count` of them must. */
+  /**
+   * Public keys of group members that have not signed, and the number of signatures that are still needed from them.
+   */
   readonly missing: { readonly count: number; readonly of: readonly string[] } | undefined;
 }
 
@@ -24,7 +26,9 @@ interface Group {
 const GROUPS: Shape = listOf(members({ min: uint32, members: listOf(members({ publicKey })) }));
 const NOT_FOUND = 404;
 
-/** @throws ProtocolError as asking does */
+/**
+ * @throws ProtocolError for an error of the query
+ */
 export async function examine(transaction: Transaction, signer: TransactionSigner, source: Source): Promise<Examined> {
   const { id, senderId, timestamp } = transaction;
   const [sender] = await source.ask<readonly AccountJson[]>(`accounts?address=${senderId}`, ACCOUNTS);
@@ -46,7 +50,7 @@ export async function examine(transaction: Transaction, signer: TransactionSigne
   };
 }
 
-/** The group that must sign: that of the sender, or the one that is registered. */
+/** The group that must sign: the group of the sender, or the one that the transaction registers. */
 async function groupOf({ payload, senderId }: Transaction, source: Source): Promise<Group | undefined> {
   if (payload.kind === 'multisignature') {
     const keys = payload.keysgroup.map((key) => ({ publicKey: key.slice(1) }));

@@ -1,9 +1,9 @@
-/** The queues of a node's pool, the ones nearest to a block first. */
+/** The queues of a node's pool; the queue nearest to a block comes first. */
 export const POOL_STATES = ['ready', 'verified', 'pending', 'validated', 'received'] as const;
 
 export type PoolStateName = (typeof POOL_STATES)[number];
 
-/** Why a transaction of the queue is in no block yet. */
+/** For each queue, the reason why its transactions are not in a block yet. */
 export const WAITS_FOR: Readonly<Record<PoolStateName, string>> = {
   ready: 'for a block',
   verified: 'for a block',

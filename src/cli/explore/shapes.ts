@@ -1,4 +1,7 @@
-/** What nodes of the family answer of blocks, transactions, accounts and delegates, as far as commands read it. */
+/**
+ * Shapes of Lisk nodes' answers about blocks, transactions, accounts and delegates, with the members that commands
+ * read.
+ */
 
 import { listOf, members, optional, text, uint32, type Shape } from '../answer-shapes.ts';
 
@@ -9,7 +12,7 @@ export interface BlockJson {
   readonly timestamp: number;
   readonly generatorPublicKey: string;
   readonly numberOfTransactions: number;
-  /** Beddows, as the amounts below. */
+  /** Beddows, like the amounts below. */
   readonly totalAmount: string;
   readonly totalFee: string;
   readonly reward: string;
@@ -22,12 +25,12 @@ export interface TransactionJson {
   readonly type: number;
   readonly senderId: string;
   readonly fee: string;
-  /** Generation 2, as the recipient. */
+  /** Only generation 2 has it here, like the recipient. */
   readonly amount?: string;
   readonly recipientId?: string | null;
   readonly asset?: unknown;
   readonly signatures?: readonly string[];
-  /** Of transactions in a block. */
+  /** Height of the block, for a confirmed transaction. */
   readonly height?: number;
   readonly blockId?: string;
   readonly confirmations?: number;
@@ -36,27 +39,27 @@ export interface TransactionJson {
 
 export interface DelegateJson {
   readonly username: string;
-  /** Null for a delegate of generation 2 before the end of the round that it registered in. */
+  /** Null for a delegate of generation 2 before the end of the round in which it registered. */
   readonly rank: number | null;
   /** Beddows. */
   readonly vote: string;
   readonly producedBlocks: number;
   readonly missedBlocks: number;
-  /** Percent. */
+  /** Percentage. */
   readonly productivity: number;
   readonly account: { readonly address: string };
 }
 
 export interface AccountJson {
   readonly address: string;
-  /** Empty before the account has sent anything. */
+  /** Empty before the account has sent a transaction. */
   readonly publicKey?: string | null;
   readonly balance: string;
   readonly secondPublicKey?: string | null;
   readonly delegate?: Omit<DelegateJson, 'account'> | null;
 }
 
-// These go into further questions.
+// Strict, because these values are used in further requests.
 const id: Shape = matching(/^[0-9]{1,20}$/, 'an id');
 const address: Shape = matching(/^[0-9]{1,21}L$/, 'an address');
 const publicKey: Shape = matching(/^[0-9a-f]{64}$/, 'a public key');

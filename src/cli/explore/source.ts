@@ -11,25 +11,28 @@ import { placeOfData } from '../chain-place.ts';
 import type { SourceFlags } from '../flags.ts';
 import { overStore } from '../over-store.ts';
 
-/** Answers questions alike, wherever it has the answers from. `base` names it. */
+/** Answers queries from any source; `base` is its name. */
 export type Source = Pick<NodeAsker, 'base' | 'ask'>;
 
 /**
- * Calls `work` with what the flags name: with `--data-dir` or `--network` the chain on the disk, opened for reading, else a node.
+ * Calls `work` with the source that the flags name: with `--data-dir` or `--network` the chain on the disk, opened for
+ * reading; otherwise a node.
  *
- * @throws ProtocolError as `placeOfData` and `openStoppedNode`; what `work` throws
+ * @throws ProtocolError like `placeOfData` and `openStoppedNode`; errors of `work`
  */
 export async function askSource<T>(flags: SourceFlags, work: (source: Source) => Promise<T>): Promise<T> {
   if (!isStopped(flags)) return work(nodeAsker(flags.node));
   return withStoppedNode(flags, (api, base) => work(stoppedSource(api, base)));
 }
 
-/** Whether the flags name a chain on the disk. */
+/** True when the flags name a chain on the disk. */
 export function isStopped({ dataDir, network }: Omit<SourceFlags, 'node'>): boolean {
   return dataDir !== undefined || network !== undefined;
 }
 
-/** @throws ProtocolError as `askSource` */
+/**
+ * @throws ProtocolError like `askSource`
+ */
 export async function withStoppedNode<T>(
   flags: Omit<SourceFlags, 'node'>,
   work: (api: NodeApi, base: string) => Promise<T>,

@@ -1,4 +1,4 @@
-/** Blocks and transactions as lines for people. */
+/** Formats blocks and transactions as lines for people. */
 
 import { amountOfDigits, lskText } from '../../primitives/amount.ts';
 import type { TransactionJson } from './shapes.ts';
@@ -6,7 +6,7 @@ import type { TransactionJson } from './shapes.ts';
 export type Row = readonly [label: string, value: string];
 
 const LABEL_CHARACTERS = 16;
-/** Of headers, whose members have longer names. */
+/** Space after a label; block headers have labels that are wider than the usual column. */
 const GAP = '  ';
 const NAMES: Readonly<Record<number, string>> = {
   0: 'transfer',
@@ -15,7 +15,7 @@ const NAMES: Readonly<Record<number, string>> = {
   3: 'vote',
   4: 'multisignature registration',
 };
-/** Generation 3 numbers the same types from here on. */
+/** First type number of generation 3; its types are in the same order as those of generation 2. */
 const FIRST_TYPE_GEN3 = 8;
 
 export function rowLines(rows: readonly Row[]): readonly string[] {
@@ -23,17 +23,19 @@ export function rowLines(rows: readonly Row[]): readonly string[] {
   return rows.map(([label, value]) => `${label.padEnd(width)}${value}`);
 }
 
-/** Nodes say null or an empty text for what is not there. */
+/** Nodes send null or an empty text for a missing value. */
 export function isSet(text: string | null | undefined): text is string {
   return typeof text === 'string' && text !== '';
 }
 
-/** @param digits beddows as nodes tell them */
+/**
+ * @param digits beddows as text of a node
+ */
 export function lsk(digits: string): string {
   return `${lskText(amountOfDigits(digits) ?? 0n)} LSK`;
 }
 
-/** Date and time in UTC. @param epochMs start of the network's time */
+/** Date and time in UTC. @param epochMs epoch of the network */
 export function timeText(timestampS: number, epochMs: number): string {
   const date = new Date(epochMs + timestampS * 1000);
   if (Number.isNaN(date.valueOf())) return `${timestampS} s after the epoch of the network`;
@@ -64,7 +66,7 @@ export function deedOf({ type, amount, recipientId, asset }: TransactionJson): s
   }
 }
 
-/** For example `transfer`. */
+/** Example: `transfer`. */
 export function typeName(type: number): string {
   return NAMES[kindOf(type)] ?? `type ${type}`;
 }

@@ -1,4 +1,4 @@
-/** `accounts.json` of a network made here: names and passphrases, in clear. */
+/** `accounts.json` of a network made by this software: names and passphrases in clear text. */
 
 import { join } from 'node:path';
 import { readBounded } from '../../config/bounded-file.ts';
@@ -14,7 +14,9 @@ export interface KnownAccount {
 export const ACCOUNTS_FILE = 'accounts.json';
 const FILE_BYTES_MAX = 1024 * 1024;
 
-/** @throws ProtocolError `NETWORK_UNREADABLE` when the folder has no such file */
+/**
+ * @throws ProtocolError `NETWORK_UNREADABLE` when the folder has no such file
+ */
 export function readAccounts(directory: string): readonly KnownAccount[] {
   const file = join(directory, ACCOUNTS_FILE);
   try {

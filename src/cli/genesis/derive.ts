@@ -1,4 +1,4 @@
-/** Known accounts of a network, all derived from one text: the same text gives the same passphrases and keys. */
+/** Known accounts of a network, derived from a seed text: the same text always gives the same passphrases and keys. */
 
 import { entropyToMnemonic } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';
@@ -13,11 +13,14 @@ export interface DerivedAccount extends KnownAccount {
 }
 
 export interface DerivedAccounts {
-  /** Forges the genesis block and pays the supply out, which leaves it in debt for ever: of no use to anybody. */
+  /**
+   * Account that forges the genesis block and pays out the supply. The balance of this account stays negative, so the
+   * account cannot be used.
+   */
   readonly generator: DerivedAccount;
-  /** Receives the supply and votes for all delegates. */
+  /** Account that receives the supply and votes for all delegates. */
   readonly genesis: DerivedAccount;
-  /** Funded from `genesis`. */
+  /** Accounts that `genesis` funds. */
   readonly funded: readonly DerivedAccount[];
   readonly delegates: readonly DerivedAccount[];
 }
@@ -37,7 +40,7 @@ export function deriveAccounts(seed: string, delegates: number): DerivedAccounts
   };
 }
 
-/** Bytes that belong to the seed and a purpose. */
+/** Bytes derived from the seed, a purpose and an index. */
 export function seededBytes(seed: string, purpose: string, index: number, count: number): Buffer {
   return sha256(utf8(`${seed}|${purpose}|${index}`)).subarray(0, count);
 }

@@ -1,4 +1,4 @@
-/** The files of a new network, from its name and a seed. */
+/** Makes the files of a new network from its name and a seed. */
 
 import { encryptPassphrase } from '../../crypto/keys.ts';
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
@@ -23,7 +23,7 @@ export type NetworkFiles = ReadonlyMap<string, string>;
 
 const COMMUNITY_IDENTIFIER = 'Lisk';
 const EPOCH = '2016-05-24T17:00:00.000Z';
-/** What the networks of a generation have in common. Peers and clients of the family expect a version of theirs. */
+/** Common facts of the networks of a generation: peers and clients of Lisk expect these versions. */
 const GENERATIONS: Readonly<Record<Generation, GenerationFacts>> = {
   2: { format: gen2GenesisFormat, delegateListRoundOffset: 0, protocolVersion: '1.1', appVersion: '2.3.8' },
   3: { format: gen3GenesisFormat, delegateListRoundOffset: 2, protocolVersion: '2.0', appVersion: '3.0.2' },
@@ -36,15 +36,15 @@ interface GenerationFacts {
   readonly appVersion: string;
 }
 
-/** 100,000 LSK for each known account: enough for any try. */
+/** 100,000 LSK for each known account, which is enough for tests. */
 const FUNDED_BEDDOWS = 10_000_000_000_000n;
-/** The passphrases stand in clear beside them, so more rounds would only cost time. */
+/** The passphrases are in clear text in the same folder, so more iterations would only cost time. */
 const PBKDF2_ITERATIONS = 10;
-/** The password of the family's own devnets. */
+/** The password of the devnets of Lisk. */
 const DEFAULT_PASSWORD = 'elephant tree paris dragon chair galaxy';
 const NOTICE = 'devnet only: everybody knows these keys';
 
-/** The same request gives the same texts. */
+/** Makes the files. Equal requests give equal texts. */
 export async function makeNetwork(request: NetworkRequest): Promise<NetworkFiles> {
   const { generation, name, blockTimeS, seed } = request;
   const { format, ...facts } = GENERATIONS[generation];
@@ -66,7 +66,8 @@ export async function makeNetwork(request: NetworkRequest): Promise<NetworkFiles
     generation,
     epoch: EPOCH,
     blockTimeS,
-    // Slots without a forger would leave a network of fewer delegates without finality.
+    // With fewer delegates than active places, slots would have no forger and the network no finality, so the number is
+    // set.
     ...(delegates.length === ACTIVE_DELEGATES ? {} : { activeDelegates: delegates.length }),
     transactionsPerBlockMax: 25,
     rewards: {

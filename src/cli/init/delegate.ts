@@ -1,4 +1,4 @@
-/** The delegate that forges on a new node: its key pair, made or given, and the entry of the configuration that unlocks it. */
+/** The delegate of a new node: its key pair, new or given, and the configuration entry that unlocks it. */
 
 import { entropyToMnemonic, validateMnemonic } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';
@@ -14,20 +14,20 @@ import type { Interview } from './interview.ts';
 export interface DelegatePlan {
   readonly publicKey: string;
   readonly address: string;
-  /** For `forging.delegates`. */
+  /** Entry for `forging.delegates`. */
   readonly encryptedPassphrase: string;
-  /** Where the passphrase of a new account goes, with the passphrase; undefined for an account that was there. */
+  /** File for the passphrase of a new account, and the passphrase; undefined for an existing account. */
   readonly passphraseFile: string | undefined;
   readonly passphrase: string | undefined;
 }
 
-/** Twelve words. */
+/** Entropy of twelve words. */
 const ENTROPY_BYTES = 16;
-/** The interface that switches forging takes no shorter one. */
+/** Minimum of the interface that switches forging. */
 const PASSWORD_CHARACTERS_MIN = 5;
 
 /**
- * @returns undefined where no delegate is to forge
+ * @returns undefined when the node should not forge
  * @throws ProtocolError `USAGE`, `CANCELLED`, `SECRET_UNREADABLE`
  */
 export async function readDelegate(
@@ -59,7 +59,9 @@ export async function readDelegate(
   };
 }
 
-/** @returns undefined for a new account */
+/**
+ * @returns undefined for a new account
+ */
 async function givenPassphrase(flags: InitFlags, interview: Interview | undefined): Promise<string | undefined> {
   if (flags.newAccount === true) return undefined;
   if (flags.passphraseFile !== undefined) {
@@ -73,7 +75,7 @@ async function givenPassphrase(flags: InitFlags, interview: Interview | undefine
   });
 }
 
-/** A misspelt passphrase is another account, which no delegate has. */
+/** Refuses a misspelt passphrase, because it would give another account, which is no delegate. */
 function checkPassphrase(given: string): string {
   const passphrase = given.trim();
   if (validateMnemonic(passphrase, wordlist)) return passphrase;

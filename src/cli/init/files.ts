@@ -1,4 +1,6 @@
-/** The files of a new node: configuration, passphrase of a new account, systemd unit. Nothing that is there is replaced. */
+/**
+ * The files of a new node: configuration, passphrase of a new account, systemd unit. Existing files are never replaced.
+ */
 
 import {
   closeSync,
@@ -20,7 +22,7 @@ import { watermarkFolderOf } from '../../node/watermark-files.ts';
 import { makeFolder } from '../../store/disk/folder.ts';
 import type { InitPlan } from './plan.ts';
 
-/** For its owner alone: it holds an encrypted passphrase, or a passphrase. */
+/** Only the owner can read the file, because it has a passphrase, encrypted or in clear text. */
 const SECRET_MODE = 0o600;
 const PUBLIC_MODE = 0o644;
 
@@ -30,7 +32,9 @@ interface NewFile {
   readonly mode: number;
 }
 
-/** @throws ProtocolError `FILE_EXISTS` for the first file that is there already */
+/**
+ * @throws ProtocolError `FILE_EXISTS` for the first file that exists already
+ */
 export function refuseExisting({ configFile, unitFile, delegate }: InitPlan): void {
   for (const file of [configFile, delegate?.passphraseFile, unitFile]) {
     if (file === undefined || !existsSync(file)) continue;
@@ -43,17 +47,19 @@ function fileExists(file: string): ProtocolError {
 }
 
 /**
- * Writes all files, or none, each under another name first: a disk that is full and a process that ends leave no half of one.
+ * Writes all files, or none. Each is first written under another name, so that a full disk or an ended process leaves
+ * no incomplete file.
  *
- * @param write how a text comes into an open file
- * @throws ProtocolError `FILE_EXISTS`, `INIT_UNWRITABLE` naming the file, and as `loadConfig` for a configuration that would not do
+ * @param write writes a text into an open file
+ * @throws ProtocolError `FILE_EXISTS`, `INIT_UNWRITABLE` with the file; errors of `loadConfig` for an invalid
+ *   configuration
  */
 export function writeFiles(plan: InitPlan, write: WriteText = writeFileSync): readonly string[] {
   refuseExisting(plan);
   const files = filesOf(plan).map((file) => ({ ...file, draft: `${file.path}.${process.pid}.draft` }));
   const written: string[] = [];
   try {
-    // A folder that the sandbox of a service may write to must be there.
+    // The sandbox of a service needs an existing folder to write to.
     makeFolder(plan.dataDirectory);
     if (plan.unitFile !== undefined && plan.delegate !== undefined) makeFolder(watermarkFolder());
     for (const file of files) {
@@ -63,7 +69,7 @@ export function writeFiles(plan: InitPlan, write: WriteText = writeFileSync): re
     for (const { draft, path } of files) {
       publish(draft, path);
       written.push(path);
-      // As a start will read it.
+      // The configuration is loaded like a start would load it.
       if (path === plan.configFile) loadConfig({ network: plan.network, file: path, environment: {} });
     }
   } catch (error) {
@@ -81,7 +87,7 @@ export function writeFiles(plan: InitPlan, write: WriteText = writeFileSync): re
 type WriteText = (descriptor: number, text: string) => void;
 
 function writeDraft({ draft, text, mode }: NewFile & { readonly draft: string }, write: WriteText): void {
-  // One of a process of this number that ended meanwhile.
+  // An ended process with the same number may have left this file.
   rmSync(draft, { force: true });
   const descriptor = openSync(draft, 'wx', mode);
   try {
@@ -92,13 +98,13 @@ function writeDraft({ draft, text, mode }: NewFile & { readonly draft: string },
   }
 }
 
-/** Gives a file its name, which no other may have taken meanwhile. */
+/** Renames a finished file, unless another file has taken the name meanwhile. */
 function publish(draft: string, path: string): void {
   try {
     linkSync(draft, path);
     rmSync(draft);
   } catch (error) {
-    // A name that is taken, or a file system without links.
+    // The name is taken, or the file system has no links.
     if (existsSync(path)) throw fileExists(path);
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw error;
     renameSync(draft, path);
@@ -115,7 +121,7 @@ function filesOf(plan: InitPlan): readonly NewFile[] {
   ];
 }
 
-/** JSON5. What is not said stays as docs/configuration.md tells it. */
+/** The configuration as JSON5. Other options keep the defaults in docs/configuration.md. */
 function configText({ httpPort, wsPort, isPublic, delegate }: InitPlan): string {
   const config = {
     http: { port: httpPort, ...(isPublic ? { accessPublic: true } : {}) },
@@ -134,11 +140,11 @@ export function startArguments({ networkFlag, dataDirectory, configFile }: InitP
   return ['start', '--network', networkFlag, '--data-dir', dataDirectory, '--config', configFile];
 }
 
-/** Lines of the package's unit that a unit for this user and these folders says otherwise, or does not need. */
+/** Lines of the package's unit that are replaced or left out in a unit for this user and these folders. */
 const OWN_LINES =
   /^(#|User=|Group=|Environment=NODE_ENV|EnvironmentFile=|ExecStart=|ProtectHome=|StateDirectory|ConfigurationDirectory)/;
 
-/** The unit of docs/deploy, with its limits and its sandbox, for the present user and the folders of the plan. */
+/** The unit of docs/deploy with its limits and its sandbox, adapted to the present user and the folders of the plan. */
 export function unitText(plan: InitPlan): string {
   const source = join(packageDirectory(), 'docs', 'deploy', 'bloomery.service');
   if (!existsSync(source)) {
@@ -152,7 +158,7 @@ export function unitText(plan: InitPlan): string {
     `User=${username}`,
     `Environment=NODE_ENV=production BLOOMERY_LOG_FORMAT=json ${quoted(`BLOOMERY_HOME=${plan.home}`)}`,
     `ExecStart=${program.map(commandWord).join(' ')}`,
-    // Programs and data may lie below /home; what is not named here cannot be written.
+    // Programs and data may be below /home; the service can write only to the folders that are named here.
     'ProtectHome=read-only',
     `ReadWritePaths=${quoted(plan.dataDirectory)}${plan.delegate === undefined ? '' : ` ${quoted(watermarkFolder())}`}`,
   ];
@@ -166,17 +172,17 @@ export function unitText(plan: InitPlan): string {
   ].join('\n');
 }
 
-/** What the user's delegates signed is noted there too. A service has no XDG_STATE_HOME. */
+/** Folder for watermarks, to which the service must be able to write. A service has no XDG_STATE_HOME. */
 function watermarkFolder(): string {
   return watermarkFolderOf('', {}) ?? '';
 }
 
-/** As systemd reads a word of a command: `$` begins a variable, which paths do not mean. */
+/** Quotes a word of a systemd command: `$` would begin a variable. */
 function commandWord(word: string): string {
   return quoted(word.replaceAll('$', '$$$$'));
 }
 
-/** As systemd reads a word: `%` begins a specifier, which paths do not mean. */
+/** Quotes a word for systemd: `%` would begin a specifier. */
 function quoted(word: string): string {
   const escaped = word.replaceAll('%', '%%');
   return /^[\w@/.:=+,%$-]+$/.test(escaped) ? escaped : `"${escaped.replace(/["\\]/g, '\\$&')}"`;

@@ -1,6 +1,6 @@
 /**
- * Questions and answers, one after another: on a terminal, where secrets do not show, or by lines of a script on the standard
- * input.
+ * Asks questions one after another: on a terminal, where secrets stay hidden, or to a script that writes lines to the
+ * standard input.
  */
 
 import { createInterface, type Interface } from 'node:readline';
@@ -10,16 +10,18 @@ import type { Terminal } from '../wallet/secrets.ts';
 
 export interface Question<Value> {
   readonly text: string;
-  /** Taken for an empty answer; without one an empty answer is judged as any other. */
+  /** Value of an empty answer; without it, an empty answer is checked like any other. */
   readonly preset?: string;
   readonly isSecret?: boolean;
-  /** @throws ProtocolError with what is wrong with an answer; then it is asked again */
+  /**
+   * @throws ProtocolError with the fault of an answer; then the question is asked again
+   */
   readonly read: (answer: string) => Value;
 }
 
-/** Times that a question is asked before it is given up: a script would answer wrongly for ever. */
+/** Number of times that a question is asked, because a script would repeat a wrong answer forever. */
 const TRIES_MAX = 5;
-/** Lines of a script that wait; there are some ten questions. */
+/** Lines of a script that may wait; there are about ten questions. */
 const LINES_WAITING_MAX = 100;
 
 export class Interview {
@@ -32,14 +34,14 @@ export class Interview {
 
   constructor({ input, output }: Terminal) {
     this.#output = output;
-    // Typed text shows by what the line editor writes.
+    // The line editor writes typed text to this stream, which can hide it.
     const echo = new Writable({
       write: (chunk: Buffer, _encoding, done) => {
         if (!this.#isHidden) output.write(chunk);
         done();
       },
     });
-    // Without a history: the arrow keys would show what was typed hidden.
+    // No history, because the arrow keys would show secrets that were typed before.
     this.#lines = createInterface({ input, output: echo, terminal: input.isTTY === true, historySize: 0 });
     this.#lines.on('line', (line) => {
       this.#waiting.push(line);
@@ -52,7 +54,9 @@ export class Interview {
     });
   }
 
-  /** @throws ProtocolError `CANCELLED` without an answer, or after too many unacceptable answers */
+  /**
+   * @throws ProtocolError `CANCELLED` without an answer, or after too many unacceptable answers
+   */
   async ask<Value>({ text, preset, isSecret = false, read }: Question<Value>): Promise<Value> {
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       this.#output.write(`${text}${preset === undefined ? '' : ` [${preset}]`}: `);
@@ -67,7 +71,7 @@ export class Interview {
     throw cancelled(`no answer to "${text}" will do`);
   }
 
-  /** Whether the answer is a yes. */
+  /** True when the answer is a yes. */
   async isYes(text: string, preset: boolean): Promise<boolean> {
     const question = { text: `${text} (y/n)`, preset: preset ? 'y' : 'n' };
     return this.ask({
@@ -84,7 +88,9 @@ export class Interview {
     this.#lines.close();
   }
 
-  /** @param isSecret whether what is typed is hidden */
+  /**
+   * @param isSecret true to hide typed text
+   */
   async #next(isSecret: boolean): Promise<string> {
     this.#isHidden = isSecret;
     while (this.#waiting.length === 0 && !this.#isOver) await new Promise<void>((resolve) => (this.#wake = resolve));

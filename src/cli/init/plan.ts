@@ -1,4 +1,4 @@
-/** What `bloomery init` will write, from flags alone or from answers too. */
+/** Plans the files of `bloomery init`, from flags alone or with answers. */
 
 import { join, resolve } from 'node:path';
 import { findNetworkDirectory, loadNetwork, networkNames, type Network } from '../../config/network.ts';
@@ -9,14 +9,14 @@ import type { Interview } from './interview.ts';
 
 export interface InitPlan {
   readonly network: Network;
-  /** As `--network` names it. */
+  /** Network in the form of `--network`. */
   readonly networkFlag: string;
-  /** `BLOOMERY_HOME` of the node: where it looks for networks. */
+  /** `BLOOMERY_HOME` of the node, where it looks for networks. */
   readonly home: string;
-  /** Absolute, as all paths here. The node uses a folder of the network in it. */
+  /** Absolute, like all paths here. The node uses a subfolder for the network. */
   readonly dataDirectory: string;
   readonly configFile: string;
-  /** Undefined for none. */
+  /** Undefined when no unit is written. */
   readonly unitFile: string | undefined;
   readonly httpPort: number;
   readonly wsPort: number;
@@ -28,8 +28,8 @@ export interface InitPlan {
 const NETWORK_PRESET = 'devnet';
 
 /**
- * @param interview undefined with `--yes`: then flags and defaults decide
- * @throws ProtocolError `USAGE`, `CANCELLED`, and as `loadNetwork`
+ * @param interview undefined with `--yes`; then flags and defaults decide
+ * @throws ProtocolError `USAGE`, `CANCELLED`, and errors of `loadNetwork`
  */
 export async function planInit(flags: InitFlags, home: string, interview: Interview | undefined): Promise<InitPlan> {
   const names = networkNames(home);
@@ -69,7 +69,7 @@ export async function planInit(flags: InitFlags, home: string, interview: Interv
   };
 }
 
-/** What a reader is shown before anything is written. */
+/** Lines that show the plan to the user before any file is written. */
 export function summaryOf(plan: InitPlan): readonly string[] {
   const { network, dataDirectory, configFile, unitFile, delegate } = plan;
   return [

@@ -1,4 +1,4 @@
-/** Blocks from the events of a node: one event for the block, then one for each of its transactions. */
+/** Assembles blocks from the events of a node: one event for the block, then one for each of its transactions. */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { Codec } from '../../protocol/rules.ts';
@@ -20,7 +20,7 @@ interface TransactionJson {
   readonly asset: Readonly<Record<string, unknown>>;
 }
 
-/** Types of registrations of delegates, by generation. */
+/** Types of delegate registrations in both generations. */
 const DELEGATE_TYPES: ReadonlySet<number> = new Set([2, 10]);
 
 export class BlockReader {
@@ -29,15 +29,17 @@ export class BlockReader {
   #header: BlockHeader | undefined;
   #transactions: Transaction[] = [];
 
-  /** @param genesis is the network's own: some of its transactions are read by no other rule */
+  /**
+   * @param genesis genesis block of the network, because the rules cannot read some of its transactions from events
+   */
   constructor(codec: Codec, genesis: Block) {
     this.#codec = codec;
     this.#genesis = genesis;
   }
 
   /**
-   * @returns the block whose last event this is
-   * @throws ProtocolError `NODE_ANSWER_MALFORMED` for what no node tells
+   * @returns the block, when this was its last event
+   * @throws ProtocolError `NODE_ANSWER_MALFORMED` for events that no node sends
    */
   read(event: NodeEventJson): Block | undefined {
     try {
@@ -73,7 +75,7 @@ export class BlockReader {
   }
 
   #transactionOf(json: TransactionJson): Transaction {
-    // Nodes add what follows from the rest.
+    // Nodes add members that were not part of the signed asset.
     const { publicKey: _publicKey, address: _address, ...asset } = delegateOf(json) ?? {};
     const own = delegateOf(json) === undefined ? json.asset : 'delegate' in json.asset ? { delegate: asset } : asset;
     const transaction = this.#codec.transactionFromJson({ ...json, asset: own });

@@ -7,7 +7,7 @@ import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 export interface EmbeddedEngine {
   /** Runs one statement. @returns its answer in a format of ClickHouse */
   run(sql: string, format: string): string;
-  /** Removes what statements made. */
+  /** Removes everything that statements created. */
   close(): void;
 }
 
@@ -19,11 +19,11 @@ interface Session {
 const PACKAGE = 'chdb';
 
 /**
- * Takes the package from the one place alone: what lies in or above the working folder is anybody's, and would run with the
- * rights of this user.
+ * Loads the package from one given place only. A package in or above the working folder could be of another user, and
+ * would run with the rights of this user.
  *
- * @param folder in which the package was installed; undefined for beside this program
- * @throws ProtocolError `ENGINE_MISSING` when it is not there or cannot be loaded
+ * @param folder in which the package is installed; undefined for the packages of this program
+ * @throws ProtocolError `ENGINE_MISSING` when the package is missing or cannot be loaded
  */
 export function embeddedEngine(folder: string | undefined): EmbeddedEngine {
   const session = new (loadPackage(folder).Session)();
@@ -34,7 +34,7 @@ export function embeddedEngine(folder: string | undefined): EmbeddedEngine {
 }
 
 function loadPackage(folder: string | undefined): { readonly Session: new () => Session } {
-  // By its path: by its name it would be sought in all folders above, too.
+  // The package is loaded by its path, because a name would also be searched for in all folders above.
   const at = folder === undefined ? PACKAGE : join(resolve(folder), 'node_modules', PACKAGE);
   try {
     return createRequire(import.meta.url)(at) as { readonly Session: new () => Session };

@@ -1,4 +1,4 @@
-/** What the commands of all sinks do: open the source that the flags name, fill the sink, end in order. */
+/** Common work of the commands for sinks: they open the source that the flags name, fill the sink, and end in order. */
 
 import { openStoreSource } from '../../node/sink-source.ts';
 import type { Sink } from '../../sinks/sink.ts';
@@ -11,12 +11,14 @@ import { usageError } from '../problems.ts';
 import { stopRequest } from '../stop-request.ts';
 import { openNodeSource } from './node-source.ts';
 
-/** Between two looks at a data folder: a block comes every ten seconds. */
+/** Pause between two looks at a data folder; a block comes every ten seconds. */
 const POLL_MS = 250;
-/** Between two lines about a long work. */
+/** Pause between two lines about a long action. */
 const LINE_MS = 5_000;
 
-/** @throws ProtocolError as `runSink` */
+/**
+ * @throws ProtocolError like `runSink`
+ */
 export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
   const abort = new AbortController();
   const source = await sourceOf(flags, abort.signal);
@@ -29,7 +31,7 @@ export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
     await runSink({ source, sink, rangeBlocks, signal: abort.signal, follows: once !== true, onProgress });
     teller.end();
   } catch (error) {
-    // A wait for a node ends so when the command is stopped.
+    // When the command is stopped, a wait for a node ends with the reason of the abort.
     if (!abort.signal.aborted || error !== abort.signal.reason) throw error;
   } finally {
     await sink.end();
@@ -48,7 +50,7 @@ async function sourceOf(flags: SinkFlags, signal: AbortSignal): Promise<ChainSou
   return openNodeSource(node, placeOfNetwork({ network }).network, { depth, signal });
 }
 
-/** A line for each step as JSON, else one now and then. */
+/** With `--json`, prints a line for each step; otherwise a line from time to time. */
 function progressTeller(isJson: boolean): { tell(progress: SinkProgress): void; end(): void } {
   let last: SinkProgress | undefined;
   let shownMs = performance.now();

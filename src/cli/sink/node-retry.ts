@@ -1,24 +1,24 @@
 /**
- * What is tried again with a node, and when: a connection that was lost or that never came, and an answer 429 or 503. Everything
- * else is a refusal or a defect, which the next attempt would meet again.
+ * Decides which requests to a node are repeated, and when: after a lost or failed connection, and after an answer 429
+ * or 503. Other errors are refusals or defects, which would occur again.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 
-/** Longest pause between two attempts: a node that comes back is noticed within it. */
+/** Longest pause between two attempts; a node that comes back is noticed within this time. */
 const PAUSE_MS_MAX = 30_000;
-/** A node that names a longer time is asked before it. */
+/** Longest accepted pause of an answer's `Retry-After`. */
 const RETRY_AFTER_MS_MAX = 300_000;
 const BUSY: ReadonlySet<unknown> = new Set([429, 503]);
 
 export interface NodeRetryOptions {
   readonly base: string;
-  /** Ends a pause; the attempt that waited then throws its reason. */
+  /** Ends a pause when aborted; the waiting attempt then throws the reason. */
   readonly signal: AbortSignal;
-  /** First pause, in milliseconds; doubled after each failure. */
+  /** First pause in milliseconds; it doubles after each failure. */
   readonly pauseMs: number;
-  /** Takes a line for people. */
+  /** Shows a line to the user. */
   readonly say: (line: string) => void;
 }
 
@@ -30,21 +30,21 @@ export class NodeRetry {
     this.#options = options;
   }
 
-  /** Whether the last attempt failed. */
+  /** True when the last attempt failed. */
   get isFailing(): boolean {
     return this.#failures > 0;
   }
 
-  /** The node answered with something of use. */
+  /** Call it after a useful answer of the node. */
   succeeded(): void {
     if (this.#failures > 0) this.#options.say(`${this.#options.base} is back`);
     this.#failures = 0;
   }
 
   /**
-   * Waits before the next attempt, and says so the first time.
+   * Waits before the next attempt, and reports it the first time.
    *
-   * @throws `error` itself where a further attempt is of no use; the reason of the signal
+   * @throws `error` itself when a further attempt is useless; the reason of the signal
    */
   async wait(error: unknown): Promise<void> {
     const { signal, pauseMs, say } = this.#options;
@@ -57,7 +57,7 @@ export class NodeRetry {
     signal.throwIfAborted();
   }
 
-  /** Attempts until one succeeds. @throws as `wait` */
+  /** Attempts until one succeeds. @throws like `wait` */
   async until<T>(attempt: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
@@ -71,13 +71,13 @@ export class NodeRetry {
   }
 }
 
-/** A connection that ended while its answer was read. */
+/** The error for a connection that ended while its answer was read. */
 export function connectionLost(base: string, cause?: unknown): ProtocolError {
   const why = cause === undefined ? 'the node ended the answer' : messageOf(cause);
   return new ProtocolError('NODE_UNREACHABLE', { url: base }, `the connection to ${base} was lost (${why})`, { cause });
 }
 
-/** The body of an answer, whose failures are those of the connection and of nothing else. */
+/** The body of an answer; a failure while reading it is reported as a lost connection. */
 export async function* bodyOf(base: string, open: Promise<AsyncIterable<Uint8Array>>): AsyncIterable<Uint8Array> {
   try {
     yield* await open;

@@ -1,6 +1,7 @@
 /**
- * A node elsewhere as a source of a sink, by its stream of events. A connection that is lost is opened again from the newest final
- * block on: the node tells of the blocks as they stand then, and what they say otherwise than before was reverted meanwhile.
+ * A remote node as the source of a sink, through its event stream. A lost connection is opened again from the newest
+ * final block on. The node then sends the blocks of its present chain; blocks that differ from those sent before were
+ * reverted meanwhile.
  */
 
 import type { Network } from '../../config/network.ts';
@@ -15,7 +16,7 @@ import { BlockReader, malformed } from './block-reader.ts';
 import { bodyOf, connectionLost, NodeRetry } from './node-retry.ts';
 import { ToldChain } from './told-chain.ts';
 
-/** Before a node that went away is asked again for the first time. */
+/** Pause before a lost node is asked again for the first time. */
 const PAUSE_MS = 1000;
 const BLOCKS = 'blocks/new,transactions/included';
 const CHANGES = `${BLOCKS},blocks/delete,finalized/change`;
@@ -26,19 +27,21 @@ interface NodeStatus {
 }
 
 export interface NodeSourceOptions {
-  /** Blocks below the tip that count as final where a generation has no finality. */
+  /** Depth below the tip at which a block counts as final, for a generation without finality. */
   readonly depth: number;
-  /** Ends what waits for a node that went away, which throws its reason then. */
+  /** Ends waits for a lost node when aborted; they then throw its reason. */
   readonly signal: AbortSignal;
-  /** First pause before a node that went away is asked again, in milliseconds. */
+  /** First pause before a lost node is asked again, in milliseconds. */
   readonly pauseMs?: number;
-  /** Takes a line for people. */
+  /** Shows a line to the user. */
   readonly say?: (line: string) => void;
 }
 
 type SourceNetwork = Pick<Network, 'name' | 'params' | 'genesisJson'>;
 
-/** @throws ProtocolError `SINK_OF_OTHER_CHAIN` for a node of another network, and as asking it does */
+/**
+ * @throws ProtocolError `SINK_OF_OTHER_CHAIN` for a node of another network, and errors of the queries
+ */
 export async function openNodeSource(
   url: string,
   network: SourceNetwork,
@@ -74,7 +77,8 @@ export async function openNodeSource(
             const block = reader.read(event);
             if (block === undefined) continue;
             if (block.height !== next) {
-              // The chain of the node went another way meanwhile: it tells anew, but begins where it is asked to.
+              // The node has changed its branch meanwhile, so its stream is opened again; at the start of a stream this
+              // would be a wrong answer.
               throw isFirst ? malformed(`block ${block.height} instead of block ${next}`) : connectionLost(node.base);
             }
             isFirst = false;
@@ -123,7 +127,7 @@ async function* changesIn(
   told: ToldChain,
 ): AsyncIterable<ChainChange> {
   for await (const event of events) {
-    // Records that the log has forgotten are told anew from the blocks themselves.
+    // Records that the log no longer has are not needed, because the blocks themselves are sent.
     if (event.event === 'log/gap') return;
     const { id, height } = (event.data ?? {}) as { readonly id?: unknown; readonly height?: unknown };
     if (event.event === 'blocks/delete') {
@@ -139,7 +143,10 @@ async function* changesIn(
   }
 }
 
-/** Events until the signal: a quiet chain has none for a while. */
+/**
+ * Events until the signal is aborted. A quiet chain may send no event for a while, so the signal must interrupt the
+ * wait.
+ */
 async function* abortable<T>(events: AsyncIterable<T>, signal: AbortSignal): AsyncIterable<T> {
   const iterator = events[Symbol.asyncIterator]();
   let end: (() => void) | undefined;
@@ -147,7 +154,7 @@ async function* abortable<T>(events: AsyncIterable<T>, signal: AbortSignal): Asy
   signal.addEventListener('abort', abort, { once: true });
   try {
     while (!signal.aborted) {
-      // A promise for each event: one that outlives them would keep what each was raced for.
+      // A new promise for each event: a promise that lives longer would keep all values that it was raced with.
       const next = await new Promise<IteratorResult<T> | undefined>((resolve, reject) => {
         end = () => resolve(undefined);
         iterator.next().then(resolve, reject);
@@ -157,7 +164,7 @@ async function* abortable<T>(events: AsyncIterable<T>, signal: AbortSignal): Asy
     }
   } finally {
     signal.removeEventListener('abort', abort);
-    // A read that is under way never ends by itself: it is not waited for.
+    // A pending read may never end, so it is not awaited.
     void iterator.return?.();
   }
 }

@@ -1,4 +1,4 @@
-/** The lock of the folder of a Parquet sink, and the name that a sink tells of this process. */
+/** The lock on the folder of a Parquet sink, and the name of this process for sinks. */
 
 import { hostname } from 'node:os';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -8,10 +8,12 @@ import { sinkInUse, type LeaseHolder } from '../../sinks/lease.ts';
 import type { FolderLock } from '../../sinks/parquet/parquet-sink.ts';
 import { takeLock } from '../../store/disk/process-lock.ts';
 
-/** So many bytes that nobody draws twice. */
+/** Random bytes in a token: enough that no two tokens are equal. */
 const TOKEN_BYTES = 16;
 
-/** @throws ProtocolError `SINK_IN_USE` while another process has it */
+/**
+ * @throws ProtocolError `SINK_IN_USE` while another process has it
+ */
 export function takeSinkLock(folder: string, name: string): FolderLock {
   try {
     return takeLock(folder, name, systemClock);
@@ -21,7 +23,7 @@ export function takeSinkLock(folder: string, name: string): FolderLock {
   }
 }
 
-/** This process, as it takes a lease. */
+/** This process as the holder of a lease. */
 export function thisHolder(): LeaseHolder {
   return {
     owner: `process ${process.pid} on ${hostname()}`,

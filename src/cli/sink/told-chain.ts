@@ -1,16 +1,18 @@
-/** What a reader of a node's events was told of the chain, so that what it is told again is told once. */
+/** The blocks that a reader of a node's events has received, so that repeated events are reported only once. */
 
 import type { Block } from '../../protocol/types.ts';
 import type { ChainChange } from '../../sinks/source.ts';
 
 export class ToldChain {
-  /** Ids of the blocks that may still be reverted, and of the newest that may not. */
+  /** Ids of blocks that may still be reverted, and of the newest final block. */
   readonly #ids = new Map<number, string>();
   readonly #depth: number | undefined;
   #next: number;
   #finalHeight = 0;
 
-  /** @param depth blocks below the tip from where on a block counts as final, where no event tells */
+  /**
+   * @param depth depth below the tip at which a block counts as final, when no event reports finality
+   */
   constructor(fromHeight: number, depth: number | undefined) {
     this.#next = fromHeight;
     this.#depth = depth;
@@ -21,7 +23,7 @@ export class ToldChain {
     return this.#next - 1;
   }
 
-  /** Lowest height that has to be told again when a connection was lost. */
+  /** Lowest height that must be sent again after a lost connection. */
   firstOpen(): number {
     return Math.min(
       this.#next,
@@ -32,7 +34,7 @@ export class ToldChain {
   *applied(block: Block): Iterable<ChainChange> {
     if (this.#ids.get(block.height) === block.id) return;
     yield* this.#revertTo(block.height - 1);
-    // Of a block below what is remembered nothing is new.
+    // A block below the remembered ones is not new.
     if (block.height !== this.#next) return;
     this.#ids.set(block.height, block.id);
     this.#next += 1;

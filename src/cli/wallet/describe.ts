@@ -1,9 +1,9 @@
-/** A transaction in words, for somebody who is about to send it. */
+/** Describes a transaction in words, for a user who is about to send it. */
 
 import { lskText } from '../../primitives/amount.ts';
 import type { Payload, Transaction } from '../../protocol/types.ts';
 
-/** A line for each fact. @param where the network */
+/** A line for each fact. @param where name of the network */
 export function describe({ senderId, fee, payload }: Transaction, where: string): readonly string[] {
   const rows: readonly (readonly [string, string])[] = [
     ['network', where],

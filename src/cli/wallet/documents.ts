@@ -1,17 +1,17 @@
-/** Files of signed transactions and signatures. */
+/** Reads files with signed transactions and signatures. */
 
 import { readBounded, readStandardInput, whyUnreadable } from '../../config/bounded-file.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 
 const DOCUMENTS_MAX = 1000;
-/** Several times what so many transactions with all their signatures take. */
+/** Limit for a file: several times the size of a full list of transactions with all their signatures. */
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * The documents of a file: one JSON document, a list of them, or one on each line.
+ * The documents in a file. The file has one JSON document, a list of documents, or one document on each line.
  *
  * @param file `-` is the standard input
- * @throws ProtocolError `DOCUMENT_UNREADABLE` naming file and reason
+ * @throws ProtocolError `DOCUMENT_UNREADABLE` with file and reason
  */
 export function documentsIn(file: string): readonly unknown[] {
   const name = file === '-' ? 'standard input' : file;

@@ -1,4 +1,4 @@
-/** Accounts of a devnet by their names, in the place of a passphrase: everybody knows those, so nothing is given away. */
+/** Finds passphrases of devnet accounts by name. These passphrases are public, so using them reveals nothing. */
 
 import { join } from 'node:path';
 import {
@@ -15,10 +15,10 @@ import { readAccounts } from '../genesis/accounts-file.ts';
 import type { WalletNetwork } from './network.ts';
 
 /**
- * The passphrase of an account of the network, as its folder tells it: the folder that is named, else of a packaged devnet, else
- * of a devnet in the user's home that was made smaller or with other slots.
+ * The passphrase of an account, from a network folder: the given one, otherwise that of a packaged devnet, otherwise
+ * that of a modified devnet in the user's home.
  *
- * @throws ProtocolError `ACCOUNT_UNKNOWN` when the network tells of no such account
+ * @throws ProtocolError `ACCOUNT_UNKNOWN` when the network has no such account
  */
 export function knownPassphrase(
   name: string,
@@ -43,7 +43,7 @@ export function knownPassphrase(
   throw new ProtocolError('ACCOUNT_UNKNOWN', { name }, message);
 }
 
-/** Undefined for a folder that is not there or holds no network. */
+/** Undefined for a folder that does not exist or holds no network. */
 function networkOf(directory: string): Network | undefined {
   try {
     return loadNetwork(directory);

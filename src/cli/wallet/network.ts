@@ -1,4 +1,4 @@
-/** The network that a transaction is meant for: as the folder of the network says, or as a node does. */
+/** The network of a transaction, from a network folder or from a node. */
 
 import { bloomeryHome, findNetworkDirectory, loadNetwork } from '../../config/network.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -11,7 +11,7 @@ import type { NetworkChoiceFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
 
 export interface WalletNetwork extends SigningNetwork {
-  /** For people: a name, or the beginning of the nethash. */
+  /** Name for people: the name of the network, or the start of its nethash. */
   readonly name: string;
   /** Undefined when no node may be asked. */
   readonly node: NodeAsker | undefined;
@@ -25,11 +25,11 @@ interface Constants {
   readonly protocolVersion: string;
 }
 
-/** What the family's networks of generation 3 add to the nethash. */
+/** Community identifier of Lisk's networks of generation 3; with the nethash it makes the network identifier. */
 const COMMUNITY_IDENTIFIER = 'Lisk';
 
 /**
- * @throws ProtocolError `USAGE` when nothing says which network is meant, `NETWORK_OTHER` when the node is of another one
+ * @throws ProtocolError `USAGE` when the network is not given, `NETWORK_OTHER` when the node belongs to another network
  *   than `--network`
  */
 export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNetwork> {
@@ -53,14 +53,14 @@ export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNe
       `the node at ${node.base} is of another network than --network ${folder.name}: name another with --node`,
     );
   }
-  // The clock of the node: a timestamp ahead of it would be refused.
+  // The clock of the node is used, because it would refuse a timestamp in its future.
   const nowS = async (): Promise<number> =>
     (await node.ask<{ secondsSinceEpoch: number }>('node/status', NODE_CLOCK)).secondsSinceEpoch;
   const name = folder?.name ?? `network ${(nethash ?? networkIdentifier).slice(0, 12)}`;
   return { name, generation, networkIdentifier, node, nowS };
 }
 
-/** The network that a node, or the folder of one, is of. @throws ProtocolError as asking does, and `NETWORK_OTHER` */
+/** The network of a node, or of a data folder. @throws ProtocolError for errors of the query, and `NETWORK_OTHER` */
 export async function networkAt(
   source: Pick<NodeAsker, 'base' | 'ask'>,
 ): Promise<SigningNetwork & { readonly nethash: string | undefined }> {
@@ -70,7 +70,7 @@ export async function networkAt(
   return { generation: generationOf(constants, source), networkIdentifier, nethash };
 }
 
-/** Peers of generation 2 speak protocol 1, those of generation 3 protocol 2. */
+/** Peers of generation 2 use protocol 1, those of generation 3 protocol 2. */
 function generationOf({ protocolVersion }: Constants, { base }: Pick<NodeAsker, 'base'>): Generation {
   const [major] = protocolVersion.split('.');
   if (major === '1') return 2;

@@ -1,4 +1,4 @@
-/** What a node says of accounts, delegates and transactions that a wallet deals with. */
+/** Queries of a wallet to a node: accounts, delegates and transactions. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isCanonicalHex } from '../../primitives/bytes.ts';
@@ -12,10 +12,10 @@ export interface AccountFacts {
 }
 
 const POLL_MS = 500;
-/** Longer than any block time and the queue of a busy pool. */
+/** Time limit: longer than any block time and the queue of a busy pool. */
 const WAIT_MS_MAX = 300_000;
 
-/** An account that nobody has paid to yet has nothing. */
+/** Facts of an account; an account that never received anything has a balance of 0. */
 export async function accountFacts(node: NodeAsker, address: string): Promise<AccountFacts> {
   const [account] = await node.ask<{ balance: string; secondPublicKey?: string }[]>(`accounts?address=${address}`);
   return {
@@ -33,9 +33,9 @@ export async function delegateKey(node: NodeAsker, name: string): Promise<string
 }
 
 /**
- * Resolves with the height of the block that holds a transaction.
+ * Resolves with the height of the block with a transaction.
  *
- * @throws ProtocolError `TRANSACTION_UNCONFIRMED` when none does in five minutes
+ * @throws ProtocolError `TRANSACTION_UNCONFIRMED` when no block has it within five minutes
  */
 export async function heightOfTransaction(
   node: NodeAsker,

@@ -1,4 +1,4 @@
-/** The commands of a wallet: keys, and transactions signed here. */
+/** The commands of the wallet: keys, and transactions that are signed on this machine. */
 
 import { InvalidArgumentError, type Command } from 'commander';
 import { collect, command, EXIT_CODES, integerFrom, onlyCommands } from '../command.ts';
@@ -148,7 +148,7 @@ function addMultisigCommands(program: Command): void {
     );
 }
 
-/** A command that signs a transaction and sends it. */
+/** Adds a command that signs and sends a transaction. */
 function transactionCommand(parent: Command, name: string, description: string): Command {
   return networkOptions(sendingOptions(spendingOption(command(parent, name, description))))
     .option(
@@ -163,7 +163,7 @@ function passphraseOption(to: Command): Command {
   return to.option('--passphrase-file <file>', 'file with the passphrase (else BLOOMERY_PASSPHRASE, else a prompt)');
 }
 
-/** Of commands that spend or register. */
+/** Adds the option of commands that spend or register. */
 function spendingOption(to: Command): Command {
   return passphraseOption(to).option(
     '--any-passphrase',

@@ -1,6 +1,6 @@
 /**
- * Passphrases and passwords: from a file, the environment or a hidden prompt, never from the command line, where every
- * process of the machine could read them.
+ * Reads passphrases and passwords from a file, the environment or a hidden prompt. Secrets are never on the command
+ * line, where other processes could read them.
  */
 
 import { createInterface } from 'node:readline';
@@ -13,17 +13,17 @@ import type { AnyPassphraseFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
 
 export interface SecretSource {
-  /** What it is called in prompts and errors. */
+  /** Name of the secret in prompts and errors. */
   readonly name: string;
-  /** Value of the flag that names a file; `-` is the standard input. */
+  /** Value of the flag for the file; `-` is the standard input. */
   readonly file: string | undefined;
   readonly flag: string;
   readonly variable: string;
-  /** Whether a prompt asks twice: for what must not be misspelt. */
+  /** True to ask twice, for a secret that must not be misspelt. */
   readonly twice?: boolean;
 }
 
-/** Where questions are asked and answered. */
+/** Streams for questions and answers. */
 export interface Terminal {
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly output: NodeJS.WritableStream;
@@ -31,13 +31,13 @@ export interface Terminal {
 
 const PROCESS_TERMINAL: Terminal = { input: process.stdin, output: process.stderr };
 const SECRET_CHARACTERS_MAX = 1024;
-/** As many characters of up to four bytes, and the end of the line. */
+/** Size of a file with the maximum of characters, up to four bytes each, and a line end. */
 const SECRET_FILE_BYTES_MAX = 4 * SECRET_CHARACTERS_MAX + 2;
 
 /**
- * The secret as given; of a file the first line that is not empty.
+ * Reads a secret; from a file, it reads the first line that is not empty.
  *
- * @throws ProtocolError `USAGE` when there is no way to ask, `SECRET_UNREADABLE` naming the file
+ * @throws ProtocolError `USAGE` when no source is given and there is no terminal, `SECRET_UNREADABLE` with the file
  */
 export async function readSecret(source: SecretSource, terminal: Terminal = PROCESS_TERMINAL): Promise<string> {
   const secret = await givenSecret(source, terminal);
@@ -49,21 +49,21 @@ export async function readSecret(source: SecretSource, terminal: Terminal = PROC
 
 export interface PassphraseSource extends SecretSource {
   /**
-   * Treatment of a passphrase whose BIP-39 checksum does not hold. A misspelt one opens another account, so commands that
-   * spend or register refuse it. What is accepted is taken as it is given, white space included.
+   * Treatment of a passphrase with a wrong BIP-39 checksum. A misspelt passphrase opens another account, so commands
+   * that spend or register refuse it. An accepted passphrase is used unchanged, including white space.
    */
   readonly ifMisspelt: 'refuse' | 'warn' | 'accept';
 }
 
-/** What commands that spend or register do: see `--any-passphrase`. */
+/** Treatment for commands that spend or register; `--any-passphrase` changes it. */
 export function misspeltBy({ anyPassphrase }: AnyPassphraseFlags): PassphraseSource['ifMisspelt'] {
   return anyPassphrase === true ? 'accept' : 'refuse';
 }
 
 /**
- * As `readSecret`, without white space around it: no passphrase of BIP-39 begins or ends with any.
+ * Like `readSecret`, but removes white space around the text, because no BIP-39 passphrase begins or ends with it.
  *
- * @throws ProtocolError `PASSPHRASE_MISSPELT` where such are refused
+ * @throws ProtocolError `PASSPHRASE_MISSPELT` when misspelt passphrases are refused
  */
 export async function readPassphrase(source: PassphraseSource, terminal: Terminal = PROCESS_TERMINAL): Promise<string> {
   const given = await readSecret(source, terminal);
@@ -82,7 +82,7 @@ export async function readPassphrase(source: PassphraseSource, terminal: Termina
   );
 }
 
-/** Asks for a yes. Anything else is a no. @throws ProtocolError `USAGE` without a terminal */
+/** Asks for confirmation; any answer but yes is a no. @throws ProtocolError `USAGE` without a terminal */
 export async function confirmed(question: string, terminal: Terminal = PROCESS_TERMINAL): Promise<boolean> {
   if (terminal.input.isTTY !== true) throw usageError('there is no terminal to ask on: say --yes to go on without');
   const answer = await answerTo(`${question} [y/N] `, terminal, true);
@@ -125,7 +125,9 @@ function secretInFile(file: string, { name, flag }: SecretSource): string {
   }
 }
 
-/** @param isShown whether what is typed appears */
+/**
+ * @param isShown true to show typed text
+ */
 function answerTo(question: string, { input, output }: Terminal, isShown: boolean): Promise<string> {
   output.write(question);
   const silence = new Writable({ write: (_chunk, _encoding, done) => done() });

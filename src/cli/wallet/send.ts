@@ -1,4 +1,4 @@
-/** From what a transaction should do to one that the network has: signed, shown, confirmed, handed in. */
+/** Makes a transaction: signs it, shows it, asks for confirmation, and sends it. */
 
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
 import { addressOf, keyPairOfPassphrase } from '../../crypto/keys.ts';
@@ -16,13 +16,13 @@ import { describe } from './describe.ts';
 import { walletNetwork, type WalletNetwork } from './network.ts';
 import { noteLines, printJson, printLines, report } from '../output.ts';
 
-/** What the transaction does, once network and sender are known. */
+/** Makes the payload of the transaction, when network and sender are known. */
 export type PayloadOf = (network: WalletNetwork, sender: KeyPair) => Payload | Promise<Payload>;
 
 /**
- * Signs a transaction; offline it is printed, else sent after a question.
+ * Signs a transaction. Offline it is printed, otherwise sent after confirmation.
  *
- * @throws ProtocolError `TRANSACTION_INVALID` for content that no node takes, and what asking and sending throw
+ * @throws ProtocolError `TRANSACTION_INVALID` for content that no node accepts; errors of queries and of sending
  */
 export async function makeTransaction(flags: TransactionFlags, payloadOf: PayloadOf): Promise<void> {
   const network = await walletNetwork(flags);
@@ -34,19 +34,21 @@ export async function makeTransaction(flags: TransactionFlags, payloadOf: Payloa
   const json = signer.toJson(
     signer.sign({ payload, timestamp, keyPair, ...(secondKeyPair === undefined ? {} : { secondKeyPair }) }),
   );
-  // Read back as a node would: what it must refuse is refused here, with its words.
+  // The transaction is parsed like a node would do it, so that invalid content is refused here with the same words.
   const transaction = signer.read(json);
   if (network.node === undefined) {
     printJson(json);
     return;
   }
   await checkFunds(network.node, transaction);
-  // Everybody knows these passphrases, so there is nothing to protect by a question.
+  // These passphrases are public, so no confirmation is needed.
   if (flags.from === undefined) await askFirst(flags, [transaction], network);
   await send(network.node, transaction, json, flags);
 }
 
-/** @throws ProtocolError `USAGE` for two senders, and what reading the one throws */
+/**
+ * @throws ProtocolError `USAGE` for two senders, and errors of reading the passphrase
+ */
 async function passphraseOf(flags: TransactionFlags, network: WalletNetwork): Promise<string> {
   const { from, passphraseFile } = flags;
   if (from !== undefined) {
@@ -63,7 +65,7 @@ async function passphraseOf(flags: TransactionFlags, network: WalletNetwork): Pr
   });
 }
 
-/** Shows what is about to be sent and asks, unless `--yes` was said. @throws ProtocolError `CANCELLED` */
+/** Shows the transactions and asks for confirmation, unless `--yes` is given. @throws ProtocolError `CANCELLED` */
 export async function askFirst(
   flags: SendingFlags,
   transactions: readonly Transaction[],
@@ -76,7 +78,7 @@ export async function askFirst(
   if (!(await confirmed('Send it?'))) throw new ProtocolError('CANCELLED', {}, 'not sent');
 }
 
-/** Hands a signed transaction in and says so; with `--wait` once it is in a block. */
+/** Sends a signed transaction and reports it; with `--wait`, after it is in a block. */
 export async function send(
   node: NodeAsker,
   transaction: Transaction,

@@ -1,14 +1,14 @@
 /**
- * Puts work for strangers off while connections wait to be accepted. The event loop accepts one connection of a listener in each
- * of its turns, so an operator's connection behind a thousand others takes a thousand turns: with work in each of them that is
- * seconds. A turn that only accepts takes some 0.1 ms.
+ * Delays the requests of strangers while connections wait to be accepted. The event loop accepts one connection of a
+ * listener in each turn. So an operator's connection behind a thousand others waits for a thousand turns, which takes
+ * seconds if each turn also does other work. A turn that only accepts takes about 0.1 ms.
  */
 
 import type { MonotonicClock } from '../monotonic-clock.ts';
 
-/** Accepting without work between, in milliseconds: some 700 connections. */
+/** Longest time of accepting without other work, in milliseconds: about 700 connections. */
 const ACCEPTING_MS = 50;
-/** Work between two such times, in milliseconds, so that a flood of connections does not end all service. */
+/** Time for work between two such phases, in milliseconds, so that a flood of connections does not stop all service. */
 const WORKING_MS = 10;
 
 export class AcceptPriority {
@@ -23,7 +23,7 @@ export class AcceptPriority {
     this.#clock = clock;
   }
 
-  /** A connection was accepted: whether another one waits behind it shows in the next turn of the event loop. */
+  /** Notes an accepted connection. The next turn of the event loop shows whether another connection waits. */
   accepted(): void {
     this.#hasAccepted = true;
     if (this.#isLooking) return;
@@ -34,12 +34,12 @@ export class AcceptPriority {
     setImmediate(() => this.#look());
   }
 
-  /** Whether connections may be waiting to be accepted, and work has to wait for them. */
+  /** True when connections may be waiting to be accepted, so that other work must wait. */
   get isBusy(): boolean {
     return this.#isLooking;
   }
 
-  /** Resolves when work may go on. */
+  /** Resolves when other work may continue. */
   async over(): Promise<void> {
     if (this.#isLooking) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }

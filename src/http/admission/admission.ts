@@ -1,9 +1,10 @@
 /**
- * What stands in front of everything that comes in over HTTP: decides at acceptance who may connect, lets one request of a
- * connection through at a time, bounds what clients make the node hold, how long they take and how much of the main thread
- * they get, and shuts out those that go on after refusals. Trusted clients have a reserve that strangers cannot take.
+ * Controls all incoming HTTP connections before the application sees them. The admission decides which connections are
+ * accepted, and passes on one request of a connection at a time. It limits the memory that clients occupy, the time
+ * that they take, and their share of the main thread. It shuts out addresses that go on after many refusals. A part of
+ * the connections is reserved for trusted clients.
  *
- * It knows nothing of routes, and holds no global: a server gives it its clock, its limits and its observer.
+ * The admission does not depend on routes or on global state: the server passes clock, limits and observer.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -22,21 +23,24 @@ import { tooManyConnectionsAnswer } from './refused-answers.ts';
 import type { SharedLimits, SharedObstacle } from './shared-limits.ts';
 import { FairScheduler } from './fair-scheduler.ts';
 
-/** Why a connection may not stay. */
+/** Reason to close a new connection. */
 type Obstacle = SharedObstacle | 'uncounted';
 
-/** Between two looks at the time limits: more says that the process could do nothing meanwhile. */
+/**
+ * Longest time between two checks of the time limits in a working process; a longer one shows that the process stood
+ * still.
+ */
 const STILL_MS = 2 * SWEEP_MS;
 
 export interface AdmissionOptions {
   readonly clock: MonotonicClock;
   readonly limits: AdmissionLimits;
   readonly observer: Observer;
-  /** Time of the main thread for strangers; one of its own unless told. */
+  /** Time of the main thread for strangers; default: an own budget. */
   readonly workShare?: WorkShare | undefined;
-  /** Limits that hold for several processes together; none where there is one. */
+  /** Limits shared by several processes; undefined for a single process. */
   readonly shared?: SharedLimits | undefined;
-  /** Clients of the reserve: this machine, and those that the operator named. */
+  /** True for clients that may use the reserve: this machine, and addresses that the operator named. */
   isTrusted(address: string): boolean;
 }
 
@@ -49,10 +53,10 @@ export class Admission implements ConnectionHost {
   readonly #connections: Connections<ClientConnection>;
   readonly #penalties: Penalties;
   readonly #refusals: Refusals;
-  /** Strangers whose connection ends behind its last answer. */
+  /** Connections of strangers that end after their last answer is sent. */
   readonly #lingering = new Set<ClientConnection>();
   readonly #bySocket = new WeakMap<Socket, ClientConnection>();
-  /** For clients that are not shut out. */
+  /** Answers for clients that are refused but not shut out. */
   readonly #fullAnswers: Readonly<Partial<Record<RefusalReason, Buffer>>>;
   #sweptMs: number;
   #isClosed = false;
@@ -82,10 +86,11 @@ export class Admission implements ConnectionHost {
   }
 
   /**
-   * A connection was accepted.
+   * Handles a connection that was accepted.
    *
-   * @param canTell whether the client reads HTTP as it comes, without TLS
-   * @param admitted what comes next for a connection that may stay: at once, unless other processes have to be asked
+   * @param canTell true when the client can read an answer without TLS
+   * @param admitted called for a connection that may stay: at once, or after the answer of the process that counts for
+   *   all
    */
   accept(socket: Socket, canTell: boolean, admitted: (connection: ClientConnection) => void): void {
     const address = socket.remoteAddress;
@@ -110,7 +115,7 @@ export class Admission implements ConnectionHost {
     else void this.#acceptTogether(shared, socket, connection, { canTell, admitted });
   }
 
-  /** Asks whether the connection may stay beside those that other processes have. It waits unread meanwhile. */
+  /** Asks the process that counts for all whether the connection may stay. Nothing is read from it meanwhile. */
   async #acceptTogether(
     shared: SharedLimits,
     socket: Socket,
@@ -119,7 +124,8 @@ export class Admission implements ConnectionHost {
   ): Promise<void> {
     const { key } = connection;
     const ask = async (): Promise<Obstacle | undefined> => {
-      // Without the count nobody can tell whether there is room, and whether to end another connection for this one.
+      // Without that count, nobody knows whether there is room, or whether another connection must be closed for this
+      // one.
       const found = await shared.arrive(key).catch(() => 'uncounted' as const);
       if (found === undefined && socket.destroyed) shared.left(key);
       else if (found === undefined) socket.once('close', () => shared.left(key));
@@ -140,12 +146,12 @@ export class Admission implements ConnectionHost {
     else closeWith(socket, answer);
   }
 
-  /** Has a connection answer for another socket too: the TLS above it. */
+  /** Associates another socket with a connection: the TLS socket above it. */
   bind(socket: Socket, connection: ClientConnection): void {
     this.#bySocket.set(socket, connection);
   }
 
-  /** The connection of a socket that was accepted. */
+  /** The connection of an accepted socket. */
   of(socket: Socket): ClientConnection | undefined {
     return this.#bySocket.get(socket);
   }
@@ -157,7 +163,7 @@ export class Admission implements ConnectionHost {
     return true;
   }
 
-  /** Refuses a request at work; the caller answers it. */
+  /** Refuses the present request; the caller sends the answer. */
   refuse(request: IncomingMessage, reason: RefusalReason): void {
     const connection = this.of(request.socket);
     if (connection === undefined) this.#refusals.count(reason);
@@ -184,13 +190,13 @@ export class Admission implements ConnectionHost {
     this.refused(connection, 'failed');
   }
 
-  /** Closes what waits for a request, and accepts nothing more. */
+  /** Closes idle connections, and accepts no more connections. */
   closeIdle(): void {
     this.#isClosed = true;
     for (const connection of this.#connections.all()) if (connection.isIdle) connection.destroy();
   }
 
-  /** Closes everything. */
+  /** Closes all connections. */
   close(): void {
     this.#isClosed = true;
     for (const connection of this.#connections.all()) connection.destroy();
@@ -208,7 +214,8 @@ export class Admission implements ConnectionHost {
     this.clock.after(SWEEP_MS, () => {
       if (this.#isClosed) return;
       const nowMs = this.clock.nowMs();
-      // After the process stood still, what came meanwhile is read first: clients answer for their own delays alone.
+      // After the process stood still, the waiting input is read first, so that clients are not blamed for the node's
+      // delay.
       const wasStill = nowMs - this.#sweptMs > STILL_MS;
       this.#sweptMs = nowMs;
       if (!wasStill) for (const connection of this.#connections.all()) connection.checkTime(nowMs);
@@ -226,7 +233,10 @@ export class Admission implements ConnectionHost {
   }
 }
 
-/** The system may reset a connection whose client has sent something already; most clients read the answer all the same. */
+/**
+ * Sends an answer and closes. If the client has already sent data, the system may reset the connection, but most
+ * clients still read the answer.
+ */
 function closeWith(socket: Socket, answer: Buffer): void {
   socket.on('error', () => socket.destroy());
   socket.write(answer, () => socket.destroy());

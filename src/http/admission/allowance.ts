@@ -1,10 +1,10 @@
-/** What the rate limit says of a request. */
+/** Decision of the rate limit for a request. */
 export interface Allowance {
-  /** Requests that the client may make in a window; 0 for any number. */
+  /** Requests that the client may make in a window; 0 for no limit. */
   readonly max: number;
   readonly remaining: number;
   readonly isRefused: boolean;
   readonly delayMs: number;
-  /** Until the window ends; undefined without a limit. */
+  /** Milliseconds until the window ends; undefined without a limit. */
   readonly resetMs: number | undefined;
 }

@@ -1,15 +1,18 @@
-/** Bytes that strangers make the node hold, each connection with its share. Beyond the bound those that hold most are cut. */
+/**
+ * Counts the bytes that the node holds for strangers, for each connection. Above the limit, connections of the stranger
+ * with the most bytes are closed.
+ */
 
-/** A connection as this file needs it. */
+/** A connection, as far as this file needs it. */
 export interface Holder {
   readonly key: string;
   readonly isTrusted: boolean;
-  /** What it holds now. Written here alone. */
+  /** Bytes that the connection holds now. Only this file writes it. */
   bufferedBytes: number;
   cutForBuffers(): void;
 }
 
-/** What one address holds. */
+/** Bytes of one address. */
 interface Share {
   bytes: number;
   readonly holders: Set<Holder>;
@@ -28,7 +31,10 @@ export class Buffers {
     return this.#bytes;
   }
 
-  /** A connection holds so many bytes now. It, or another one, may be cut for that; a trusted one never is. */
+  /**
+   * Sets the number of bytes that a connection holds. Above the limit, this or another connection is closed, but never
+   * a trusted one.
+   */
   hold(holder: Holder, bytes: number): void {
     if (holder.isTrusted || bytes === holder.bufferedBytes) return;
     const share = this.#shareOf(holder.key);
@@ -52,7 +58,7 @@ export class Buffers {
     return share;
   }
 
-  /** The largest connection of the stranger who holds most in all. */
+  /** The largest connection of the stranger with the most bytes. */
   #largest(): Holder | undefined {
     let most: Share | undefined;
     for (const share of this.#shares.values()) if (most === undefined || share.bytes > most.bytes) most = share;

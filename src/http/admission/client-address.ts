@@ -1,12 +1,12 @@
-/** What limits count as one client. */
+/** Decides which addresses limits count as one client. */
 
 import { isIPv6 } from 'node:net';
 
 /**
- * The key that limits are kept under: an IPv4 address, also where it is written as IPv6 (`::ffff:192.0.2.1`), or the /64 of
- * an IPv6 address, since a /64 is the smallest network that providers give to one customer.
+ * The key of a client for limits: its IPv4 address (also when it is written as IPv6, `::ffff:192.0.2.1`), or the /64 of
+ * its IPv6 address. A /64 is the smallest network that providers give to one customer.
  *
- * @param address as a socket tells it
+ * @param address address in the form of a socket
  */
 export function clientKey(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
@@ -19,7 +19,10 @@ export function clientKey(address: string): string {
 const NETWORK_GROUPS = 4;
 const GROUPS = 8;
 
-/** The eight groups of an address, without leading zeros. A zone (`%eth0`) belongs to the last one, which nobody asks for. */
+/**
+ * The eight groups of an address, without leading zeros. A zone (`%eth0`) stays in the last group, which the key does
+ * not use.
+ */
 function groupsOf(address: string): readonly string[] {
   const [before = '', after] = address.toLowerCase().split('::');
   const head = before === '' ? [] : before.split(':');
@@ -35,7 +38,7 @@ function plain(group: string): string {
   return group.replace(/^0+(?=.)/, '');
 }
 
-/** Whether a connection comes from this machine itself. Other addresses of 127.0.0.0/8 are bounded like any stranger's. */
+/** True for a connection from this machine itself. Other addresses of 127.0.0.0/8 have the limits of strangers. */
 export function isThisMachine(address: string): boolean {
   return address === '127.0.0.1' || address === '::1' || address === '::ffff:127.0.0.1';
 }

@@ -1,11 +1,12 @@
 /**
- * A connection of a client, from its acceptance to its end: when it is read, how long it may take, what it makes the node hold,
- * and how it ends. Between the socket and the parser of node:http stands a gate (`request-gate.ts`) that lets the bytes of one
- * request through at a time: the next request is not parsed before the answer to the one before it has left the process.
- * node:http itself parses all that one read brings, thousands of requests, before it answers the first.
+ * A connection of a client from its acceptance to its end: when it is read, how long it may take, how much memory it
+ * occupies, and how it ends. A gate (`request-gate.ts`) between the socket and the parser of node:http passes on the
+ * bytes of one request at a time. The next request is parsed only when the answer to the previous one has left the
+ * process. Without the gate, node:http would parse all requests of one read, possibly thousands, before it answers the
+ * first one.
  *
- * Nothing is read of a stranger before its turn. A body is let through only once its request was found worth reading. An answer
- * that comes before that ends the connection.
+ * Nothing is read from a stranger before its turn. A body is passed on only after its request was accepted. If the
+ * request is refused before that, the connection ends after the answer.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -26,30 +27,30 @@ import { REQUEST_TIMEOUT_ANSWER } from './refused-answers.ts';
 import { RequestGate } from './request-gate.ts';
 import type { FairScheduler } from './fair-scheduler.ts';
 
-/** What a connection needs of the admission that it belongs to. */
+/** The part of the admission that a connection uses. */
 export interface ConnectionHost {
   readonly clock: MonotonicClock;
   readonly scheduler: FairScheduler;
   readonly buffers: Buffers;
   readonly headersTimeoutMs: number;
-  /** Whether there is time and room to read what a client still sends after its last answer. */
+  /** True when there is time and memory to read what a client still sends after its last answer. */
   mayLinger(connection: ClientConnection): boolean;
   /** Counts a refusal, and may close all connections of the address for it. */
   refused(connection: ClientConnection, reason: RefusalReason): void;
-  /** Shuts the address out for what no client does that means well. */
+  /** Shuts the address out for behaviour that no correct client shows. */
   offended(connection: ClientConnection, reason: RefusalReason): void;
-  /** Tells of an error of the node while it read what a client sent, and counts it. */
+  /** Reports and counts an error of the node while it read the input of a client. */
   failed(connection: ClientConnection, error: unknown): void;
 }
 
 /**
- * - `unread`: of a stranger, not read at all before its turn
- * - `arriving`: nothing of a request has come, or a part of its head; before TLS is agreed on, nothing of that either
+ * - `unread`: a stranger's connection before its first turn; nothing was read from it
+ * - `arriving`: nothing or a part of the head of a request has come; with TLS, also the time of the handshake
  * - `waiting`: a request has come and waits for its turn
- * - `answering`: a request is at work, its body may be on its way
- * - `reading`: the answer is made, the client has not read it yet
+ * - `answering`: a request is being handled; its body may still be arriving
+ * - `reading`: the answer is complete, but the client has not read all of it
  * - `idle`: between two requests
- * - `lingering`: the last answer is sent; what still comes is thrown away
+ * - `lingering`: the last answer is sent; further input is discarded
  */
 type Phase = 'unread' | 'arriving' | 'waiting' | 'answering' | 'reading' | 'idle' | 'lingering';
 
@@ -60,17 +61,19 @@ export class ClientConnection implements Place, Holder {
   readonly #host: ConnectionHost;
   readonly #arrived: Socket;
   readonly #gate = new RequestGate();
-  /** What is read and written: the connection itself, or the TLS above it. */
+  /** The socket for reading and writing: the connection itself, or the TLS socket above it. */
   #socket: Socket;
   #phase: Phase = 'arriving';
   #phaseStartMs: number;
-  /** Whether the socket is not read; so it comes from the listener. */
+  /** True when the socket is not read; a new socket of the listener is paused. */
   #isPaused = true;
   #isPassing = false;
   #lingeredBytes = 0;
   #parse: (chunk: Buffer) => void = () => undefined;
 
-  /** @param socket not read yet, and paused */
+  /**
+   * @param socket paused socket of which nothing was read
+   */
   constructor(socket: Socket, key: string, isTrusted: boolean, host: ConnectionHost) {
     this.#arrived = socket;
     this.#socket = socket;
@@ -89,10 +92,10 @@ export class ClientConnection implements Place, Holder {
   }
 
   /**
-   * Gives the connection a parser. One of a stranger costs next to nothing before it says something: only then, and in its turn, it
-   * gets one.
+   * Connects the connection to a parser. A stranger's connection gets its parser only after its first bytes, in its
+   * turn, so a silent connection costs almost nothing.
    *
-   * @param socket the connection itself, or the TLS above it
+   * @param socket the connection itself, or the TLS socket above it
    * @param takeOver makes a server of node:http listen to the socket
    */
   serve(socket: Socket, takeOver: (socket: Socket) => void): void {
@@ -105,13 +108,13 @@ export class ClientConnection implements Place, Holder {
     this.#readFirst(() => {
       this.#enter('arriving');
       this.#guard(takeOver);
-      // The end of the socket and its errors are the server's business from here on.
+      // From here on the server handles the end and the errors of the socket.
       forget();
       this.#letThrough();
     });
   }
 
-  /** Answers the first bytes that come, whatever they say, and ends. */
+  /** Answers the first bytes with a refusal, whatever they are, and ends the connection. */
   refuseAll(socket: Socket, answer: Buffer, reason: RefusalReason): void {
     this.#socket = socket;
     this.#destroyOnEnd();
@@ -122,12 +125,12 @@ export class ClientConnection implements Place, Holder {
     });
   }
 
-  /** A request was read up to its body. Until it is answered, nothing else is read but its body, if that is wanted. */
+  /** A request was read up to its body. Until it is answered, only its body is read, and only if it is wanted. */
   begin(request: IncomingMessage, response: ServerResponse): void {
     this.#gate.begin(request);
     this.#enter('answering');
     response.on('finish', () => this.#finish());
-    // Nobody looks at how long a trusted client reads, and at what it is sent.
+    // Trusted clients have no limits for reading time and answer size.
     if (this.isTrusted) return;
     response.on('prefinish', () => {
       this.#enter('reading');
@@ -135,13 +138,18 @@ export class ClientConnection implements Place, Holder {
     });
   }
 
-  /** The body of the request at work may be read. @param start begins the work, once the body is here or can be read on the way */
+  /**
+   * Allows reading the body of the present request. @param start starts the handler, when the body is complete or, for
+   * a body in chunks, at once
+   */
   acceptBody(start: () => void): void {
     this.#gate.acceptBody(start);
     if (!this.#isPassing) this.#letThrough();
   }
 
-  /** Does what follows from a request. An error in it ends this connection: what a client sends never ends the node. */
+  /**
+   * Runs a step of a request. An error in it closes this connection, because input of a client must not end the node.
+   */
   contain(work: () => void): void {
     try {
       work();
@@ -151,7 +159,7 @@ export class ClientConnection implements Place, Holder {
     }
   }
 
-  /** Sends a last answer. */
+  /** Sends the last answer and ends the connection. */
   end(answer: Buffer): void {
     if (this.#socket.writable) this.#socket.write(answer);
     this.#linger();
@@ -177,13 +185,13 @@ export class ClientConnection implements Place, Holder {
     this.#arrived.destroy();
   }
 
-  /** Frees everything that the connection held, once it is gone. */
+  /** Frees the memory of a closed connection. */
   closed(): void {
     this.#gate.clear();
     this.#host.buffers.hold(this, 0);
   }
 
-  /** Ends what takes longer than it may. */
+  /** Ends the connection if its phase takes longer than allowed. */
   checkTime(nowMs: number): void {
     this.#account();
     const spentMs = nowMs - this.#phaseStartMs;
@@ -207,24 +215,25 @@ export class ClientConnection implements Place, Holder {
       case 'lingering':
         return spentMs > LINGER_MS ? this.destroy() : undefined;
       case 'idle':
-      // node:http closes those.
+      // node:http closes idle connections.
     }
   }
 
-  /** Stands between the socket and the parser that listens to it. */
+  /** Puts the gate between the socket and its parser. */
   #guard(takeOver: (socket: Socket) => void): void {
     const socket = this.#socket;
     socket.setNoDelay(true);
-    // Listening must not begin to read.
+    // Adding a listener must not start reading.
     socket.pause();
     takeOver(socket);
-    // The one listener is the parser's. Another one beside it makes node:http read through listeners and not beneath them.
+    // The parser has the only listener. A second listener would make node:http read through listeners instead of
+    // reading the handle directly.
     const [parse] = socket.listeners('data') as ((chunk: Buffer) => void)[];
     if (parse === undefined) throw new Error('node:http does not listen to its socket');
     this.#parse = parse;
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
     socket.removeListener('data', parse);
-    // Where node:http would end the connection after an answer, unread bytes of the request would reset it.
+    // When node:http ends the connection after an answer, unread bytes of the request would make the system reset it.
     const destroySoon = socket.destroySoon.bind(socket);
     socket.destroySoon = () => {
       if (this.#gate.heldBytes > 0 || this.#gate.isIncomplete) this.#linger();
@@ -232,7 +241,10 @@ export class ClientConnection implements Place, Holder {
     };
   }
 
-  /** While nobody else listens to the socket. @returns ends that */
+  /**
+   * Destroys the socket on end or error, while no server listens to it. @returns a function that removes these
+   * listeners
+   */
   #destroyOnEnd(): () => void {
     const socket = this.#socket;
     const leave = (): void => void socket.destroy();
@@ -245,8 +257,8 @@ export class ClientConnection implements Place, Holder {
   }
 
   /**
-   * Reads a stranger's connection for the first time, in its turn: before that, what it sends stays in the kernel. Where nothing
-   * has come by then it is read when something comes, which then waits for another turn.
+   * Reads a stranger's connection for the first time, in its turn; until then its bytes stay in the kernel. If nothing
+   * has come by then, the first bytes wait for another turn when they come.
    */
   #readFirst(work: () => void): void {
     const socket = this.#socket;
@@ -285,7 +297,7 @@ export class ClientConnection implements Place, Holder {
     if (!this.isTrusted) this.#host.scheduler.spend(chunk.length * READ_MS_PER_BYTE);
   }
 
-  /** Whether what is held comes on top of a request at work. */
+  /** True when bytes are held beyond the request that is being handled. */
   get #isOnTop(): boolean {
     return this.#gate.isBusy && !this.#gate.isBodyMissing;
   }
@@ -309,8 +321,8 @@ export class ClientConnection implements Place, Holder {
   }
 
   /**
-   * While what came waits for its turn, the parser takes the connection for an idle one and would close it: `checkTime` bounds
-   * the wait.
+   * While input waits for its turn, the parser would take the connection for idle and close it, so its timeout is
+   * switched off; `checkTime` limits the wait.
    */
   #stopTimeout(): () => void {
     const { timeout = 0 } = this.#socket;
@@ -325,7 +337,7 @@ export class ClientConnection implements Place, Holder {
     });
   }
 
-  /** Gives the parser the rest of one request, as far as it is here and wanted. */
+  /** Passes the rest of one request to the parser, as far as it has come and is wanted. */
   #letThrough(): void {
     this.#isPassing = true;
     this.contain(() => this.#passOn());
@@ -337,7 +349,7 @@ export class ClientConnection implements Place, Holder {
   #passOn(): void {
     while (!this.#socket.destroyed && !this.isLingering) {
       this.#gate.takeStart()?.();
-      // The parser refuses to be given a request while an answer waits to be sent.
+      // The parser refuses a request while an answer waits to be sent.
       if (!this.#gate.isBusy && this.#socket.writableNeedDrain) return this.#passOnWhenSent();
       const chunk = this.#gate.next();
       if (chunk === undefined) return;
@@ -351,7 +363,7 @@ export class ClientConnection implements Place, Holder {
     });
   }
 
-  /** The answer has left the process. */
+  /** Called when the answer has left the process. */
   #finish(): void {
     const { isIncomplete } = this.#gate;
     this.#gate.finish();
@@ -363,7 +375,7 @@ export class ClientConnection implements Place, Holder {
     else this.#settle();
   }
 
-  /** Stops reading while what came waits: the rest waits in the kernel, and at the client. */
+  /** Pauses the socket while input waits, so that further bytes wait in the kernel and at the client. */
   #settle(): void {
     const mustWait = this.#gate.heldBytes > 0 && (this.#phase === 'waiting' || this.#isOnTop);
     if (mustWait !== this.#isPaused && !this.isLingering) {
@@ -375,8 +387,8 @@ export class ClientConnection implements Place, Holder {
   }
 
   /**
-   * Ends the connection behind its last answer. A client that is still sending may lose that answer, as the system resets a
-   * connection that is closed unread: while there is time, it is read on for a while.
+   * Ends the connection after its last answer. The system resets a connection that is closed with unread input, and a
+   * client that is still sending would lose the answer. So, if there is time, input is read and discarded for a while.
    */
   #linger(): void {
     this.#gate.clear();
@@ -387,7 +399,7 @@ export class ClientConnection implements Place, Holder {
     this.#socket.resume();
   }
 
-  /** Reads on for a client that is still sending, within bounds; more than that it may keep. */
+  /** Discards input of a client that is still sending, up to a limit; beyond it, reading stops. */
   #discard(chunk: Buffer): void {
     this.#lingeredBytes += chunk.length;
     if (!this.isTrusted) this.#host.scheduler.spend(chunk.length * READ_MS_PER_BYTE);
@@ -399,7 +411,10 @@ export class ClientConnection implements Place, Holder {
     this.#phaseStartMs = this.#host.clock.nowMs();
   }
 
-  /** Counts the bytes that the node holds for this connection: input, a request body, an answer that is not read yet. */
+  /**
+   * Counts the bytes that the node holds for this connection: input, a request body, an answer that the client has not
+   * read.
+   */
   #account(): void {
     if (this.isTrusted) return;
     const { readableLength, writableLength } = this.#socket;

@@ -1,19 +1,19 @@
-/** The connections that are open, by address: how many there may be, and which one goes for a newcomer. */
+/** The open connections by address: how many are allowed, and which one is closed for a new one. */
 
 import type { AdmissionLimits } from './limits.ts';
 import { RESERVED_SHARE } from './limits.ts';
 
-/** A connection as this file needs it. */
+/** A connection, as far as this file needs it. */
 export interface Place {
-  /** What its limits are kept under. */
+  /** Key of the client for limits. */
   readonly key: string;
   readonly isTrusted: boolean;
-  /** Whether it waits for a request, of which nothing has come. */
+  /** True when the connection waits for a request and has received no byte of it. */
   readonly isIdle: boolean;
   cutForNewcomer(): void;
 }
 
-/** Connections of strangers that may be open. */
+/** Number of connections that strangers may have. */
 export function strangersMaxOf(connectionsMax: number): number {
   return connectionsMax - Math.ceil(connectionsMax * RESERVED_SHARE);
 }
@@ -23,7 +23,7 @@ type Limits = Pick<AdmissionLimits, 'connectionsMax' | 'connectionsPerAddressMax
 export class Connections<T extends Place> {
   readonly #limits: Limits;
   readonly #strangersMax: number;
-  /** In the order of their arrival. */
+  /** Open connections in the order of their arrival. */
   readonly #open = new Set<T>();
   readonly #byKey = new Map<string, Set<T>>();
   #strangers = 0;
@@ -49,7 +49,9 @@ export class Connections<T extends Place> {
     return this.#byKey.get(key) ?? [];
   }
 
-  /** Makes room where it can. @returns why a newcomer must go, if it must */
+  /**
+   * Makes room for a new connection if possible. @returns the reason to close the new connection, if it must be closed
+   */
   obstacle(key: string, isTrusted: boolean): 'address_connections' | 'connections' | undefined {
     const { connectionsMax, connectionsPerAddressMax } = this.#limits;
     if (isTrusted) return this.#open.size >= connectionsMax ? 'connections' : undefined;
@@ -74,7 +76,10 @@ export class Connections<T extends Place> {
     if (own?.size === 0) this.#byKey.delete(connection.key);
   }
 
-  /** The stranger with the most connections gives up its oldest idle one, unless the newcomer's address has as many. */
+  /**
+   * Closes the oldest idle connection of the stranger with the most connections, unless the new connection's address
+   * has as many.
+   */
   makeRoom(key: string): boolean {
     let most: Iterable<T> = [];
     let mostCount = (this.#byKey.get(key)?.size ?? 0) + 1;

@@ -1,6 +1,6 @@
 /**
- * Schedules the work for strangers fairly: all of it together gets a stated share of the time of the main thread, and while more is
- * asked for than that, each address waits behind its own requests only. While there is time, work is done at once.
+ * Schedules the work for strangers fairly. All of it together gets a fixed share of the main thread's time. When the
+ * work exceeds this share, each address waits only behind its own requests. While time is left, work is done at once.
  */
 
 import type { WorkShare } from '../../primitives/work-share.ts';
@@ -11,7 +11,7 @@ type Work = () => void;
 
 interface Task {
   readonly work: Work;
-  /** Begins to read what the work needs. */
+  /** Starts reading the input of the work. */
   readonly read: Work | undefined;
 }
 
@@ -20,13 +20,13 @@ export interface FairSchedulerOptions {
   readonly share: WorkShare;
 }
 
-/** Tasks that wait from which on there is no time for courtesies. */
+/** Number of waiting tasks from which optional work is left out. */
 const PRESSED_FROM = 16;
 
 export class FairScheduler {
   readonly #share: WorkShare;
   readonly #accepting: AcceptPriority;
-  /** Work that waits, by address; the next address is the first one. */
+  /** Waiting tasks by address; the first address is served next. */
   readonly #waiting = new Map<string, Task[]>();
   #waitingCount = 0;
   #isServing = false;
@@ -36,25 +36,26 @@ export class FairScheduler {
     this.#accepting = new AcceptPriority(options.clock);
   }
 
-  /** Whether more is asked for than there is time. */
+  /** True when more work waits than there is time for. */
   get isPressed(): boolean {
     return this.#waitingCount >= PRESSED_FROM;
   }
 
-  /** A connection was accepted. Others that wait behind it come before all work. */
+  /** Notes an accepted connection; waiting connections are accepted before other work. */
   accepted(): void {
     this.#accepting.accepted();
   }
 
-  /** Charges what was done for a stranger outside of the scheduler. */
+  /** Charges work for a stranger that was done outside the scheduler. */
   spend(costMs: number): void {
     this.#share.spend(costMs);
   }
 
   /**
-   * Does the work now, or when the scheduler comes to its address. How much waits is bounded by the connections that bring it.
+   * Does the work now, or when the turn of its address comes. The number of waiting tasks is limited by the number of
+   * connections.
    *
-   * @param read begins to read what the work needs; the work follows after the event loop has looked once for what is there
+   * @param read starts reading the input of the work; the work follows after the event loop has read once
    */
   take(address: string, work: Work, read?: Work): void {
     const task = { work, read };
@@ -92,7 +93,7 @@ export class FairScheduler {
     }
     const charge = this.#share.begin();
     work();
-    // Work that is put off until the end of this turn of the event loop is charged, too.
+    // Work that is deferred to the end of this turn of the event loop is charged too.
     await settled();
     charge();
   }
@@ -109,12 +110,12 @@ export class FairScheduler {
   }
 }
 
-/** Resolves when the event loop has looked for what there is to read. */
+/** Resolves after the event loop has read available input. */
 function polled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Resolves after what follows at once from work that was just done, a few promises deep, so that it is charged, too. */
+/** Resolves after the immediate continuations of finished work (a few promises deep), so that they are charged too. */
 async function settled(): Promise<void> {
   for (let depth = 0; depth < SETTLING_DEPTH; depth += 1) await Promise.resolve();
 }

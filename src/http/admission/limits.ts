@@ -1,88 +1,98 @@
-/** What the admission bounds. Those that an operator may want to change are options; the others have their reason here. */
+/**
+ * The limits of the admission. Limits that an operator may want to change are options; the others are constants with
+ * their reasons.
+ */
 
 import type { HttpLimits } from '../options.ts';
 
 export interface AdmissionLimits {
-  /** Connections open at once, those of trusted clients and streams of events included. */
+  /** Open connections, including those of trusted clients and event streams. */
   readonly connectionsMax: number;
   /** Connections of one address that is not trusted. */
   readonly connectionsPerAddressMax: number;
-  /** New connections of such an address in a window. */
+  /** New connections of one such address in a window. */
   readonly arrivalsPerAddressMax: number;
-  /** Bytes that clients who are not trusted may make the node hold: unread requests, bodies, answers not yet sent. */
+  /** Bytes that the node holds for clients that are not trusted: unread requests, bodies, answers not yet sent. */
   readonly bufferBytesMax: number;
   /** Time to receive all headers, in milliseconds. */
   readonly headersTimeoutMs: number;
 }
 
 /**
- * The sum of all buffers of HTTP connections. 2,000 connections with 16 kB each, or 125 bodies of the largest size: more than
- * honest clients need at a time, and a small share of what a node uses.
+ * Sum of all buffers of HTTP connections: 2,000 connections with 16 kB each, or 125 bodies of the largest size. That is
+ * more than honest clients need at a time, and a small share of a node's memory.
  */
 export const HTTP_BUFFER_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Bytes that came in count so many times: each read makes a buffer of up to 64 kB, and those that are let go live on until garbage
- * is collected.
+ * Input bytes count with this factor: each read makes a buffer of up to 64 kB, and released buffers stay in memory
+ * until the next garbage collection.
  */
 export const INPUT_WEIGHT = 2;
 
-/** Share of all connections that only trusted clients get. */
+/** Share of all connections that is reserved for trusted clients. */
 export const RESERVED_SHARE = 0.1;
 
 /**
- * Largest body of a request. The largest transaction with all its signatures has 20 kB; the rest is room for white space.
- * Reading as JSON takes about a millisecond at this size.
+ * Largest body of a request. The largest transaction with all its signatures has 20 kB; the rest is room for white
+ * space. Parsing JSON of this size takes about a millisecond.
  */
 export const BODY_BYTES_MAX = 128 * 1024;
 
-/** Body bytes that cost as much of the rate limit as a request. */
+/** The rate limit counts a body as one more request for each such number of bytes. */
 export const BODY_BYTES_PER_REQUEST = 16 * 1024;
 
-/** A request that was not read yet may have the largest body behind the largest head. */
+/** Largest unread request: the largest body and the largest head. */
 export const INPUT_BYTES_MAX = BODY_BYTES_MAX + 64 * 1024;
 
 /**
- * What a client may send on top of a request that is under way. Clients hardly ever pipeline; for those that do this holds
- * dozens of requests.
+ * Bytes that a client may send beyond the request that is being handled. Few clients pipeline; for these, this is
+ * enough for dozens of requests.
  */
 export const PIPELINED_BYTES_MAX = 16 * 1024;
 
-/** Time to receive a whole request, in milliseconds; larger than any `headersTimeoutMs`. */
+/** Time to receive a whole request, in milliseconds; longer than any `headersTimeoutMs`. */
 export const REQUEST_TIMEOUT_MS = 60_000;
 
-/** Time to read an answer, in milliseconds: a megabyte at 140 kbit/s. A client that reads nothing is cut much earlier. */
+/**
+ * Time to read an answer, in milliseconds: enough for a megabyte at 140 kbit/s. A client that reads nothing is closed
+ * much earlier.
+ */
 export const READING_TIMEOUT_MS = 60_000;
 
 /**
- * After an answer that ends a connection: what is still on its way is read and thrown away, so that it does not reset the
- * answer. Beyond so many bytes it is not read any more, and the client has the rest of the time to read.
+ * Time after an answer that ends a connection, in milliseconds. Input that is still arriving is read and discarded, so
+ * that it does not reset the connection before the answer is read. After `LINGER_BYTES_MAX` bytes reading stops, and
+ * the client has the rest of the time to read the answer.
  */
 export const LINGER_MS = 5_000;
 export const LINGER_BYTES_MAX = 128 * 1024;
-/** Strangers' connections that end so at once: clients that send large bodies to where none is taken are few. */
+/** Connections of strangers that may end this way at once; few clients send large bodies to paths that take none. */
 export const LINGERING_MAX = 64;
 
-/** Refusals of an address in a window before its connections are closed and new ones are not looked at. */
+/** Refusals of an address in a window after which its connections are closed and new ones are refused at once. */
 export const REFUSALS_MAX = 100;
 export const WINDOW_MS = 10_000;
 export const SHUT_OUT_MS = 10_000;
 
-/** Addresses that penalties are remembered of. The least recent are forgotten beyond. */
+/** Number of addresses whose penalties are remembered; beyond it, the least recent addresses are forgotten. */
 export const ADDRESSES_MAX = 20_000;
 
-/** How often time limits are looked at, in milliseconds. */
+/** Interval of the checks of time limits, in milliseconds. */
 export const SWEEP_MS = 500;
 
-/** What accepting a connection of a stranger costs, and closing it again, in milliseconds. */
+/** Charge for accepting and closing a connection of a stranger, in milliseconds. */
 export const ACCEPT_MS = 0.1;
 /**
- * What reading costs, in milliseconds for a byte: for 64 kB the system's copy, a buffer of that size and, with buffers of many
- * connections, above all a part of a collection of garbage.
+ * Charge for reading a byte, in milliseconds. Reading 64 kB costs a copy by the system, a buffer of that size and, with
+ * many connections, mainly a part of a garbage collection.
  */
 export const READ_MS_PER_BYTE = 0.25 / (64 * 1024);
 
-/** Clients that open a connection for each request, twice as many as the rate limit has room for, and some more. */
+/**
+ * Lowest limit of new connections in a window: twice the rate limit and some more, for clients that open a connection
+ * for each request.
+ */
 const ARRIVALS_MIN = 400;
 
 export function admissionLimitsOf(limits: HttpLimits): AdmissionLimits {

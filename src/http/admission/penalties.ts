@@ -1,4 +1,4 @@
-/** What addresses did lately: how fast they connect, how often they were refused, and which are shut out for it. */
+/** Recent behaviour of addresses: how fast they connect, how often they were refused, and which are shut out. */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import type { MonotonicClock } from '../monotonic-clock.ts';
@@ -26,7 +26,7 @@ export class Penalties {
     this.#arrivalsMax = arrivalsMax;
   }
 
-  /** A connection came. @returns why it must go, if it must */
+  /** Notes a new connection. @returns the reason to close it, if it must be closed */
   arrive(key: string): 'shut_out' | 'arrivals' | undefined {
     const nowMs = this.#clock.nowMs();
     const record = this.#recordOf(key);
@@ -34,7 +34,10 @@ export class Penalties {
     return count(record.arrivals, nowMs) > this.#arrivalsMax ? 'arrivals' : undefined;
   }
 
-  /** The address was refused something. @returns whether it is shut out from now on, and what it has must be closed */
+  /**
+   * Notes a refusal for the address. @returns true when the address is shut out from now on and its connections must be
+   * closed
+   */
   refuse(key: string): boolean {
     const nowMs = this.#clock.nowMs();
     const record = this.#recordOf(key);
@@ -42,7 +45,7 @@ export class Penalties {
     return this.#shutOut(record, nowMs);
   }
 
-  /** The address did what no client does that means well. */
+  /** Shuts the address out for behaviour that no correct client shows. */
   shutOut(key: string): void {
     this.#shutOut(this.#recordOf(key), this.#clock.nowMs());
   }

@@ -1,10 +1,10 @@
-/** What is refused and why, counted. The log says it once in a while, however many there are. */
+/** Counts refusals by reason. However many there are, the log has a line about them only once in a while. */
 
 import { messageOf } from '../../primitives/errors.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { MonotonicClock } from '../monotonic-clock.ts';
 
-/** Each with when it is counted. */
+/** Reasons of refusals, each with a description. */
 const REFUSAL_REASONS = {
   access: 'the address may not ask',
   rate: 'the address asked more than the rate limit allows',
@@ -26,15 +26,15 @@ const REFUSAL_REASONS = {
 
 export type RefusalReason = keyof typeof REFUSAL_REASONS;
 
-/** Between two lines of the log. */
+/** Time between two lines in the log. */
 const LINE_MS = 60_000;
 
 export class Refusals {
   readonly #observer: Observer;
   readonly #clock: MonotonicClock;
-  /** Since the metrics were told last. */
+  /** Refusals since the last report to the metrics. */
   readonly #untold = new Map<RefusalReason, number>();
-  /** Since the log said something last. */
+  /** Refusals since the last line in the log. */
   #sinceLine: Record<string, number> = {};
   #nextLineMs = Number.NEGATIVE_INFINITY;
   #nextFailureLineMs = Number.NEGATIVE_INFINITY;
@@ -48,7 +48,10 @@ export class Refusals {
     this.#untold.set(reason, (this.#untold.get(reason) ?? 0) + 1);
   }
 
-  /** An error of the node at what a client sent. The log says the first one of a while: a client may cause them at will. */
+  /**
+   * Logs an error of the node that client input caused. Only the first one in a while is logged, because a client may
+   * cause them at will.
+   */
   fail(error: unknown): void {
     const nowMs = this.#clock.nowMs();
     if (nowMs < this.#nextFailureLineMs) return;
@@ -59,7 +62,7 @@ export class Refusals {
     });
   }
 
-  /** Tells metrics and log. Called now and then: a refusal itself must cost next to nothing. */
+  /** Reports to metrics and log. Called from time to time, because a refusal itself must cost almost nothing. */
   tell(): void {
     for (const [reason, count] of this.#untold) {
       this.#observer.count('http_refused_total', count, { reason });
@@ -75,7 +78,10 @@ export class Refusals {
   }
 }
 
-/** Reasons that are worth a line: the client may not ask, or asks too much. Unknown paths and slow clients are everyday. */
+/**
+ * Reasons that are worth a log line: the client may not ask, or asks too much. Unknown paths and slow clients are
+ * normal.
+ */
 const LINE_REASONS: readonly RefusalReason[] = [
   'access',
   'rate',

@@ -1,8 +1,8 @@
-/** Answers to what is refused, made once: a refusal must cost less than an answer. */
+/** Answers to refused requests, made only once, because a refusal must cost less than a normal answer. */
 
 import { STATUS_CODES } from 'node:http';
 
-/** A whole answer that ends its connection. @param headers lines */
+/** A complete answer that ends its connection. @param headers header lines */
 export function lastAnswer(
   status: number,
   body: object | undefined = undefined,
@@ -21,15 +21,15 @@ export function lastAnswer(
 
 export const REQUEST_TIMEOUT_ANSWER = lastAnswer(408);
 
-/** What a client is told that has too many connections, before it has asked anything. */
+/** Answer to a client with too many connections, sent before its first request. */
 export function tooManyConnectionsAnswer(message: string): Buffer {
   return lastAnswer(503, { message }, [`Retry-After: ${RETRY_AFTER_S}`]);
 }
 
-/** By then a client that closes what it no longer needs has room again. */
+/** Time after which a client that closes unused connections has room again. */
 const RETRY_AFTER_S = 5;
 
-/** What a request that cannot be parsed is told, by the code of the parser's error. */
+/** Answer to a request that cannot be parsed, by the code of the parser's error. */
 export function malformedAnswer(code: string | undefined): Buffer {
   if (code === 'HPE_HEADER_OVERFLOW') return HEADERS_TOO_LARGE;
   return code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW' ? TOO_LARGE : BAD_REQUEST;

@@ -1,6 +1,6 @@
 /**
- * Divides the bytes of a connection into those of single requests: the parser gets the head of one and, where the body is
- * wanted, its body; what comes after it is held until the request is over. Knows bytes and requests, but no socket.
+ * Divides the bytes of a connection into single requests. The parser gets the head of one request and, if wanted, its
+ * body; the bytes after it are held until the request is finished. The gate knows bytes and requests, but no socket.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -12,19 +12,21 @@ export type GatedRequest = Pick<IncomingMessage, 'headers' | 'complete'>;
 interface Exchange {
   readonly request: GatedRequest;
   takesBody: boolean;
-  /** Of a body with a stated length: what has not been let through yet. */
+  /** Bytes of a body with a stated length that were not passed on yet. */
   bodyBytesLeft: number;
-  /** Begins the work on a request whose body is not here yet. */
+  /** Starts the handler of a request whose body is not complete yet. */
   start: (() => void) | undefined;
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n');
-/** Pieces that are held side by side before they are joined: each has its cost, however small it is. */
+/**
+ * Number of chunks that are held separately before they are joined, because each chunk has a cost, however small it is.
+ */
 const CHUNKS_MAX = 64;
 
 export class RequestGate {
   #exchange: Exchange | undefined;
-  /** Came, and is not let through yet. */
+  /** Chunks that were not passed on yet. */
   #chunks: Buffer[] = [];
   #heldBytes = 0;
 
@@ -32,33 +34,36 @@ export class RequestGate {
     return this.#heldBytes;
   }
 
-  /** Whether a request is at work, from the end of its head to the end of its answer. */
+  /** True while a request is being handled, from the end of its head to the end of its answer. */
   get isBusy(): boolean {
     return this.#exchange !== undefined;
   }
 
-  /** Whether the request at work still gets bytes of its body. */
+  /** True when bytes of the present request's body are still to be passed on. */
   get isBodyMissing(): boolean {
     return this.#exchange !== undefined && this.#exchange.takesBody && !this.#exchange.request.complete;
   }
 
-  /** Whether something of the request at work is still to come, wanted or not. */
+  /** True when a part of the present request has not been passed on, wanted or not. */
   get isIncomplete(): boolean {
     return this.#exchange?.request.complete === false;
   }
 
-  /** Whether more is held than a client sends that means well. */
+  /** True when more bytes are held than a correct client sends. */
   get isOverfull(): boolean {
     const length = this.#heldBytes;
     if (length > INPUT_BYTES_MAX) return true;
     if (this.#exchange === undefined || length <= PIPELINED_BYTES_MAX) return false;
     const { request, takesBody, bodyBytesLeft } = this.#exchange;
     if (request.complete) return true;
-    // Bytes behind a body that nobody wants are on top, too. Where a body in chunks ends is not known.
+    // Bytes after an unwanted body are beyond the request, too. The end of a body in chunks is not known here.
     return !takesBody && !isChunked(request) && length - bodyBytesLeft > PIPELINED_BYTES_MAX;
   }
 
-  /** What is held, and what the body of the request at work may have besides, if it is wanted: here, on its way or passed on. */
+  /**
+   * Number of held bytes, plus the possible size of the present request's body if it is wanted: arrived, arriving or
+   * passed on.
+   */
   get bytes(): number {
     if (this.#exchange?.takesBody !== true) return this.#heldBytes;
     const { request, bodyBytesLeft } = this.#exchange;
@@ -73,13 +78,15 @@ export class RequestGate {
     if (this.#chunks.length > CHUNKS_MAX) this.#joined();
   }
 
-  /** The head of a request was let through. */
+  /** The head of a request was passed on. */
   begin(request: GatedRequest): void {
     const bodyBytesLeft = Number(request.headers['content-length'] ?? 0);
     this.#exchange = { request, takesBody: false, bodyBytesLeft, start: undefined };
   }
 
-  /** @param start begins the work on the request at work; see `takeStart` */
+  /**
+   * @param start starts the handler of the present request; see `takeStart`
+   */
   acceptBody(start: () => void): void {
     if (this.#exchange === undefined) return;
     this.#exchange.takesBody = true;
@@ -87,8 +94,8 @@ export class RequestGate {
   }
 
   /**
-   * What begins the work on a request with a body, once that body is here: one that does not end makes no work. A body in chunks
-   * is read by the work, as only the parser knows where it ends.
+   * Returns the function that starts the handler of a request with a body, when the body is complete: an incomplete
+   * body causes no work. A body in chunks is read by the handler, because only the parser knows its end.
    */
   takeStart(): (() => void) | undefined {
     if (this.#exchange?.start === undefined) return undefined;
@@ -98,19 +105,19 @@ export class RequestGate {
     return start;
   }
 
-  /** The answer of the request at work has left the process. */
+  /** The answer to the present request has left the process. */
   finish(): void {
     this.#exchange = undefined;
   }
 
-  /** Forgets everything. */
+  /** Drops all held bytes and the present request. */
   clear(): void {
     this.#chunks = [];
     this.#heldBytes = 0;
     this.#exchange = undefined;
   }
 
-  /** Takes what the parser may have now: never more than ends the head or the body of one request. */
+  /** Takes the bytes that the parser may have now: at most up to the end of the head or of the body of one request. */
   next(): Buffer | undefined {
     const held = this.#held();
     if (held === undefined) return undefined;
@@ -122,7 +129,7 @@ export class RequestGate {
     return bytes === held.length ? held : held.subarray(0, bytes);
   }
 
-  /** What is held in one piece, unless nothing of it may be passed on. */
+  /** The held bytes in one piece; undefined when none may be passed on now. */
   #held(): Buffer | undefined {
     const mustWait = this.#exchange !== undefined && (!this.isBodyMissing || this.#exchange.start !== undefined);
     return mustWait ? undefined : this.#joined();
@@ -135,7 +142,8 @@ export class RequestGate {
 
   #bytesToPass(held: Buffer): number {
     if (this.#exchange === undefined) return upToHeadEnd(held);
-    // The end of a body in chunks looks like the end of a head; within a chunk the same bytes do no harm.
+    // The end of a body in chunks looks like the end of a head. The same bytes inside a chunk only split what is passed
+    // on.
     return isChunked(this.#exchange.request) ? upToHeadEnd(held) : Math.min(held.length, this.#exchange.bodyBytesLeft);
   }
 }
@@ -145,8 +153,8 @@ function isChunked({ headers }: GatedRequest): boolean {
 }
 
 /**
- * Bytes up to the end of a head, or all but those that may be the beginning of its end: so that what is let through never
- * reaches into the next request.
+ * Number of bytes up to the end of a head. Without an end, bytes that may begin it are held back, so that the passed
+ * bytes never reach into the next request.
  */
 function upToHeadEnd(bytes: Buffer): number {
   const end = bytes.indexOf(HEAD_END);

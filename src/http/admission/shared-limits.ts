@@ -1,6 +1,6 @@
 /**
- * Limits of addresses that hold for several processes together. One process counts; the others ask it, and still refuse by
- * themselves what their own limits refuse, so that a flood at one of them does not become a flood of questions.
+ * Limits for addresses that several processes share. One process counts, and the other processes ask that process. Each
+ * process still refuses by its own limits first, so that a flood at one process does not become a flood of questions.
  */
 
 import type { Allowance } from './allowance.ts';
@@ -11,22 +11,24 @@ export interface SharedLimits {
   /**
    * Counts a request.
    *
-   * @param cost how many it counts for
-   * @throws ProtocolError `NODE_BUSY` when more wait for an answer than may, or when none comes in time
+   * @param cost number of requests that it counts for
+   * @throws ProtocolError `NODE_BUSY` when too many questions wait, or when no answer comes in time
    */
   take(client: string, cost: number): Promise<Allowance>;
   /**
-   * A stranger's connection came; it is counted until `left` where there is no obstacle.
+   * Counts a stranger's new connection until `left`, unless there is an obstacle.
    *
-   * @throws ProtocolError `NODE_BUSY` as `take`
+   * @throws ProtocolError `NODE_BUSY` like `take`
    */
   arrive(key: string): Promise<SharedObstacle | undefined>;
-  /** A connection that was counted is gone. */
+  /** A counted connection was closed. */
   left(key: string): void;
-  /** The address was refused something. Too many of those shut it out everywhere. */
+  /** Notes refusals of an address; too many of them shut it out in all processes. */
   refused(key: string): void;
-  /** The address is shut out here, and so it is everywhere. */
+  /** Shuts an address out in all processes, because this process does. */
   shutOut(key: string): void;
-  /** @param shutOut called with the key of an address that is shut out for what it did elsewhere */
+  /**
+   * @param shutOut called with the key of an address that another process has shut out
+   */
   listen(shutOut: (key: string) => void): void;
 }

@@ -1,4 +1,4 @@
-/** The chain as it stood behind one record of its log, although blocks may have come and gone since. */
+/** The chain as it was after one record of its log, although blocks may have been applied or reverted since. */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';
 import type { NodeApi } from '../../ports/node-api.ts';
@@ -6,36 +6,41 @@ import type { Block } from '../../protocol/types.ts';
 import type { EventPlace } from './event.ts';
 import type { Finality } from './expand.ts';
 
-/** Records looked through at a time. */
+/** Number of records that are read at once. */
 const RECORDS_AT_ONCE = 1_000;
 
 export class ChainAsOf {
   readonly sequence: number;
   readonly #api: Pick<NodeApi, 'chain' | 'log'>;
-  /** The first record behind this one that reverted a block of a height: that block stood there. At most one a kept record. */
+  /**
+   * For each height, the first later record that reverted a block there: that block was in the chain. The map has at
+   * most one entry for each kept record.
+   */
   readonly #reverted = new Map<number, ChainRecord>();
   #lookedTo: number;
 
-  /** @param sequence of a record that is followed without a gap: at least one below the floor of the log */
+  /**
+   * @param sequence number of a record after which the log has no gap: at least one below the floor of the log
+   */
   constructor(api: Pick<NodeApi, 'chain' | 'log'>, sequence: number) {
     this.#api = api;
     this.sequence = sequence;
     this.#lookedTo = sequence;
   }
 
-  /** Height of its newest block; 0 without one. */
+  /** Height of the newest block; 0 when there was none. */
   tipHeight(): number {
     const next = this.#next();
     if (next === undefined) return this.#api.chain.tip()?.height ?? 0;
     return next.kind === 'applied' ? next.height - 1 : next.height;
   }
 
-  /** Largest height that could not be reverted any more; 0 for none. */
+  /** Largest height that could not be reverted; 0 when there was none. */
   finalizedHeight(): number {
     return this.#next()?.finalizedBefore ?? this.#api.log.finalized();
   }
 
-  /** The block that it had at a height; undefined where it had none, or where the log does not reach back any more. */
+  /** The block at a height; undefined when there was none, or when the log does not reach back far enough. */
   block(height: number): Block | undefined {
     this.#look();
     const reverted = this.#reverted.get(height);
@@ -58,15 +63,15 @@ export class ChainAsOf {
   }
 }
 
-/** Up to where blocks are told that were there before the records of the log that follow. */
+/** Height of the last block that is sent as a past block, before the following records of the log. */
 export function lastPastHeight(past: ChainAsOf, finality: Finality): number {
   return finality === 'final' ? past.finalizedHeight() : past.tipHeight();
 }
 
 /**
- * Where a stream begins that tells of all blocks from a height on, and then of what happens.
+ * Start of a stream that sends all blocks from a height on, and then the following events.
  *
- * @returns undefined where the block below that height is not there yet, or not final
+ * @returns undefined when the block below that height does not exist yet, or is not final
  */
 export function placeAtHeight(
   api: Pick<NodeApi, 'chain' | 'log'>,
@@ -79,7 +84,7 @@ export function placeAtHeight(
   return height > last ? endOfLog(api) : { sequence, height, index: -1 };
 }
 
-/** Behind all that was told. */
+/** Place after all events of the log. */
 export function endOfLog({ log }: Pick<NodeApi, 'log'>): EventPlace {
   return { sequence: log.last(), index: Number.MAX_SAFE_INTEGER };
 }

@@ -1,4 +1,4 @@
-/** Events as readers of the stream get them: their names, what they carry and how they are written down. */
+/** Events of the stream as readers get them: names, content and text format. */
 
 import type { Schema } from '../schema.ts';
 import { COUNT, FLAG, ID, objectOf, PUBLIC_KEY } from '../views/shapes.ts';
@@ -25,23 +25,23 @@ export type EventName = (typeof EVENT_NAMES)[number];
 
 export interface NodeEvent {
   readonly name: EventName;
-  /** What it carries. Called when somebody wants it. */
+  /** Content of the event. The content is computed when a reader wants it. */
   data(): unknown;
-  /** Accounts that it concerns; undefined when it concerns none in particular. */
+  /** Accounts that the event concerns; undefined when it concerns no particular one. */
   readonly addresses?: readonly string[];
-  /** Delegates, by public key, likewise. */
+  /** Delegates that the event concerns, by public key; undefined when it concerns no particular one. */
   readonly delegates?: readonly string[];
 }
 
-/** Place in the stream: the record of the chain's log, and the event among those that the record makes. */
+/** Place in the stream: a record of the chain's log, and the index among the events of that record. */
 export interface EventPlace {
   readonly sequence: number;
-  /** Before the records behind `sequence`, the blocks of the chain as it stood then are told: the event is one of this block. */
+  /** For a past block: its height in the chain as it was before the records after `sequence`. */
   readonly height?: number;
   readonly index: number;
 }
 
-/** `12.3`, or `12:345.6` with a height; undefined for anything else. */
+/** Reads `12.3`, or `12:345.6` with a height; undefined for anything else. */
 export function placeOf(id: string): EventPlace | undefined {
   const [, sequence, height, index] = /^([0-9]{1,15})(?::([0-9]{1,15}))?\.([0-9]{1,9})$/.exec(id) ?? [];
   if (sequence === undefined) return undefined;
@@ -49,12 +49,14 @@ export function placeOf(id: string): EventPlace | undefined {
   return height === undefined ? place : { ...place, height: Number(height) };
 }
 
-/** The id of the event there. */
+/** Id of the event at a place. */
 export function idOf({ sequence, height, index }: EventPlace): string {
   return height === undefined ? `${sequence}.${index}` : `${sequence}:${height}.${index}`;
 }
 
-/** @param place undefined for what is of the moment: it cannot be asked for again */
+/**
+ * @param place undefined for an event of the moment, which cannot be requested again
+ */
 export function eventText(event: NodeEvent, place: EventPlace | undefined): string {
   const id = place === undefined ? '' : `id: ${idOf(place)}\n`;
   return `${id}event: ${event.name}\ndata: ${JSON.stringify(event.data())}\n\n`;

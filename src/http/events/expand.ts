@@ -1,6 +1,6 @@
 /**
- * From records of the chain's log to events: always the same ones in the same order, so that their places are their ids. What an
- * event carries is made when the first reader wants it.
+ * Makes events from records of the chain's log. The same records always give the same events in the same order, so the
+ * place of an event is its id. The content of an event is computed when the first reader wants it.
  */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';
@@ -14,7 +14,7 @@ import { blockView } from '../views/block.ts';
 import { confirmedView } from '../views/transaction.ts';
 import type { NodeEvent } from './event.ts';
 
-/** `any` tells of blocks as they come and go, `final` only of those that can no longer go. */
+/** `any` reports blocks when they are applied and reverted, `final` only blocks that can no longer be reverted. */
 export type Finality = 'any' | 'final';
 
 export function eventsOf(
@@ -36,7 +36,7 @@ export function eventsOf(
   ];
 }
 
-/** Events of a block of long before, as of its coming; behind the newest one of them, up to where nothing can be reverted. */
+/** Events of a past block, as when it was applied. For the newest past block, the finalized height follows. */
 export function pastEvents(
   api: NodeApi,
   block: Block | undefined,
@@ -67,7 +67,7 @@ function appliedEvents(api: NodeApi, block: Block | undefined, dialect: HttpDial
 
 function blockEvent(name: 'blocks/new' | 'blocks/delete', block: Block, dialect: HttpDialect): NodeEvent {
   const { generatorPublicKey } = block;
-  // The tip as of the event is the block itself: it has one confirmation.
+  // At the time of the event the block is the tip, so it has one confirmation.
   const data = (): unknown => blockView(block, block.height, dialect);
   return { name, data, addresses: [addressOf(generatorPublicKey)], delegates: [generatorPublicKey] };
 }
@@ -86,7 +86,10 @@ function transactionEvent(
   return { name, data, ...partiesOf(transaction) };
 }
 
-/** Whom a transaction concerns: sender and recipient; the sender as a delegate, and those that it votes on. */
+/**
+ * Parties of a transaction: sender and recipient as accounts; the sender and the delegates that it votes for as
+ * delegates.
+ */
 export function partiesOf(transaction: Transaction): Required<Pick<NodeEvent, 'addresses' | 'delegates'>> {
   const { payload, senderId, senderPublicKey } = transaction;
   const recipientId = recipientOf(transaction);

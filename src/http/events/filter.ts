@@ -1,4 +1,4 @@
-/** What a reader wants of the stream, asked of a record before it is read, and of each event. */
+/** Filter of a reader. The filter is applied to a record before the record's block is read, and to each event. */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';
 import type { ChainParams } from '../../protocol/params.ts';
@@ -7,14 +7,14 @@ import type { EventName, NodeEvent } from './event.ts';
 import type { Finality } from './expand.ts';
 
 export interface EventFilter {
-  /** All when empty. */
+  /** Names of wanted events; all when empty. */
   readonly names: ReadonlySet<EventName>;
   readonly address: string | undefined;
   readonly delegate: string | undefined;
   readonly finality: Finality;
-  /** The stream ends with the last record that there is, and does not wait for more. */
+  /** Present when the stream ends after the last existing record, instead of waiting for more. */
   readonly endsWithLog?: true;
-  /** Whether the reader may know who forges here. */
+  /** True when the reader may see which delegates forge on this node. */
   readonly maySeeForging: boolean;
 }
 
@@ -24,12 +24,12 @@ const OF_ROUND_END: readonly EventName[] = ['rounds/change'];
 const OF_FINALIZED: readonly EventName[] = ['finalized/change'];
 const OF_RECORDS = [...OF_APPLIED, ...OF_REVERTED, ...OF_ROUND_END, ...OF_FINALIZED];
 
-/** Whether any record of the log can hold something for the reader. */
+/** True when any record of the log can have events for the reader. */
 export function wantsRecords({ names }: EventFilter): boolean {
   return names.size === 0 || OF_RECORDS.some((name) => names.has(name));
 }
 
-/** Whether a record may hold something for the reader; its block is not read before. */
+/** True when a record may have events for the reader; its block is not read before. */
 export function mayWant({ names, finality }: EventFilter, record: ChainRecord, params: ChainParams): boolean {
   const { kind, height, finalizedBefore, finalizedAfter } = record;
   const wants = (among: readonly EventName[]): boolean => names.size === 0 || among.some((name) => names.has(name));

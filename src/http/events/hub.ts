@@ -1,7 +1,7 @@
 /**
- * Serves all readers of the stream. None has a queue: each has a place in the chain's log, and what comes next is read from
- * there when its connection takes more. A reader that takes nothing for a while is cut, and resumes at its place when it comes
- * back. What is read for strangers draws on the time that all work for strangers gets.
+ * Serves all readers of the event stream. A reader has no queue, but a place in the chain's log. When its connection
+ * takes more data, the next events are read from there. A reader that takes no data for a while is disconnected, and
+ * resumes at its place when it comes back. Reading for strangers uses the time budget of all work for strangers.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -20,11 +20,11 @@ import { PeerChanges } from './peer-changes.ts';
 import { withLive } from '../with-live.ts';
 import { Replays } from './replays.ts';
 
-/** The client that a reader belongs to. */
+/** Client of a reader. */
 export interface EventClient {
-  /** What limits count as one client. */
+  /** Key of the client for limits. */
   readonly key: string;
-  /** Whether it may have one of the places that strangers cannot take, and waits for no turn. */
+  /** True for a client that may use the reserved places and waits for no turn. */
   readonly isTrusted: boolean;
 }
 
@@ -39,16 +39,16 @@ export interface EventSink {
 
 export interface EventHub {
   /**
-   * Serves a reader until it or the hub goes.
+   * Serves a reader until it disconnects or the hub closes.
    *
-   * @param after the last event that it has; undefined to begin with the next
-   * @returns false when there are as many readers as may be, or as many of the client that are given what was long before
+   * @param after last event that the reader has; undefined to start with the next event
+   * @returns false when there are too many readers, or too many replays of this client
    */
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): boolean;
   /**
-   * Where a stream begins that tells of all blocks from a height on, and then of what happens.
+   * Start of a stream that sends all blocks from a height on, and then the following events.
    *
-   * @returns undefined where the block above the height before is not there yet
+   * @returns undefined when the block below that height does not exist yet, or is not final
    */
   placeAt(height: number, finality: Finality): EventPlace | undefined;
   /** Ends all streams. */
@@ -57,45 +57,48 @@ export interface EventHub {
 
 export interface EventHubOptions {
   readonly readersMax: number;
-  /** A reader that takes nothing for so long is cut. */
+  /** Time after which a reader that takes no data is disconnected. */
   readonly stallMs: number;
-  /** A stream says that it lives this often, and peers and forging are looked at. */
+  /** Interval of the signs of life in a stream. */
   readonly heartbeatMs: number;
   readonly lookMs: number;
   readonly observer: Observer;
-  /** Where readers that are not trusted wait. */
+  /** Scheduler in which readers that are not trusted wait. */
   readonly scheduler: Pick<FairScheduler, 'take' | 'spend'>;
 }
 
-/** Readers of one client are served for so long before others have their turn: forging must not wait. */
+/** Time for which the readers of one client are served before others have their turn, because forging must not wait. */
 const SERVING_MS = 5;
-/** Records that a reader is given before the next reader of the turn. */
+/** Number of records that one reader gets before the next reader is served. */
 const RECORDS_PER_READER = 20;
-/** Share of the places that only trusted readers get. */
+/** Share of the places that is reserved for trusted readers. */
 const RESERVED_SHARE = 0.1;
-/** Records kept with their texts: readers mostly want the same ones. A reader further back than that replays. */
+/**
+ * Number of records that are cached with their texts, because most readers want the same ones. A reader that is further
+ * behind counts as a replay.
+ */
 export const RECORDS_CACHED_MAX = 64;
-/** Under this key all trusted readers are served together. */
+/** Key under which all trusted readers are served together. */
 const TRUSTED = '';
 
 interface Reader {
   readonly response: EventSink;
   readonly filter: EventFilter;
   readonly client: EventClient;
-  /** The last event that was sent or passed over. */
+  /** Last event that was sent or skipped. */
   place: EventPlace;
-  /** What it reads while its place has a height. */
+  /** The past chain, while the place of the reader has a height. */
   past: ChainAsOf | undefined;
-  /** What it asked to go on from is no place of this log: the log was begun anew. */
+  /** True when the requested place is not in this log, because the log was begun anew. */
   isAstray: boolean;
-  /** Whether it is given what was long before. */
+  /** True while the reader is sent old events. */
   isReplaying: boolean;
   isFull: boolean;
-  /** When it last took something, by a clock that nobody sets. */
+  /** Time when it last took data, on a clock that nobody can set. */
   tookMs: number;
 }
 
-/** An event whose text is made when the first reader wants it. */
+/** An event; its text is made when the first reader wants it. */
 interface LazyEvent {
   readonly event: NodeEvent;
   text: string | undefined;
@@ -193,7 +196,7 @@ class Hub implements EventHub {
     reader.tookMs = performance.now();
   }
 
-  /** Gives a reader what comes next. @returns whether it wants another turn */
+  /** Sends a reader its next events. @returns true when it needs another turn */
   #feed(reader: Reader, untilMs: number): boolean {
     const floor = this.#api.log.floor();
     if (reader.isAstray || reader.place.sequence < floor - 1) this.#tellGap(reader, floor);
@@ -203,7 +206,7 @@ class Hub implements EventHub {
       if (height === undefined) this.#sendWanted(reader, this.#eventsAt(sequence, reader.filter));
       else this.#sendPast(reader, height);
       if (reader.isFull) return false;
-      // Of a block of before all is sent now, and the place is behind it.
+      // A past block was sent completely, and the place is after it.
       if (height === undefined && sequence >= this.#api.log.last()) {
         this.#endReplay(reader);
         if (reader.filter.endsWithLog === true) {
@@ -218,12 +221,12 @@ class Hub implements EventHub {
     return !reader.isFull;
   }
 
-  /** Sends what a block of the chain of before has for the reader, and goes on to the next one or to the log. */
+  /** Sends the events of a past block, and moves on to the next past block or to the log. */
   #sendPast(reader: Reader, height: number): void {
     const { sequence } = reader.place;
     const past = (reader.past ??= new ChainAsOf(this.#api, sequence));
     const last = lastPastHeight(past, reader.filter.finality);
-    // No event has such a place: what came there is in the log.
+    // No event has such a place: blocks at this height are in the log.
     if (height > last) return this.#beginLog(reader);
     const finalized = height === last ? past.finalizedHeight() : undefined;
     const events = pastEvents(this.#api, past.block(height), finalized, this.#dialect);
@@ -241,7 +244,7 @@ class Hub implements EventHub {
     reader.past = undefined;
   }
 
-  /** Sends of the events at the reader's place those behind it that it wants. */
+  /** Sends the wanted events after the reader's place. */
   #sendWanted(reader: Reader, events: readonly LazyEvent[]): void {
     for (let index = reader.place.index + 1; index < events.length && !reader.isFull; index += 1) {
       const lazy = events[index];
@@ -276,7 +279,7 @@ class Hub implements EventHub {
     this.#serveLater(key);
   }
 
-  /** Nothing is sent within the event that gave rise to it: the beginning of an answer, or a change of the chain. */
+  /** Sends in a later turn of the event loop, because nothing may be sent inside the change that caused the event. */
   #serveLater(key: string): void {
     setImmediate(() => {
       if (key === TRUSTED) this.#serveReaders(key);
@@ -287,7 +290,8 @@ class Hub implements EventHub {
   #serveReaders(key: string): void {
     const untilMs = performance.now() + SERVING_MS;
     const served = this.#waiting.get(key) ?? new Set();
-    // A set goes on with what is added behind: each reader that wants more comes again after the others.
+    // The iteration includes readers that are added at the end, so a reader that wants more is served again after the
+    // others.
     for (const reader of served) {
       served.delete(reader);
       if (!reader.isFull && this.#feed(reader, untilMs)) served.add(reader);
@@ -297,7 +301,7 @@ class Hub implements EventHub {
     else this.#waiting.delete(key);
   }
 
-  /** Sends what is of the moment to all readers that take it now. */
+  /** Sends events of the moment to all readers that can take data now. */
   #sendMoments(gathered: readonly Moment[]): void {
     const startMs = performance.now();
     for (const reader of this.#readers) {
@@ -337,7 +341,7 @@ class Hub implements EventHub {
     for (const reader of this.#readers) if (!reader.isFull) this.#send(reader, ': alive\n\n');
   }
 
-  /** Works only while somebody reads. */
+  /** Starts timers and listeners; they run only while there are readers. */
   #begin(): void {
     told(withLive(this.#api.peers(), (entries) => this.#peers.begin(entries)));
     told(withLive(this.#api.forgingDelegates(), (delegates) => void (this.#forging = byPublicKey(delegates))));
@@ -362,16 +366,16 @@ class Hub implements EventHub {
     this.#moments.flush();
   }
 
-  /** A reader that begins here. @returns undefined when its client replays as much as it may */
+  /** Creates a reader. @returns undefined when its client has too many replays */
   #readerOf(
     response: EventSink,
     filter: EventFilter,
     after: EventPlace | undefined,
     client: EventClient,
   ): Reader | undefined {
-    // Another process may have told of more than this one has seen.
+    // Another process may have sent events that this process has not seen yet.
     if (after !== undefined && after.sequence > this.#api.log.last()) this.#api.refresh?.();
-    // Nothing of a record that was told before: all of the last one has passed.
+    // The place after the last record: all its events were sent before.
     const last = endOfLog(this.#api);
     const isAstray = after !== undefined && after.sequence > last.sequence;
     const place = after ?? last;
@@ -383,7 +387,7 @@ class Hub implements EventHub {
   }
 }
 
-/** What the node did not tell this time it tells at the next look. */
+/** If the node does not answer this time, the next look asks again. */
 function told(live: Live<void>): void {
   if (live instanceof Promise) live.catch(() => undefined);
 }

@@ -1,4 +1,7 @@
-/** The events of a log that nobody adds to: what a reader of the stream would get who asks for what there is. */
+/**
+ * The events of a log to which no process adds: the same events that a reader of the stream would get up to the end of
+ * the log.
+ */
 
 import type { NodeApi } from '../../ports/node-api.ts';
 import { heightAhead, problemOf } from '../problems.ts';
@@ -18,8 +21,8 @@ export interface KeptEvent {
 }
 
 /**
- * @param query parameters as `GET /events` takes them
- * @throws Error with the sentence of the refusal for parameters that the route refuses
+ * @param query parameters of `GET /events`
+ * @throws Error with the message of the refusal, for parameters that the route refuses
  */
 export function* keptEvents(api: NodeApi, query: string): Iterable<KeptEvent> {
   const dialect = { generation: api.params.generation, strict: false };
@@ -53,7 +56,7 @@ export function* keptEvents(api: NodeApi, query: string): Iterable<KeptEvent> {
   }
 }
 
-/** Of the events at a place those behind it that the filter lets pass. */
+/** The wanted events after a place, among the events of one record or block. */
 function* wanted(events: readonly NodeEvent[], place: EventPlace, filter: EventFilter): Iterable<KeptEvent> {
   for (const [index, event] of events.entries())
     if (index > place.index && isWanted(event, filter))
@@ -71,7 +74,7 @@ interface Refusal {
   readonly errors: readonly { readonly message: string; readonly errors?: readonly { readonly message: string }[] }[];
 }
 
-/** The sentence of what was thrown, where it is a refusal of the interface. */
+/** The message of a thrown error, if it is a refusal of the interface; undefined otherwise. */
 export function refusalOf(error: unknown, { params }: Pick<NodeApi, 'params'>): string | undefined {
   const body = problemOf(error, params.generation)?.body as Partial<Refusal> | undefined;
   const [first] = body?.errors ?? [];

@@ -1,13 +1,13 @@
 /**
- * What is told of the moment: gathered for a short while and written to each reader in one piece, as each write costs as much
- * as making an event. What comes faster than a reader of a usual line could take is left out.
+ * Events of the moment. The events are collected for a short time and written to each reader at once, because a write
+ * costs as much as making an event. Events beyond the capacity of a usual connection are dropped.
  */
 
 import { eventText, type NodeEvent } from './event.ts';
 
-/** Between two writes, in milliseconds. */
+/** Time between two writes, in milliseconds. */
 const GATHER_MS = 25;
-/** Characters that are gathered for one write: 10 MB in a second. */
+/** Characters that are collected for one write; that is 10 MB in a second. */
 const MOMENTS_CHARS_MAX = 256 * 1024;
 
 export interface Moment {
@@ -21,12 +21,16 @@ export class Moments {
   #chars = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param tell writes what was gathered */
+  /**
+   * @param tell writes the collected events
+   */
   constructor(tell: (moments: readonly Moment[]) => void) {
     this.#tell = tell;
   }
 
-  /** @returns false when it was left out */
+  /**
+   * @returns false when the event was dropped
+   */
   add(event: NodeEvent): boolean {
     if (this.#chars >= MOMENTS_CHARS_MAX) return false;
     const text = eventText(event, undefined);
@@ -36,7 +40,7 @@ export class Moments {
     return true;
   }
 
-  /** Writes now. */
+  /** Writes the collected events now. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -1,21 +1,23 @@
-/** Peers that came and went since they were looked at last, so many at a time. */
+/** Finds peers that connected or disconnected since the last look, up to a maximum in each look. */
 
 import type { PeerEntry } from '../../ports/node-api.ts';
 
-/** Changes that are told at one look: a crowd that comes and goes is told of in several. */
+/** Changes that one look reports; when more peers come and go, later looks report the rest. */
 export const CHANGES_PER_LOOK_MAX = 100;
 
 export class PeerChanges {
-  /** Connected peers as they were told. */
+  /** Connected peers, as they were last reported. */
   readonly #told = new Map<string, PeerEntry>();
 
-  /** Takes what is now as told. */
+  /** Takes the present state as reported. */
   begin(entries: readonly PeerEntry[]): void {
     this.#told.clear();
     for (const [key, entry] of connectedOf(entries)) this.#told.set(key, entry);
   }
 
-  /** @returns what changed; the rest of many changes comes with the next look */
+  /**
+   * @returns the changes; further changes are returned by the next look
+   */
   look(entries: readonly PeerEntry[]): readonly PeerEntry[] {
     const now = connectedOf(entries);
     const changes: PeerEntry[] = [];

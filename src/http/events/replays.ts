@@ -1,6 +1,6 @@
-/** Readers that are given what was long before: so many of one stranger, and of all strangers, at a time. */
+/** Limits the readers that are sent old events at the same time: of one address, and of all strangers. */
 
-/** A client that was away goes on with one. */
+/** Replays of one address at the same time; a client that was away needs only one. */
 export const REPLAYS_PER_ADDRESS_MAX = 4;
 export const REPLAYS_MAX = 32;
 
@@ -8,7 +8,9 @@ export class Replays {
   readonly #byKey = new Map<string, number>();
   #count = 0;
 
-  /** @returns false when there are as many as may be */
+  /**
+   * @returns false when the limit is reached
+   */
   begin(key: string): boolean {
     const own = this.#byKey.get(key) ?? 0;
     if (own >= REPLAYS_PER_ADDRESS_MAX || this.#count >= REPLAYS_MAX) return false;

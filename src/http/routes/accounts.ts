@@ -1,4 +1,4 @@
-/** Accounts and their multisignature groups. */
+/** Routes for accounts and their multisignature groups. */
 
 import type { AccountQuery } from '../../ports/queries.ts';
 import type { HttpDialect } from '../dialect.ts';

@@ -21,13 +21,13 @@ import { specRoutes } from './spec.ts';
 import { transactionRoutes } from './transactions.ts';
 import { voterRoutes } from './voters.ts';
 
-/** What an operator switches on and off; on unless told. */
+/** Parts of the interface that an operator can disable; enabled by default. */
 export interface RouteOptions {
   readonly legacySignatures?: { readonly enabled: boolean };
   readonly metrics?: boolean;
   /** Folder of the page at `/`. */
   readonly dashboardDirectory?: string;
-  /** The interactive reference; the plain page stands in for it. */
+  /** The interactive reference; without it the plain page is used. */
   readonly referencePage?: ReferencePage;
 }
 
@@ -54,7 +54,7 @@ export function allRoutes(dialect: HttpDialect, options: RouteOptions = {}): rea
   return [...described, ...specRoutes(described, dialect, options.referencePage)];
 }
 
-/** No node of the family answers at the root. */
+/** Adds the root of the interface. Real nodes answer nothing there. */
 function withIndex(routes: readonly Route[], dialect: HttpDialect, options: RouteOptions): readonly Route[] {
   if (dialect.strict) return routes;
   return [...routes, indexRoute(routes, options.dashboardDirectory !== undefined)];

@@ -1,4 +1,4 @@
-/** Blocks of the chain. */
+/** Routes for blocks. */
 
 import type { BlockQuery } from '../../ports/queries.ts';
 import type { HttpDialect } from '../dialect.ts';

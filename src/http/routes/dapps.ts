@@ -1,4 +1,7 @@
-/** Applications registered on the chain: history of generation 2, and empty on most networks. */
+/**
+ * Routes for applications registered on the chain. The applications belong to the history of generation 2; on most
+ * networks the list is empty.
+ */
 
 import type { DappQuery } from '../../ports/queries.ts';
 import type { HttpDialect } from '../dialect.ts';
@@ -53,7 +56,7 @@ export function dappsRoute(dialect: HttpDialect): Route {
       const name = filters.text('name');
       const transactionId = filters.id('transactionId');
       const query: DappQuery = { ...pageOf(request), sort: sortOf(request), ...given({ transactionId, name }) };
-      // An id that nothing can have leaves the name, if there is one: the two join by OR.
+      // An id that cannot exist leaves the name as the only filter, because the two filters are combined by OR.
       const page =
         name === undefined ? pageBy(filters, query, (asked) => api.chain.dapps(asked)) : api.chain.dapps(query);
       return { meta: listMeta(request, page), data: page.items.flatMap(dappView) };

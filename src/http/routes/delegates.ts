@@ -1,4 +1,4 @@
-/** Delegates and those that forge next. */
+/** Routes for delegates and for the next forgers. */
 
 import type { DelegateQuery } from '../../ports/queries.ts';
 import { slotAt } from '../../protocol/slots.ts';

@@ -1,4 +1,4 @@
-/** The earnings of a delegate from forging. */
+/** The route for the earnings of a delegate. */
 
 import type { NodeApi } from '../../ports/node-api.ts';
 import type { ForgingStatistics } from '../../ports/queries.ts';
@@ -66,7 +66,7 @@ async function withinSpan(
     : api.chain.blockForgingStatistics(account.publicKey, fromS, toS);
 }
 
-/** No block is later than what 32 bits hold, so a larger bound is any bound. */
+/** Timestamps of blocks have 32 bits, so a larger bound is reduced to that size. */
 function epochSeconds(api: NodeApi, unixMs: number): number {
   const seconds = Math.floor((unixMs - api.params.epochMs) / 1000);
   return Math.max(-TIME_MAX_S, Math.min(TIME_MAX_S, seconds));

@@ -1,13 +1,19 @@
-/** Whether the process lives and whether the node is of use, for those who start and balance nodes. */
+/** Health routes: the process is alive, and the node is ready. Supervisors and load balancers use them. */
 
 import type { NodeApi, NodeStatus } from '../../ports/node-api.ts';
 import type { Route } from '../route.ts';
 import { COUNT, FLAG, objectOf, TEXT } from '../views/shapes.ts';
 
-/** Blocks that a node may lag behind most of its peers and still count as synced: what is on its way. */
+/**
+ * Number of blocks that a node may be behind most of its peers and still count as synced, because blocks take time to
+ * arrive.
+ */
 const LAG_BLOCKS_MAX = 2;
 
-/** A node alone that forges adds a block now and then; one that only lost its peers, or has none yet, adds none. */
+/**
+ * Age of the tip, in slots, up to which a node alone counts as ready: if it forges, it adds blocks from time to time.
+ * If it only lost its peers, or has none yet, it adds none.
+ */
 const TIP_AGE_SLOTS_MAX = 30;
 
 export const HEALTH_ROUTE: Route = {
@@ -49,10 +55,10 @@ export const READINESS_ROUTE: Route = {
 async function obstacle(api: NodeApi, status: NodeStatus): Promise<string | undefined> {
   const { syncing, height, networkHeight, secondsSinceEpoch, isAlone } = status;
   if (syncing) return `The node synchronises with its peers: height ${height} of ${networkHeight}.`;
-  // Started without peers and forging nothing, it is there for the chain that it has.
+  // A node that is alone by configuration and does not forge only serves its existing chain, so it is always ready.
   if (isAlone === true && !(await api.forgingDelegates()).some(({ forging }) => forging)) return undefined;
   const ageS = secondsSinceEpoch - (api.chain.tip()?.timestamp ?? 0);
-  // Beside peers a tip of any age is the network's: it may stand still.
+  // With peers, the age of the tip does not matter, because the whole network may stand still.
   const isOld = ageS > TIP_AGE_SLOTS_MAX * api.params.blockTimeS;
   if (isOld && !(await api.peers()).some(({ state }) => state === 'connected')) {
     return `The node has no peers, and its last block is ${ageS} s old.`;

@@ -1,15 +1,15 @@
-/** The root of the interface: where everything else is. */
+/** The root of the interface, which lists the other paths. */
 
 import { softwareVersionOf } from '../../primitives/software-version.ts';
 import type { EnvelopeRoute, Route } from '../route.ts';
 import { listOf, objectOf, TEXT } from '../views/shapes.ts';
 
-/** What every answer of the root begins with. */
+/** Prefix of all paths in the answer. */
 const PREFIX = '/api';
 
 /**
- * @param routes all others: those that are asked with GET and need no more than their path are listed
- * @param hasDashboard whether there is a page at `/`
+ * @param routes all other routes; it lists those with GET that need no parameters besides their path
+ * @param hasDashboard true when there is a page at `/`
  */
 export function indexRoute(routes: readonly Route[], hasDashboard: boolean): EnvelopeRoute {
   const listed = routes

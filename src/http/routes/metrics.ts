@@ -1,4 +1,4 @@
-/** The node's metrics for Prometheus. */
+/** The route of the metrics for Prometheus. */
 
 import type { Route } from '../route.ts';
 

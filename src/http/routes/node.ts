@@ -1,4 +1,4 @@
-/** The node itself: status, constants, forging, state digest. */
+/** Routes for the node itself: status, constants, forging, state digest. */
 
 import type { ForgingDelegate } from '../../ports/node-api.ts';
 import { joined, joinedOnly, joinedShape, type HttpDialect } from '../dialect.ts';
@@ -107,7 +107,7 @@ function forgingRoute(dialect: HttpDialect): Route {
   };
 }
 
-/** A delegate that signs, or is switched off, is answered as clients know it. */
+/** A delegate that forges, or is disabled, is shown as clients know it. */
 function forgingView({ forging, publicKey, waiting, paused }: ForgingDelegate, dialect: HttpDialect) {
   return joined(dialect, { forging, publicKey }, { ...waitingView(waiting), ...pausedView(paused) });
 }
@@ -170,7 +170,7 @@ const DIGEST_ROUTE: Route = {
   handle: (api, request) => {
     const wanted = request.number('height');
     const tipHeight = api.chain.tip()?.height;
-    // Before the digest is computed, which takes its time.
+    // The height is checked before the digest is computed, because that takes time.
     if (wanted !== undefined && wanted !== tipHeight) throw notAtTip(wanted, tipHeight);
     const { height, blockId, digest } = api.stateDigest();
     return { meta: {}, data: { height, blockId, digest } };

@@ -1,4 +1,4 @@
-/** Peers that the node knows. */
+/** The route of the peers that the node knows. */
 
 import type { PeerEntry } from '../../ports/node-api.ts';
 import type { Sort } from '../../ports/queries.ts';
@@ -74,7 +74,9 @@ function filterOf(request: CheckedRequest, dialect: HttpDialect): (entry: PeerEn
     wanted.every(([name, value]) => info[name] === value);
 }
 
-/** A missing value is larger than every other; among equals the connected come first. */
+/**
+ * Compares peers: a missing value is larger than every other one, and among equal values connected peers come first.
+ */
 function comparison(sort: Sort<'height' | 'version'>): (a: PeerEntry, b: PeerEntry) => number {
   const sign = sort.direction === 'asc' ? 1 : -1;
   return (a, b) => {

@@ -1,4 +1,4 @@
-/** Transactions that wait in the node's queues. */
+/** Routes for transactions that wait in the queues of the pool. */
 
 import type { GroupSigners, NodeApi, PoolEntry, PoolState } from '../../ports/node-api.ts';
 import type { Direction } from '../../ports/queries.ts';
@@ -29,7 +29,7 @@ const SORT_FIELDS = ['amount', 'fee', 'type', 'timestamp'] as const;
 const RECIPIENT_KEY = keyParameter('recipientPublicKey', 'Public key of the recipient.');
 type SortField = (typeof SORT_FIELDS)[number];
 
-/** The listing of a named queue, and the same without a name for the verified one. */
+/** Routes for a named queue, and for the verified queue without a name. */
 export function poolRoutes(dialect: HttpDialect): readonly Route[] {
   const state: Parameter = {
     name: 'state',
@@ -70,7 +70,7 @@ export function poolRoutes(dialect: HttpDialect): readonly Route[] {
   ];
 }
 
-/** No node of the family tells it. */
+/** Real nodes do not have this route. */
 const SIGNERS_ROUTE: Route = {
   method: 'GET',
   path: '/node/transactions/{id}/signers',
@@ -103,7 +103,9 @@ const SIGNERS_ROUTE: Route = {
   },
 };
 
-/** @throws Problem 404 */
+/**
+ * @throws Problem 404 when there is no such transaction
+ */
 function signersView(id: string, signers: GroupSigners | undefined): Readonly<Record<string, unknown>> {
   if (signers === undefined)
     throw new Problem(404, { message: `No transaction ${id} waits for signatures of a group` });
@@ -136,7 +138,7 @@ function filterOf(request: CheckedRequest, { generation }: HttpDialect): (entry:
   const type = request.number('type');
   const recipientKey = request.text('recipientPublicKey');
   const recipientId = recipientKey === undefined ? request.text('recipientId') : addressOf(recipientKey.toLowerCase());
-  // Where a recipient stands in the asset, the reference looks for the member in every asset.
+  // For a transaction with a recipient in its asset, the reference searches for that member in every asset.
   const isTo = (transaction: Transaction, address: string): boolean =>
     generation === 3 ? namesRecipient(transaction, address) : recipientOf(transaction) === address;
   return ({ transaction }) =>
@@ -147,7 +149,7 @@ function filterOf(request: CheckedRequest, { generation }: HttpDialect): (entry:
     (recipientId === undefined || isTo(transaction, recipientId));
 }
 
-/** Sorting is stable, so equal entries stay oldest first. */
+/** Compares entries. Sorting is stable, so equal entries keep their order, oldest first. */
 function comparison(field: SortField, direction: Direction): (a: PoolEntry, b: PoolEntry) => number {
   const sign = direction === 'asc' ? 1 : -1;
   const valueOf = ({ transaction }: PoolEntry): bigint | number =>

@@ -1,6 +1,6 @@
 /**
- * Registration of second signatures by passphrase, as the oldest clients know it. Success and refusals of the registration
- * alike are 200 with `success`. What is sent is never logged, kept or repeated.
+ * Registration of second signatures by passphrase, as the oldest clients expect it. Both success and refusal of the
+ * registration are answered with 200 and `success`. The request is never logged, kept or repeated.
  */
 
 import { addressOf, keyPairOfPassphrase } from '../../crypto/keys.ts';
@@ -33,10 +33,10 @@ const FEE_ROUTE: Route = {
   respond: () => ({ status: 200, body: { success: true, fee: Number(FEES.secondSignature) } }),
 };
 
-/** A passphrase; the bounds are the legacy interface's. */
+/** A passphrase, with the length limits of the legacy interface. */
 const SECRET: Schema = { type: 'string', minLength: 1, maxLength: 100 };
 
-/** Both spellings of the second secret are known; in the order in which missing ones are reported, last first. */
+/** The second secret has two accepted spellings. Missing members are reported in this order, last first. */
 const BODY: Schema = {
   type: 'object',
   required: ['secret', 'secondSecret'],
@@ -75,7 +75,9 @@ function registrationRoute(dialect: HttpDialect): Route {
 
 type Accepted = Extract<SubmitResult, { accepted: true }>;
 
-/** @returns the transaction, or the sentence that refuses the request: the first of several */
+/**
+ * @returns the transaction, or the message of the first refusal
+ */
 async function register(api: NodeApi, raw: unknown, client: string | undefined): Promise<Accepted | string> {
   if (raw === undefined) return typeMismatch('object', 'undefined');
   const body = normalised(raw);
@@ -103,14 +105,14 @@ async function register(api: NodeApi, raw: unknown, client: string | undefined):
 
 const ALREADY = 'Account already has a second passphrase';
 
-/** Brings the other spelling of the second secret to the one that texts name; that one wins. */
+/** Renames the other spelling of the second secret to the one that messages use; if both are sent, that one counts. */
 function normalised(raw: unknown): unknown {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw;
   const { secondsecret, ...body } = raw as Readonly<Record<string, unknown>>;
   return secondsecret === undefined || 'secondSecret' in body ? body : { ...body, secondSecret: secondsecret };
 }
 
-/** Whether a registration of the account waits in the pool. */
+/** True when a registration of the account waits in the pool. */
 async function isWaiting(api: NodeApi, publicKey: string): Promise<boolean> {
   const states = ['verified', 'pending', 'ready', 'validated', 'received'] as const;
   const queues = await Promise.all(states.map(async (state) => api.poolEntries(state)));
@@ -125,7 +127,7 @@ function tooPoor(publicKey: string, account: Account | undefined): string {
   return `Account does not have enough LSK: ${addressOf(publicKey)} balance: ${inLsk(account?.balance ?? 0n)}`;
 }
 
-/** Beddows as a decimal number of whole tokens, without trailing zeros. */
+/** The amount as a decimal number of whole tokens, without trailing zeros. */
 function inLsk(beddows: bigint): string {
   const digits = (beddows < 0n ? -beddows : beddows).toString().padStart(9, '0');
   const text = `${digits.slice(0, -8)}.${digits.slice(-8)}`.replace(/\.?0+$/, '');

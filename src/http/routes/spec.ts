@@ -1,4 +1,4 @@
-/** The interface's description of itself: for machines and for people. */
+/** Routes for the description of the interface, as a document and as a page. */
 
 import type { NodeApi } from '../../ports/node-api.ts';
 import { softwareVersionOf } from '../../primitives/software-version.ts';
@@ -11,8 +11,8 @@ import type { ReferencePage } from '../reference.ts';
 import type { PlainRoute, Route } from '../route.ts';
 
 /**
- * @param routes all others: the two here are added to what they describe
- * @param page the interactive reference; without it the plain page is all there is
+ * @param routes all other routes; the description also covers the two routes of this file
+ * @param page the interactive reference; without it the plain page is served
  */
 export function specRoutes(routes: readonly Route[], dialect: HttpDialect, page?: ReferencePage): readonly Route[] {
   const common = { kind: 'plain', method: 'GET', unknownParameters: 'ignored', errors: {} } as const;
@@ -49,21 +49,23 @@ export function specRoutes(routes: readonly Route[], dialect: HttpDialect, page?
 
 const PLAIN_HEADERS = { 'Content-Security-Policy': DOCS_PAGE_POLICY };
 
-/** Of the software; `version` in answers is that of the protocol. */
+/** Version of the software; `version` in answers is the version of the protocol. */
 function versionOf({ identity }: NodeApi): string {
   return softwareVersionOf(identity.build) ?? identity.version;
 }
 
-/** What `/spec` answers, without the examples. @param version of the node's software */
+/** Answer of `/spec` without the examples. @param version version of the node's software */
 export function describedInterface(routes: readonly Route[], dialect: HttpDialect, version: string): NamedDocument {
   return withComponents(openApiOf(routes, dialect, version), dialect);
 }
 
-/** What `/spec` answers. A strict dialect has no examples: those there are have the members of the joined one. */
+/**
+ * Answer of `/spec`. A strict dialect has no examples, because the recorded ones have members of the joined dialect.
+ */
 async function servedDocument(routes: readonly Route[], dialect: HttpDialect, version: string): Promise<NamedDocument> {
   const document = describedInterface(routes, dialect, version);
   if (dialect.strict) return document;
-  // Most nodes are never asked.
+  // The examples are loaded on demand, because most nodes never need them.
   const { EXAMPLES } = await import('../examples.ts');
   return withExamples(document, EXAMPLES[dialect.generation]);
 }

@@ -1,4 +1,4 @@
-/** Transactions: those of the chain, and handing in a new one. */
+/** Routes for transactions of the chain, and for sending a new one. */
 
 import { TRANSACTION_SORTS, type TransactionQuery } from '../../ports/queries.ts';
 import { joinedOnly, type HttpDialect } from '../dialect.ts';

@@ -1,4 +1,4 @@
-/** Votes that an account received and votes that it placed. */
+/** Routes for the votes that an account received and placed. */
 
 import type { NodeApi } from '../../ports/node-api.ts';
 import type { AccountIdentity } from '../../ports/queries.ts';
@@ -34,8 +34,9 @@ const IDENTITY: readonly Parameter[] = [
 ];
 
 /**
- * An account that never sent anything has no key: null here, unlike elsewhere, as nodes of the family answer although their
- * description knows texts alone. Clients that ask for the strict dialect hold answers against it.
+ * Public key of an account that never sent a transaction: null on these routes, unlike elsewhere, because real nodes
+ * answer so although their description allows only text. The strict dialect sends an empty text, because its clients
+ * compare answers with that description.
  */
 function noKey(dialect: HttpDialect): '' | null {
   return dialect.strict ? '' : null;
@@ -130,7 +131,10 @@ function votesRoute(dialect: HttpDialect): Route {
   };
 }
 
-/** The account that the parameters name. No account has an empty key, and with nothing else given it counts as not given. */
+/**
+ * The account that the parameters name. No account has an empty public key; if no other parameter is given, an empty
+ * key counts as not given.
+ */
 function accountOf(api: NodeApi, request: CheckedRequest): Account {
   const identity: AccountIdentity = given({
     address: request.text('address'),
@@ -145,7 +149,7 @@ function accountOf(api: NodeApi, request: CheckedRequest): Account {
   return account;
 }
 
-/** The sentences of each missing name, with the others in the order that clients know. */
+/** Messages for each missing name, in the order that clients know. */
 const NOTHING_GIVEN = (
   [
     ['address', 'publicKey, secondPublicKey and username'],

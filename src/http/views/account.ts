@@ -1,4 +1,4 @@
-/** Accounts, delegates and multisignature groups as clients read them. */
+/** Accounts, delegates and multisignature groups as clients get them. */
 
 import type { AccountEntry, DelegateEntry, GroupEntry } from '../../ports/queries.ts';
 import type { Account } from '../../protocol/state.ts';
@@ -8,7 +8,7 @@ import * as shape from './shapes.ts';
 
 type View = Readonly<Record<string, unknown>>;
 
-/** An account, with its standing when it is a delegate. */
+/** An account, with its delegate record if it has one. */
 export function accountView(entry: AccountEntry, dialect: HttpDialect): View {
   const { account, delegate } = entry;
   return {
@@ -21,7 +21,7 @@ export function accountView(entry: AccountEntry, dialect: HttpDialect): View {
   };
 }
 
-/** A delegate as the list of delegates shows it: with its account. */
+/** A delegate with its account, as in the list of delegates. */
 export function delegateView(entry: DelegateEntry, dialect: HttpDialect): View {
   const { account } = entry;
   const accountPart = {

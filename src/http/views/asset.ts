@@ -1,4 +1,4 @@
-/** What a transaction does, read from its payload: amount, recipient, and the asset object of each generation. */
+/** Effects of a transaction, read from its payload: amount, recipient, and the asset object of each generation. */
 
 import { addressOf } from '../../crypto/keys.ts';
 import { amountOf } from '../../protocol/tx/amounts.ts';
@@ -8,7 +8,7 @@ import type { HttpDialect } from '../dialect.ts';
 
 type Asset = Readonly<Record<string, unknown>>;
 
-/** True for a transaction whose asset names a recipient, also where that is a member that no rule knows. */
+/** True for a transaction whose asset has a recipient, even as a member that the rules do not know. */
 export function namesRecipient(transaction: Transaction, address: string): boolean {
   const asset = transaction.written?.asset;
   if (asset === undefined) return recipientOf(transaction) === address;
@@ -16,12 +16,13 @@ export function namesRecipient(transaction: Transaction, address: string): boole
 }
 
 /**
- * Asset as the chain's transactions show it. A delegate registration carries the sender's key and address besides what was
- * signed. Generation 3 flattens the nested assets of its predecessor, except those of the application types.
+ * The asset of a confirmed transaction. For a delegate registration it also contains the sender's key and address,
+ * which were not part of the signed asset. Generation 3 flattens the nested assets of generation 2, except those of
+ * application types.
  */
 export function confirmedAsset(transaction: Transaction, dialect: HttpDialect): Asset {
   const { payload, written } = transaction;
-  // Members that no rule knows are kept as they came.
+  // Members that the rules do not know are kept unchanged.
   const asset = written?.asset === undefined ? undefined : (JSON.parse(written.asset) as Asset);
   if (payload.kind === 'delegate') {
     const delegate = {
@@ -69,7 +70,7 @@ function flatAsset(transaction: Transaction): Asset {
     case 'dapp':
       return nestedAsset(payload);
     default: {
-      // Only votes of before the migration and application transfers name a recipient.
+      // Only votes from before the migration and application transfers have a recipient.
       const recipientId = recipientOf(transaction);
       const moved = recipientId === undefined ? {} : { amount: amountOf(transaction).toString(), recipientId };
       return { ...nestedAsset(payload), ...moved };

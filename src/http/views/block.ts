@@ -1,4 +1,4 @@
-/** Blocks as clients read them: headers with what derives from them, never with transactions. */
+/** Blocks as clients get them: headers with derived values, without transactions. */
 
 import { addressOf } from '../../crypto/keys.ts';
 import type { BlockHeader } from '../../protocol/types.ts';
@@ -6,7 +6,9 @@ import type { HttpDialect } from '../dialect.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
-/** @param tipHeight height of the last block: the tip has one confirmation */
+/**
+ * @param tipHeight height of the last block; the tip has one confirmation
+ */
 export function blockView(
   header: BlockHeader,
   tipHeight: number,

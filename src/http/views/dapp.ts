@@ -1,8 +1,8 @@
-/** Registered applications as clients read them. */
+/** Registered applications as clients get them. */
 
 import type { TransactionEntry } from '../../ports/queries.ts';
 
-/** One application; nothing for a transaction that registers none. */
+/** One application; empty for a transaction that registers no application. */
 export function dappView({ transaction }: TransactionEntry): readonly Readonly<Record<string, unknown>>[] {
   const { payload } = transaction;
   if (payload.kind !== 'dapp') return [];

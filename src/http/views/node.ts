@@ -1,4 +1,4 @@
-/** The node's own status and constants: the generation's own members first. */
+/** Status and constants of the node; the members of the generation come first. */
 
 import type { BranchChange, Diagnostic, NodeApi, NodeStatus, ReadersStatus, SlotReport } from '../../ports/node-api.ts';
 import { ACTIVE_DELEGATES, FEES } from '../../protocol/params.ts';
@@ -8,7 +8,7 @@ import { given } from '../given.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
-/** Blocks take their time: a smaller difference is no news. */
+/** Smaller differences are not reported, because blocks take time to arrive. */
 const CLOCK_OFFSET_TOLD_MS = 2_000;
 
 type View = Readonly<Record<string, unknown>>;
@@ -29,9 +29,9 @@ export function statusView(api: NodeApi, status: NodeStatus, dialect: HttpDialec
           { ...times, chainMaxHeightFinalized, syncing },
           { broadhash, consensus, loaded, networkHeight, transactions },
         ];
-  // Only while blocks are downloaded, so that at rest the answer is the one that clients know.
+  // Only present while blocks are downloaded; otherwise the answer is the one that clients know.
   const progress = status.sync === undefined ? {} : { syncProgress: status.sync };
-  // Said only when something is wrong, for the same reason.
+  // Only present when something is wrong, for the same reason.
   const clock = Math.abs(clockOffsetMs ?? 0) < CLOCK_OFFSET_TOLD_MS ? {} : { clockOffsetMs };
   const clocks = status.clocksDiffer === undefined ? {} : { clocksDiffer: status.clocksDiffer };
   const { count, latest } = status.branchChanges;
@@ -61,7 +61,7 @@ export function diagnosticsView(diagnostics: readonly Diagnostic[]): readonly Vi
   });
 }
 
-/** What is known of slots as JSON. */
+/** The slot report as JSON. */
 export function slotReportView({ sinceMs, slots, switches, branches, looks, oldOrders }: SlotReport): View {
   const instant = (timeMs: number): string => new Date(timeMs).toISOString();
   return {
@@ -91,11 +91,11 @@ export function constantsView(api: NodeApi, dialect: HttpDialect): View {
   const networkId = params.networkIdentifier;
   const [own, other] =
     dialect.generation === 2 ? [{ nethash, nonce }, { networkId }] : [{ networkId }, { nethash, nonce }];
-  // Told only where it differs, so that elsewhere the answer is the one that clients know.
+  // Only present when it differs from the usual number, so that otherwise the answer is the one that clients know.
   const { activeDelegates } = params;
   const round = activeDelegates === ACTIVE_DELEGATES ? {} : { activeDelegates };
   const members = {
-    // A node of the family leaves out what it does not know.
+    // Real nodes leave out unknown members.
     ...(dialect.strict ? given({ build: build || undefined, commit: commit || undefined }) : { build, commit }),
     epoch: new Date(params.epochMs).toISOString(),
     fees: FEE_VIEW,
@@ -274,7 +274,7 @@ const READERS_SHAPE: Schema = {
 
 const STATUS_SHAPES_3: Readonly<Record<string, Schema>> = { chainMaxHeightFinalized: shape.COUNT };
 
-/** Members that are told only while they have something to say. */
+/** Members of the status that are present only at times. */
 const RARE_STATUS_SHAPES: Readonly<Record<string, Schema>> = {
   syncProgress: PROGRESS_SHAPE,
   clockOffsetMs: CLOCK_SHAPE,

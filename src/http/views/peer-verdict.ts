@@ -1,4 +1,4 @@
-/** What the node thinks of a peer address, as JSON. */
+/** The node's state of a peer address, as JSON. */
 
 import type { PeerVerdict } from '../../ports/node-api.ts';
 import type { Schema } from '../schema.ts';

@@ -1,4 +1,4 @@
-/** Peers as clients read them: a fixed table of fields, each only when the peer told it. */
+/** Peers as clients get them: a fixed table of fields; a field is present only if the peer sent it. */
 
 import type { PeerEntry } from '../../ports/node-api.ts';
 import type { ChainParams } from '../../protocol/params.ts';
@@ -7,7 +7,9 @@ import { given } from '../given.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
-/** @param network the network that this node is of */
+/**
+ * @param network network of this node
+ */
 export function peerView(entry: PeerEntry, dialect: HttpDialect, network: Network): Readonly<Record<string, unknown>> {
   const { info } = entry;
   const common = {
@@ -22,7 +24,7 @@ export function peerView(entry: PeerEntry, dialect: HttpDialect, network: Networ
   const { broadhash, nonce } = info;
   if (dialect.generation === 2) {
     const own = given({ ...common, state: STATE_NUMBERS[entry.state], broadhash, nonce });
-    // Peers of this generation name the same network by another hash.
+    // Peers of this generation send another hash of the same network.
     const networkId = info.networkId ?? (info.nethash === network.nethash ? network.networkIdentifier : undefined);
     return joined(dialect, own, given({ networkId }));
   }
@@ -30,10 +32,10 @@ export function peerView(entry: PeerEntry, dialect: HttpDialect, network: Networ
   return joined(dialect, own, given({ broadhash, nonce }));
 }
 
-/** The two hashes that name a network. */
+/** The two hashes that identify a network. */
 export type Network = Pick<ChainParams, 'nethash' | 'networkIdentifier'>;
 
-/** Generation 2's numbers; it also knows 0, which no peer ever has. */
+/** Numbers of generation 2 for the states of peers; it also has 0, which no peer ever has. */
 export const STATE_NUMBERS: Readonly<Record<PeerEntry['state'], number>> = { connected: 2, disconnected: 1 };
 
 export function peerShape(dialect: HttpDialect): Schema {

@@ -1,14 +1,14 @@
-/** Declared shapes of refusals. `problems.ts` makes them. */
+/** Shapes of the refusals that `problems.ts` makes. */
 
 import type { Schema } from '../schema.ts';
 import { FLAG, INTEGER, listOf, objectOf, TEXT } from './shapes.ts';
 
 export const SIMPLE: Schema = objectOf({ message: TEXT });
 
-/** Access rules say in `errors` which of them refused. */
+/** Refusal by an access rule; `errors` has the reason. */
 export const REFUSED: Schema = objectOf({ message: TEXT, errors: listOf(TEXT) }, ['errors']);
 
-/** A body that could not be read. */
+/** Refusal of a body that could not be read. */
 export const UNREADABLE: Schema = objectOf({ success: FLAG, error: TEXT, message: TEXT });
 
 const PLACE: Schema = { type: 'string', enum: ['query', 'path', 'body'] };
@@ -21,12 +21,12 @@ export const INVALID_REQUEST: Schema = objectOf({
   ),
 });
 
-/** The same where a body is read. */
+/** Refusal of an invalid request, on routes that read a body. */
 export const INVALID_OR_UNREADABLE: Schema = { anyOf: [INVALID_REQUEST, UNREADABLE] };
 
 const REASON_VALUE: Schema = { type: ['string', 'number'] };
 
-/** A transaction or signature that the pool refuses. */
+/** Refusal of a transaction or signature by the pool. */
 export const REJECTED: Schema = objectOf({
   message: TEXT,
   code: INTEGER,

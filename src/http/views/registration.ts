@@ -1,4 +1,4 @@
-/** A second-signature registration as the oldest clients read it: numbers for amounts. */
+/** A second-signature registration as the oldest clients get it, with amounts as numbers. */
 
 import type { Transaction } from '../../protocol/types.ts';
 import type { HttpDialect } from '../dialect.ts';
@@ -6,8 +6,8 @@ import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
 /**
- * Generation 3's own asset member stands beside the one that the oldest clients look for. A registration has no recipient and
- * no requester: empty texts, where the nodes of the time sent null, which a strict dialect does.
+ * Generation 3's own asset member is sent beside the one that the oldest clients use. A registration has no recipient
+ * and no requester; they are empty texts. Old nodes sent null, and so does the strict dialect.
  */
 export function registrationView(
   transaction: Transaction,

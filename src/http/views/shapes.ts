@@ -1,4 +1,4 @@
-/** Building blocks for the declared shapes of answers. */
+/** Building blocks for the shapes of answers. */
 
 import type { Schema } from '../schema.ts';
 
@@ -6,7 +6,7 @@ export const TEXT: Schema = { type: 'string' };
 export const FLAG: Schema = { type: 'boolean' };
 export const COUNT: Schema = { type: 'integer', minimum: 0 };
 export const INTEGER: Schema = { type: 'integer' };
-/** Percent with two decimals. */
+/** Percentage with two decimals. */
 export const PERCENT: Schema = { type: 'number', minimum: 0 };
 /** Beddows in decimal digits. */
 export const AMOUNT: Schema = { type: 'string', description: 'Decimal digits, in beddows.' };
@@ -20,7 +20,7 @@ export const INSTANT: Schema = { type: 'string', format: 'date-time' };
 export const ANY_OBJECT: Schema = { type: 'object' };
 export const NO_META: Schema = { type: 'object', properties: {}, additionalProperties: false };
 export const PAGE_META: Schema = objectOf({ offset: COUNT, limit: COUNT });
-/** Where to go on, for those who asked with `after`; null at the end. */
+/** Cursor of the next page, for requests with `after`; null at the end. */
 const NEXT: Schema = {
   type: ['string', 'null'],
   format: 'cursor',
@@ -30,7 +30,7 @@ export const LIST_META: Schema = objectOf({ offset: COUNT, limit: COUNT, next: N
 export const COUNTED_LIST_META: Schema = objectOf({ offset: COUNT, limit: COUNT, count: COUNT, next: NEXT }, ['next']);
 export const COUNTED_PAGE_META: Schema = objectOf({ offset: COUNT, limit: COUNT, count: COUNT });
 
-/** An object with exactly these members. @param optional those that may be absent */
+/** An object with exactly these members. @param optional members that may be absent */
 export function objectOf(properties: Readonly<Record<string, Schema>>, optional: readonly string[] = []): Schema {
   return {
     type: 'object',

@@ -1,4 +1,4 @@
-/** Transactions as clients read them: of the chain and of the pool. */
+/** Transactions of the chain and of the pool, as clients get them. */
 
 import type { NodeApi, PoolEntry } from '../../ports/node-api.ts';
 import type { TransactionEntry } from '../../ports/queries.ts';
@@ -13,11 +13,11 @@ import * as shape from './shapes.ts';
 
 type View = Readonly<Record<string, unknown>>;
 
-/** What only the node that answers knows of a transaction of the chain. */
+/** Facts about a confirmed transaction that only this node knows. */
 export interface Remarks {
-  /** True for what concerns a multisignature group, else undefined. */
+  /** True for a transaction that concerns a multisignature group; otherwise undefined. */
   readonly ready: boolean | undefined;
-  /** When the pool took it in, Unix milliseconds; undefined when it came in a block or long ago. */
+  /** Time when the pool accepted it, in Unix milliseconds; undefined when it came in a block or long ago. */
   readonly receivedAtMs: number | undefined;
 }
 
@@ -26,9 +26,9 @@ export function remarksOn(transaction: Transaction, api: Pick<NodeApi, 'readyOf'
 }
 
 /**
- * A transaction of the chain.
+ * A confirmed transaction.
  *
- * @param tipHeight height of the last block: its transactions have one confirmation
+ * @param tipHeight height of the last block: transactions in it have one confirmation
  */
 export function confirmedView(
   entry: TransactionEntry,
@@ -64,7 +64,7 @@ export function confirmedView(
   });
 }
 
-/** A transaction of the pool; its asset is the submitted one. */
+/** A transaction of the pool, with its asset as submitted. */
 export function pooledView(entry: PoolEntry, api: NodeApi, dialect: HttpDialect): View {
   const { transaction, ready } = entry;
   const { amount, recipientId } = movedBy(transaction);
@@ -84,12 +84,12 @@ export function pooledView(entry: PoolEntry, api: NodeApi, dialect: HttpDialect)
   return joined(dialect, own, { amount, recipientId, recipientPublicKey, ...given({ ready }) });
 }
 
-/** Key of an account of the chain; empty without one. */
+/** Public key of an account on the chain; empty when it has none. */
 function keyOf(address: string, api: NodeApi): string {
   return (address === '' ? undefined : api.chain.accountBy({ address })?.publicKey) ?? '';
 }
 
-/** A transaction that the pool has just taken in. */
+/** A transaction that the pool has just accepted. */
 export function receivedView(transaction: Transaction, api: NodeApi, dialect: HttpDialect): View {
   const { receivedAt: _moment, ...view } = pooledView({ transaction, receivedAtMs: 0 }, api, dialect);
   return view;
@@ -107,7 +107,7 @@ const COMMON: Readonly<Record<string, Schema>> = {
   asset: shape.ANY_OBJECT,
 };
 
-/** Generation 3 alone has these in the asset. */
+/** Members that are in the asset only in generation 3. */
 const MOVED: Readonly<Record<string, Schema>> = {
   recipientPublicKey: shape.PUBLIC_KEY,
   recipientId: shape.ADDRESS,
@@ -143,7 +143,7 @@ export function receivedShape(): Schema {
   return shape.objectOf({ ...COMMON, ...MOVED, ...SECOND_SIGNATURE, ...READY }, optional);
 }
 
-/** `0`, and no recipient, for what moves nothing to anybody. */
+/** Amount and recipient of a transaction; `0` and no recipient when it moves nothing. */
 function movedBy(transaction: Transaction): { readonly amount: string; readonly recipientId: string } {
   return { amount: amountOf(transaction).toString(), recipientId: recipientOf(transaction) ?? '' };
 }

@@ -1,4 +1,7 @@
-/** Where events go: a URL, or a program of this machine. A delivery succeeds, or says why it did not. */
+/**
+ * Receivers of notifications: a URL, or a program on this machine. A delivery succeeds, or throws the reason why it
+ * failed.
+ */
 
 import { createHmac } from 'node:crypto';
 import { spawn } from 'node:child_process';
@@ -6,12 +9,12 @@ import { once } from 'node:events';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { OutboxEvent } from './outbox.ts';
 
-/** What receivers get: the event, and of which node it is. */
+/** The content of a notification: the event and the node that it is from. */
 export interface Notice extends OutboxEvent {
-  /** What its operator calls the node. */
+  /** Name that the operator gave the node. */
   readonly node: string;
   readonly network: string;
-  /** Of Bloomery. */
+  /** Version of Bloomery. */
   readonly version: string;
 }
 
@@ -25,9 +28,9 @@ const WEBHOOK_MS_MAX = 10_000;
 const COMMAND_MS_MAX = 30_000;
 
 /**
- * Posts the notice as JSON. An answer of 200 to 299 takes it. With a secret, `Bloomery-Signature: t=T,v1=H` says that it is ours: H
- * is HMAC-SHA-256 in hexadecimal digits of T, a dot and the body, T the Unix time in seconds, so that receivers can refuse what is
- * old.
+ * Posts the notice as JSON. An answer from 200 to 299 accepts it. With a secret, the header
+ * `Bloomery-Signature: t=T,v1=H` proves the origin: H is HMAC-SHA-256 of T, a dot and the body, in hexadecimal digits.
+ * T is the Unix time in seconds, so that receivers can refuse old notices.
  */
 export function webhook(url: string, options: { readonly secret?: string; readonly nowMs: () => number }): Channel {
   return {
@@ -64,7 +67,7 @@ function signatureOf(body: string, secret: string, nowMs: number): string {
 }
 
 /**
- * LeafBlocks a program with the notice as JSON on its standard input, without a shell. Exit code 0 takes it.
+ * Runs a program, without a shell, with the notice as JSON on its standard input. Exit code 0 accepts the notice.
  *
  * @param command the program and its arguments
  */
@@ -74,12 +77,12 @@ export function command([program = '', ...args]: readonly string[]): Channel {
     async deliver(notice, signal) {
       const child = spawn(program, args, {
         stdio: ['pipe', 'ignore', 'ignore'],
-        // A program needs to find its own files; passwords of the node are not its business.
+        // The program gets the variables that it needs to find its own files, but no passwords of the node.
         env: { PATH: process.env['PATH'], HOME: process.env['HOME'], BLOOMERY_EVENT: notice.code },
         signal: AbortSignal.any([signal, AbortSignal.timeout(COMMAND_MS_MAX)]),
         killSignal: 'SIGKILL',
       });
-      // A program that reads nothing has its reasons.
+      // A program may end without reading its input.
       child.stdin.on('error', () => undefined);
       child.stdin.end(`${JSON.stringify(notice)}\n`);
       const [code, by] = (await once(child, 'exit').catch((error: unknown) => {

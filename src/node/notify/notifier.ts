@@ -1,6 +1,6 @@
 /**
- * Tells the operator's receivers what happened: picks events out, keeps them on the disk until they are delivered, and delivers
- * them in their order, again and again until the receiver takes them.
+ * Notifies the operator's receivers of events. The notifier selects events, keeps them on the disk until they are
+ * delivered, and delivers them in order, with retries until the receiver accepts them.
  */
 
 import { SLOT_CODES, type OwnSlotsEvent } from '../../engine/forge/own-slot-outcomes.ts';
@@ -12,15 +12,15 @@ import type { Channel } from './channels.ts';
 import type { Outbox, OutboxEvent } from './outbox.ts';
 
 export interface NotifierOptions {
-  /** Each has an outbox of its own: a receiver that is away must not keep the other waiting. */
+  /** Each channel has its own outbox, so that an unreachable receiver does not delay the other one. */
   readonly channels: readonly { readonly channel: Channel; readonly outbox: Outbox }[];
-  /** Codes of events that are told; `all` for every one. */
+  /** Codes of the events to send; `all` for every event. */
   readonly codes: ReadonlySet<string> | 'all';
-  /** What its operator calls the node. */
+  /** Name that the operator gave the node. */
   readonly nodeName: string;
   readonly networkName: string;
   readonly version: string;
-  /** Of this run of the node: events that have no name of their own get one that no other run gives. */
+  /** Random text of this run of the node, for the ids of events that have no id of their own. */
   readonly nonce: string;
   readonly clock: Clock;
   readonly random: Pick<Random, 'fraction'>;
@@ -30,7 +30,7 @@ export interface NotifierOptions {
 const BACKOFF_MS_MIN = 1000;
 const BACKOFF_MS_MAX = 300_000;
 const HEIGHTS_UNSAVED_MAX = 100;
-/** While a receiver is away it is said again how much waits. */
+/** Time between two warnings about an unreachable receiver. */
 const TELL_AGAIN_MS = 3_600_000;
 
 export class Notifier {
@@ -43,7 +43,7 @@ export class Notifier {
     this.#deliveries = options.channels.map((parts) => new Delivery({ ...options, ...parts }));
   }
 
-  /** The height from which on slots have to be looked at; undefined for a node that has not looked yet. */
+  /** First height from which slots must be looked at; undefined for a node that has not looked yet. */
   get lookedHeight(): number | undefined {
     const heights = this.#deliveries.map(({ outbox }) => outbox.place.height);
     return heights.includes(0) ? undefined : Math.min(...heights);
@@ -54,7 +54,7 @@ export class Notifier {
   }
 
   take({ code, timeMs, message, fields }: Pick<Diagnostic, 'code' | 'timeMs' | 'message' | 'fields'>): void {
-    // Those are told with what an earlier run told of them: `takeSlots`.
+    // Slot events are sent by `takeSlots`, which knows which of them an earlier run has sent.
     if (!this.#isSubscribed(code) || Object.values(SLOT_CODES).some((each) => each === code)) return;
     this.#count += 1;
     const id = `${code}-${this.#options.nonce}-${this.#count}`;
@@ -62,7 +62,7 @@ export class Notifier {
       delivery.add({ id, code, time: new Date(timeMs).toISOString(), message, fields });
   }
 
-  /** Slots that were told before, also by an earlier run, are not told again. */
+  /** Sends slot events, except for slots that this run or an earlier one has already sent. */
   takeSlots({ kind, delegate, slots, height }: OwnSlotsEvent, name: string): void {
     const code = SLOT_CODES[kind];
     if (!this.#isSubscribed(code)) return;
@@ -84,19 +84,19 @@ export class Notifier {
     }
   }
 
-  /** Blocks up to this height were looked at. */
+  /** Notes that all blocks up to this height were looked at. */
   looked(height: number): void {
     for (const { outbox } of this.#deliveries) {
       const before = outbox.place.height;
       outbox.moveTo({ ...outbox.place, height });
-      // Else it goes to the disk with the next event: a run that is killed has some blocks to look at again.
+      // Most heights are saved together with the next event, so after a kill some blocks are looked at again.
       const isDue =
         before === 0 || Math.floor(before / HEIGHTS_UNSAVED_MAX) !== Math.floor(height / HEIGHTS_UNSAVED_MAX);
       if (isDue) outbox.flush().catch(() => undefined);
     }
   }
 
-  /** Writes what waits to the disk; what is on its way may be delivered again by the next run. */
+  /** Saves the waiting events. An event that is being delivered may be delivered again by the next run. */
   async close(): Promise<void> {
     await Promise.all(this.#deliveries.map((delivery) => delivery.close()));
   }
@@ -111,16 +111,16 @@ interface DeliveryOptions extends Omit<NotifierOptions, 'channels' | 'codes' | '
   readonly outbox: Outbox;
 }
 
-/** One receiver. */
+/** Delivers the events of one receiver. */
 class Delivery {
   readonly #options: DeliveryOptions;
   readonly #ending = new AbortController();
   #failures = 0;
-  /** Unix times in milliseconds. */
+  /** Unix time in milliseconds, like `#toldMs` and `#deliveredMs`. */
   #failingSinceMs = 0;
   #toldMs = 0;
   #deliveredMs: number | undefined;
-  /** Whether the disk did not take the events at the last try. */
+  /** True when the disk did not take the events at the last try. */
   #isUnkept = false;
   #timer: Timer | undefined;
   #work: Promise<void> | undefined;
@@ -139,11 +139,11 @@ class Delivery {
   }
 
   wake(): void {
-    // One that failed waits for its time.
+    // After a failure, the delivery waits for its timer.
     if (this.#work !== undefined || this.#timer !== undefined || this.#ending.signal.aborted) return;
     this.#work = this.#run().finally(() => {
       this.#work = undefined;
-      // It may have come while the last write was under way.
+      // An event may have come during the last write.
       if (this.#timer === undefined && this.outbox.waiting().length > 0) this.wake();
     });
   }
@@ -161,7 +161,7 @@ class Delivery {
       await this.outbox.flush();
       this.#isUnkept = false;
     } catch (error) {
-      // They are told all the same: a full disk is what the operator has to hear of.
+      // The events are sent even when they cannot be saved: a full disk is something that the operator must learn.
       if (!this.#isUnkept)
         observer.log('warn', 'NOTIFY_OUTBOX_FAILED', 'events cannot be kept on the disk', { reason: messageOf(error) });
       this.#isUnkept = true;
@@ -188,12 +188,12 @@ class Delivery {
     }
   }
 
-  /** At the first failure, and then from time to time while it lasts. */
+  /** Reports the first failure, and then from time to time while failures last. */
   #tellFailure(reason: string): void {
     const { channel, clock, observer } = this.#options;
     const nowMs = clock.nowMs();
     if (this.#failures === 1) this.#failingSinceMs = nowMs;
-    // A clock that was set back has told in its future.
+    // When the clock was set back, the time of the last report may be in the future.
     else if (nowMs >= this.#toldMs && nowMs < this.#toldMs + TELL_AGAIN_MS) return;
     this.#toldMs = nowMs;
     observer.log('warn', 'NOTIFY_FAILED', 'an event could not be delivered; it is tried again', {
@@ -203,7 +203,9 @@ class Delivery {
     });
   }
 
-  /** Doubled with each failure, and apart from those of other nodes that lost the same receiver. */
+  /**
+   * The delay doubles with each failure. A random part separates it from those of other nodes with the same receiver.
+   */
   #backoffMs(): number {
     const doubledMs = BACKOFF_MS_MIN * 2 ** Math.min(this.#failures - 1, 20);
     return Math.min(doubledMs, BACKOFF_MS_MAX) * (0.75 + 0.5 * this.#options.random.fraction());

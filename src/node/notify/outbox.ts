@@ -1,7 +1,7 @@
 /**
- * Events that are to be delivered, on the disk until they are: a file of checked lines that is appended to. An event is on the
- * disk before it is delivered for the first time, and what has been delivered is noted after it, so a kill at any moment loses
- * none; one that was delivered and not yet noted is delivered again, under the same id.
+ * Events that wait for delivery, in a file of checked lines to which lines are appended. An event is on the disk before
+ * its first delivery, and its delivery is noted afterwards, so a kill at any moment loses no event. An event that was
+ * delivered but not yet noted is delivered again, with the same id.
  */
 
 import { renameSync, statSync } from 'node:fs';
@@ -13,31 +13,36 @@ import type { Observer } from '../../ports/observer.ts';
 import { makeFolder } from '../../store/disk/folder.ts';
 import { checkedLine, contentOf } from '../checked-lines.ts';
 
-/** Events that wait. Beyond, the oldest is given up: a receiver that is away for weeks must not fill the disk. */
+/**
+ * Number of events that may wait. Beyond it, the oldest event is dropped, because a receiver that is away for weeks
+ * must not fill the disk.
+ */
 export const EVENTS_MAX = 1000;
-/** An event is a line of some hundred bytes; ten fields of 300 characters are the most. */
+/** Largest event. A usual one is a line of some hundred bytes; ten fields of 300 characters are the maximum. */
 export const EVENT_BYTES_MAX = 8 * 1024;
 const FILE_BYTES_MAX = 4 * EVENTS_MAX * EVENT_BYTES_MAX;
-/** Lines of no use that the file may have before it is written anew. */
+/** Bytes of outdated lines after which the file is rewritten. */
 const SPARE_BYTES = 256 * 1024;
 const FILE_MODE = 0o600;
 
 export interface OutboxEvent {
-  /** The same for the same event after any restart; receivers tell by it what they have already. */
+  /**
+   * Id of the event. The id is the same after any restart, so that receivers recognise an event that they already have.
+   */
   readonly id: string;
   /** ISO 8601. */
   readonly time: string;
-  /** Stable, upper-case, as in the log. */
+  /** Stable code in upper case, as in the log. */
   readonly code: string;
   readonly message: string;
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** Where the next start goes on. */
+/** Position where the next start continues. */
 export interface OutboxPlace {
-  /** Blocks up to this height were looked at. */
+  /** All blocks up to this height were looked at. */
   readonly height: number;
-  /** By delegate: slots up to this one were told. */
+  /** Last slot that was reported, by kind of event and delegate. */
   readonly toldSlots: Readonly<Record<string, number>>;
 }
 
@@ -62,7 +67,7 @@ export class Outbox {
     this.#isRewriteDue = loaded.isDamaged;
   }
 
-  /** Opens the file, or makes it. What cannot be read is put aside and said. @throws what the system says */
+  /** Opens the file, or creates it. An unreadable file is renamed and reported. @throws errors of the system */
   static async open(file: string, observer: Observer): Promise<Outbox> {
     makeFolder(dirname(file));
     const loaded = load(file, observer);
@@ -78,12 +83,15 @@ export class Outbox {
     return this.#place;
   }
 
-  /** Events that were given up since the start. */
+  /** Number of events that were dropped since the start. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** One that waits already is the same. It may be delivered once `flush` has resolved. */
+  /**
+   * Adds an event; an event with the id of a waiting one is ignored. The event may be delivered after `flush` has
+   * resolved.
+   */
   add(event: OutboxEvent): void {
     if (this.#waiting.has(event.id)) return;
     this.#waiting.set(event.id, event);
@@ -99,13 +107,15 @@ export class Outbox {
     if (this.#waiting.delete(id)) this.#lines.push(checkedLine({ delivered: id }));
   }
 
-  /** Goes to the disk with the next event, or at the end. */
+  /** Sets the position; it is saved with the next event, or when the outbox is closed. */
   moveTo(place: OutboxPlace): void {
     this.#place = place;
     this.#isPlaceNew = true;
   }
 
-  /** Resolves when all that was added and delivered is on the disk. @throws what the system says; the next try writes all anew */
+  /**
+   * Resolves when all changes are on the disk. @throws errors of the system; the next call then rewrites the whole file
+   */
   flush(): Promise<void> {
     this.#writing = this.#writing.catch(() => undefined).then(() => this.#write());
     return this.#writing;
@@ -186,7 +196,7 @@ function load(file: string, observer: Observer): Loaded {
   }
   let place = NO_PLACE;
   const lines = content.toString('utf8').split('\n');
-  // What a kill left half written was not delivered, and is found again.
+  // A line that a kill left incomplete was never delivered, and its event is found again.
   const rest = lines.pop() ?? '';
   let damaged = 0;
   for (const line of lines) {

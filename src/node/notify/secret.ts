@@ -1,4 +1,4 @@
-/** The secret that signs what is posted. */
+/** Reads the secret that signs posted notices. */
 
 import { readBounded, whyUnreadable } from '../../config/bounded-file.ts';
 import type { NotifyConfig } from '../../config/schema.ts';
@@ -8,7 +8,7 @@ const KEY = 'notify.webhookSecretFile';
 const FILE_BYTES_MAX = 64 * 1024;
 
 /**
- * The first line of the file; undefined where none is named.
+ * The first line of the configured file; undefined when none is configured.
  *
  * @throws ProtocolError `CONFIG_INVALID` with the key, the file and the reason
  */

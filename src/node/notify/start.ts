@@ -1,4 +1,4 @@
-/** Puts the notifier of a node together from its options. */
+/** Builds the notifier of a node from its options. */
 
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -17,15 +17,18 @@ import { Notifier } from './notifier.ts';
 import { Outbox } from './outbox.ts';
 import { webhookSecretOf } from './secret.ts';
 
-/** All that are kept: those of the start, before there was a notifier, are told too. */
+/**
+ * The number is large enough for all diagnostics that are kept, because diagnostics from before the notifier started
+ * are sent too.
+ */
 const DIAGNOSTICS_MAX = 10_000;
-/** Blocks of an earlier run that are looked at again: it was killed before it had noted how far it was. */
+/** Blocks that are looked at again at most, after a run that was killed before it saved its position. */
 const BLOCKS_AGAIN_MAX = 1000;
 
 export interface NotifierSources {
   readonly config: Pick<Config, 'notify'>;
   readonly network: Pick<Network, 'name'>;
-  /** Where events wait; undefined for a node in memory, which tells nobody. */
+  /** Folder of the outboxes; undefined for a node in memory, which sends no notifications. */
   readonly directory: string | undefined;
   readonly observer: Observer;
   readonly engine: Engine;
@@ -34,15 +37,16 @@ export interface NotifierSources {
 }
 
 /**
- * Begins to tell; undefined where no receiver is configured. Slots that passed before the node was set up are nobody's business;
- * those since the last run are looked at again.
+ * Starts the notifier; returns undefined when no receiver is configured. The notifier reports slots since the last run,
+ * but no slots from before the node was set up.
  *
- * @throws ProtocolError `CONFIG_INVALID` for the file of the secret; what the system says of making the outbox
+ * @throws ProtocolError `CONFIG_INVALID` for the file of the secret; errors of the system when the outbox cannot be
+ *   created
  */
 export async function startNotifier(sources: NotifierSources): Promise<Notifier | undefined> {
   const { config, network, directory, observer, engine, store, identity } = sources;
   const { ownSlotOutcomes, chain } = engine;
-  // What does not get out is said by `bloomery why`, and by the other receiver where there are two.
+  // Failed deliveries appear in `bloomery why` and, if there are two receivers, go to the other one.
   const module = engine.diagnostics.listenIn(observer).module('notify');
   const channels =
     directory === undefined

@@ -1,7 +1,8 @@
 /**
- * A reader's way to the limits that all readers share: the node counts. Questions go in batches, one batch unanswered at a time,
- * so that a flood of strangers takes a small part of the node's time. No question waits for ever: while the node does not answer,
- * those that have waited for `LIMIT_ANSWER_MS_MAX` fail, and new ones fail at once.
+ * A reader's connection to the limits that all readers share; the node does the counting. Questions go to the node in
+ * batches, and each batch waits for the answers to the one before, so that a flood of requests takes only a small part
+ * of the node's time. While the node does not answer, questions fail after `LIMIT_ANSWER_MS_MAX`, and new ones fail at
+ * once.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -19,14 +20,14 @@ import {
   type LimitAsk,
 } from './messages.ts';
 
-/** Between the answers to some questions and the next. */
+/** Pause between the answers to a batch and the next batch. */
 const REST_MS = 1;
 
 interface Waiting {
   readonly ask: LimitAsk;
   readonly timer: Timer;
   readonly settle: (answer: LimitAnswer) => void;
-  /** The caller was told that there is no answer. */
+  /** True when the caller was told that there is no answer. */
   isGivenUp: boolean;
 }
 
@@ -35,12 +36,12 @@ export class LimitChannel implements SharedLimits {
   readonly #clock: Pick<Clock, 'after'>;
   readonly #waiting = new Set<Waiting>();
   #asked: readonly Waiting[] | undefined;
-  /** A question that the node was asked has waited too long, and the node has not answered since. */
+  /** True when a question was not answered in time and the node has not answered since. */
   #isSilent = false;
   #isPausing = false;
-  /** Connections that went, by key: no more than there were. */
+  /** Number of closed connections by key; never more than there were connections. */
   readonly #left = new Map<string, number>();
-  /** Refusals by key: more keys than `LIMIT_TOLD_MAX` between two messages are not told. */
+  /** Number of refusals by key. Keys beyond `LIMIT_TOLD_MAX` between two messages are not reported. */
   readonly #refused = new Map<string, number>();
   readonly #shutOut = new Set<string>();
   #tellShutOut: (key: string) => void = () => undefined;
@@ -86,11 +87,11 @@ export class LimitChannel implements SharedLimits {
     const asked = this.#asked ?? [];
     this.#asked = undefined;
     this.#isSilent = false;
-    // The loop may have something to tell, which waits with all else.
+    // Settled callers may have something to report; it waits for the next batch.
     this.#isPausing = true;
     for (const [at, { ask, timer, settle, isGivenUp }] of asked.entries()) {
       const answer = answers[at] ?? null;
-      // The node has counted a connection that was turned away meanwhile.
+      // The node has admitted a connection that this reader has given up meanwhile, so it must be counted as closed.
       if (isGivenUp && 'key' in ask && answer === null) this.left(ask.key);
       timer.cancel();
       settle(answer);
@@ -101,7 +102,7 @@ export class LimitChannel implements SharedLimits {
     });
   }
 
-  /** The node shuts an address out. */
+  /** The node reports that it shuts an address out. */
   shutOutElsewhere(key: string): void {
     this.#tellShutOut(key);
   }
@@ -122,7 +123,7 @@ export class LimitChannel implements SharedLimits {
 
   #giveUp(waiting: Waiting): void {
     waiting.isGivenUp = true;
-    // One that was not asked yet is forgotten.
+    // A question that was not sent yet is dropped; otherwise the node is silent.
     if (!this.#waiting.delete(waiting)) this.#isSilent = true;
   }
 

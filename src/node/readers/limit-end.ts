@@ -1,4 +1,7 @@
-/** The node's end of the limits that readers share: counts for each reader, and tells all of them which addresses are shut out. */
+/**
+ * The node's end of the limits that readers share. The node counts for each reader, and tells all readers which
+ * addresses are shut out.
+ */
 
 import { LimitLedger } from '../../http/limit-ledger.ts';
 import {
@@ -13,12 +16,16 @@ import {
 export class LimitEnd {
   readonly #ledger: LimitLedger;
 
-  /** @param shutOut tells all readers */
+  /**
+   * @param shutOut tells all readers that an address is shut out
+   */
   constructor(http: ReaderSettings['http'], shutOut: (key: string) => void) {
     this.#ledger = new LimitLedger({ http, shutOut });
   }
 
-  /** @param reader number of the reader that tells */
+  /**
+   * @param reader number of the reader that sent the message
+   */
   heard(reader: number, { left, asks, refused, shutOut }: LimitTelling): readonly LimitAnswer[] {
     for (const [key, count] of left) for (let at = 0; at < count; at += 1) this.#ledger.left(reader, key);
     for (const [key, times] of refused.slice(0, LIMIT_TOLD_MAX)) this.#ledger.refused(key, times);
@@ -26,7 +33,7 @@ export class LimitEnd {
     return asks.slice(0, LIMIT_ASKS_AT_ONCE).map((ask) => this.#answer(reader, ask));
   }
 
-  /** A reader is gone, and its connections. */
+  /** Frees the connections of a reader that has ended. */
   forget(reader: number): void {
     this.#ledger.forget(reader);
   }

@@ -1,6 +1,6 @@
 /**
- * What the node and a process that answers HTTP for it say to each other. All of it is plain data. The node believes nothing of a
- * reader but that it is one: a reader parses what strangers send.
+ * Messages between the node and a process that answers HTTP for it. All are plain data. A reader parses requests of
+ * untrusted clients, so the node checks what a reader sends.
  */
 
 import type { ErrorData } from '../../primitives/errors.ts';
@@ -13,7 +13,7 @@ import type { NodeIdentity } from '../../ports/node-api.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { Transaction } from '../../protocol/types.ts';
 
-/** Questions of the moment, which change nothing: the same ones of a reader are asked once. */
+/** Questions about the present state, which change nothing. A reader sends equal questions only once. */
 export const READS = [
   'status',
   'poolEntries',
@@ -28,42 +28,49 @@ export const READS = [
 ] as const;
 export type Read = (typeof READS)[number];
 
-/** What clients hand in. */
+/** Requests with which clients change something. */
 export const WRITES = ['submitTransaction', 'submitSignature', 'registerSecondSignature', 'setForging'] as const;
 export type Write = (typeof WRITES)[number];
 
-/** Reads of a message, of which a reader has one unanswered: more wait there. */
+/**
+ * Number of reads in one message. A reader has only one unanswered message of reads; further reads wait in the reader.
+ */
 export const READS_AT_ONCE = 16;
-/** Reads that wait at a reader, each with its requests. */
+/** Number of reads that may wait in a reader; several requests may share a read. */
 export const READS_WAITING_MAX = 500;
-/** Writes of a reader that are unanswered. */
+/** Number of unanswered writes that a reader may have. */
 export const WRITES_AT_ONCE = 100;
-/** Transactions of which a reader has not been told yet; the oldest are dropped. */
+/** Transactions that a reader has not received yet; beyond this number the oldest are dropped. */
 export const NEWS_WAITING_MAX = 10_000;
 
-/** Questions about shared limits in a message, of which a reader has one unanswered. */
+/**
+ * Number of questions about shared limits in one message. A reader has only one unanswered message with such questions.
+ */
 export const LIMIT_ASKS_AT_ONCE = 500;
-/** Such questions that wait at a reader: more than the connections that it may have by default, each with one. */
+/**
+ * Questions about limits that may wait in a reader: more than its connections by default, each of which has one
+ * question.
+ */
 export const LIMIT_ASKS_WAITING_MAX = 20_000;
 /**
- * A node that has not answered such a question by then is busy with something else, in milliseconds. Clients are told so: to count
- * here meanwhile would let a client have the limit once at each process, just while the node is hard pressed.
+ * Milliseconds after which a question about limits fails, because the node is busy. The client gets an error. The
+ * reader must not count by itself meanwhile: each process would grant the full limit, just when the node is overloaded.
  */
 export const LIMIT_ANSWER_MS_MAX = 2_000;
-/** The same of a read. The largest ones take a busy node a second. */
+/** Milliseconds after which a read fails. The largest reads take a busy node a second. */
 export const READ_ANSWER_MS_MAX = 10_000;
 
-/** Addresses in a message that were refused something, or are shut out: more than are answered between two messages. */
+/** Addresses in one message that were refused or shut out: more than are answered between two messages. */
 export const LIMIT_TOLD_MAX = 1_000;
 
-/** A request of a client, or a connection under its key. */
+/** A request of a client, or a new connection with its key. */
 export type LimitAsk = { readonly client: string; readonly cost: number } | { readonly key: string };
-/** As the question: what the client may ask, or why the connection must go. */
+/** The answer to a question: the allowance of the client, or the reason to close the connection. */
 export type LimitAnswer = Allowance | SharedObstacle | null;
 
 export interface LimitTelling {
   readonly asks: readonly LimitAsk[];
-  /** Numbers by key: connections that are gone, and refusals. */
+  /** Closed connections and refusals, each as numbers by key. */
   readonly left: readonly (readonly [string, number])[];
   readonly refused: readonly (readonly [string, number])[];
   readonly shutOut: readonly string[];
@@ -78,13 +85,13 @@ export type Outcome =
   | { readonly value: unknown }
   | { readonly error: { readonly code: string | undefined; readonly data: ErrorData; readonly message: string } };
 
-/** A transaction that the pool took in. */
+/** A transaction that the pool accepted. */
 export interface Received {
   readonly transaction: Transaction;
   readonly receivedAtMs: number | undefined;
 }
 
-/** All that a reader needs to answer. */
+/** Settings that a reader needs to answer. */
 export interface ReaderSettings {
   /** Folder of the chain store. */
   readonly directory: string;
@@ -95,18 +102,18 @@ export interface ReaderSettings {
 
 export type ToReader =
   | { readonly kind: 'open'; readonly settings: ReaderSettings }
-  /** The chain changed, or transactions came: the next news wait until the reader has taken these. */
+  /** The chain changed, or transactions arrived. Further news wait until the reader has confirmed these. */
   | { readonly kind: 'news'; readonly chain: boolean; readonly received: readonly Received[] }
   | { readonly kind: 'answers'; readonly outcomes: readonly Outcome[] }
   | { readonly kind: 'done'; readonly id: number; readonly outcome: Outcome }
   | { readonly kind: 'limits'; readonly answers: readonly LimitAnswer[] }
   | { readonly kind: 'shutOut'; readonly key: string }
   | { readonly kind: 'ping' }
-  /** What the reader told was taken. */
+  /** Confirms that the node has taken log lines and metrics. */
   | { readonly kind: 'heard' }
-  /** A reader is gone: free its place in the store. */
+  /** Another reader has ended: free its slot in the store. */
   | { readonly kind: 'sweep' }
-  /** Another one answers in its place: end when the connections that stand have their answers. */
+  /** Another reader has replaced this one: end after the open connections have their answers. */
   | { readonly kind: 'drain' }
   | { readonly kind: 'close' };
 
@@ -122,7 +129,7 @@ export type FromReader =
   | { readonly kind: 'pong'; readonly memoryBytes: number; readonly requests: number }
   | { readonly kind: 'tells'; readonly telling: Telling };
 
-/** Log lines and metrics since the reader told last. */
+/** Log lines and metrics since the last such message. */
 export interface Telling {
   readonly logs: readonly LogLine[];
   readonly counts: readonly MetricValue[];
@@ -158,7 +165,7 @@ export function failedOutcome(error: unknown): Outcome {
   return { error: { code: undefined, data: {}, message: error instanceof Error ? error.message : String(error) } };
 }
 
-/** The error of an outcome that is one. */
+/** The error in an outcome; undefined for a success. */
 export function errorOf(outcome: Outcome): Error | undefined {
   if ('value' in outcome) return undefined;
   const { code, data, message } = outcome.error;
@@ -173,7 +180,7 @@ export function busy(): ProtocolError {
   );
 }
 
-/** For a client whose question the node does not come to. */
+/** The error for a client whose question the node does not answer in time. */
 export function silent(): ProtocolError {
   return new ProtocolError(
     'NODE_BUSY',
@@ -182,7 +189,7 @@ export function silent(): ProtocolError {
   );
 }
 
-/** Only what can be sent. */
+/** Keeps only data that can be sent to another process. */
 function plain(data: ErrorData): ErrorData {
   return Object.fromEntries(
     Object.entries(data).filter(([, value]) => typeof value !== 'object' && typeof value !== 'function'),

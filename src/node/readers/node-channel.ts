@@ -1,6 +1,7 @@
 /**
- * A reader's end of the channel: asks the node for what only the node knows, and for no more of it at once than is bounded. A read
- * that has no answer in time fails; a write has none but the node's, as nobody else knows whether it was done.
+ * A reader's end of the channel. The reader asks the node for data that only the node has, with a limit on open
+ * questions. A read without an answer in time fails. A write only fails with the node's answer, because only the node
+ * knows whether it was done.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -20,7 +21,10 @@ import {
   type Write,
 } from './messages.ts';
 
-/** Between the answers to some reads and the next: a flood of them takes a small part of the node's time. */
+/**
+ * Pause between the answers to reads and the next reads, so that a flood of reads takes only a small part of the node's
+ * time.
+ */
 const REST_MS = 2;
 
 interface Waiting {
@@ -33,9 +37,9 @@ interface Waiting {
 export class NodeChannel {
   readonly #send: (message: FromReader) => void;
   readonly #clock: Pick<Clock, 'after'>;
-  /** By what is asked, not asked yet. */
+  /** Reads that were not sent yet, by their question. */
   readonly #reads = new Map<string, Waiting>();
-  /** Asked, not answered yet. */
+  /** Reads that were sent and not answered yet. */
   #asked: readonly Waiting[] = [];
   #isPausing = false;
   readonly #writes = new Map<number, (outcome: Outcome) => void>();
@@ -47,9 +51,9 @@ export class NodeChannel {
   }
 
   /**
-   * As of a moment after the call.
+   * Asks the node. The answer is of a moment after the call.
    *
-   * @throws ProtocolError `NODE_BUSY`, or as the node does
+   * @throws ProtocolError `NODE_BUSY`, or the error of the node
    */
   async read(method: Read, ...args: readonly unknown[]): Promise<unknown> {
     const name = JSON.stringify([method, args]);
@@ -67,7 +71,9 @@ export class NodeChannel {
     return promise;
   }
 
-  /** @throws ProtocolError `NODE_BUSY`, or as the node does */
+  /**
+   * @throws ProtocolError `NODE_BUSY`, or the error of the node
+   */
   async write(method: Write, ...args: readonly unknown[]): Promise<unknown> {
     if (this.#writes.size >= WRITES_AT_ONCE) throw busy();
     const id = (this.#lastId += 1);

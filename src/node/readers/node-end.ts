@@ -1,4 +1,4 @@
-/** The node's end of the channel to one reader: answers its calls, and tells it what happens. */
+/** The node's end of the channel to one reader: it answers calls and sends news. */
 
 import type { LocalNodeApi } from '../../ports/node-api.ts';
 import {
@@ -21,7 +21,7 @@ export class NodeEnd {
   readonly #send: (message: ToReader) => void;
   #isReading = false;
   #writes = 0;
-  /** News wait for the reader to take those before. */
+  /** True when news wait until the reader has confirmed the earlier ones. */
   #hasNews = false;
   #isChainChanged = false;
   #received: Received[] = [];
@@ -42,14 +42,14 @@ export class NodeEnd {
     this.#tell();
   }
 
-  /** The reader has taken the last news. */
+  /** The reader has confirmed the last news. */
   taken(): void {
     this.#hasNews = false;
     this.#tell();
   }
 
   async reads(calls: readonly Call<string>[]): Promise<void> {
-    // A reader asks for no more before it has the answers.
+    // A correct reader asks for no more before it has the answers.
     if (this.#isReading || calls.length > READS_AT_ONCE) return;
     this.#isReading = true;
     const outcomes: Outcome[] = [];
@@ -58,7 +58,7 @@ export class NodeEnd {
     try {
       this.#send({ kind: 'answers', outcomes });
     } catch (error) {
-      // Something among them is no plain data.
+      // One of the outcomes is not plain data.
       this.#send({ kind: 'answers', outcomes: outcomes.map(() => failedOutcome(error)) });
     }
   }

@@ -1,4 +1,7 @@
-/** The node as a reader sees it: the chain in its own view of the store, the rest over the channel. */
+/**
+ * The node's interface in a reader: the chain comes from the reader's own view of the store, all other data over the
+ * channel.
+ */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import type { ChainLog } from '../../ports/chain-log.ts';
@@ -37,11 +40,11 @@ export interface ReaderApiParts {
 
 export interface ReaderApi {
   readonly api: NodeApi;
-  /** Takes what the node tells. */
+  /** Takes news of the node. */
   news(chainChanged: boolean, received: readonly Received[]): void;
 }
 
-/** What is read of a moment. */
+/** The chain at one moment, with its queries and log. */
 interface View {
   readonly moment: Moment;
   readonly chain: ChainQueries;
@@ -88,7 +91,7 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
       const tip = store.tip();
       return { height: tip?.height ?? 0, blockId: tip?.id ?? '', digest: store.stateDigest() };
     },
-    // Clients can have this called as often as they ask: nothing is opened or told anew before the chain has changed.
+    // Clients can trigger this call at will, so it opens no new view unless the chain has changed.
     refresh: () => move((store) => store.tip()?.id !== view.chain.tip()?.id || logOf(store).last() !== view.log.last()),
     status: () => read<NodeStatus>('status'),
     poolEntries: (state) => read<readonly PoolEntry[]>('poolEntries', state),
@@ -117,7 +120,7 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
   };
 }
 
-/** Questions that take more than a turn of the event loop keep their moment until they are answered. */
+/** Queries that take more than one turn of the event loop keep their moment open until they are answered. */
 function heldQueries(queries: ChainQueries, moment: Moment): ChainQueries {
   return {
     ...queries,

@@ -1,9 +1,12 @@
-/** What a reader logs and counts: gathered here, told to the node now and then, and told on there as the node's own. */
+/**
+ * Collects log lines and metrics of a reader. The reader sends them to the node from time to time, and the node logs
+ * and counts them as its own.
+ */
 
 import type { LogFields, LogLevel, Observer } from '../../ports/observer.ts';
 import type { MetricValue, LogLine, Telling } from './messages.ts';
 
-/** Lines and observed values between two tellings; more are dropped. */
+/** Log lines between two messages; further lines are dropped. `VALUES_MAX` is the same for observed values. */
 const LINES_MAX = 500;
 const VALUES_MAX = 10_000;
 
@@ -48,7 +51,7 @@ export class ReaderObserver implements Observer {
     else known.values.push(value);
   }
 
-  /** What came since it was asked last; undefined for nothing. */
+  /** Returns what was collected since the last call; undefined when there is nothing. */
   take(): Telling | undefined {
     if (this.#logs.length + this.#counts.size + this.#gauges.size + this.#observations.size === 0) return undefined;
     const telling: Telling = {
@@ -66,7 +69,7 @@ export class ReaderObserver implements Observer {
   }
 }
 
-/** Gauges of all readers: what the node tells is their sum. */
+/** Gauges of all readers; the node reports their sum. */
 export class ReaderGauges {
   readonly #observer: Observer;
   readonly #byReader = new Map<number, Map<string, MetricValue>>();
@@ -89,7 +92,7 @@ export class ReaderGauges {
     this.#sum(gauges);
   }
 
-  /** A reader is gone, and all that it had. */
+  /** Removes the values of a reader that has ended. */
   forget(reader: number): void {
     const known = this.#byReader.get(reader);
     this.#byReader.delete(reader);
@@ -109,7 +112,7 @@ function nameOf(metric: string, labels: Labels): string {
   return labels === undefined ? metric : `${metric} ${JSON.stringify(labels)}`;
 }
 
-/** Only what can be sent. */
+/** Keeps only data that can be sent to another process. */
 function plainFields(fields: LogFields): LogFields {
   return JSON.parse(
     JSON.stringify(fields, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)),

@@ -1,6 +1,6 @@
 /**
- * The processes that answer HTTP beside the node, over one port that they share. One that ends or hangs is replaced: a new one is
- * begun at once, and one that hangs is ended when it has not come back for long.
+ * The processes that answer HTTP beside the node, over one shared port. A process that ends or hangs is replaced at
+ * once. A hanging process is killed only after a longer time, because it may recover.
  */
 
 import cluster, { type Worker } from 'node:cluster';
@@ -18,21 +18,27 @@ import { NodeEnd } from './node-end.ts';
 import { ReaderGauges } from './reader-observer.ts';
 
 const PING_MS = 250;
-/** A reader that answers none of so many in a row hangs: another one is begun beside it. Time alone could be that of the node. */
+/**
+ * A reader that leaves so many pings in a row unanswered hangs, and another one is started beside it. Pings are counted
+ * instead of time, because the node itself may have been slow.
+ */
 const SILENT_PINGS_MAX = 3;
-/** After so many it is ended; until then it may come back, and goes then. */
+/**
+ * Number of unanswered pings after which a hanging reader is killed. A replaced reader that answers before ends by
+ * itself.
+ */
 const HANGING_PINGS_MAX = 20;
-/** A reader that ends sooner is not replaced at once: something keeps it from running. */
+/** A reader that ends sooner is not replaced at once, because something keeps it from running. */
 const SHORT_LIFE_MS = 2_000;
 const REPLACED_AFTER_MS_MIN = 200;
 const REPLACED_AFTER_MS_MAX = 5_000;
-/** Time for answers under way when the pool closes; `HttpServer.close` cuts them after half a second. */
+/** Time for open answers when the pool closes; `HttpServer.close` ends them after half a second. */
 const CLOSE_MS_MAX = 3_000;
-/** Time for a reader that another one replaced to end by itself: longer than `HttpServer.drain` takes. */
+/** Time in which a replaced reader must end by itself: longer than `HttpServer.drain` takes. */
 const DRAIN_MS_MAX = 20_000;
-/** Time for the first start of a reader. */
+/** Time limit for the first start of a reader. */
 const START_MS_MAX = 60_000;
-/** Ceiling of a reader's heap: it ends above that, and is replaced. */
+/** Maximum heap of a reader. Above it the reader ends and is replaced. */
 const HEAP_MB_MAX = 512;
 
 export interface ReaderPoolOptions {
@@ -41,7 +47,7 @@ export interface ReaderPoolOptions {
   readonly api: LocalNodeApi;
   readonly clock: Clock;
   readonly observer: Observer;
-  /** File of the program that readers run; the product's unless given. */
+  /** Program that readers run; default: the program of the package. */
   readonly program?: string;
 }
 
@@ -50,14 +56,14 @@ interface Reader {
   readonly end: NodeEnd;
   readonly tell: (message: ToReader) => void;
   readonly beganMs: number;
-  /** As `ReaderStatus`. */
+  /** Number of the reader, as in `ReaderStatus`. */
   readonly number: number;
   memoryBytes: number;
   requests: number;
-  /** Since it was heard last. */
+  /** Pings since its last answer. */
   silentPings: number;
   isReady: boolean;
-  /** Another one was begun for it. */
+  /** True when another reader was started in its place. */
   isReplaced: boolean;
 }
 
@@ -105,7 +111,7 @@ export function createReaderPool({
         reader.silentPings = 0;
         switch (message.kind) {
           case 'loaded': {
-            // The ports of the first readers are those of all.
+            // All readers listen on the ports of the first one.
             const { http, ...rest } = settings;
             const { tls } = http;
             const given = ports === undefined ? http : { ...http, port: ports.port };
@@ -175,7 +181,7 @@ export function createReaderPool({
   };
 
   const beginBeside = (): void => {
-    // Its end is told by `exit`, which tries again.
+    // If it ends, the handler of `exit` tries again.
     begin().catch(() => undefined);
   };
 
@@ -204,14 +210,14 @@ export function createReaderPool({
         });
         replace();
       }
-      // Until those in its place answer, it is all that does.
+      // A reader that recovered goes on answering until enough others answer.
       if (silentPings === 0 && reader.isReplaced && answering() >= processes) drainOne(reader);
       reader.worker.send({ kind: 'ping' } satisfies ToReader, undefined, () => undefined);
     }
     pinging = clock.after(PING_MS, ping);
   };
 
-  /** It came back after another was begun for it. */
+  /** Ends a replaced reader that has recovered. */
   const drainOne = (reader: Reader): void => {
     if (!reader.worker.isConnected()) return;
     reader.isReady = false;
@@ -261,7 +267,7 @@ export function createReaderPool({
       });
       tooLate.catch(() => undefined);
       try {
-        // The first alone: where port 0 is asked for, all others listen where it does.
+        // The first reader starts alone: with port 0 it chooses the port on which all others listen.
         const first = await Promise.race([begin(), tooLate]);
         ports = first;
         for (let others = 1; others < processes; others += 1) beginBeside();
@@ -288,7 +294,7 @@ export function createReaderPool({
   };
 }
 
-/** The lowest number that no reader has. So numbers stay small, however many readers were replaced. */
+/** The lowest number that no reader uses. So numbers stay small, however many readers are replaced. */
 function freeNumber(readers: readonly Reader[]): number {
   const taken = new Set(readers.map(({ number }) => number));
   for (let number = 1; ; number += 1) if (!taken.has(number)) return number;

@@ -1,6 +1,6 @@
 /**
- * A process that answers HTTP beside the node. It has no key and no journal, writes to nothing, and ends with its node. What it
- * lacks it asks for over the channel of its process.
+ * A process that answers HTTP beside the node. Such a reader has no keys and no journal, writes to no file, and ends
+ * with its node. The reader asks the node for missing data over the channel between the processes.
  */
 
 import { createHttpServer, type HttpServer } from '../../http/app.ts';
@@ -15,12 +15,12 @@ import { NodeChannel } from './node-channel.ts';
 import { createReaderApi, type ReaderApi } from './reader-api.ts';
 import { ReaderObserver } from './reader-observer.ts';
 
-/** How often lines and metrics are told. */
+/** Interval at which log lines and metrics are sent. */
 const TELL_MS = 200;
 
-/** Answers until the process ends. @param rulesOf the rules of a network */
+/** Answers requests until the process ends. @param rulesOf creates the rules of a network */
 export function runReader(rulesOf: (params: ChainParams) => Rules): void {
-  // The node ends its readers: a signal to the group of processes is for it.
+  // The reader ignores signals to the process group, because the node ends its readers itself.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined);
   process.on('disconnect', () => process.exit(0));
 
@@ -42,7 +42,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
       node = createReaderApi({ rules, identity, reader, channel });
       http = createHttpServer(node.api, { ...options, observer, shared });
       const ports = await http.start();
-      // Blocks may have come while it opened.
+      // Blocks may have been applied while it opened.
       node.news(true, []);
       send({ kind: 'ready', ...ports });
     } catch (error) {

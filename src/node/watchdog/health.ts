@@ -1,50 +1,53 @@
-/** Whether a node can still do its work, judged by what its watchdog samples. */
+/** Judges from the samples of the watchdog whether a node can still do its work. */
 
 import type { PulseReading } from './pulse.ts';
 
 export interface HealthLimits {
-  /** Memory of the process's own above which it ends. */
+  /** Own memory of the process above which it is ended. */
   readonly ceilingBytes: number;
-  /** Time that the main thread may stand still, or spend in garbage collection alone; 0 for any time. */
+  /** Longest time for which the main thread may stand still, or do almost only garbage collection; 0 for no limit. */
   readonly blockedMsMax: number;
 }
 
 export interface Sample extends PulseReading {
-  /** Any clock that does not go back, in milliseconds. */
+  /** Milliseconds of a clock that never goes back. */
   readonly atMs: number;
-  /** Memory of the process's own. */
+  /** Own memory of the process. */
   readonly ownBytes: number;
 }
 
 export type Verdict =
   | { readonly kind: 'healthy' }
-  /** A collection of garbage may help. */
+  /** A garbage collection may help. */
   | { readonly kind: 'collect' }
   | { readonly kind: 'end'; readonly code: EndCode; readonly reason: string };
 
 export type EndCode = 'MEMORY_CEILING_PASSED' | 'HEAP_FULL' | 'GARBAGE_COLLECTION_ALONE' | 'EVENT_LOOP_BLOCKED';
 
-/** Between two samples. */
+/** Time between two samples. */
 export const SAMPLE_INTERVAL_MS = 250;
 /**
- * Most that counts between two samples: a process that was stopped, or a machine that slept, stopped the watchdog too, and on a
- * machine that is too busy for the watchdog the main thread may only have waited for its turn.
+ * Longest time that counts between two samples. A stopped process or a sleeping machine stops the watchdog too, so that
+ * time does not count. On an overloaded machine, the main thread may only have waited for a processor.
  */
 const STEP_MS_MAX = 2 * SAMPLE_INTERVAL_MS;
-/** Share of the ceiling from which garbage is collected before V8 would do so by itself. */
+/** Share of the ceiling above which the watchdog asks for a garbage collection, earlier than V8 would start one. */
 const COLLECT_SHARE = 0.8;
-/** Between two collections on account of that share: one of a large heap takes half a second. */
+/** Time between two such collections, because collecting a large heap takes half a second. */
 const COLLECT_INTERVAL_MS = 120_000;
-/** Between a collection that was asked for above the ceiling and the end of a process that it did not help. */
+/** Time after a requested collection: if memory is still above the ceiling, the process is ended. */
 const COLLECT_GRACE_MS = 2000;
-/** Above this share of the ceiling nothing is waited for: memory grows faster than it is given back. */
+/** Above this share of the ceiling the process is ended at once, because memory grows faster than it is freed. */
 const FLOOD_SHARE = 1.25;
-/** A main thread that did not beat for this long will not collect. */
+/** A main thread without a beat for this long will not start a collection. */
 const UNRESPONSIVE_MS = 1000;
-/** Share of V8's heap limit at which V8 does little but collect, and for how long it may. */
+/**
+ * Share of V8's heap limit above which V8 does little but collect. `HEAP_FULL_MS` is the time for which that is
+ * allowed.
+ */
 const HEAP_FULL_SHARE = 0.95;
 const HEAP_FULL_MS = 2000;
-/** Share of the time in garbage collection that leaves nothing for the node. */
+/** Share of the time in garbage collection above which the node cannot work. */
 const GC_SHARE_MAX = 0.8;
 
 const HEALTHY: Verdict = { kind: 'healthy' };
@@ -53,13 +56,13 @@ const MEGABYTE = 1_000_000;
 export class Health {
   readonly #limits: HealthLimits;
   #last: Sample | undefined;
-  /** Counted time, in milliseconds: what passed while the watchdog ran. */
+  /** Counted time in milliseconds: the time in which the watchdog ran. */
   #nowMs = 0;
   #beatMs = 0;
   #heapFullSinceMs: number | undefined;
   #aboveSinceMs: number | undefined;
   #collectedMs = Number.NEGATIVE_INFINITY;
-  /** Time in garbage collection at moments within the last `blockedMsMax`, oldest first. */
+  /** Time spent in garbage collection, at moments within the last `blockedMsMax`, oldest first. */
   #gcMarks: { readonly nowMs: number; readonly gcMs: number }[] = [];
 
   constructor(limits: HealthLimits) {

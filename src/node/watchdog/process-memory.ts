@@ -1,12 +1,12 @@
-/** How much memory the process has of its own. */
+/** Measures the own memory of the process. */
 
 import { readFileSync } from 'node:fs';
 
 const KIB = 1024;
 
 /**
- * Bytes that the process itself needs: not the pages of the store's file, which the system maps into the process and takes
- * back when somebody else needs room. Where the system does not tell them apart, all resident bytes.
+ * Own memory in bytes, without the pages of the store's file: the system maps these into the process and takes them
+ * back when memory is needed. If the system does not distinguish them, the result is all resident memory.
  */
 export function ownMemoryBytes(): number {
   const own = ownOfLinux();

@@ -1,25 +1,28 @@
-/** What the main thread tells the watchdog's thread, and what that one asks of it, in memory that both see. */
+/**
+ * Shared memory between the main thread and the watchdog's thread: reports of the main thread, and requests of the
+ * watchdog.
+ */
 
-/** Integers, by their place. */
+/** Positions of the integers in the shared memory. */
 const BEATS = 0;
 const IS_ARMED = 1;
 const IS_DEBUGGED = 2;
 const COLLECTIONS_WANTED = 3;
 const END_WANTED = 4;
 const INTEGERS = 6;
-/** Fractions, by their place after the integers. */
+/** Positions of the fractional numbers, which follow the integers. */
 const HEAP_USED = 0;
 const HEAP_LIMIT = 1;
 const GC_MS = 2;
 const FRACTIONS = 3;
 
-/** What the main thread was like at its last beat. */
+/** State of the main thread at its last beat. */
 export interface PulseReading {
-  /** How often the event loop came round to beat. */
+  /** Number of beats of the event loop. */
   readonly beats: number;
-  /** Whether a main thread that does not beat is at fault: it is not while the node starts. */
+  /** True when a main thread without beats counts as blocked; false while the node starts. */
   readonly isArmed: boolean;
-  /** Whether a debugger may hold the main thread. */
+  /** True when a debugger may stop the main thread. */
   readonly isDebugged: boolean;
   readonly heapUsedBytes: number;
   readonly heapLimitBytes: number;
@@ -65,7 +68,7 @@ export class Pulse {
     Atomics.add(this.#integers, COLLECTIONS_WANTED, 1);
   }
 
-  /** Number of collections asked for so far. */
+  /** Number of collections requested so far. */
   get collectionsWanted(): number {
     return Atomics.load(this.#integers, COLLECTIONS_WANTED);
   }

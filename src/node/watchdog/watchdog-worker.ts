@@ -1,4 +1,4 @@
-/** The thread of a watchdog: samples, judges, and ends the process. */
+/** The thread of a watchdog: it takes samples, judges them, and ends the process. */
 
 import { close, open, write } from 'node:fs';
 import { performance } from 'node:perf_hooks';
@@ -11,13 +11,13 @@ import { Pulse } from './pulse.ts';
 import type { WatchdogData } from './watchdog.ts';
 
 /**
- * Ends a process whose main thread does nothing. Nothing in the process handles this signal, so the kernel ends it whatever its
- * threads do, and it writes no core dump.
+ * Signal that ends a process whose main thread does not react. The process has no handler for it, so the kernel ends
+ * the process whatever its threads do. The kernel writes no core dump.
  */
 const SIGNAL = 'SIGALRM';
-/** A last word that cannot be written by then, as nobody reads the log, is left unsaid. */
+/** Time limit for writing the last log line; it may fail because nobody reads the log. */
 const WORD_MS_MAX = 500;
-/** Time that the main thread has to end the process by its exit code. */
+/** Time in which the main thread can end the process with its exit code. */
 const EXIT_MS_MAX = 3000;
 const STANDARD_ERROR = 2;
 
@@ -48,7 +48,8 @@ function end(code: EndCode, reason: string): void {
     unsaid -= 1;
     if (unsaid === 0) leave();
   };
-  // On a thread of the pool: a pipe that nobody reads, or a disk that hangs, must not keep the process alive.
+  // The line is written by the thread pool: a pipe that nobody reads, or a disk that hangs, must not keep the process
+  // alive.
   if (log.file !== undefined) append(log.file, `${line}\n`, said);
   write(STANDARD_ERROR, log.file === undefined ? `${line}\n${word}` : word, said);
   setTimeout(leave, WORD_MS_MAX);
@@ -74,7 +75,7 @@ function leave(): void {
     try {
       process.kill(process.pid, SIGNAL);
     } catch (error) {
-      // Systems without that signal.
+      // Some systems do not have that signal.
       write(STANDARD_ERROR, `bloomery: ${SIGNAL} cannot be sent: ${messageOf(error)}\n`, () => undefined);
     }
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), EXIT_MS_MAX);

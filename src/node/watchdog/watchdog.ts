@@ -1,6 +1,6 @@
 /**
- * The watchdog of a process: a thread that ends it with a last word when it can no longer do its work, so that whatever runs
- * the process starts it again. The thread looks from beside: a main thread that stands still cannot notice itself.
+ * The watchdog of a process: a thread that ends the process when it can no longer work, and logs the reason, so that a
+ * supervisor can restart it. The watchdog must be another thread, because a blocked main thread cannot notice itself.
  */
 
 import { url as debuggerUrl } from 'node:inspector';
@@ -16,20 +16,20 @@ import { Pulse } from './pulse.ts';
 
 export interface WatchdogOptions {
   readonly limits: HealthLimits;
-  /** With which the process ends as long as its main thread does anything; else `WATCHDOG_SIGNAL` ends it. */
+  /** Exit code of the process, if its main thread still reacts; otherwise `WATCHDOG_SIGNAL` ends the process. */
   readonly exitCode: number;
   readonly log: LastWordPlace;
   readonly observer: Observer;
 }
 
-/** Where and how the last word is written. */
+/** Destination and format of the last log line. */
 interface LastWordPlace {
   readonly format: 'human' | 'json';
-  /** The log file; the standard error output unless given. */
+  /** The log file; default: standard error output. */
   readonly file?: string;
 }
 
-/** What the thread is told when it starts. */
+/** Data for the thread when it starts. */
 export interface WatchdogData {
   readonly memory: SharedArrayBuffer;
   readonly limits: HealthLimits;
@@ -37,12 +37,12 @@ export interface WatchdogData {
 }
 
 export interface Watchdog {
-  /** From now on a main thread that stands still is at fault. */
+  /** From now on a blocked main thread ends the process. */
   arm(): void;
   stop(): Promise<void>;
 }
 
-/** The thread needs little; what it may have at most counts towards the memory of the process. */
+/** The thread needs little memory; its limits count towards the memory of the process. */
 const THREAD_LIMITS = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 };
 export const THREAD_BYTES_MAX =
   (THREAD_LIMITS.maxOldGenerationSizeMb + THREAD_LIMITS.maxYoungGenerationSizeMb) * 2 ** 20;
@@ -94,7 +94,7 @@ export function startWatchdog({ limits, exitCode, log, observer }: WatchdogOptio
 
 let collectNow: (() => void) | undefined;
 
-/** V8 collects late as long as its own limit is far away; it does so at once when asked through this function of its own. */
+/** Runs a garbage collection now. V8 collects late while its own limit is far away. */
 function collectGarbage(): void {
   if (collectNow === undefined) {
     setFlagsFromString('--expose-gc');

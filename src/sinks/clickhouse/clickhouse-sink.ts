@@ -1,6 +1,6 @@
 /**
- * The tables of a chain in a ClickHouse database. What an insert brings is seen when its marker stands (`schema.ts`), so a crash
- * at any moment leaves rows that nobody sees; they go when the sink is opened again.
+ * Writes the tables of a chain into a ClickHouse database. Inserted rows become visible only with their marker
+ * (`schema.ts`). So a crash at any moment leaves only invisible rows, and the next `begin` removes them.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -22,7 +22,7 @@ import {
 } from './schema.ts';
 import type { ClickHouseServer } from './server.ts';
 
-/** Between two looks whether the server has done what it does on its own. */
+/** Time between two checks whether the server has finished its background work. */
 const POLL_MS = 100;
 
 interface ManifestRow {
@@ -128,12 +128,12 @@ export class ClickHouseSink implements Sink {
   }
 
   async end(): Promise<void> {
-    // A server that is gone cannot be told: the lease ends by itself.
+    // If the server cannot be reached, the lease ends by itself.
     await this.#lease.release().catch(() => undefined);
     await this.#server.close();
   }
 
-  /** Inserts what the server takes from the holder of the lease alone. */
+  /** Inserts rows that the server accepts from the holder of the lease only. */
   async #insert(table: string, columns: readonly string[], lines: Iterable<string>): Promise<void> {
     try {
       await this.#server.insert(
@@ -153,7 +153,7 @@ export class ClickHouseSink implements Sink {
     await this.#insert('sink_tail', ['height', 'block_id', 'sign'], lines);
   }
 
-  /** Tables that are there before the lease is taken. */
+  /** Creates the tables that are needed before the lease is taken. */
   async #makeFirstTables(): Promise<void> {
     const { database } = this.#server;
     await this.#server.run(`CREATE DATABASE IF NOT EXISTS ${database}`);
@@ -164,7 +164,9 @@ export class ClickHouseSink implements Sink {
     await this.#server.run(leaseTable(database));
   }
 
-  /** @returns version of the tables, 0 for none */
+  /**
+   * @returns version of the tables; 0 when there are none
+   */
   async #refuseOtherChain(identity: SinkIdentity): Promise<number> {
     const { database } = this.#server;
     const [made] = await this.#server.rows<ManifestRow>(
@@ -203,7 +205,8 @@ export class ClickHouseSink implements Sink {
       const above = `height > ${this.#finalHeight}`;
       const [found] = await this.#server.rows(`SELECT height FROM ${database}.${name} WHERE ${above} LIMIT 1`);
       if (found === undefined) continue;
-      // One that comes late finds another holder, and removes nothing of what that one wrote.
+      // The condition on the lease is part of the statement: if the statement comes late, another process holds the
+      // lease, and the statement removes none of its rows.
       const isHeld = `'${this.#lease.token}' IN (${heldTokens(database)})`;
       await this.#server.change(`ALTER TABLE ${database}.${name} DELETE WHERE ${above} AND ${isHeld}`);
       const open = `SELECT mutation_id FROM system.mutations WHERE database = '${database}' AND table = '${name}' AND NOT is_done`;
@@ -214,7 +217,10 @@ export class ClickHouseSink implements Sink {
     }
   }
 
-  /** The tail is kept by ranges of heights: those that are final go whole. */
+  /**
+   * Removes final blocks from the tail. The partitions of the tail are ranges of heights, so a range that is final is
+   * dropped as a whole.
+   */
   async #dropOldTail(): Promise<void> {
     const { database } = this.#server;
     const tables = [...SINK_TABLE_NAMES.map((table) => `${table}${TAIL_SUFFIX}`), 'sink_tail'];
@@ -228,7 +234,7 @@ export class ClickHouseSink implements Sink {
   }
 }
 
-/** What the server says when rows come without the lease. */
+/** Name of the function with which the server refuses rows of a process without the lease. */
 const FENCE_REFUSAL = 'throwIf';
 
 function* prefixed(token: string, lines: Iterable<string>): Iterable<string> {
@@ -248,7 +254,7 @@ function namesOf(table: SinkTable): readonly string[] {
   return columnsOf(table).map(([name]) => name);
 }
 
-/** Rows as lines of the format TabSeparated. */
+/** Formats rows as lines of the format TabSeparated. */
 function* linesOf(table: SinkTable, rows: readonly object[]): Iterable<string> {
   const columns = columnsOf(table);
   for (const row of rows) {

@@ -1,7 +1,8 @@
 /**
- * The lease on a database: rows of the table `sink_lease`, by the clock of the server. The newest row of a token counts. Inserts
- * into final tables and markers go through tables that let rows of the holder pass alone (`schema.ts`), so the look at the lease and
- * the insert are one step on the server: an insert that a process sends late, as it stood still, is refused there.
+ * The lease on a database: rows of the table `sink_lease`, with times of the server's clock. The newest row of a token
+ * counts. Inserts into final tables and markers go through tables that accept rows of the lease's holder only
+ * (`schema.ts`). So the server checks the lease and inserts in one step, and it refuses an insert that a paused process
+ * sends too late.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -9,7 +10,7 @@ import { LEASE_S, leaseLost, RENEW_MS, sinkInUse, type LeaseHolder } from '../le
 import { heldTokens } from './schema.ts';
 import type { ClickHouseServer } from './server.ts';
 
-/** Between two looks whether the server has ended what was under way. */
+/** Time between two checks whether the server has ended earlier work. */
 const POLL_MS = 100;
 
 interface HolderRow {
@@ -25,12 +26,12 @@ export class ClickHouseLease {
   readonly #holder: LeaseHolder;
   readonly #leaseS: number;
   readonly #renewMs: number;
-  /** Grows with each row: the newest counts. */
+  /** Number of the last row; it grows by one with each row, and the newest row counts. */
   #turn = 0;
   #state: 'none' | 'held' | 'lost' = 'none';
   #renewedMs = 0;
   #timer: Timer | undefined;
-  /** Renewals one after another; the last of them. */
+  /** The last renewal; each renewal waits for the one before it. */
   #renewal: Promise<void> = Promise.resolve();
 
   constructor(server: ClickHouseServer, clock: Clock, holder: LeaseHolder) {
@@ -46,8 +47,9 @@ export class ClickHouseLease {
   }
 
   /**
-   * Takes the lease, when no other process has it. Claims first and looks for others second: of processes that start at once
-   * several may be refused, but never are two let in. Ends what an earlier holder has under way on the server.
+   * Takes the lease if no other process has it. The function claims the lease first, and then looks for other holders.
+   * So when several processes start at once, all may be refused, but two never succeed. The function also ends
+   * statements of an earlier holder that still run on the server.
    *
    * @throws ProtocolError `SINK_IN_USE`
    */
@@ -56,7 +58,8 @@ export class ClickHouseLease {
     await this.#write(this.#leaseS, '');
     this.#state = 'held';
     try {
-      // A renewal of the earlier holder may be among them: it counts when it ended in time.
+      // The statements of the earlier holder may include a renewal of its lease: it counts if it ended in time, so the
+      // other holders are checked again.
       await this.#endInserts();
       await this.#refuseOthers();
       await this.keep();
@@ -67,10 +70,12 @@ export class ClickHouseLease {
     this.#renewLater();
   }
 
-  /** @throws ProtocolError `SINK_LEASE_LOST` when the lease ended; renews it when a part of its time is over */
+  /**
+   * @throws ProtocolError `SINK_LEASE_LOST` when the lease has ended; renews the lease when a part of its time is over
+   */
   async keep(): Promise<void> {
     const sinceMs = this.#clock.nowMs() - this.#renewedMs;
-    // A clock that was set back tells nothing.
+    // When the clock was set back, the age of the lease is unknown, so it is renewed.
     if (sinceMs < 0 || sinceMs >= this.#renewMs) await this.#renew();
     if (this.#state !== 'held') throw this.lost();
   }
@@ -80,7 +85,7 @@ export class ClickHouseLease {
     return leaseLost(this.#name(), cause);
   }
 
-  /** Lets others take it at once. */
+  /** Releases the lease, so that another process can take it at once. */
   async release(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -91,7 +96,7 @@ export class ClickHouseLease {
 
   #renewLater(): void {
     this.#timer = this.#clock.after(this.#renewMs, () => {
-      // A server that does not answer: the next write tells of it.
+      // If the server does not answer, the next write reports the error.
       void this.keep()
         .catch(() => undefined)
         .then(() => {
@@ -113,7 +118,7 @@ export class ClickHouseLease {
     await renewal;
   }
 
-  /** Condition that the lease has not ended, as the server sees it when it inserts the row. */
+  /** SQL condition that this process still holds the lease, checked when the server inserts the row. */
   #held(): string {
     return ` FROM system.one WHERE ${text(this.#holder.token)} IN (${heldTokens(this.#server.database)})`;
   }
@@ -126,7 +131,7 @@ export class ClickHouseLease {
       `INSERT INTO ${this.#server.database}.sink_lease (token, owner, turn, expires) ` +
         `SELECT ${text(token)}, ${text(owner)}, ${this.#turn}, now() + ${seconds}${condition}`,
     );
-    // From before it was sent: the server's time begins later.
+    // The time before the request was sent, because the lease begins later, when the server runs the statement.
     this.#renewedMs = nowMs;
   }
 
@@ -143,7 +148,7 @@ export class ClickHouseLease {
     if (other !== undefined) throw sinkInUse(this.#name(), other.owner, other.until * 1000);
   }
 
-  /** Inserts of an earlier holder that are under way are ended, removals are awaited: both would come late. */
+  /** Kills running inserts of an earlier holder and waits for its deletions, because both could change rows later. */
   async #endInserts(): Promise<void> {
     const { database } = this.#server;
     const own = `startsWith(query_id, 'bloomery-${database}-')`;

@@ -1,20 +1,21 @@
 /**
- * The tables in a ClickHouse database, as statements by version. Written for servers from 18.16 on: no codecs, no
- * LowCardinality, no window functions.
+ * Statements that create the tables in a ClickHouse database, for each version of the schema. The statements work with
+ * servers from 18.16 on, so they use no codecs, no LowCardinality and no window functions.
  *
- * What must not come from a process that lost its lease goes through a fence: a table that keeps nothing and a materialized view
- * behind it, which lets rows with the token of the lease's holder pass and refuses the insert otherwise. Rows of the tail need
- * none: nobody sees them without their marker, and the same rows replace them.
+ * A process that lost its lease must not write final rows or markers. So these go through a fence: a table that stores
+ * nothing, with a materialized view behind it. The view passes rows with the token of the lease's holder, and refuses
+ * the insert otherwise. Rows of the tail need no fence: they are invisible without their marker, and a repeated insert
+ * replaces them by equal rows.
  *
- * Rows become visible by a marker, in one insert: those of a range by a row of `sink_ranges`, those of a block of the tail by a
- * row of `sink_tail`, which collapses when the block is reverted.
+ * One insert of a marker makes rows visible. The marker of a range is a row of `sink_ranges`. The marker of a block in
+ * the tail is a row of `sink_tail`, which collapses when the block is reverted.
  */
 
 import { ENGINE_TYPES } from '../engine-types.ts';
 import { QUESTION_VIEWS } from '../question-views.ts';
 import { columnsOf, SINK_TABLE_NAMES, type SinkTable } from '../tables.ts';
 
-/** Order of the rows of a table: by what its questions ask for. */
+/** Sort order of each table, chosen for its usual queries. */
 const ORDERS: Readonly<Record<SinkTable, string>> = {
   blocks: 'height',
   transactions: '(height, position)',
@@ -24,25 +25,25 @@ const ORDERS: Readonly<Record<SinkTable, string>> = {
   signatures: '(height, position)',
 };
 
-/** Heights of a partition of the final tables: a hundred of them for a chain of a hundred million blocks. */
+/** Heights in a partition of the final tables: a chain of a hundred million blocks has a hundred partitions. */
 const PARTITION_HEIGHTS = 1_000_000;
 
 export const TAIL_SUFFIX = '_tail';
 export const FINAL_SUFFIX = '_final';
-/** Of the table before another one that takes rows of the lease's holder alone. */
+/** Suffix of the fence of a table, which accepts rows of the lease's holder only. */
 export const FENCED_SUFFIX = '_fenced';
-/** Column of the token. */
+/** Column with the token of the lease. */
 export const LEASE_COLUMN = 'lease';
 
 const RANGES = 'from_height UInt32, to_height UInt32, last_block_id UInt64, written DateTime';
 const TAIL_MARKERS = 'height UInt32, block_id UInt64, sign Int8';
 
-/** Tokens of leases that have not ended, one or none, as a SELECT. */
+/** SELECT of the tokens whose leases have not ended. */
 export function heldTokens(database: string): string {
   return `SELECT token FROM ${database}.sink_lease GROUP BY token HAVING argMax(expires, turn) > now()`;
 }
 
-/** The table of leases, which is there before all others. */
+/** Statement that creates the table of leases, the first of all tables. */
 export function leaseTable(database: string): string {
   return (
     `CREATE TABLE IF NOT EXISTS ${database}.sink_lease (token String, owner String, turn UInt32, expires DateTime) ` +
@@ -50,7 +51,10 @@ export function leaseTable(database: string): string {
   );
 }
 
-/** Statements of each version of the schema, in their order; those of versions that are there are passed over. */
+/**
+ * Statements of each version of the schema, in order. The statements of versions that the database already has are
+ * skipped.
+ */
 export function migrations(database: string, rangeBlocks: number): readonly (readonly string[])[] {
   return [
     [
@@ -79,7 +83,9 @@ export function migrations(database: string, rangeBlocks: number): readonly (rea
   ];
 }
 
-/** @param columns with their types */
+/**
+ * @param columns names of the columns with their types
+ */
 function fence(database: string, table: string, columns: string): readonly string[] {
   const names = columns.split(', ').map((column) => column.split(' ')[0]);
   const from = `${database}.${table}${FENCED_SUFFIX}`;
@@ -96,7 +102,10 @@ function columnList(table: SinkTable): string {
     .join(', ');
 }
 
-/** A table as readers see it: whole ranges, and above them the blocks of the tail that stand. */
+/**
+ * View of a table for readers: the rows of whole ranges and, above them, of the blocks in the tail that were not
+ * reverted.
+ */
 function viewOf(database: string, table: SinkTable): string {
   const columns = columnsOf(table)
     .map(([name]) => name)

@@ -1,4 +1,4 @@
-/** A ClickHouse server, as far as a sink asks it. */
+/** The requests of a sink to a ClickHouse server. */
 
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { Readable } from 'node:stream';
@@ -7,27 +7,27 @@ import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 
 export interface ClickHouseServer {
   readonly database: string;
-  /** Runs a statement that has no answer. */
+  /** Runs a statement without a result. */
   run(statement: string): Promise<void>;
-  /** Runs a statement that changes rows, under a name by which it is found while it runs, as inserts are. */
+  /** Runs a statement that changes rows. Like an insert, it has a query id by which it can be found while it runs. */
   change(statement: string): Promise<void>;
-  /** Rows of a SELECT; integers of 64 bits are text. */
+  /** Runs a SELECT and returns its rows; integers of 64 bits come as text. */
   rows<T>(select: string): Promise<readonly T[]>;
   /**
-   * Inserts rows, all or, when the server or this process dies, some of them.
+   * Inserts rows. If the server or this process dies meanwhile, a part of the rows may be inserted.
    *
-   * @param lines of the format TabSeparated, in the order of the columns
+   * @param lines rows in the format TabSeparated, with their values in the order of the columns
    */
   insert(table: string, columns: readonly string[], lines: Iterable<string>): Promise<void>;
   close(): Promise<void>;
 }
 
-/** An insert of a range takes a second or so, a mutation of large tables minutes. */
+/** Limit of a request. An insert of a range takes about a second, but a mutation of large tables takes minutes. */
 const REQUEST_TIMEOUT_MS = 600_000;
-/** Lines sent in one chunk. */
+/** Number of lines that are sent in one chunk. */
 const LINES_AT_ONCE = 1_000;
 
-/** Whether an address carries a password, which every program of the machine can read in the list of processes. */
+/** True for a URL with a password. Every program on the machine can read such a URL in the list of processes. */
 export function hasPassword(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { password, searchParams } = new URL(url);
@@ -35,10 +35,10 @@ export function hasPassword(url: string): boolean {
 }
 
 /**
- * @param url with the user where the server asks for one; a password is in no error that comes of it
- * @param database need not be there yet
- * @param givenPassword goes before one in the URL
- * @throws ProtocolError `CLICKHOUSE_UNREACHABLE` or `CLICKHOUSE_REFUSED`, as all calls
+ * @param url URL with the user name if the server asks for one; errors never contain its password
+ * @param database name of the database, which need not exist yet
+ * @param givenPassword password; it replaces the one in the URL
+ * @throws ProtocolError `CLICKHOUSE_UNREACHABLE` or `CLICKHOUSE_REFUSED`, like all calls
  */
 export function openServer(
   url: string,
@@ -63,7 +63,7 @@ export function openServer(
     max_open_connections: 4,
     log: { level: ClickHouseLogLevel.OFF },
   });
-  // Running inserts of a sink that was killed are found by it.
+  // Query ids begin with this prefix, so that running inserts of a killed sink can be found.
   const queryPrefix = `bloomery-${database}-`;
   let queries = 0;
   const nextQueryId = (): string => `${queryPrefix}${process.pid}-${clock.nowMs()}-${(queries += 1)}`;
@@ -116,14 +116,14 @@ function* chunks(lines: Iterable<string>): Iterable<string> {
 
 interface ServerPlace {
   readonly place: string;
-  /** For people: without parameters, which may hold secrets. */
+  /** URL for messages: without parameters, which may hold secrets. */
   readonly shown: string;
   readonly username: string;
   readonly password: string;
 }
 
 function placeIn(url: string): ServerPlace {
-  // It may hold a password, and is not repeated.
+  // The error does not repeat the URL, because it may hold a password.
   const wrong = 'the URL is no address of a server: give one such as http://127.0.0.1:8123';
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new ProtocolError('USAGE', {}, wrong);
   const parsed = new URL(url);
@@ -149,7 +149,10 @@ function refusalOf(place: string, error: unknown, password: string): ProtocolErr
   return new ProtocolError('CLICKHOUSE_UNREACHABLE', { url: place }, message, { cause: error });
 }
 
-/** A server, or a program that poses as one, may repeat what it was sent. */
+/**
+ * Removes the password from a text of the server, because a server, or a program that poses as one, may repeat what it
+ * received.
+ */
 function withoutSecret(text: string, secret: string): string {
   if (secret === '') return text;
   return [secret, encodeURIComponent(secret)].reduce((rest, form) => rest.replaceAll(form, '***'), text);

@@ -1,4 +1,4 @@
-/** Rows of a table as a Parquet file. */
+/** Writes the rows of a table as a Parquet file. */
 
 import type { SchemaElement } from 'hyparquet';
 import { parquetWriteBuffer } from 'hyparquet-writer';
@@ -17,13 +17,15 @@ const TYPES: Readonly<Record<ColumnType, ElementType>> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
 };
 
-/** Rows of a part of a file that is read as one: engines skip parts by the least and largest values of a column. */
+/** Number of rows in a row group. Engines skip row groups by the minimum and maximum of a column. */
 const ROW_GROUP_ROWS = 100_000;
 
-/** Columns of texts that nothing makes shorter: to try takes five times as long as to write them. */
+/** Columns with random texts, which no compression makes shorter; trying takes five times as long as writing them. */
 const RANDOM_TEXTS: ReadonlySet<string> = new Set(['signature', 'payload_hash']);
 
-/** @param rows of the table, in the order in which they are written */
+/**
+ * @param rows rows of the table, in the order in which they are written
+ */
 export function parquetFile(table: SinkTable, rows: readonly object[]): Uint8Array {
   const columns = columnsOf(table);
   const file = parquetWriteBuffer({

@@ -1,7 +1,7 @@
 /**
- * The folder of a Parquet sink: a folder for each range and each block of the tail, which holds a file for each table that has
- * rows. Each is written under another name and renamed when it is whole, so that a reader never sees half of it. The names alone
- * tell where the sink stands.
+ * The folder of a Parquet sink. This folder holds one folder for each range and for each block of the tail; each of
+ * those holds a file for each table with rows. A folder is written under another name and renamed when it is complete,
+ * so a reader never sees half of it. The names of the folders alone say where the sink stands.
  */
 
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
@@ -14,10 +14,10 @@ export const RANGES = 'ranges';
 export const TAIL = 'tail';
 const DRAFT = 'draft-';
 
-/** Digits of a height in a name: names sort as heights. */
+/** Digits of a height in a name; with leading zeros, names sort like heights. */
 const HEIGHT_DIGITS = 10;
 
-/** A range or a block of the tail by the name of its folder; the name ends with its last block. */
+/** A range or a block of the tail, read from the name of its folder; the name ends with the last block. */
 export interface Part extends BlockPlace {
   readonly name: string;
   readonly fromHeight: number;
@@ -31,16 +31,16 @@ export function blockName({ height, blockId }: BlockPlace): string {
   return `${digits(height)}-${blockId}`;
 }
 
-/** What a folder holds, ascending. */
+/** Lists the parts in a folder, ascending. */
 export async function partsIn(folder: string): Promise<readonly Part[]> {
   const names = await readdir(folder);
   return names.flatMap((name) => partOf(name)).sort((a, b) => a.fromHeight - b.fromHeight);
 }
 
 /**
- * Writes the files of a part and gives it its name; nothing when it is there already.
+ * Writes the files of a part and then renames its folder to `name`. Does nothing when the part is there already.
  *
- * @param mayWrite throws when the folder is no more this process's to write to
+ * @param mayWrite throws when this process has lost the right to write to the folder
  */
 export async function writePart(folder: string, name: string, rows: Rows, mayWrite: () => void): Promise<void> {
   mayWrite();
@@ -56,20 +56,20 @@ export async function writePart(folder: string, name: string, rows: Rows, mayWri
   await syncFolder(folder);
 }
 
-/** Takes the name from a part before its files go. */
+/** Renames the folder of a part first, so that readers do not see a part with missing files, and then removes it. */
 export async function removePart(folder: string, name: string): Promise<void> {
   const draft = join(folder, `${DRAFT}gone-${name}`);
   await rename(join(folder, name), draft);
   await rm(draft, { recursive: true, force: true });
 }
 
-/** Removes what was being written or removed when a process ended. */
+/** Removes unfinished folders: a process ended while it wrote or removed them. */
 export async function removeDrafts(folder: string): Promise<void> {
   for (const name of await readdir(folder))
     if (name.startsWith(DRAFT)) await rm(join(folder, name), { recursive: true, force: true });
 }
 
-/** Writes a file that is whole or not there. */
+/** Writes a file so that it is either complete or missing. */
 export async function writeWhole(folder: string, name: string, text: string): Promise<void> {
   const draft = join(folder, `${DRAFT}${name}`);
   await writeDurably(draft, Buffer.from(text, 'utf8'));

@@ -23,7 +23,7 @@ import {
 } from './parquet-folder.ts';
 
 const IDENTITY_FILE = 'sink.json';
-/** Files of this name and more are the lock of the process that writes. */
+/** Prefix of the names of the lock files of the process that writes. */
 const LOCK_NAME = 'sink.lock';
 
 export interface SinkManifest {
@@ -31,14 +31,14 @@ export interface SinkManifest {
   readonly identity: SinkIdentity;
 }
 
-/** The lock of a folder, as far as a sink needs it. */
+/** The methods of a folder lock that a sink needs. */
 export interface FolderLock {
   isHeld(): boolean;
   release(): void;
 }
 
 /**
- * Takes a lock in a folder. The lock of a process that was killed counts no more.
+ * Takes a lock in a folder. The lock of a killed process does not count.
  *
  * @throws ProtocolError `SINK_IN_USE` while another process has it
  */
@@ -51,7 +51,9 @@ export class ParquetSink implements Sink {
   readonly #ranges: string;
   readonly #tail: string;
 
-  /** @param folder is made where there is none; the one above it must be there */
+  /**
+   * @param folder created if it does not exist; the folder above it must exist
+   */
   constructor(folder: string, takeLock: TakeFolderLock) {
     this.#folder = folder;
     this.#takeLock = takeLock;
@@ -84,7 +86,8 @@ export class ParquetSink implements Sink {
     const finalHeight = last?.height ?? 0;
     await this.#removeTail(({ height }) => height <= finalHeight);
     const gapInTail = firstGap(await partsIn(this.#tail), finalHeight);
-    // Whatever was done to the folder: blocks of the tail can be had again.
+    // Blocks above a gap are removed, whatever made the gap: the blocks of the tail are in the chain and can be written
+    // again.
     if (gapInTail !== undefined) await this.#removeTail(({ height }) => height >= gapInTail);
     const tail = await partsIn(this.#tail);
     return {
@@ -121,7 +124,7 @@ export class ParquetSink implements Sink {
     if (this.#lock?.isHeld() !== true) throw leaseLost(this.#folder);
   };
 
-  /** From the top, so that a crash leaves no gap. */
+  /** Removes parts of the tail from the top, so that a crash leaves no gap. */
   async #removeTail(isToGo: (part: Part) => boolean): Promise<void> {
     for (const part of [...(await partsIn(this.#tail))].reverse()) {
       if (!isToGo(part)) continue;
@@ -143,9 +146,9 @@ export class ParquetSink implements Sink {
 }
 
 /**
- * What a folder says of itself.
+ * Reads the manifest of a folder.
  *
- * @throws ProtocolError `SINK_MISSING` where no sink was made, `SINK_VERSION` for a schema of another version
+ * @throws ProtocolError `SINK_MISSING` when the folder holds no sink, `SINK_VERSION` for a schema of another version
  */
 export async function readManifest(folder: string): Promise<SinkManifest> {
   let manifest: SinkManifest;
@@ -162,7 +165,7 @@ export async function readManifest(folder: string): Promise<SinkManifest> {
   );
 }
 
-/** A folder with files of others is left alone. */
+/** Refuses a folder that holds files of other programs. */
 async function refuseOtherFolder(folder: string): Promise<void> {
   if (existsSync(join(folder, IDENTITY_FILE))) return;
   const isOurs = (name: string): boolean => name.startsWith('draft-') || name.startsWith(LOCK_NAME);
@@ -171,7 +174,9 @@ async function refuseOtherFolder(folder: string): Promise<void> {
     throw notASink(folder, `it holds other files, such as ${other}`);
 }
 
-/** @returns the height above which the parts do not follow one another; undefined when all do */
+/**
+ * @returns the height above which the next part is missing; undefined when all parts follow one another
+ */
 function firstGap(parts: readonly Part[], below: number): number | undefined {
   let next = below + 1;
   for (const { fromHeight, height } of parts) {

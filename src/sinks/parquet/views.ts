@@ -1,4 +1,4 @@
-/** The tables of a Parquet sink as an embedded engine of ClickHouse reads them: views over the files of a folder. */
+/** Views over the files of a Parquet sink, as tables for the embedded engine of ClickHouse. */
 
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,10 +8,10 @@ import { columnsOf, SINK_TABLE_NAMES, type SinkTable } from '../tables.ts';
 import { partsIn, RANGES, TAIL } from './parquet-folder.ts';
 
 /**
- * Statements that make the tables, in their order. What the sink writes meanwhile may or may not be in an answer, but a block is
- * never there twice: those of the tail count above the ranges alone.
+ * Statements that create the views, in order. Rows that the sink writes meanwhile may or may not be in an answer. But
+ * no block is counted twice, because a block of the tail counts only above the ranges.
  *
- * @param folder of a Parquet sink
+ * @param folder folder of a Parquet sink
  */
 export async function viewStatements(folder: string): Promise<readonly string[]> {
   const finalHeight = (await partsIn(join(folder, RANGES))).at(-1)?.height ?? 0;
@@ -24,7 +24,7 @@ export async function viewStatements(folder: string): Promise<readonly string[]>
   return [...tables, ...Object.entries(QUESTION_VIEWS).map(([name, select]) => `CREATE VIEW ${name} AS ${select('')}`)];
 }
 
-/** Whether any part has rows of a table: the engine refuses a pattern that fits no file. */
+/** True when a part has rows of the table. The engine refuses a pattern that matches no file. */
 function filesOf(folder: string, kind: string, table: SinkTable): boolean {
   const parts = join(folder, kind);
   return readdirSync(parts).some(
@@ -36,7 +36,7 @@ function selectOf(folder: string, kind: string, table: SinkTable, condition: str
   const columns = columnsOf(table).map(([name, type]) =>
     type === 'time' ? `toDateTime(${name}, 'UTC') AS ${name}` : name,
   );
-  // Names of whole parts begin with a digit; those that are being written do not.
+  // The names of complete parts begin with a digit, those of unfinished parts do not.
   const pattern = `${escapedPattern(join(folder, kind))}/{0,1,2,3,4,5,6,7,8,9}*/${table}.parquet`;
   const structure = columnsOf(table).map(
     ([name, type]) => `${name} ${type === 'time' ? "DateTime64(3, 'UTC')" : ENGINE_TYPES[type]}`,
@@ -55,7 +55,7 @@ function text(value: string): string {
   return `'${value.replace(/[\\']/g, (character) => `\\${character}`)}'`;
 }
 
-/** A path in which the engine sees no pattern; it has no way to escape these. */
+/** Replaces pattern characters in a path by `?`, because the engine has no way to escape them. */
 function escapedPattern(path: string): string {
   return path.replace(/[*?{}[\]]/g, '?');
 }

@@ -1,4 +1,4 @@
-/** Accounts in memory: those lately used, and all that the running transaction changed. */
+/** Accounts in memory: those used lately, and all accounts that the running transaction changed. */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Account } from '../../protocol/state.ts';
@@ -6,15 +6,15 @@ import type { Address } from '../../protocol/types.ts';
 import { sameTexts } from '../index/indexes.ts';
 import type { OverwrittenAccount } from './undo.ts';
 
-/** Accounts that vote in memory. One with all its votes takes about 10 KB, so this is 20 MB at worst. */
+/** Cached accounts with votes. An account with all its votes takes about 10 KB, so the cache takes at most 20 MB. */
 export const VOTERS_CACHED_MAX = 2048;
-/** Other accounts, about 600 bytes each: as many as a large commit of an import touches. */
+/** Cached accounts without votes, about 600 bytes each: as many as a large commit of an import touches. */
 export const ACCOUNTS_CACHED_MAX = 32_768;
 
-/** An account as it is now and as it stands in the tables. */
+/** An account with its present value and its value in the tables. */
 interface HeldAccount {
   value: Account;
-  /** Undefined when it does not stand there; of use only while the account is unsaved. */
+  /** Value in the tables, undefined for a new account; only valid while the account is unsaved. */
   stored: Account | undefined;
   isUnsaved: boolean;
 }
@@ -22,19 +22,21 @@ interface HeldAccount {
 /** An account that a transaction changed. */
 export interface ChangedAccount {
   readonly value: Account;
-  /** As it stands in the tables; undefined when it does not. */
+  /** Value in the tables; undefined for a new account. */
   readonly stored: Account | undefined;
 }
 
 export class AccountCache {
-  // Of those with votes, which are large, fewer than of the others.
+  // Accounts with votes are large, so fewer of them are cached.
   readonly #voters = new LruMap<Address, HeldAccount>(VOTERS_CACHED_MAX);
   readonly #others = new LruMap<Address, HeldAccount>(ACCOUNTS_CACHED_MAX);
   readonly #unsaved = new Map<Address, HeldAccount>();
 
   readonly #read: (address: Address) => Account | undefined;
 
-  /** @param read an account as it stands in the tables */
+  /**
+   * @param read reads an account from the tables
+   */
   constructor(read: (address: Address) => Account | undefined) {
     this.#read = read;
   }
@@ -43,7 +45,7 @@ export class AccountCache {
     return this.#held(address)?.value;
   }
 
-  /** Makes an account another one. @returns what that overwrites; undefined when it says the same as before */
+  /** Sets the value of an account. @returns the overwritten value; undefined when the new value is equal to it */
   change(account: Account): OverwrittenAccount | undefined {
     const { address } = account;
     const held = this.#held(address);
@@ -65,7 +67,10 @@ export class AccountCache {
     return { address, before };
   }
 
-  /** What was changed since this was asked before; from now on it counts as what the tables have. */
+  /**
+   * Returns the accounts that changed since the last call. The caller writes them, so from now on their values count as
+   * saved.
+   */
   takeChanged(): readonly (readonly [Address, ChangedAccount])[] {
     const changed = Array.from(this.#unsaved, ([address, held]) => {
       const { value, stored } = held;
@@ -112,7 +117,7 @@ function isVoter(account: Account): boolean {
   return account.votes.length > 0;
 }
 
-/** True for accounts of one address that say the same. */
+/** True when two values of one account are equal. */
 function sameAccounts(a: Account, b: Account): boolean {
   return (
     a.balance === b.balance &&

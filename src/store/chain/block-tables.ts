@@ -1,4 +1,4 @@
-/** The tables of blocks and transactions, their indexes and the lists that grow at the tip and shrink from there. */
+/** The tables of blocks and transactions: their indexes, and the lists to which a block at the tip adds an entry. */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import { u64be, writeU64BE } from '../../primitives/bytes.ts';
@@ -21,9 +21,9 @@ import {
   transactionTotal,
 } from '../tables/stored-transactions.ts';
 
-/** Delegates whose lists are known in memory: more than any round has. */
+/** Delegates whose list lengths are cached: more than a round has. */
 const GENERATORS_CACHED_MAX = 512;
-/** The list of a generator, its length counted up and down in place. */
+/** Length of a generator's list, updated with each block. */
 interface List {
   items: number;
 }
@@ -32,11 +32,13 @@ export class BlockTables {
   readonly #keys: KeyValueReader;
   readonly #codec: Codec;
   readonly #generators = new LruMap<PublicKey, List>(GENERATORS_CACHED_MAX);
-  /** Transactions up to a height: a block needs those up to its parent. */
+  /** Number of transactions up to the last appended height; the next block needs the number up to its parent. */
   #total: { readonly height: number; readonly transactions: number } | undefined;
   readonly #indexes: DeferredIndexes;
 
-  /** @param shortListMax items of a list that is not kept sorted */
+  /**
+   * @param shortListMax largest number of items in a list that is not kept sorted
+   */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
     this.#codec = codec;
@@ -60,19 +62,19 @@ export class BlockTables {
     return transactionAt(this.#keys, this.#codec, place);
   }
 
-  /** The indexes of transactions. */
+  /** Indexes of transactions. */
   get indexes(): DeferredIndexes {
     return this.#indexes;
   }
 
-  /** Drops what is in memory after a failed transaction. */
+  /** Drops the cached values after a failed transaction. */
   forget(): void {
     this.#indexes.forget();
     this.#generators.clear();
     this.#total = undefined;
   }
 
-  /** Keeps a block with all its entries; returns its header. */
+  /** Stores a block with all its entries and returns its header. */
   append(keys: KeyValueWriter, block: Block): BlockHeader {
     const { transactions } = block;
     const header = headerOf(block);
@@ -93,7 +95,7 @@ export class BlockTables {
     return header;
   }
 
-  /** Ends a transaction of the store. */
+  /** Writes the pending index entries at the end of a transaction of the store. */
   flush(keys: CountedWriter): void {
     this.#indexes.flush(keys);
   }
@@ -139,19 +141,19 @@ export class BlockTables {
   }
 }
 
-/** Number of blocks of a generator. */
+/** Number of blocks that a generator has forged. */
 export function generatorBlocks(keys: KeyValueReader, publicKey: PublicKey): number {
   const [last] = keys.keys({ ...TABLES.blocksByGenerator.range(publicKey), reverse: true, limit: 1 });
   return last === undefined ? 0 : TABLES.blocksByGenerator.read(last)[1] + 1;
 }
 
-/** A block in the list of its generator. */
+/** An entry in the list of a generator's blocks. */
 export interface GeneratorBlock {
   readonly height: number;
   readonly timestampS: number;
-  /** Beddows, of this block and all earlier ones of the generator. */
+  /** Sum of the fees of this block and all earlier blocks of the generator, in beddows. */
   readonly feesSum: bigint;
-  /** Beddows, likewise. */
+  /** Sum of the rewards of this block and all earlier blocks of the generator, in beddows. */
   readonly rewardsSum: bigint;
 }
 

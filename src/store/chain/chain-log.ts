@@ -1,6 +1,7 @@
 /**
- * The log of a chain: each block that comes or goes leaves a numbered record, in the same transaction, so the two cannot
- * part ways whatever happens between. A reverted block leaves its content too: the chain has it no longer.
+ * The log of a chain. Each block that is applied or reverted adds a numbered record, in the same transaction, so chain
+ * and log always agree. The record of a reverted block also holds its content, because the chain has the block no
+ * longer.
  */
 
 import type { ChainLog, ChainRecord } from '../../ports/chain-log.ts';
@@ -11,13 +12,13 @@ import type { Block } from '../../protocol/types.ts';
 import type { StoredChain } from './chain-store.ts';
 
 export interface ChainLogOptions {
-  /** Height that can never be reverted, as of a state. */
+  /** Computes the finalized height for a state. */
   readonly finalizedHeight: (state: StateReader) => number;
-  /** Records kept; older ones are forgotten. */
+  /** Number of records kept; older records are deleted. */
   readonly recordsMax?: number;
 }
 
-/** Ten days of slots, and some ten megabytes. */
+/** Number of kept records: those of about ten days, which take about ten megabytes. */
 const RECORDS_MAX = 100_000;
 const HEAD = 'chain-log-head';
 
@@ -25,11 +26,11 @@ interface Head {
   readonly last: number;
   readonly floor: number;
   readonly finalized: number;
-  /** Id of the tip that the newest record left behind. */
+  /** Id of the tip after the newest record. */
   readonly tipId: string | undefined;
 }
 
-/** Opens the log of a store: from here on each change of the chain through this store leaves a record. */
+/** Opens the log of a store. From now on, each change of the chain through this store adds a record. */
 export function createChainLog(store: StoredChain, options: ChainLogOptions): ChainLog {
   const recordsMax = options.recordsMax ?? RECORDS_MAX;
   let head = openHead(store, options.finalizedHeight(store));
@@ -84,7 +85,7 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
     block({ sequence, height, blockId }) {
       const block = store.block(height);
       if (block?.id === blockId) return block;
-      // Reverted since: by this record, or by a later one.
+      // The block was reverted later; the content is in the record of its revert, which is this record or a later one.
       for (let later = sequence; later <= head.last; later += 1) {
         const found = savedAt(later);
         if (found?.kind === 'reverted' && found.blockId === blockId) return blockOf(store, found.content);
@@ -95,8 +96,8 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
 }
 
 /**
- * Where the log stands. A tool that changed the chain past the log leaves a gap: one number that no record has, so that
- * readers of before learn that they missed something.
+ * Reads the position of the log. A tool may have changed the chain without the log. Then the log skips one number, so
+ * that readers of earlier records learn that they missed a change.
  */
 function openHead(store: StoredChain, finalized: number): Head {
   const tipId = store.tip()?.id;
@@ -108,7 +109,7 @@ function openHead(store: StoredChain, finalized: number): Head {
 }
 
 interface Saved extends Omit<ChainRecord, 'sequence'> {
-  /** Header and transactions in their stored form, base64. */
+  /** Header and transactions in their stored form, as base64. */
   readonly content?: readonly string[];
 }
 

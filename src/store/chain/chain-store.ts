@@ -1,6 +1,6 @@
 /**
- * The chain and its state on ordered keys. A block comes and goes whole: state, undo record, indexes and counters in one
- * transaction of the keys below. What is kept in memory beside them is dropped when a transaction fails.
+ * Stores the chain and its state on ordered keys. One transaction of the keys writes or removes a whole block: state,
+ * undo record, indexes and counters. When a transaction fails, the caches in memory are dropped.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -32,54 +32,57 @@ import { stateDigestOf, StateTables } from './state-tables.ts';
 import type { Overwritten } from './undo.ts';
 import { undoChanged, UndoRecords } from './undo-records.ts';
 
-/** Headers in memory: more than the generations look back, so that the rules seldom touch the disk. */
+/** Cached headers: more than the rules look back, so that they seldom read the disk. */
 export const HEADERS_CACHED_MAX = 1024;
 
-/** Keeps a record of each block that comes or goes, in the transaction in which it does. */
+/** Keeps a record of each block that is applied or reverted, in the same transaction. */
 export interface ChangeRecorder {
-  /** A transaction begins. @returns drops what it recorded, for one that fails */
+  /** Called when a transaction begins. @returns drops the records of the transaction, if it fails */
   begin(): () => void;
   record(writer: ChainWriter, kind: 'applied' | 'reverted', block: Block): void;
 }
 
-/** The chain store, with its keys open to the queries of this room. */
+/** The chain store, with access to its keys for the queries of this module. */
 export interface StoredChain extends ChainStore {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
-  /** Items of a list of transactions that is not kept sorted (transaction-lists.ts). */
+  /** Largest number of items in a list of transactions that is not kept sorted (transaction-lists.ts). */
   readonly shortListMax: number;
-  /** The store as of now, for reading, until its `close` or that of this one. */
+  /** A read-only view of the store at this moment. The view is valid until its `close` or the `close` of this store. */
   snapshot(): StoredChain;
   /**
-   * Blocks and transactions that the indexes of transactions lack. Ids are found all the same; what asks the other indexes has
-   * to wait until there are none.
+   * Number of blocks and transactions that are missing in the indexes of transactions. Look-ups by id work all the
+   * same, but queries of other indexes must wait until this is 0.
    */
   readonly indexLag: number;
-  /** From here on the indexes of transactions lag with each block that is appended, until `backfill`. */
+  /** From now on the indexes of transactions lag behind appended blocks, until `backfill`. */
   deferIndexing(): void;
   /**
-   * Writes what the indexes of transactions lack, in transactions that end soon: one for each step. Nothing may be appended
-   * before the last. A store that is left before that is backfilled when it is opened again.
+   * Writes the missing entries into the indexes of transactions, in one short transaction for each step. No block may
+   * be appended before the last step. If the caller stops earlier, the next opening of the store completes the
+   * backfill.
    *
-   * @param limits as many as memory has room for unless told
+   * @param limits sizes of the steps; the default fits into memory
    */
   backfill(limits?: BackfillLimits): Iterable<void>;
-  /** Begins to compare the state with its checksum. One check at a time: who begins another leaves the one before. */
+  /**
+   * Begins to compare the state with its checksum. Only one check runs at a time: a new check cancels the one before.
+   */
   checkState(): StateCheck;
   /**
-   * Why a block could not be reverted, or a final one would be: an undo record, or the note of what is final, that is not what
-   * was written.
+   * Checks undo records and the note of the finalized height against their checksums. A damaged undo record would make
+   * a revert impossible or wrong; a damaged note could allow the revert of a final block.
    *
-   * @param recordsMax so many are looked at, those of the highest blocks; all unless told
+   * @param recordsMax number of undo records to check, those of the highest blocks first; default: all
    */
   recordDamage(recordsMax?: number): string | undefined;
-  /** Resolves when such a record was to be used. */
+  /** Resolves when the store finds such a damaged record while it needs it. */
   readonly damaged: Promise<ProtocolError>;
-  /** From here on each change of the chain is recorded by this one, in the place of the recorder before it. */
+  /** Sets the recorder of changes; it replaces the earlier one. */
   recordWith(recorder: ChangeRecorder): void;
 }
 
-/** Callers see a `StoredChain`; the work of a transaction sees the same object as its writer. */
+/** Callers see this object as a `StoredChain`; the work of a transaction sees it as its writer. */
 export class KeyValueChainStore implements StoredChain, ChainWriter {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
@@ -90,9 +93,9 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
   readonly #checksum: KeptChecksum;
   readonly #headers = new LruMap<number, BlockHeader>(HEADERS_CACHED_MAX);
   #tip: BlockHeader | undefined;
-  /** Writes of the block that is being applied. */
+  /** State changes of the block that is being applied. */
   #overlay: StateOverlay | undefined;
-  /** Keys of the transaction that is under way. */
+  /** Keys of the running transaction. */
   #keys: StateKeys | undefined;
   #recorder: ChangeRecorder | undefined;
   readonly #undo: UndoRecords;
@@ -100,7 +103,9 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
   readonly damaged: Promise<ProtocolError>;
   readonly #tellDamage: (error: ProtocolError) => void;
 
-  /** @param directory names the place of a damaged store */
+  /**
+   * @param directory folder of the store, for errors about damage
+   */
   constructor(keyValue: CountedKeySets, codec: Codec, shortListMax: number, directory: string) {
     this.#keyValue = keyValue;
     this.tables = keyValue;
@@ -116,8 +121,6 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
     this.#tellDamage = tell;
     this.#tip = this.#lastHeader();
   }
-
-  // ---- state ----------------------------------------------------------------------------------------------------------
 
   account(address: Address): Account | undefined {
     return (this.#overlay ?? this.#state).account(address);
@@ -146,8 +149,6 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
   fact(name: string): string | undefined {
     return (this.#overlay ?? this.#state).fact(name);
   }
-
-  // ---- chain ----------------------------------------------------------------------------------------------------------
 
   tip(): BlockHeader | undefined {
     return this.#tip;
@@ -184,8 +185,6 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
   transaction(place: TransactionPlace): Transaction | undefined {
     return this.#blocks.transaction(place);
   }
-
-  // ---- the rest of the store ------------------------------------------------------------------------------------------
 
   transact<T>(work: (writer: ChainWriter) => T): T {
     const tip = this.#tip;
@@ -224,7 +223,9 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
     this.#recorder = recorder;
   }
 
-  /** @throws ProtocolError `STORE_DAMAGED` for the note of what is final that is not what was written */
+  /**
+   * @throws ProtocolError `STORE_DAMAGED` when the note of the finalized height does not match its checksum
+   */
   note(name: NoteName): Uint8Array | undefined {
     const note = this.#keyValue.get(TABLES.notes.key(name));
     if (note === undefined || name !== FINALIZED_NOTE) return note;
@@ -278,8 +279,6 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
     return this.#keyValue.close();
   }
 
-  // ---- writing --------------------------------------------------------------------------------------------------------
-
   setAccount(account: Account): void {
     this.#applied().setAccount(account);
   }
@@ -312,7 +311,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
 
     const overwritten = this.#state.save(keys, overlay.changes());
     const header = this.#blocks.append(keys, block);
-    // The genesis block is what all agree on: it is never reverted.
+    // The genesis block has no undo record, because it is never reverted: all nodes begin with it.
     if (block.height > 1) this.#undo.add(block.height, overwritten);
     if (this.#tip !== undefined) this.#headers.set(this.#tip.height, this.#tip);
     this.#tip = header;
@@ -357,7 +356,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
     else keys.put(key, name === FINALIZED_NOTE ? finalizedRecord(value) : value);
   }
 
-  /** State of the block that is being appended. */
+  /** State for the block that is being appended. */
   #applied(): StateWriter {
     assert(this.#overlay !== undefined, 'state is written while a block is appended, so that it can be reverted');
     return this.#overlay;
@@ -368,7 +367,9 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
     return this.#keys;
   }
 
-  /** @throws ProtocolError `STORE_DAMAGED` for a record that is not what was written */
+  /**
+   * @throws ProtocolError `STORE_DAMAGED` for a record that does not match its checksum
+   */
   #overwrittenBy(height: number): readonly Overwritten[] | undefined {
     const undo = this.#undo.read(height);
     if (undo !== 'damaged') return undo;

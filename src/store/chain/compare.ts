@@ -1,4 +1,7 @@
-/** Whether two stores hold the same chain: every key and value of every table that follows from the blocks. */
+/**
+ * Compares two stores: do they hold the same chain? The comparison covers every key and value of the tables that depend
+ * on the blocks.
+ */
 
 import { CountedKeySets } from '../index/counted-key-sets.ts';
 import type { KeyValueEntry, KeyValueReader } from '../tables/key-value.ts';
@@ -8,25 +11,25 @@ import { unsealed } from './sealed.ts';
 
 export interface Difference {
   readonly table: TableName | 'unknown';
-  /** The key behind the table's number, hexadecimal. */
+  /** Hexadecimal key without the number of its table. */
   readonly key: string;
   /** `missing`: only the expected store has it; `surplus`: only the examined one; `wrong`: they hold different values. */
   readonly kind: 'missing' | 'surplus' | 'wrong';
 }
 
 export interface Comparison {
-  /** The first key at which the stores part, in the order of the tables' numbers; undefined when there is none. */
+  /** The first key that differs, in the order of the tables' numbers; undefined when no key differs. */
   readonly difference: Difference | undefined;
-  /** Keys compared. */
+  /** Number of keys that were compared. */
   readonly keys: number;
 }
 
 /**
- * Walks both stores. Notes belong to a node alone and are left out, and the leaf blocks of counted
- * keys are cut as the keys came, so their keys are compared instead; undo records are kept or not as each store came to its
- * tip, so one that only one store has counts above the finalized height only.
+ * Walks through both stores. Notes are left out, because they belong to one node. Borders of leaf blocks depend on the
+ * order in which keys were added, so the keys are compared instead of the blocks. A store may have dropped undo records
+ * of final blocks, so an undo record that only one store has counts as a difference only above the finalized height.
  *
- * @param finalizedHeight asked when everything else agrees
+ * @param finalizedHeight called only when an undo record is missing in one store
  */
 export function compareStores(
   examined: KeyValueReader,
@@ -61,7 +64,7 @@ export function compareStores(
   return { difference, keys };
 }
 
-/** Tables that are compared, undo records last: they count only where the rest agrees. */
+/** Tables that are compared. Undo records come last, because they matter only when all other tables agree. */
 const NAMES: readonly TableName[] = [
   ...(Object.keys(TABLES) as TableName[])
     .filter((name) => name !== 'meta' && name !== 'notes' && name !== 'innerBlocks' && name !== 'undo')
@@ -75,7 +78,7 @@ interface Pair {
   readonly right: Buffer | undefined;
 }
 
-/** Entries of two ascending walks, those of equal keys together. */
+/** Joins the entries of two ascending walks by key. */
 function* paired(leftEntries: Iterable<KeyValueEntry>, rightEntries: Iterable<KeyValueEntry>): Iterable<Pair> {
   const lefts = leftEntries[Symbol.iterator]();
   const rights = rightEntries[Symbol.iterator]();
@@ -92,13 +95,16 @@ function* paired(leftEntries: Iterable<KeyValueEntry>, rightEntries: Iterable<Ke
   }
 }
 
-/** Undo records list what was overwritten in no stated order; all other values have one form. */
+/**
+ * An undo record lists the overwritten entries in any order, so both lists are sorted first. All other values have only
+ * one form.
+ */
 function isSameUndo(left: Buffer | undefined, right: Buffer | undefined): boolean {
   if (left === undefined || right === undefined) return false;
   try {
     return sortedUndo(left) === sortedUndo(right);
   } catch {
-    // Bytes that are no undo record.
+    // The bytes are no undo record.
     return false;
   }
 }
@@ -108,7 +114,7 @@ function sortedUndo(bytes: Buffer): string {
   return texts.sort().join();
 }
 
-/** A key whose first byte is no table's number. */
+/** Finds a key whose first byte is not the number of a table. */
 function surplusTable(examined: KeyValueReader): Buffer | undefined {
   const numbers = Object.values(TABLES).map(({ number }) => number);
   for (let number = 0; number < 255; number += 1) {

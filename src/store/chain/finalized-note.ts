@@ -1,4 +1,7 @@
-/** The note of the height that is final: it decides which blocks may be reverted, and nothing else shows it to be wrong. */
+/**
+ * The stored note of the finalized height. The note has a checksum, because it decides which blocks may be reverted,
+ * and no other record would show that the note is wrong.
+ */
 
 import type { NoteName } from '../../ports/notes.ts';
 import { TABLES } from '../tables/layout.ts';
@@ -6,18 +9,18 @@ import { sealed, unsealed } from './sealed.ts';
 
 export const FINALIZED_NOTE: NoteName = 'chain/finalized';
 const KEY = TABLES.notes.key(FINALIZED_NOTE);
-/** A height, as it was written before it had a checksum. */
+/** Size of the note in earlier versions: a height without a checksum. */
 const UNSEALED_BYTES = 4;
 
-/** Why a store is damaged whose note is not what was written. */
+/** Damage text for a note of the finalized height that does not match its checksum. */
 export const FINALITY_CHANGED = 'the note of the height that is final is not what was written, as its checksum shows';
 
-/** The note as it is stored. */
+/** Stored form of the note. */
 export function finalizedRecord(note: Uint8Array): Buffer {
   return sealed(KEY, note);
 }
 
-/** The note in what is stored; undefined when it is not what was written. */
+/** Reads the stored form of the note; undefined when it does not match its checksum. */
 export function finalizedIn(record: Buffer): Buffer | undefined {
   return record.length === UNSEALED_BYTES ? record : unsealed(KEY, record);
 }

@@ -1,4 +1,4 @@
-/** The checksum of consensus state as a store keeps it: counted with each write, saved with each transaction. */
+/** The checksum of consensus state in a store: updated with each write, saved with each transaction. */
 
 import type { CountedWriter } from '../index/counted-key-sets.ts';
 import { readsOf, type KeyValueReader } from '../tables/key-value.ts';
@@ -6,22 +6,22 @@ import { isStateKey, META_STATE_CHECKSUM, STATE_RANGE, TABLES } from '../tables/
 import { StateChecksum } from './state-checksum.ts';
 
 /**
- * A walk over the entries of consensus state, in as many steps as its caller likes; transactions of the store may come between
- * them. It reads nothing but during a step.
+ * Compares the state with its checksum, in as many steps as the caller wants. Transactions of the store may run between
+ * two steps. The computation reads from the store only during a step.
  */
 export interface StateCheck {
-  /** Goes on in front of a key. */
+  /** Reads on to a key, without the key itself. */
   readTo(key: Uint8Array): void;
-  /** Goes on to the end. @returns whether the state is what was written */
+  /** Reads on to the end. @returns true when the state matches the checksum */
   finish(): boolean;
 }
 
-/** Counts what is written to state. */
+/** A writer that updates the checksum with each write to the state. */
 export interface StateKeys extends CountedWriter {
   /**
-   * A put of state whose caller knows what stands there, so that it need not be read.
+   * Writes an entry of the state. The caller gives the value before, so that it need not be read.
    *
-   * @param before undefined for no entry
+   * @param before value before; undefined for a new entry
    */
   replace(key: Uint8Array, before: Uint8Array | undefined, value: Uint8Array): void;
 }
@@ -33,17 +33,17 @@ export class KeptChecksum {
   readonly #keys: KeyValueReader;
   readonly #checksum: StateChecksum;
   #saved: Buffer | undefined;
-  /** Undoes what the running transaction has counted. */
+  /** Reverts the checksum to its value before the running transaction. */
   #undo: (() => void) | undefined;
 
   constructor(keys: KeyValueReader) {
     this.#keys = keys;
     this.#saved = keys.get(CHECKSUM_KEY);
-    // A store without one has no state yet, or has lost it.
+    // A store without a saved checksum has no state yet, or has lost the checksum.
     this.#checksum = new StateChecksum(this.#saved);
   }
 
-  /** A writer for the running transaction that counts what it writes to state. */
+  /** Returns a writer for the running transaction that updates the checksum with each write to the state. */
   over(writer: CountedWriter): StateKeys {
     const [checksum, saved] = [this.#checksum, this.#saved];
     const undo = checksum.mark();
@@ -69,7 +69,7 @@ export class KeptChecksum {
     };
   }
 
-  /** Writes what the running transaction has counted. */
+  /** Writes the checksum at the end of the running transaction. */
   save(writer: CountedWriter): void {
     const bytes = this.#checksum.bytes();
     if ((this.#saved ?? NO_STATE).equals(bytes)) return;
@@ -77,18 +77,18 @@ export class KeptChecksum {
     this.#saved = bytes;
   }
 
-  /** The running transaction is committed: what it has counted stays. */
+  /** Keeps the new checksum: the running transaction is committed. */
   keep(): void {
     this.#undo = undefined;
   }
 
-  /** Drops what a failed transaction has counted; nothing where it failed before `over`. */
+  /** Restores the checksum after a failed transaction. Does nothing when the transaction failed before `over`. */
   forget(): void {
     this.#undo?.();
     this.#undo = undefined;
   }
 
-  /** One at a time. */
+  /** Begins a check; it cancels an earlier one that still runs. */
   check(): StateCheck {
     const checksum = this.#checksum;
     checksum.beginWalk();

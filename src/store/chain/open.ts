@@ -1,4 +1,4 @@
-/** Opens a chain store, and refuses one that another network, generation or layout has written. */
+/** Opens a chain store. The function refuses a store of another network, generation or unknown layout. */
 
 import type { Clock } from '../../ports/clock.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -29,38 +29,45 @@ import { upgradedView } from './upgraded-view.ts';
 export interface MemoryChainStoreOptions {
   readonly codec: Codec;
   readonly params: ChainParams;
-  /** Items of a list that is not kept sorted; the same for the life of a store. Tests take few. */
+  /**
+   * Largest number of items in a list that is not kept sorted. The number never changes during the life of a store.
+   * Tests use small numbers.
+   */
   readonly shortListMax?: number;
 }
 
 export interface ChainStoreOptions extends MemoryChainStoreOptions {
-  /** Folder of the store, which shares it with nothing else. */
+  /** Folder of the store; it holds nothing else. */
   readonly directory: string;
-  /** Default true; false refuses a folder that holds no store yet. */
+  /** Default true; false refuses a folder without a store. */
   readonly create?: boolean;
-  /** Default true; false for a store that is thrown away: its writes need not be on the disk when they return. */
+  /** Default true. False is for a temporary store: its writes may reach the disk after they return. */
   readonly durable?: boolean;
-  /** For a folder that other containers may reach too: lets them see, and see from, who holds it. */
+  /**
+   * Needed for a folder that other containers can reach: with a clock, processes of different containers see each
+   * other's claims.
+   */
   readonly clock?: Clock;
   /**
-   * Whether this program went through its pages and its state just before, and nobody wrote since: neither is done again. A
-   * store of a million accounts opens two seconds sooner so. Default false.
+   * True when this program has just checked pages and state of the store, and nobody wrote since. The checks are then
+   * left out, which saves two seconds for a million accounts. Default false.
    */
   readonly isChecked?: boolean;
   /**
-   * Told before a store of an earlier layout is brought up to this one: some seconds for a long chain, a minute for a very
-   * long.
+   * Called before a store of an earlier layout is upgraded. The upgrade takes some seconds for a long chain, a minute
+   * for a very long one.
    */
   readonly onUpgrade?: (layout: string) => void;
   readonly onUpgradeStep?: OnUpgradeStep;
 }
 
 /**
- * Opens the store of a folder and holds it until `close`. Indexes that a killed process left behind are written first, which
- * takes some seconds at most, and a store of an earlier layout is brought up to this one.
+ * Opens the store of a folder and locks it until `close`. A store of an earlier layout is upgraded. If a killed process
+ * left the indexes behind the chain, it writes the missing entries, which takes at most some seconds.
  *
- * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_NOT_ALLOWED`, `STORE_UNREADABLE`, `STORE_LAYOUT_MISMATCH`,
- *   `STORE_DAMAGED`, `STORE_GENERATION_MISMATCH`, `STORE_NETWORK_MISMATCH`, `STORE_PARAMS_MISMATCH`, each with a message that says what to do
+ * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_NOT_ALLOWED`, `STORE_UNREADABLE`,
+ *   `STORE_LAYOUT_MISMATCH`, `STORE_DAMAGED`, `STORE_GENERATION_MISMATCH`, `STORE_NETWORK_MISMATCH`,
+ *   `STORE_PARAMS_MISMATCH`, each with advice in its message
  */
 export async function openChainStore({
   codec,
@@ -87,9 +94,9 @@ export async function openChainStore({
 }
 
 /**
- * Reads the store of a folder as of this moment, also while a node holds it. It cannot be written to.
+ * Opens a read-only view of a store at this moment. A node may hold the store meanwhile.
  *
- * @throws ProtocolError as `openChainStore`, but `STORE_IN_USE_ELSEWHERE` in place of `STORE_IN_USE`
+ * @throws ProtocolError like `openChainStore`, but `STORE_IN_USE_ELSEWHERE` instead of `STORE_IN_USE`
  */
 export async function openChainSnapshot(
   options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory' | 'clock'>,
@@ -105,10 +112,10 @@ export async function openChainSnapshot(
 }
 
 /**
- * A chain store over keys that are read as of one moment.
+ * Makes a chain store over a read-only view of its keys.
  *
- * @param options `directory` names the place in refusals
- * @throws ProtocolError as `openChainSnapshot`
+ * @param options `directory` is the folder that errors name
+ * @throws ProtocolError like `openChainSnapshot`
  */
 export function readChainStore(
   keyValue: KeyValue,
@@ -123,31 +130,32 @@ export function readChainStore(
 }
 
 /**
- * Compares the whole state with its checksum, a second for a million accounts, then each undo record with its own.
+ * Compares the whole state with its checksum, then each undo record with the checksum of the record. The comparison
+ * takes a second for a million accounts.
  *
- * @param directory names the place in the refusal
- * @throws ProtocolError `STORE_DAMAGED` for a state or an undo record that is not what was written
+ * @param directory folder that the error names
+ * @throws ProtocolError `STORE_DAMAGED` when the state or an undo record does not match its checksum
  */
 export function refuseChangedState(store: StoredChain, directory: string): void {
   const damage = store.checkState().finish() ? store.recordDamage() : STATE_CHANGED;
   if (damage !== undefined) throw storeDamaged(directory, damage);
 }
 
-/** Why a store is damaged whose state has another checksum. */
+/** Damage text for a state that does not match its checksum. */
 export const STATE_CHANGED =
   'its state is not what was written, as the checksum shows: bytes of an account, a delegate, a round or of finality were changed ' +
   'on the disk (`bloomery verify` names the first)';
 
-/** A store that lives as long as its object. */
+/** A store in memory; it ends with its object. */
 export function openMemoryChainStore(options: MemoryChainStoreOptions): StoredChain {
   return chainStoreOver(new MemoryKeyValue(), options, 'memory');
 }
 
 /**
- * A chain store over keys that are open already, brought up to this layout.
+ * Makes a chain store over open keys, and upgrades them to this layout.
  *
- * @param directory names the place in refusals
- * @throws ProtocolError as `openChainStore` when the keys are another network's
+ * @param directory folder that errors name
+ * @throws ProtocolError like `openChainStore` when the keys belong to another network
  */
 export function chainStoreOver(
   keyValue: KeyValue,
@@ -164,7 +172,7 @@ export function chainStoreOver(
   return claimedStore(keyValue, options, directory);
 }
 
-/** A chain store over keys that are known to be this network's, and of this layout. */
+/** Makes a chain store over keys of this network and layout; the caller has checked both. */
 export function claimedStore(
   keyValue: KeyValue,
   { codec, shortListMax = SHORT_LIST_ITEMS_MAX }: MemoryChainStoreOptions,
@@ -173,7 +181,7 @@ export function claimedStore(
   return new KeyValueChainStore(new CountedKeySets(keyValue), codec, shortListMax, directory);
 }
 
-/** Marks an empty store as this network's; refuses one with other marks. */
+/** Marks an empty store as a store of this network, and refuses a store with other marks. */
 function claim(keyValue: KeyValue, params: ChainParams, directory: string): void {
   const text = metaOf(keyValue, META_LAYOUT);
   if (text === undefined) {
@@ -225,8 +233,8 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
 }
 
 /**
- * Marks a store as that of a network, whatever it was before. That is for the copy of a chain which goes on under another network
- * identifier, and for nothing that a node keeps.
+ * Overwrites the marks of a store with those of a network. This function is only for a copy of a chain that goes on
+ * under another network identifier (a forked devnet), never for the store of a running network.
  */
 export function writeMarks(keyValue: KeyValue, params: ChainParams): void {
   keyValue.transact((writer) => putMarks(writer, params));
@@ -247,7 +255,10 @@ function adviceOn(layout: number): string {
   );
 }
 
-/** The state of a store follows from its blocks only under the rules that they were applied under. */
+/**
+ * Refuses a store that was written with other consensus parameters: the same blocks give another state under other
+ * rules.
+ */
 function refuseOtherParams(found: string, params: ChainParams, directory: string): void {
   const expected = paramsPin(params);
   if (found === expected) return;

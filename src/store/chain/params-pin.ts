@@ -1,18 +1,18 @@
 /**
- * The consensus parameters a store was written under, as a text that two networks share exactly when all their parameters are
- * equal: a state that came about under other rules is not this network's, though its genesis block may be.
+ * Consensus parameters as a text, stored with the chain. Two networks have the same text exactly when all their
+ * parameters are equal. So the node refuses a state that other rules produced, even when the genesis block is the same.
  */
 
 import { sha256Hex } from '../../crypto/hash.ts';
 import { utf8 } from '../../primitives/bytes.ts';
 import { ACTIVE_DELEGATES, type ChainParams } from '../../protocol/params.ts';
 
-/** Longer values, as lists of exceptions, are kept as their hash. */
+/** Values that are longer (for example lists of exceptions) are stored as their hash. */
 const VALUE_LENGTH_MAX = 200;
 
 /**
- * A line `member value` for each parameter, in the order of their names. The usual number of active delegates is left out:
- * stores were written before a network could have another.
+ * Makes one line `member value` for each parameter, in the order of their names. The usual number of active delegates
+ * is left out, because older stores do not have it: they were written when a network could have no other number.
  */
 export function paramsPin(params: ChainParams): string {
   return Object.entries(params)
@@ -22,7 +22,7 @@ export function paramsPin(params: ChainParams): string {
     .join('\n');
 }
 
-/** Members whose values differ between two pins, each with both values. */
+/** Finds the parameters whose values differ between two texts; each result has both values. */
 export function pinDifferences(found: string, expected: string): readonly string[] {
   const [foundValues, expectedValues] = [valuesOf(found), valuesOf(expected)];
   const members = [...new Set([...foundValues.keys(), ...expectedValues.keys()])].sort();
@@ -45,7 +45,7 @@ function shortened(text: string): string {
   return text.length <= VALUE_LENGTH_MAX ? text : `sha256:${sha256Hex(utf8(text))}`;
 }
 
-/** JSON without blanks in which sets, maps and objects have one order. */
+/** JSON without spaces, in which sets, maps and objects have a fixed order. */
 function canonical(value: unknown): string {
   if (value instanceof Set) return `[${[...value].map(canonical).sort().join()}]`;
   if (value instanceof Map) {
@@ -58,6 +58,6 @@ function canonical(value: unknown): string {
   if (typeof value === 'object' && value !== null) {
     return canonical(new Map(Object.entries(value)));
   }
-  // A text of the configuration may hold blanks, which part members from values.
+  // Spaces separate members from values, so spaces in a text are escaped.
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value).replaceAll(' ', '\\u0020');
 }

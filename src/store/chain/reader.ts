@@ -1,6 +1,6 @@
 /**
- * The chain store of a folder for a process that reads beside the node. What is read at once is of one moment: a read transaction
- * of the disk that stands still until the process moves on to the next.
+ * The chain store of a folder, for a process that reads beside the node. All reads see one moment, because they use one
+ * read transaction of the database, until the process moves on to a newer moment.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -8,13 +8,16 @@ import { openLmdbReader, type LmdbReader } from '../disk/lmdb.ts';
 import type { StoredChain } from './chain-store.ts';
 import { claimedStore, readChainStore, type ChainStoreOptions, type MemoryChainStoreOptions } from './open.ts';
 
-/** A moment that is over is kept for questions that were asked in it for so long: then they fail, and its pages are free again. */
+/**
+ * Longest time that an old moment stays open for questions that began in it. Then these questions fail, and the
+ * database can use the pages of that moment again.
+ */
 const MOMENT_MS_MAX = 30_000;
 
-/** The chain as it was when the moment began. */
+/** The chain at one moment. */
 export interface Moment {
   readonly store: StoredChain;
-  /** Keeps the moment until the answer is there. */
+  /** Keeps the moment open until the question is answered. */
   hold<T>(question: () => Promise<T>): Promise<T>;
 }
 
@@ -24,7 +27,9 @@ export class ChainReader {
   readonly #disk: LmdbReader;
   #current: HeldMoment;
 
-  /** @throws ProtocolError as `openChainSnapshot` */
+  /**
+   * @throws ProtocolError like `openChainSnapshot`
+   */
   constructor(options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory'>, clock: Clock) {
     this.#options = options;
     this.#clock = clock;
@@ -42,11 +47,11 @@ export class ChainReader {
   }
 
   /**
-   * Goes on to the moment that the node has written last. A moment in which questions are under way stays open with its pages, so
-   * that one who may be called at will gives a condition.
+   * Moves on to the last commit of the node. An old moment with open questions stays open and occupies its pages. So a
+   * caller that outsiders can trigger at will must pass a condition.
    *
-   * @param isWanted whether to go on to this one; always unless given
-   * @returns whether it went on
+   * @param isWanted decides whether to move to this moment; default: always
+   * @returns true when it moved
    */
   move(isWanted: (store: StoredChain) => boolean = () => true): boolean {
     const before = this.#current;
@@ -55,7 +60,8 @@ export class ChainReader {
     try {
       isTaken = isWanted(store);
     } finally {
-      // Its pages could not be used again while it is open, also where it could not be looked at.
+      // The new moment is closed when it is not wanted, and also when `isWanted` throws; otherwise its pages could not
+      // be used again.
       if (!isTaken) void store.close();
     }
     if (!isTaken) return false;
@@ -64,7 +70,10 @@ export class ChainReader {
     return true;
   }
 
-  /** Frees the places of readers that ended without doing so, which would pin their pages. @returns how many */
+  /**
+   * Frees the reader slots of processes that ended without closing, because these slots keep old pages in use. @returns
+   * number of slots freed
+   */
   clearStale(): number {
     return this.#disk.clearStale();
   }

@@ -1,13 +1,13 @@
-/** Records that carry a checksum of their key and their content: what no other record shows to be wrong. */
+/** Records with a checksum of their key and content. Such records are used where no other record would show damage. */
 
 import { CHECKSUM_BYTES, checksumOfEntry } from './state-checksum.ts';
 
-/** A record as it is stored: its content, then the checksum. */
+/** Stored form of a record: its content, then the checksum. */
 export function sealed(key: Uint8Array, content: Uint8Array): Buffer {
   return Buffer.concat([content, checksumOfEntry(key, content)]);
 }
 
-/** Content of a record as it is stored; undefined when it does not fit its checksum. */
+/** Content of a stored record; undefined when it does not match the checksum. */
 export function unsealed(key: Uint8Array, record: Buffer): Buffer | undefined {
   if (record.length < CHECKSUM_BYTES) return undefined;
   const content = record.subarray(0, -CHECKSUM_BYTES);

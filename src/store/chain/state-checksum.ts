@@ -1,24 +1,28 @@
 /**
- * A checksum over the tables of consensus state: the sum of one hash for each entry. A write changes it by the hash of the
- * entry that it removes and of the one that it adds, so that it costs the same however large the state is, and the order of
- * writes does not matter. The sum stands beside the state and is written with it: entries that do not add up to it are not
- * what this program wrote. It finds damage, not forgery: the hash is a fast one, not a cryptographic one.
+ * A checksum over the tables of consensus state: the sum of one hash for each entry. A write subtracts the hash of the
+ * old entry and adds the hash of the new one. So a write costs the same however large the state is, and the order of
+ * writes does not matter. The sum is stored beside the state and written in the same transaction: when the entries do
+ * not add up to it, the state is damaged. The checksum finds accidental damage, not forgery, because its hash is fast
+ * and not cryptographic.
  */
 
 import { compareKeys } from '../index/key-block.ts';
 import type { KeyValueEntry } from '../tables/key-value.ts';
 import { EMPTY } from '../tables/ordered-bytes.ts';
 
-/** Two sums of 32 bits. */
+/** Size of the checksum: two sums of 32 bits. */
 export const CHECKSUM_BYTES = 8;
 
-/** A sum of hashes modulo 2^32, in both halves. */
+/** Sum of hashes, as two halves; each half is modulo 2^32. */
 interface Sum {
   low: number;
   high: number;
 }
 
-/** A walk over all entries while blocks are applied: what stands below `next` is added up in `sum`. */
+/**
+ * A walk over all entries of the state; blocks may be applied during the walk. `sum` is the sum of the entries below
+ * `next`.
+ */
 interface Walk {
   next: Uint8Array;
   readonly sum: Sum;
@@ -28,9 +32,11 @@ export class StateChecksum {
   #sum: Sum;
   #walk: Walk | undefined;
 
-  /** @param saved `bytes()` of before; that of no entries unless given */
+  /**
+   * @param saved result of an earlier `bytes()`; default: the sum of no entries
+   */
   constructor(saved: Buffer = EMPTY) {
-    // Damaged bytes may be of any number.
+    // A damaged record may have any length, so its bytes are copied into a buffer of the right one.
     const bytes = Buffer.alloc(CHECKSUM_BYTES);
     saved.copy(bytes);
     this.#sum = { low: bytes.readUInt32BE(0), high: bytes.readUInt32BE(4) };
@@ -40,7 +46,7 @@ export class StateChecksum {
     return bytesOf(this.#sum);
   }
 
-  /** Counts a write: a value of undefined is no entry. */
+  /** Updates the checksum for a write; undefined stands for no entry. */
   replace(key: Uint8Array, before: Uint8Array | undefined, after: Uint8Array | undefined): void {
     const walk = this.#walk !== undefined && compareKeys(key, this.#walk.next) < 0 ? this.#walk.sum : undefined;
     if (before !== undefined) {
@@ -54,21 +60,21 @@ export class StateChecksum {
     if (walk !== undefined) change(walk, 1);
   }
 
-  /** Begins a walk over all entries, and leaves the one before. */
+  /** Begins a walk over all entries, and cancels an earlier one. */
   beginWalk(): void {
     this.#walk = { next: EMPTY, sum: { low: 0, high: 0 } };
   }
 
-  /** Key that the walk goes on from; undefined without one. */
+  /** Key where the walk continues; undefined when there is no walk. */
   get walkNext(): Uint8Array | undefined {
     return this.#walk?.next;
   }
 
   /**
-   * Goes on.
+   * Continues the walk.
    *
-   * @param entries all from `walkNext` to `next`
-   * @param next key that the walk goes on from afterwards
+   * @param entries all entries from `walkNext` to `next`
+   * @param next key where the walk continues afterwards
    */
   walk(entries: Iterable<KeyValueEntry>, next: Uint8Array): void {
     const walk = this.#walk;
@@ -80,14 +86,14 @@ export class StateChecksum {
     walk.next = next;
   }
 
-  /** Ends a walk over all entries. @returns whether they add up to the checksum */
+  /** Ends a walk over all entries. @returns true when their sum is equal to the checksum */
   endWalk(): boolean {
     const walk = this.#walk;
     this.#walk = undefined;
     return walk !== undefined && walk.sum.low === this.#sum.low && walk.sum.high === this.#sum.high;
   }
 
-  /** Marks the sum that a failed transaction returns to. @returns undoes all writes that were counted since */
+  /** Remembers the sum before a transaction. @returns restores the sum, if the transaction fails */
   mark(): () => void {
     const sum = { ...this.#sum };
     const walk = this.#walk && { next: this.#walk.next, sum: { ...this.#walk.sum } };
@@ -98,7 +104,7 @@ export class StateChecksum {
   }
 }
 
-/** Checksum of one entry by itself. */
+/** Checksum of a single entry. */
 export function checksumOfEntry(key: Uint8Array, value: Uint8Array): Buffer {
   hashEntry(key, value);
   return bytesOf({ low: hashLow, high: hashHigh });
@@ -111,7 +117,7 @@ function bytesOf({ low, high }: Sum): Buffer {
   return bytes;
 }
 
-/** Result of `hashEntry`: two numbers are no object for each of some million entries. */
+/** Result of `hashEntry`. Two variables avoid a new object for each of some million entries. */
 let hashLow = 0;
 let hashHigh = 0;
 
@@ -121,8 +127,8 @@ function change(sum: Sum, sign: 1 | -1): void {
 }
 
 /**
- * 64 bits over key and value, with the multipliers and the mixing of MurmurHash3. Each step is a bijection of the half, so
- * that entries that differ in one word alone never have one hash.
+ * Hash of 64 bits over key and value, with the multipliers and the mixing of MurmurHash3. Each step is a bijection of a
+ * half, so two entries that differ in one word only never have the same hash.
  */
 function hashEntry(key: Uint8Array, value: Uint8Array): void {
   hashLow = key.length;

@@ -1,7 +1,7 @@
 /**
- * The tables of consensus state, with their indexes, and the decoded values that are kept in memory. A transaction of the
- * store writes each account, each delegate and the ledger once, at its end (`flush`), however many of its blocks changed
- * them: until then the changes stand in memory, where all reads of this room look first.
+ * The tables of consensus state, with their indexes and a cache of decoded values. A transaction of the store writes
+ * each account, each delegate and the ledger only once, at its end (`flush`), even when many of its blocks changed
+ * them. Until then the changes are in memory, and all reads look there first.
  */
 
 import { createHash } from 'node:crypto';
@@ -27,14 +27,14 @@ import {
 } from '../tables/records.ts';
 import type { Overwritten, OverwrittenAccount, OverwrittenDelegate, OverwrittenValues } from './undo.ts';
 
-/** Delegates in memory, about 500 bytes each. */
+/** Cached delegates, about 500 bytes each. */
 export const DELEGATES_CACHED_MAX = 4096;
-/** Round lists in memory: those of the running rounds. */
+/** Cached round lists: those of the current rounds. */
 const ROUND_LISTS_CACHED_MAX = 8;
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
 
-/** The blocks that the state is the result of. */
+/** The blocks that produced the state. */
 export type StateBlocks = Pick<StateReader, 'header' | 'hasTransaction'>;
 
 export class StateTables implements StateReader {
@@ -42,7 +42,10 @@ export class StateTables implements StateReader {
   readonly #blocks: StateBlocks;
   readonly #accounts = new AccountCache((address) => this.#storedAccount(address));
   readonly #delegates = new LruMap<PublicKey, Delegate>(DELEGATES_CACHED_MAX);
-  /** Only delegates that stand in the tables already, so that a walk over those meets all there are. */
+  /**
+   * Changed delegates that are in the tables already. New delegates are written at once, so a walk over the table meets
+   * all delegates.
+   */
   readonly #unsavedDelegates = new Map<PublicKey, Delegate>();
   readonly #roundLists = new LruMap<number, readonly PublicKey[]>(ROUND_LISTS_CACHED_MAX);
   #ledger: Uint8Array | undefined;
@@ -107,7 +110,7 @@ export class StateTables implements StateReader {
     return this.#blocks.hasTransaction(id);
   }
 
-  /** Drops what is in memory after a failed transaction; the ledger is the object that it was before. */
+  /** Drops the cached values after a failed transaction, and restores the ledger from before it. */
   forget(ledger: Uint8Array | undefined): void {
     this.#accounts.clear();
     this.#delegates.clear();
@@ -117,7 +120,7 @@ export class StateTables implements StateReader {
     this.#isLedgerSaved = true;
   }
 
-  /** Takes the changes of a block over and says what they overwrite. `flush` ends what this begins. */
+  /** Takes the changes of a block and returns the values that they overwrite. `flush` writes the changes. */
   save(keys: KeyValueWriter, changes: StateChanges): OverwrittenValues {
     const accounts: OverwrittenAccount[] = [];
     const delegates: OverwrittenDelegate[] = [];
@@ -144,7 +147,7 @@ export class StateTables implements StateReader {
     return { accounts, delegates, others: overwritten };
   }
 
-  /** Writes what the blocks of a transaction have left behind. */
+  /** Writes the changes of all blocks of a transaction. */
   flush(keys: StateKeys): void {
     let newAccounts = 0;
     const balances: Buffer[] = [];
@@ -168,7 +171,7 @@ export class StateTables implements StateReader {
     this.#isLedgerSaved = true;
   }
 
-  /** Plays an undo record back, index entries included. */
+  /** Writes the values of an undo record back, index entries included. */
   restore(keys: StateKeys, overwritten: readonly Overwritten[]): void {
     this.flush(keys);
     const accounts = new Map<Address, Account | undefined>();
@@ -243,7 +246,7 @@ export class StateTables implements StateReader {
   }
 }
 
-/** True for standings of one delegate that say the same. */
+/** True when two records of one delegate are equal. */
 function sameDelegates(a: Delegate, b: Delegate): boolean {
   return (
     a.voteWeight === b.voteWeight &&
@@ -254,7 +257,7 @@ function sameDelegates(a: Delegate, b: Delegate): boolean {
   );
 }
 
-/** Writes a value, or removes it, and notes what stood there, if that was something else. */
+/** Writes or removes a value. If that changes the entry, it adds the old value to `overwritten`. */
 function put(keys: KeyValueWriter, key: Buffer, after: Buffer | undefined, overwritten: Overwritten[]): void {
   const before = keys.get(key);
   if (before === undefined ? after === undefined : after !== undefined && before.equals(after)) return;
@@ -281,13 +284,13 @@ export function accountTotal(keys: KeyValueReader): number {
   return Number(keys.get(TABLES.meta.key(META_ACCOUNTS))?.readBigUInt64BE() ?? 0n);
 }
 
-/** SHA-256 over all consensus state in key order, hexadecimal. */
+/** SHA-256 over all consensus state in key order, as hexadecimal text. */
 export function stateDigestOf(keys: KeyValueReader): string {
   const hash = createHash('sha256');
   const size = Buffer.allocUnsafe(8);
   for (const table of STATE_TABLES) {
     for (const { key, value } of keys.entries(TABLES[table].all)) {
-      // Sizes stand before the bytes, so that no two states can run together into the same text.
+      // The sizes come before the bytes, so that no two states produce the same input.
       size.writeUInt32BE(key.length, 0);
       size.writeUInt32BE(value.length, 4);
       hash.update(size).update(key).update(value);

@@ -1,7 +1,8 @@
 /**
- * The undo records of a store. The records of a running transaction stay in memory until it ends: a long transaction forgets
- * most of them before that. On the disk, a checksum of key and content follows each record. It is compared before a block is
- * reverted. Otherwise a wrong balance or vote would become state, and the checksum of the state would include it.
+ * The undo records of a store. The records of a running transaction stay in memory until it ends: a long transaction
+ * drops most of them before that. On the disk, a checksum of key and content follows each record. The checksum is
+ * compared before a block is reverted. Otherwise a wrong balance or vote would become state, and the checksum of the
+ * state would include it.
  */
 
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
@@ -50,7 +51,7 @@ export class UndoRecords {
     for (const key of Array.from(writer.keys({ gte, lt }))) writer.remove(key);
   }
 
-  /** Ends a transaction. */
+  /** Writes the records at the end of a transaction. */
   save(writer: KeyValueWriter): void {
     for (const [height, overwritten] of this.#unsaved) {
       const key = TABLES.undo.key(height);
@@ -59,16 +60,17 @@ export class UndoRecords {
     this.#unsaved.clear();
   }
 
-  /** Drops what a failed transaction has made. */
+  /** Drops the records of a failed transaction. */
   drop(): void {
     this.#unsaved.clear();
   }
 
   /**
-   * Compares records with their checksums, those of the highest blocks first: some milliseconds for a thousand.
+   * Compares records with their checksums, from the highest block down. The comparison takes some milliseconds for a
+   * thousand records.
    *
-   * @param recordsMax as many are compared
-   * @returns height of the first that is not what was written
+   * @param recordsMax largest number of records to compare
+   * @returns height of the first record that does not match its checksum
    */
   firstDamaged(recordsMax: number): number | undefined {
     const limit = Number.isFinite(recordsMax) ? { limit: recordsMax } : {};
@@ -79,7 +81,7 @@ export class UndoRecords {
   }
 }
 
-/** Why a store is damaged whose undo record of a height is not what was written. */
+/** Damage text for an undo record that does not match its checksum. */
 export function undoChanged(height: number): string {
   return `what would revert the block at height ${height} is not what was written, as its checksum shows`;
 }

@@ -1,6 +1,6 @@
 /**
- * What a block overwrote in the tables of consensus state: each key with its value before, or that it had none. Indexes,
- * counters and the block itself are left out: they follow from these values and from the stored block.
+ * The entries of consensus state that a block overwrote: each key with its earlier value, or a mark that it had none.
+ * Indexes, counters and the block itself are left out, because they follow from these values and from the stored block.
  */
 
 import type { Account, Delegate } from '../../protocol/state.ts';
@@ -15,7 +15,7 @@ export interface Overwritten {
 
 export interface OverwrittenAccount {
   readonly address: Address;
-  /** Its votes, which stand in a table of their own, are told apart. */
+  /** Earlier value. The votes of an account are recorded separately, because they are in a table of their own. */
   readonly before: Account | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface OverwrittenDelegate {
   readonly before: Delegate | undefined;
 }
 
-/** The same as values: of a long transaction most undo records are forgotten before anybody asks for their bytes. */
+/** An undo record before it is encoded: a long transaction drops most of its undo records, so they need no encoding. */
 export interface OverwrittenValues {
   readonly accounts: readonly OverwrittenAccount[];
   readonly delegates: readonly OverwrittenDelegate[];

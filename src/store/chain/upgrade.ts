@@ -1,7 +1,7 @@
 /**
- * Brings a store of an earlier layout up to this one, in place. The difference is small beside the chain: checksums, and the
- * inner blocks of counted keys; their leaf blocks stay as they are. So the upgrade is one transaction of the disk. A process
- * that is killed meanwhile leaves the store as it was, and the next one begins again.
+ * Upgrades a store of an earlier layout to this one, in place. The changes are small compared with the chain:
+ * checksums, and the inner blocks over counted keys; leaf blocks stay as they are. So the upgrade is one transaction of
+ * the database. If the process is killed meanwhile, the store stays as it was, and the next process begins again.
  */
 
 import { buildTree, type CountedLeaf } from '../index/build-tree.ts';
@@ -20,20 +20,23 @@ import {
 import { StateChecksum } from './state-checksum.ts';
 import { sealed, unsealed } from './sealed.ts';
 
-/** First layout that can be upgraded: earlier ones differ in more than this file converts. */
+/** First layout that can be upgraded; the differences of earlier layouts are larger. */
 export const FIRST_LAYOUT_READ = 4;
 
 const LAYOUT_KEY = TABLES.meta.key(META_LAYOUT);
 const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
-/** Up to layout 6 each leaf block had an entry of its own, whose value was the number of its keys. */
+/**
+ * Up to layout 6, each leaf block had an entry of its own with the number of its keys. The value of that entry had this
+ * size.
+ */
 const SIZE_BYTES = 4;
 
-/** Whether this version can open a store of a layout, as it is or after an upgrade. */
+/** True for a layout that this version can open, directly or after an upgrade. */
 export function isLayoutRead(layout: number): boolean {
   return Number.isInteger(layout) && layout >= FIRST_LAYOUT_READ && layout <= LAYOUT_VERSION;
 }
 
-/** Whether a readable store has an earlier layout. */
+/** True for a store with an earlier layout that can be upgraded. */
 export function isOlder(keyValue: KeyValueReader): boolean {
   return layoutOf(layoutTextOf(keyValue)).layout !== String(LAYOUT_VERSION);
 }
@@ -42,8 +45,8 @@ export function isOlder(keyValue: KeyValueReader): boolean {
 export type OnUpgradeStep = (step: string, fraction: number) => void;
 
 /**
- * Brings a store up to this layout, which takes some seconds for twenty million transactions. If only a flipped bit made the
- * store look older, the steps find everything in place and change nothing.
+ * Brings a store up to this layout, which takes some seconds for twenty million transactions. If the store only looks
+ * older because of a flipped bit, the steps find everything in place and change nothing.
  *
  * @param keyValue a store that `isOlder`
  */
@@ -65,7 +68,7 @@ export function upgradeStore(keyValue: KeyValue, onStep: OnUpgradeStep = () => u
   });
 }
 
-/** Layout 5: the state has a checksum. One pass over the state, a second for a million accounts. */
+/** Layout 5 adds the checksum of the state. This step reads the state once: a second for a million accounts. */
 function addStateChecksum(writer: KeyValueWriter): void {
   if (writer.get(CHECKSUM_KEY) !== undefined) return;
   const checksum = new StateChecksum();
@@ -77,7 +80,7 @@ function addStateChecksum(writer: KeyValueWriter): void {
   if (!isEmpty) writer.put(CHECKSUM_KEY, checksum.bytes());
 }
 
-/** Layout 6: each undo record has a checksum. */
+/** Layout 6 adds a checksum to each undo record. */
 function sealUndoRecords(writer: KeyValueWriter): void {
   for (const key of Array.from(writer.keys(TABLES.undo.all))) {
     const value = writer.get(key);
@@ -85,7 +88,7 @@ function sealUndoRecords(writer: KeyValueWriter): void {
   }
 }
 
-/** Layout 7: the numbers of keys stand in inner blocks. */
+/** Layout 7 moves the numbers of keys into inner blocks. */
 function treeOverLeaves(writer: KeyValueWriter, table: number): void {
   const leaves: CountedLeaf[] = [];
   for (const { key, value } of writer.entries(TABLES.innerBlocks.range(table))) {

@@ -1,4 +1,6 @@
-/** A store of an earlier layout as this one would have it, for reading: what an upgrade writes stays in memory. */
+/**
+ * A read-only view of a store of an earlier layout, upgraded to this one. The changes of the upgrade stay in memory.
+ */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import { MemoryKeyValue } from '../disk/memory.ts';
@@ -6,10 +8,15 @@ import { afterPrefix, readsOf, type KeyRange, type KeyValue, type KeyValueEntry 
 import { TABLES } from '../tables/layout.ts';
 import { upgradeStore } from './upgrade.ts';
 
-/** Tables that an upgrade writes to: some 40 bytes for each leaf block of counted keys, and the undo records. */
+/**
+ * Tables that an upgrade changes. The changed tables take about 40 bytes for each leaf block of counted keys, and the
+ * size of the undo records.
+ */
 const IN_MEMORY: readonly number[] = [TABLES.meta.number, TABLES.undo.number, TABLES.innerBlocks.number];
 
-/** @param disk is not written to, and closed with the view */
+/**
+ * @param disk the store; it is not written to, and is closed with the view
+ */
 export function upgradedView(disk: KeyValue): KeyValue {
   const memory = new MemoryKeyValue();
   memory.transact((writer) => {
@@ -95,7 +102,7 @@ class View implements KeyValue {
   }
 }
 
-/** A range as chunks of which each lies in one table that is in memory, or in none. */
+/** Splits a range so that each part lies either in one table that is in memory, or in none of them. */
 function partsOf({ gte, lt }: KeyRange): { gte: Uint8Array; lt: Uint8Array }[] {
   const parts: { gte: Uint8Array; lt: Uint8Array }[] = [];
   let from = gte;

@@ -1,4 +1,4 @@
-/** A copy of a store as of one moment, also while a node writes to it. */
+/** Copies a store as it is at one moment, also while a node writes to it. */
 
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,12 +9,12 @@ import { closeInTurn, openForReading } from './environment.ts';
 import { makeFolder } from './folder.ts';
 
 /**
- * Copies the store of a folder into another, which is made. The copy is on the disk when this resolves; it holds no free
- * pages, so it may be smaller.
+ * Copies the store of a folder into another folder, which it creates. The copy is on the disk when the call resolves.
+ * The copy contains no free pages, so it may be smaller.
  *
- * @param clock for a folder that other containers may reach too
- * @throws ProtocolError `STORE_MISSING` when there is none, `STORE_UNREADABLE` where it is damaged, `STORE_COPY_FAILED` with the
- *   reason
+ * @param clock needed for a folder that other containers can reach
+ * @throws ProtocolError `STORE_MISSING` when there is none, `STORE_UNREADABLE` when it is damaged, `STORE_COPY_FAILED`
+ *   with the reason
  */
 export async function copyStore(directory: string, target: string, clock?: Clock): Promise<void> {
   const environment = openForReading(directory, clock);

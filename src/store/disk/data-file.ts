@@ -1,21 +1,24 @@
-/** A look at the data file of a database before the library maps it: a foreign or cut one would end the process with a signal. */
+/**
+ * Examines the data file of a database before LMDB maps it, because a foreign or truncated file would end the process
+ * with a signal.
+ */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 export const DATA_FILE = 'data.mdb';
 
-/** What a data file is: `none` where it is missing or empty, as a kill right after its creation leaves it. */
+/** Result of the examination. `none`: the file is missing or empty, as after a kill right after its creation. */
 export type DataFile =
   { readonly kind: 'none' } | { readonly kind: 'whole' } | { readonly kind: 'damaged'; readonly why: string };
 
-/** A file that another process may write to meanwhile. */
+/** The file to examine. Another process may write to it meanwhile. */
 export interface FileToExamine {
   sizeBytes(): number;
-  /** The bytes from a place on, fewer where the file ends. */
+  /** Reads bytes from an offset on; fewer when the file ends before. */
   read(offset: number, lengthBytes: number): Buffer;
 }
 
-// Places in the two first pages of an LMDB data file, as lmdb 3.5 lays them out on 64-bit machines.
+// Byte offsets in the first two pages of an LMDB data file of lmdb 3.5 on 64-bit machines.
 const MAGIC_AT = 24;
 const MAGIC = 0xbeefc0de;
 const PAGE_BYTES_AT = 48;
@@ -26,10 +29,15 @@ const PAGE_BYTES_MIN = 256;
 const PAGE_BYTES_MAX = 65_536;
 const NO_PAGE = 0xffff_ffff_ffff_ffffn;
 
-/** A process that writes does so some thousand times a second at most, and a look takes less than that. */
+/**
+ * Limit for looks at a file that changes. A process commits at most some thousand times a second, and a look takes less
+ * time than that, so two looks soon see the same.
+ */
 const LOOKS_MAX = 100;
 
-/** @throws Error of the system where the file cannot be read */
+/**
+ * @throws Error of the system when the file cannot be read
+ */
 export function examineDataFile(path: string): DataFile {
   const file = openIfPresent(path);
   if (file === undefined) return { kind: 'none' };
@@ -52,17 +60,21 @@ function openIfPresent(path: string): number | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    // In a folder of another user it may be there.
+    // The folder belongs to another user, and the file may exist.
     throw error;
   }
 }
 
-/** As `examineDataFile`. Damage is what a second look finds unchanged: what is written just now may be seen in part. */
+/**
+ * Like `examineDataFile`. The function reports damage only when a second look finds the same bytes, because a look may
+ * see half of a write.
+ */
 export function examine(file: FileToExamine): DataFile {
   let before: Buffer | undefined;
   for (let look = 1; ; look += 1) {
     const metas = readMetas(file);
-    // Asked last: the pages that a description names are in the file before the description is.
+    // The size is read after the descriptions: the pages that a description names are written to the file before the
+    // description.
     const sizeBytes = file.sizeBytes();
     if (sizeBytes === 0) return { kind: 'none' };
     const why = damageOf(metas, sizeBytes);
@@ -73,7 +85,10 @@ export function examine(file: FileToExamine): DataFile {
   }
 }
 
-/** The descriptions of the tree at the beginnings of the first two pages; the second is empty where the first is none. */
+/**
+ * Reads the descriptions of the tree at the start of the first two pages. The second is empty when the first is no
+ * description.
+ */
 function readMetas(file: FileToExamine): readonly [Buffer, Buffer] {
   const first = file.read(0, META_BYTES);
   return [first, isMeta(first) ? file.read(first.readUInt32LE(PAGE_BYTES_AT), META_BYTES) : Buffer.alloc(0)];

@@ -1,6 +1,7 @@
 /**
- * A store as a plain sequence of bytes, to be carried to another machine: for each key its length (u16), the key, the length
- * of the value (u32), the value; a key of length 0 ends it. Unlike the file of the database it can be read with suspicion.
+ * A store as a plain sequence of bytes, which can be carried to another machine. For each key it has the length of the
+ * key (u16), the key, the length of the value (u32), and the value; a key of length 0 marks the end. Unlike a database
+ * file, it can come from a source that is not trusted: the reader checks each length.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -8,17 +9,22 @@ import type { KeyValueEntry } from '../tables/key-value.ts';
 import { TABLES } from '../tables/layout.ts';
 import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
 
-/** More than any key or value of the layout takes: the genesis block, of a folder's longest file, is the largest. */
+/**
+ * Limits above any key and value of the layout. The largest value is the genesis block, whose size the longest allowed
+ * file of a network folder bounds.
+ */
 const KEY_BYTES_MAX = 1_000;
 const VALUE_BYTES_MAX = 64 * 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
-/** Entries that are written together, and what bounds them in memory: whichever comes first. */
+/**
+ * Entries in one transaction; it also ends at `BYTES_PER_TRANSACTION`. Both limits bound the memory of a transaction.
+ */
 const ENTRIES_PER_TRANSACTION = 20_000;
 const BYTES_PER_TRANSACTION = 32 * 1024 * 1024;
 
 const END = Buffer.alloc(2);
 
-/** All entries but the notes, which belong to a node alone. The store may be in use. */
+/** Reads all entries except notes, which belong to one node. The store may be in use meanwhile. */
 export async function* dumpStore(directory: string): AsyncIterable<Buffer> {
   const store = openLmdbSnapshot(directory);
   try {
@@ -43,9 +49,9 @@ export async function* dumpStore(directory: string): AsyncIterable<Buffer> {
 }
 
 /**
- * Writes a dump into a new store. What it says is not looked at: whoever wants to use the store verifies it first.
+ * Writes a dump into a new store. The function does not check the content: the caller must verify the store before use.
  *
- * @param directory in which there is no store yet
+ * @param directory folder that holds no store yet
  * @throws ProtocolError `DUMP_MALFORMED` for bytes that are no dump
  */
 export async function restoreDump(chunks: AsyncIterable<Buffer>, directory: string): Promise<void> {
@@ -86,7 +92,7 @@ async function* entriesIn(chunks: AsyncIterable<Buffer>): AsyncIterable<KeyValue
   if (await bytes.hasMore()) throw malformed('something follows its end');
 }
 
-/** Chunks as one sequence, in whatever chunks they come: each byte is copied once at most. */
+/** Reads a stream of chunks as one sequence of bytes. Each byte is copied at most once. */
 class ByteQueue {
   readonly #chunks: AsyncIterator<Buffer>;
   #rest: Buffer = Buffer.alloc(0);
@@ -95,7 +101,9 @@ class ByteQueue {
     this.#chunks = chunks;
   }
 
-  /** @throws ProtocolError `DUMP_MALFORMED` when there are fewer */
+  /**
+   * @throws ProtocolError `DUMP_MALFORMED` when fewer bytes are left
+   */
   async take(count: number): Promise<Buffer> {
     if (this.#rest.length >= count) return this.#cut(count);
     const parts: Buffer[] = [];

@@ -1,6 +1,7 @@
 /**
- * The LMDB environment of a folder: opened for one writer and any number of readers, and refused in words to everybody whom
- * the library would end with a signal, let read what is written over, or believe a damaged file.
+ * Opens the LMDB environment of a folder, for one writer and any number of readers. Some conditions make LMDB end the
+ * process with a signal, read pages that a writer overwrites, or accept a damaged file. This file finds these
+ * conditions first and throws an error with advice.
  */
 
 import {
@@ -28,41 +29,44 @@ import { ownerElsewhere, ownerOf, takeLock, type ProcessLock } from './process-l
 import { withOpenLock } from './open-lock.ts';
 
 const LOCKS_FILE = 'lock.mdb';
-/** Of the 126 readers that the library makes room for. */
+/** Size of the lock file with its 126 reader slots. */
 const LOCKS_FILE_BYTES = 8272;
 const LOCK_NAME = 'in-use';
 const MAP_BYTES = 64 * 2 ** 30;
-/** Some 150 ms of a start: all of a small store; a node looks at the rest as it goes. */
+/**
+ * The check takes about 150 ms of a start and covers a small store completely. A running node checks the other pages
+ * step by step.
+ */
 const PAGES_CHECKED_BEFORE_WRITING = 25_000;
-/** Some 20 s, a small part of what reading so much takes: 16 GB in the usual pages. */
+/** Number of pages in 16 GB. The check takes about 20 s, a small part of the time that reading so much takes. */
 const PAGES_CHECKED_BEFORE_READING = 4_000_000;
-/** What the system says where a disk, a user's share of it or a file is full. */
+/** Error codes for a full disk, an exhausted quota and a file that is too large. */
 const ROOM_CODES: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-/** An environment that may be written to as long as the claim on its folder is held. */
+/** An environment open for writing. Writing is allowed as long as the claim on its folder is held. */
 export interface HeldEnvironment {
   readonly database: Database<Buffer, Buffer>;
   readonly lock: ProcessLock;
 }
 
-/** How to open an environment for writing. */
 export interface WritingOptions {
-  /** Whether to make the folder where it is missing. */
+  /** True to create a missing folder. */
   readonly create: boolean;
-  /** False leaves it to the system when the disk gets what was written. */
+  /** False leaves it to the system when written data reaches the disk. */
   readonly durable: boolean;
-  /** For a folder that other containers may reach too, as for `takeLock`. */
+  /** Needed for a folder that other containers can reach, as for `takeLock`. */
   readonly clock: Clock | undefined;
-  /** Whether this program checked the pages just before, and nobody wrote since. */
+  /** True when this program has just checked the pages and nobody wrote since. */
   readonly arePagesChecked: boolean;
 }
 
 /**
- * Opened for the one process that writes, which has the folder from here on.
+ * Opens the environment for writing. From now on this process holds the folder.
  *
- * @throws ProtocolError `STORE_MISSING` when there is none and `create` is false, `STORE_IN_USE` when another process holds it,
- *   `STORE_UNREADABLE` when it is no folder or holds a damaged or foreign file, `STORE_NOT_ALLOWED` when its files are
- *   another user's, `STORE_SHARED` when another folder has the same file, `STORE_WRITE_FAILED` when its disk has no room
+ * @throws ProtocolError `STORE_MISSING` when there is none and `create` is false, `STORE_IN_USE` when another process
+ *   holds the folder, `STORE_UNREADABLE` when the path is no folder or holds a damaged or foreign file,
+ *   `STORE_NOT_ALLOWED` when the files belong to another user, `STORE_SHARED` when another folder has the same file,
+ *   `STORE_WRITE_FAILED` when the disk is full
  */
 export function openForWriting(
   directory: string,
@@ -73,7 +77,7 @@ export function openForWriting(
   try {
     makeFolder(directory);
   } catch (error) {
-    // It has nothing to do with what a store holds.
+    // The error says that no folder can be created here; it says nothing about a store.
     if (error instanceof ProtocolError) throw error;
     const isOfWriting = isMissingRight(error) || isReadOnlyMedium(error);
     throw isOfWriting ? refusalToWrite(directory, error) : unreadable(directory, messageOf(error), error);
@@ -96,11 +100,11 @@ export function openForWriting(
   }
 }
 
-/** Asks the system for rights to a path, as `accessSync`. */
+/** Asks the system for access rights to a path, like `accessSync`. */
 type Access = (path: string, mode: number) => void;
 
 /**
- * Opens the environment for reading, also while another process holds the folder.
+ * Opens the environment for reading. Another process may hold the folder meanwhile.
  *
  * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE`, `STORE_NOT_ALLOWED` or `STORE_IN_USE_ELSEWHERE`
  */
@@ -114,10 +118,11 @@ export function openForReading(
   try {
     database = withOpenLock(directory, () => {
       if (clock !== undefined) refuseOtherContainer(directory, clock);
-      // Who could not note in it what is read would read what the node writes over meanwhile.
+      // A reader must be able to write into the lock file which pages it reads. Otherwise the node would overwrite
+      // these pages.
       refuseForeignFiles(directory, [LOCKS_FILE], access);
       if (existsSync(directory) && isOnReadOnlyMedium(directory, access)) refuseOwner(directory, clock);
-      // Opened for reading an empty file ends the process with a signal.
+      // When LMDB opens an empty file for reading, it ends the process with a signal.
       if (refuseDamagedFile(directory) === 'none') throw missing(directory);
       prepareLocksFile(directory);
       return openEnvironment(directory, { readOnly: true });
@@ -126,7 +131,7 @@ export function openForReading(
     throw error instanceof ProtocolError ? error : refusalOf(directory, error);
   }
   try {
-    // As long as it is open no page of the tree is used again, whoever writes meanwhile.
+    // As long as this transaction is open, no writer reuses a page of the tree.
     const held = database.useReadTransaction();
     try {
       refuseDamagedPages(directory, PAGES_CHECKED_BEFORE_READING);
@@ -140,12 +145,12 @@ export function openForReading(
   }
 }
 
-/** The process that may be writing to the store of a folder, in words; undefined for nobody. */
+/** Name of the process that may be writing to the store of a folder; undefined when there is none. */
 export function storeOwner(directory: string, clock: Clock): string | undefined {
   return existsSync(directory) ? ownerOf(directory, LOCK_NAME, clock) : undefined;
 }
 
-/** Closes what was opened here; the claim on a folder is released after that. */
+/** Closes an environment that this file opened. The caller releases the claim on the folder afterwards. */
 export function closeInTurn(database: Database<Buffer, Buffer>, directory: string): Promise<void> {
   return withOpenLock(directory, () => database.close());
 }
@@ -157,16 +162,17 @@ function openEnvironment(
   return open<Buffer, Buffer>({
     ...mode,
     path: directory,
-    // A folder whose name holds a point would be taken for a file.
+    // LMDB would take the path of a folder with a dot in its name for a file.
     noSubdir: false,
     encoding: 'binary',
     keyEncoding: 'binary',
     cache: false,
-    // Room of addresses, not of memory or disk. Where the file outgrows it the library maps the whole anew and keeps the old
-    // map too, so that a store that grew from little had each of its pages in memory several times.
+    // Size of the address range, not of memory or disk. When a file outgrows it, the library maps the whole file again
+    // and keeps the old mapping, so the pages of a store that grew from a small size would be in memory several times.
     mapSize: MAP_BYTES,
-    // LMDB's classic rule: pages, fdatasync, then the meta page through a descriptor opened with O_DSYNC, all before a
-    // transactionSync returns (seen with strace). Nothing is left to a later flush.
+    // The classic order of LMDB: it writes the pages, calls fdatasync, and writes the meta page through a descriptor
+    // opened with O_DSYNC. All this happens before transactionSync returns (seen with strace), so no data waits for a
+    // later flush.
     overlappingSync: false,
   });
 }
@@ -207,7 +213,7 @@ function refuseFullDisk(directory: string): void {
   }
 }
 
-/** What the system says of writing to the folder, in our words. */
+/** Turns an error of the system about writing to the folder into an error with advice. */
 export function refusalToWrite(directory: string, error: unknown): ProtocolError {
   const { code } = error as NodeJS.ErrnoException;
   if (isMissingRight(error)) return notAllowed(directory, 'write to', directory, error);
@@ -229,7 +235,10 @@ export function refusalToWrite(directory: string, error: unknown): ProtocolError
   );
 }
 
-/** The library tells readers apart by their process number, which two containers may both give: each often has but number 1. */
+/**
+ * Refuses a store that a process of another container holds. The library tells readers apart by their process number,
+ * and processes of two containers may have the same number (often 1).
+ */
 function refuseOtherContainer(directory: string, clock: Clock): void {
   const owner = existsSync(directory) ? ownerElsewhere(directory, LOCK_NAME, clock) : undefined;
   if (owner === undefined) return;
@@ -241,9 +250,9 @@ function refuseOtherContainer(directory: string, clock: Clock): void {
 }
 
 /**
- * Asks for the right to write before the library does, which a refusal ends with a signal.
+ * Checks the right to write before the library needs it, because the library would end the process with a signal.
  *
- * @param names files that may be missing
+ * @param names files to check; they may be missing
  */
 function refuseForeignFiles(directory: string, names: readonly string[], access: Access = accessSync): void {
   for (const name of names) {
@@ -252,7 +261,7 @@ function refuseForeignFiles(directory: string, names: readonly string[], access:
     try {
       access(path, constants.R_OK | constants.W_OK);
     } catch (error) {
-      // There the library reads without it.
+      // On a read-only medium the library reads without that right.
       if (isReadOnlyMedium(error)) continue;
       throw notAllowed(directory, 'write to', path, error);
     }
@@ -261,8 +270,9 @@ function refuseForeignFiles(directory: string, names: readonly string[], access:
 }
 
 /**
- * A copy of a folder by hard links has the same file: two processes that write to it, each with a claim on a folder of its own,
- * would write over each other, and over what was meant for a backup.
+ * Refuses a data file that has more than one hard link. After a copy by hard links, two processes that each hold their
+ * own folder would write to the same file. They would overwrite each other's data, and also data that was meant as a
+ * backup.
  */
 function refuseSharedFile(directory: string): void {
   const { nlink = 1 } = statSync(join(directory, DATA_FILE), { throwIfNoEntry: false }) ?? {};
@@ -278,11 +288,11 @@ function refuseSharedFile(directory: string): void {
 }
 
 /**
- * The library ends the process with a signal where it cannot open the file of its locks, and where the disk has no room for the
- * pages of a new one. So both are tried before. A new one gets its pages in a file beside it, and its name when it is whole:
- * another process may be about to open it.
+ * Opens or creates the lock file before the library does. The library would end the process with a signal when it
+ * cannot open that file, or when the disk has no room for a new one. A new file is first written under another name and
+ * then linked to its name, because another process may open it at any moment.
  *
- * @throws what the system says of the file
+ * @throws error of the system about the file
  */
 function prepareLocksFile(directory: string): void {
   const path = join(directory, LOCKS_FILE);
@@ -290,7 +300,7 @@ function prepareLocksFile(directory: string): void {
     closeSync(openSync(path, constants.O_RDWR));
     return;
   } catch (error) {
-    // There the library reads without it.
+    // The library then reads without a lock file.
     if (isReadOnlyMedium(error) || isMissingRight(error)) return;
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
@@ -301,7 +311,7 @@ function prepareLocksFile(directory: string): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') {
-      // Another process made the file meanwhile.
+      // Another process has created the file meanwhile.
       if (existsSync(path)) return;
       throw new Error(`${LOCKS_FILE} is a link to nowhere`, { cause: error });
     }
@@ -313,8 +323,9 @@ function prepareLocksFile(directory: string): void {
 }
 
 /**
- * On a medium that is read-only the library reads without noting so. That is safe where nobody writes; but a folder may be
- * mounted twice, and be written to where its node has it.
+ * Refuses a folder on a read-only medium if a process may write to it. On a read-only medium the library reads without
+ * locks, which is safe only when nobody writes. But a folder may be mounted twice, and its node may write to it through
+ * the other mount.
  */
 function refuseOwner(directory: string, clock: Clock | undefined): void {
   const owner = ownerOf(directory, LOCK_NAME, clock);
@@ -349,9 +360,10 @@ function refuseDamagedFile(directory: string): Exclude<DataFile['kind'], 'damage
 }
 
 /**
- * Before the library meets a damaged page, which it ends the process at.
+ * Checks pages before the library reads them, because the library ends the process with a signal when it meets a
+ * damaged page.
  *
- * @param pagesMax as many of the state, which every block needs, and as many of all
+ * @param pagesMax number of pages to check among those of the state, which every block needs, and again among all pages
  * @throws ProtocolError `STORE_DAMAGED`
  */
 function refuseDamagedPages(directory: string, pagesMax: number): void {
@@ -362,7 +374,7 @@ function refuseDamagedPages(directory: string, pagesMax: number): void {
   if (damage !== undefined) throw storeDamaged(directory, damage);
 }
 
-/** What the system says of reading the folder or a file of it, in our words. */
+/** Turns an error of the system about reading the folder or one of its files into an error with advice. */
 function refusalOf(directory: string, error: unknown): ProtocolError {
   const { path = directory } = error as NodeJS.ErrnoException;
   return isMissingRight(error)
@@ -389,7 +401,7 @@ function notAllowed(directory: string, what: 'read' | 'write to', path: string, 
   );
 }
 
-/** What to say of a store whose bytes are not what was written. */
+/** The error for a store with damaged content. */
 export function storeDamaged(directory: string, why: string, cause?: unknown): ProtocolError {
   return new ProtocolError(
     'STORE_DAMAGED',
@@ -400,7 +412,7 @@ export function storeDamaged(directory: string, why: string, cause?: unknown): P
   );
 }
 
-/** What to say of a folder that holds no store that can be opened. */
+/** The error for a folder whose store cannot be opened. */
 export function unreadable(directory: string, why: string, cause?: unknown): ProtocolError {
   return new ProtocolError(
     'STORE_UNREADABLE',

@@ -1,4 +1,4 @@
-/** Making folders, and asking whether there is room in them. */
+/** Creates folders, and checks that they have free space. */
 
 import {
   closeSync,
@@ -16,10 +16,11 @@ import { dirname, join, resolve } from 'node:path';
 import { ProtocolError } from '../../primitives/errors.ts';
 
 /**
- * Makes a folder and those above it that are missing. The recursive `mkdir` of Node does not return where the system says of a
- * new folder in one that is there that it does not exist, as under `/proc`.
+ * Creates a folder and all missing folders above it. The function does not use the recursive `mkdir` of Node, which
+ * never returns when the system reports ENOENT for a new folder below an existing one (as under `/proc`).
  *
- * @throws ProtocolError `FOLDER_IMPOSSIBLE` there, and for a link that leads nowhere; else what `mkdir` throws, as `EEXIST` for a file in its place
+ * @throws ProtocolError `FOLDER_IMPOSSIBLE` in that case, and for a link without a target; otherwise the error of
+ *   `mkdir` (`EEXIST` for a file in its place)
  */
 export function makeFolder(directory: string): void {
   const missing: string[] = [];
@@ -32,14 +33,15 @@ export function makeFolder(directory: string): void {
   for (const each of missing.reverse()) makeOne(each);
 }
 
-/** As much as files of fixed size, which the database maps into memory, take at first. */
+/** Initial size of the files of fixed size that the database maps into memory. */
 const ROOM_BYTES = 64 * 1024;
 
 /**
- * Tries to write to a folder. Where a mapped file finds no room the system ends the process with a signal, so it is asked first.
+ * Checks that a folder has free space, by writing a file. Without that check, a mapped file that finds no space would
+ * make the system end the process with a signal.
  *
- * @param bytes how much there should be room for
- * @throws Error of the system, as `ENOSPC`
+ * @param bytes space that must be free
+ * @throws Error of the system, for example `ENOSPC`
  */
 export function checkRoom(directory: string, bytes = ROOM_BYTES): void {
   const file = join(directory, `.module.${process.pid}`);
@@ -61,7 +63,7 @@ function makeOne(directory: string): void {
     mkdirSync(directory);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Made by another process meanwhile, or there before.
+    // Another process has created the folder meanwhile, or it was there before.
     if (code === 'EEXIST' && isFolder(directory)) return;
     if (code === 'EEXIST' && isDeadLink(directory)) {
       const message = `${directory} is a link that leads to nothing, or to itself: remove it, or choose another place`;

@@ -1,6 +1,7 @@
 /**
- * Whether a process of another container lives, a paused one too. It listens on a socket beside its claim: the system accepts
- * connections for a process that stands still, and refuses them once it is gone, whatever numbers containers give processes.
+ * Finds out whether a process of another container is alive. Each holder listens on a socket beside its claim. The
+ * system accepts connections even for a paused process, and refuses them when the process is gone. This works although
+ * containers number their processes independently.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -14,7 +15,10 @@ export interface HolderSocket {
 
 const ANSWER_MS_MAX = 5_000;
 
-/** Exit code 3 says that nobody listens; anything else counts as somebody, who is not to be disturbed. */
+/**
+ * Program that connects to a socket. Exit code 3 means that nobody listens. Any other result counts as a living holder,
+ * so that no living holder loses its claim.
+ */
 const CONNECT = `
 const socket = require('node:net').connect(process.argv[1]);
 socket.on('connect', () => process.exit(0));
@@ -23,10 +27,10 @@ socket.on('error', ({ code }) => process.exit(['ECONNREFUSED', 'ENOENT', 'ENOTSO
 const NOBODY = 3;
 
 /**
- * Listens as long as this process lives, or until `close`. Where the file system has no sockets nothing listens, and a claim
- * counts by its age alone.
+ * Listens until the process ends or until `close`. On a file system without sockets nothing listens, and only the age
+ * of a claim counts.
  *
- * @param name of the socket in the folder
+ * @param name name of the socket in the folder
  */
 export function listenAsHolder(directory: string, name: string): HolderSocket {
   const path = join(directory, name);
@@ -34,14 +38,14 @@ export function listenAsHolder(directory: string, name: string): HolderSocket {
   let server: Server | undefined;
   let folder: number | undefined;
   try {
-    // Names of sockets have some hundred characters at most; through the open folder any path is short.
+    // Paths of sockets have at most about a hundred characters; a path through the open folder is always short enough.
     folder = openSync(directory, 'r');
     server = createServer((connection) => connection.destroy());
     server.on('error', () => undefined);
     server.listen(`/proc/self/fd/${folder}/${name}`);
     server.unref();
   } catch {
-    // As said above.
+    // The file system has no sockets: only the age of the claim counts.
   }
   return {
     close: () => {
@@ -56,9 +60,10 @@ export function listenAsHolder(directory: string, name: string): HolderSocket {
   };
 }
 
-/** Whether somebody listens on the socket; false where there is none. */
+/** True when a process listens on the socket; false when there is no socket. */
 export function isHolderListening(directory: string, name: string): boolean {
-  // Connecting is asynchronous in Node, and whoever takes a lock must know before anything else happens.
+  // Node can connect only asynchronously, but a lock must be decided before the event loop continues, so another
+  // process connects.
   const { status } = spawnSync(process.execPath, ['-e', CONNECT, name], {
     cwd: directory,
     stdio: 'ignore',

@@ -1,4 +1,4 @@
-/** Keys in an LMDB environment of one folder. */
+/** Ordered keys in the LMDB environment of one folder. */
 
 import { bufferOf } from '../../primitives/bytes.ts';
 import type { Database, Transaction } from 'lmdb';
@@ -17,16 +17,16 @@ import { checkRoom } from './folder.ts';
 import { readsOf, type KeyRange, type KeyValue, type KeyValueEntry, type KeyValueWriter } from '../tables/key-value.ts';
 import type { ProcessLock } from './process-lock.ts';
 
-/** What there has to be room for before a store is written to again whose disk has failed: more than a block takes. */
+/** Space that must be free before a store is written again after a failed write: more than a block takes. */
 const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
 
 /**
- * Opens the folder, creating it where `create` allows, and holds it until `close`.
+ * Opens the folder for writing and holds it until `close`. A missing folder is created if `create` is true.
  *
- * @param durable false leaves it to the system when the disk gets what was written: for stores that nobody needs later
- * @param clock for a folder that other containers may reach too
+ * @param durable false, for temporary stores, leaves it to the system when written data reaches the disk
+ * @param clock needed for a folder that other containers can reach
  * @param arePagesChecked as for `openForWriting`
- * @throws ProtocolError as `openForWriting`
+ * @throws ProtocolError like `openForWriting`
  */
 export function openLmdb(
   directory: string,
@@ -39,10 +39,10 @@ export function openLmdb(
 }
 
 /**
- * Opens the folder for reading, also while a node holds it: every answer is as of this moment until `close`. As long as it is
- * open the node cannot use again what it frees, so its file may grow meanwhile.
+ * Opens the folder for reading; a node may hold it meanwhile. All answers are of this moment until `close`. The node
+ * cannot reuse freed pages as long as the snapshot is open, so its file may grow.
  *
- * @throws ProtocolError as `openForReading`
+ * @throws ProtocolError like `openForReading`
  */
 export function openLmdbSnapshot(directory: string, clock?: Clock): KeyValue {
   const database = openForReading(directory, clock);
@@ -55,21 +55,24 @@ export function openLmdbSnapshot(directory: string, clock?: Clock): KeyValue {
   }
 }
 
-/** A folder that is read again and again, each time as it is then. */
+/** Opens a new snapshot of a folder for each read. */
 export interface LmdbReader {
-  /** All as of now, until its `close`. What is freed meanwhile cannot be used again, so it is for seconds. */
+  /**
+   * A snapshot of this moment, valid until its `close`. Freed pages cannot be reused meanwhile, so a snapshot should be
+   * open for seconds only.
+   */
   snapshot(): KeyValue;
-  /** Frees the places of readers whose processes are gone. @returns how many */
+  /** Frees the reader slots of processes that are gone. @returns number of slots freed */
   clearStale(): number;
   close(): Promise<void>;
 }
 
-/** @throws ProtocolError as `openForReading` */
+/** @throws ProtocolError like `openForReading` */
 export function openLmdbReader(directory: string, clock?: Clock): LmdbReader {
   const database = openForReading(directory, clock);
   return {
     snapshot: () => {
-      // Else it would be of when this turn of the event loop began to read.
+      // Without the reset, the snapshot would be of the first read in this turn of the event loop.
       database.resetReadTxn();
       return new LmdbSnapshot(database, async () => undefined);
     },
@@ -85,7 +88,7 @@ class LmdbKeyValue implements KeyValue {
   readonly #writer: KeyValueWriter;
   readonly #snapshots = new Set<LmdbSnapshot>();
   #writing = false;
-  /** Whether the last transaction could not be written. */
+  /** True when the last transaction could not be written. */
   #hasFailed = false;
   #closed = false;
 
@@ -130,13 +133,14 @@ class LmdbKeyValue implements KeyValue {
   transact<T>(work: (writer: KeyValueWriter) => T): T {
     assert(!this.#writing, 'transactions are not nested');
     if (!this.#lock.isHeld()) throw takenOver(this.#directory);
-    // A failed write leaves the library's memory in disorder now and then, until after some it ends the process: so it is not
-    // asked again before a plain file has found room.
+    // After a failed write, the memory of the library may be corrupt, and after several failures it ends the process.
+    // So the library writes again only when a plain file has found enough space.
     if (this.#hasFailed) this.#checkRoom();
     let done: { readonly result: T } | undefined;
     this.#writing = true;
     try {
-      // transactionSync alone rolls back on a throw; the plain transaction() of this library keeps the writes before it.
+      // Only transactionSync rolls back when the work throws; plain transaction() of this library keeps the writes made
+      // before.
       this.#database.transactionSync(() => {
         done = { result: work(this.#writer) };
       });
@@ -179,12 +183,12 @@ class LmdbKeyValue implements KeyValue {
   }
 }
 
-/** What the library says when it meets pages that cannot be, or has met some before. */
+/** True for the errors with which the library reports damaged pages, now or earlier. */
 function isDamage(error: unknown): boolean {
   return /MDB_(CORRUPTED|PAGE_NOTFOUND|BAD_TXN|PANIC|CURSOR_FULL|PAGE_FULL|TXN_FULL)/.test(messageOf(error));
 }
 
-/** A damaged store in our words; other errors as they are. */
+/** Turns an error about damage into STORE_DAMAGED; returns other errors unchanged. */
 function wordsFor(error: unknown, directory: string): unknown {
   return isDamage(error) ? storeDamaged(directory, 'a page of it cannot be read', error) : error;
 }
@@ -208,21 +212,25 @@ function takenOver(directory: string): ProtocolError {
   );
 }
 
-/** One read transaction from beginning to end. */
+/** A snapshot: all its reads use one read transaction. */
 class LmdbSnapshot implements KeyValue {
   readonly #database: Database<Buffer, Buffer>;
   readonly #held: Transaction;
   readonly #release: () => Promise<void>;
   #closed = false;
 
-  /** @param release called once, when the transaction is done */
+  /**
+   * @param release called once, when the transaction has ended
+   */
   constructor(database: Database<Buffer, Buffer>, release: () => Promise<void>) {
     this.#database = database;
     this.#held = database.useReadTransaction();
     this.#release = release;
   }
 
-  /** @throws ProtocolError `STORE_CLOSED`: reading on would end the process */
+  /**
+   * @throws ProtocolError `STORE_CLOSED`, because a further read would end the process
+   */
   get #transaction(): Transaction {
     if (this.#closed) throw new ProtocolError('STORE_CLOSED', {}, 'The chain store was closed while it was read.');
     return this.#held;
@@ -249,7 +257,7 @@ class LmdbSnapshot implements KeyValue {
     return this.#database.getKeysCount({ ...bounds, transaction: this.#transaction });
   }
 
-  /** The same moment again. */
+  /** Returns the same snapshot again. */
   snapshot(): KeyValue {
     return {
       ...readsOf(this),

@@ -1,20 +1,23 @@
-/** Keys in memory, for tests and simulations: sorted chunks of bounded size, and a log that takes a failed transaction back. */
+/**
+ * Ordered keys in memory, for tests and simulations. The keys are in sorted chunks of bounded size; a log undoes a
+ * failed transaction.
+ */
 
 import { bufferOf } from '../../primitives/bytes.ts';
 import { assert } from '../../primitives/errors.ts';
 import { readsOf, type KeyRange, type KeyValue, type KeyValueEntry, type KeyValueWriter } from '../tables/key-value.ts';
 
-/** A chunk is split when it grows beyond this: inserting stays cheap, and so does finding the chunk. */
+/** A chunk with more keys is split. This makes it cheap to insert a key and to find the chunk of a key. */
 const CHUNK_KEYS_MAX = 512;
 
-/** Latin-1 texts of keys: one character per byte, so that texts sort as the bytes do. */
+/** A key as Latin-1 text: one character for each byte, so texts sort like bytes. */
 type KeyText = string;
 
 export class MemoryKeyValue implements KeyValue {
   readonly #values = new Map<KeyText, Buffer>();
-  /** Sorted within and among one another; never an empty chunk except the only one. */
+  /** Chunks in the order of their keys; each chunk is sorted too. A chunk is empty only when it is the only one. */
   readonly #chunks: KeyText[][] = [[]];
-  /** What the running transaction overwrote, oldest first; undefined outside of one. */
+  /** Entries that the running transaction overwrote, oldest first; undefined when no transaction runs. */
   #log: { readonly key: KeyText; readonly before: Buffer | undefined }[] | undefined;
 
   get(key: Uint8Array): Buffer | undefined {
@@ -63,7 +66,7 @@ export class MemoryKeyValue implements KeyValue {
   }
 
   async close(): Promise<void> {
-    // Nothing to release: the memory goes with the object.
+    // Nothing to close: the memory is freed with the object.
   }
 
   #write(key: KeyText, value: Buffer | undefined): void {
@@ -93,7 +96,7 @@ export class MemoryKeyValue implements KeyValue {
     if (chunk.length === 0 && this.#chunks.length > 1) this.#chunks.splice(at, 1);
   }
 
-  /** The last chunk that begins at or below the key. */
+  /** Finds the last chunk that begins at or below the key. */
   #pieceOf(key: KeyText): number {
     let low = 0;
     let high = this.#chunks.length - 1;
@@ -112,7 +115,7 @@ export class MemoryKeyValue implements KeyValue {
     return chunk;
   }
 
-  /** Number of keys below this one. */
+  /** Counts the keys below this one. */
   #rank(key: KeyText): number {
     const at = this.#pieceOf(key);
     let below = lowerBound(this.#chunk(at), key);
@@ -148,7 +151,7 @@ export class MemoryKeyValue implements KeyValue {
   }
 }
 
-/** Index of the first key that is not below `key`. */
+/** Index of the first key that is equal to `key` or above it. */
 function lowerBound(chunk: readonly KeyText[], key: KeyText): number {
   let low = 0;
   let high = chunk.length;

@@ -1,22 +1,27 @@
 /**
- * Processes open and close the database of a folder one at a time. The library makes its file of locks ready where it opens
- * what nobody has open, and unmakes it where the last process closes; another that opens just then gets locks that are none.
- * Its opening fails, and a failed opening ends the process with a signal sooner or later (lmdb 3.5 frees memory twice).
+ * Lets processes open and close the database of a folder one at a time. LMDB initialises its lock file in the first
+ * process that opens the database, and removes the locks in the last process that closes it. A process that opens at
+ * that moment gets invalid locks, and its opening fails. After a failed opening, lmdb 3.5 sooner or later ends the
+ * process with a signal, because it frees memory twice.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import { takeLock, type ProcessLock } from './process-lock.ts';
 
 const LOCK_NAME = 'turn';
-/** Opening takes milliseconds. Who needs so long was stopped in the middle of it, and nobody waits for that. */
+/**
+ * Longest wait for the lock. Opening takes milliseconds, so a process that needs longer was stopped meanwhile, and the
+ * others go on without it.
+ */
 const WAIT_MS_MAX = 5_000;
-/** Pauses of different lengths: two processes that saw each other do not meet again at each try. */
+/** Pauses of different lengths, so that two waiting processes do not collide at each try. */
 const PAUSES_MS = [1, 3, 2, 7, 5];
 
 /**
- * Calls `work`, which must be done when it returns, under the open lock: while no other process opens or closes the database.
+ * Calls `work` under the open lock: no other process opens or closes the database meanwhile. `work` must be
+ * synchronous.
  *
- * @param directory a folder that exists; where it cannot be written to there are no locks either
+ * @param directory an existing folder. If it cannot be written to, `work` runs without the lock
  */
 export function withOpenLock<T>(directory: string, work: () => T, waitMsMax = WAIT_MS_MAX): T {
   const lock = takeOpenLock(directory, waitMsMax);
@@ -40,7 +45,7 @@ function takeOpenLock(directory: string, waitMsMax: number): ProcessLock | undef
   }
 }
 
-/** Stops the thread: an opening is over before anything else happens. */
+/** Blocks the thread, because opening must finish before the event loop continues. */
 function waitHere(milliseconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 }

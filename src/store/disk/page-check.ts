@@ -1,12 +1,12 @@
 /**
- * A look at the tree of an LMDB file page by page, without the library: on a damaged page the library ends the process with a
- * signal, reads memory that is not its own, or goes round in circles. Every page must be where its parent says, be of the
- * kind that belongs there, and hold keys in order between those of its neighbours. What stands in values is not looked at.
+ * Checks the tree of an LMDB file page by page, without the library. On a damaged page the library ends the process
+ * with a signal, reads foreign memory, or loops forever. Each page must be at the place that its parent names, be of
+ * the expected kind, and hold keys in order between those of its neighbours. The content of values is not checked.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
-// Places in the first two pages, and in every page, as lmdb 3.5 lays them out on 64-bit machines.
+// Byte offsets in the first two pages and in every page, for lmdb 3.5 on 64-bit machines.
 const PAGE_BYTES_AT = 48;
 const FREE_TREE_AT = 48;
 const MAIN_TREE_AT = 96;
@@ -27,33 +27,32 @@ const LEAF = 2;
 const LARGE = 4;
 const IS_LARGE_VALUE = 1;
 const NO_PAGE = 0xffff_ffff_ffff_ffffn;
-/** The library's own bound. */
+/** Limit of the library itself. */
 const DEPTH_MAX = 32;
 
 export interface PageCheckOptions {
-  /** Goes on with the leaf that has this key; from the first key unless given. */
+  /** Starts with the leaf that contains this key; default: the first key. */
   readonly from?: Uint8Array;
-  /** Stops in front of the leaf that begins with this key or a later one. */
+  /** Stops before the leaf that begins with this key or a later one. */
   readonly to?: Uint8Array;
-  /** Pages that are looked at, give or take those of one value. Ten thousand take some 30 ms. */
+  /** Number of pages to check; the pages of one large value may exceed it. Ten thousand pages take about 30 ms. */
   readonly pagesMax?: number;
 }
 
 export interface PageCheck {
-  /** What is wrong with which page, in words. */
+  /** Number and damage of the first damaged page, as text. */
   readonly damage?: string;
-  /** Where to go on; undefined when the last leaf was looked at. */
+  /** Key where the next check continues; undefined after the last leaf. */
   readonly next?: Buffer;
 }
 
-/** Thrown inside, so that a damaged page ends the walk from any depth. */
+/** Thrown inside the walk, so that a damaged page ends it from any depth. */
 class Damage extends Error {}
 
 /**
- * Looks at the newest tree. Nobody may write meanwhile, unless a reading transaction is open that keeps pages from being used
- * again.
+ * Checks the newest tree. A process may write meanwhile only if an open read transaction protects the pages from reuse.
  *
- * @param path data file that `examineDataFile` found whole
+ * @param path data file for which `examineDataFile` returned `whole`
  */
 export function checkPages(path: string, options: PageCheckOptions = {}): PageCheck {
   const file = openSync(path, 'r');
@@ -70,7 +69,7 @@ export function checkPages(path: string, options: PageCheckOptions = {}): PageCh
   }
 }
 
-/** Bounds of the keys of a page. */
+/** Lower and upper bound of the keys of a page. */
 interface Between {
   readonly from: Buffer | undefined;
   readonly to: Buffer | undefined;
@@ -84,7 +83,7 @@ class Walk {
   readonly #meta: Buffer;
   readonly #pages: number;
   readonly #options: PageCheckOptions;
-  /** One for each depth, as keys of a parent bound those of its children. */
+  /** One buffer for each depth: keys of a parent are bounds for its children, so both pages are needed at once. */
   readonly #buffers: Buffer[] = [];
   #left = Infinity;
   #entries = 0;
@@ -125,7 +124,9 @@ class Walk {
     this.#page(Number(root), depth - 1, EVERYWHERE, isMain);
   }
 
-  /** @param height of the page above the leaves */
+  /**
+   * @param height height of the page above the leaves
+   */
   #page(number: number, height: number, between: Between, isMain: boolean): void {
     const page = this.#read(number, height);
     const flags = page.readUInt16LE(FLAGS_AT);
@@ -153,7 +154,7 @@ class Walk {
     const { number, count, height, between, isMain } = of;
     const { from, to } = this.#options;
     let at = this.#nodeAt(page, number, 0);
-    // The first key of a branch may be left out: it is that of the branch itself.
+    // The first entry of a branch page may have no key; the key of the branch itself is used instead.
     let key: Buffer | undefined = between.from;
     for (let index = 0; index < count; index += 1) {
       const child = page.readUInt16LE(at) + page.readUInt16LE(at + 2) * 2 ** 16 + page.readUInt16LE(at + 4) * 2 ** 32;
@@ -169,7 +170,7 @@ class Walk {
       if (!isBefore) {
         const isBehind = isMain && to !== undefined && key !== undefined && Buffer.compare(key, to) >= 0;
         if (isMain && (isBehind || (height === 1 && this.#left <= 0 && this.#entries > 0))) {
-          // The tree may be another when the walk goes on.
+          // The key is copied, because the tree may have changed when the check continues.
           this.#next = Buffer.from(key ?? []);
           return;
         }
@@ -186,7 +187,7 @@ class Walk {
       const key = this.#keyAt(page, number, at);
       if (isMain && before !== undefined) {
         const order = Buffer.compare(before, key);
-        // The first key may be that of its parent.
+        // The first key may be equal to the key in the parent.
         if (order > 0 || (order === 0 && index > 0)) throw damaged(number, `its keys are out of order at ${index}`);
       }
       before = key;

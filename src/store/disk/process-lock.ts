@@ -1,11 +1,12 @@
 /**
- * One process per folder, or per thing in it that has a name. A claim is a file named after its process, so a claim left by
- * a killed process is recognised and never blocks a restart: its process number is gone, waits for its parent to notice, or
- * belongs to a process that started at another moment; and what is removed as stale is never a claim made since.
+ * Locks a folder, or a named thing in it, for one process. A claim is a file named after its process and the start of
+ * that process. So a claim of a killed process is recognised and does not block a restart: no process has its number,
+ * or the process with that number has ended or started at another moment. Because the names differ, the removal of a
+ * stale claim never removes a new one.
  *
- * Process numbers say nothing across containers, where each node may be number 1: an owner with a clock touches its claim
- * now and then and listens on a socket beside it. A claim that was made in another container is stale when it was not touched
- * for a while and nobody listens: a paused process keeps its claim.
+ * Between containers, process numbers mean nothing: each node may have number 1. So an owner with a clock touches its
+ * claim every few seconds and listens on a socket beside it. A claim of another container is stale when it was not
+ * touched for some time and nobody listens on its socket. A paused process still listens, so it keeps its claim.
  */
 
 import {
@@ -26,33 +27,40 @@ import { isHolderListening, listenAsHolder } from './holder-socket.ts';
 
 export interface ProcessLock {
   /**
-   * Whether its claim is still there. A process that stood still for long (a paused container) finds it taken for stale, and
-   * maybe another at work in its place.
+   * True while the claim is still there. After a long pause (of a container), another process may have removed the
+   * claim as stale and taken the lock.
    */
   isHeld(): boolean;
   release(): void;
 }
 
 const TOUCH_MS = 5_000;
-/** So long a claim of another container counts after it was touched last: a busy owner may be late. */
+/** A claim of another container counts for so long after it was last touched; a busy owner may touch it late. */
 const ELSEWHERE_MS_MAX = 30_000;
 
-/** Process number of an owner, boot of the machine and clock ticks until its start, and where processes are numbered. */
+/**
+ * Name of an owner: process number, boot of the machine with clock ticks until the start of the process, and the
+ * namespace of process numbers.
+ */
 const OWNER = /^(\d+)\.([0-9a-z]+(?:-\d+)?)(?:-in(\d+))?$/;
 
-/** Claims of this very process: a claim in its name that it does not know was left by an earlier one with its number. */
+/**
+ * Claims of this process. A claim with the name of this process that is not in this set was left by an earlier process
+ * with the same number.
+ */
 const ownClaims = new Set<string>();
 
 /**
- * Claims first and looks for other claims second: of processes that start at once several may be refused, but never are
- * two let in.
+ * Takes the lock. The function writes its own claim first and then looks for other claims. So when several processes
+ * start at once, all may be refused, but two never succeed.
  *
- * @param directory a folder that exists
- * @param name what is claimed in it: claims are files `<name>.<process number>.<its start>`, and with a clock
- *   `-in<where processes are numbered>` behind that
- * @param clock for things that other containers may reach too; without it a claim from there counts as long as it is there
- * @throws ProtocolError `LOCKED` with `directory`, `name`, the owner's `pid` and, in words, the `owner` while a living process
- *   holds it; what writing the claim throws
+ * @param directory an existing folder
+ * @param name name of the lock: claims are files `<name>.<process number>.<its start>`; with a clock,
+ *   `-in<namespace of process numbers>` follows
+ * @param clock needed for a lock that other containers can reach; without it, a claim of another container counts as
+ *   long as its file exists
+ * @throws ProtocolError `LOCKED` while a living process holds the lock, with `directory`, `name`, the owner's `pid` and
+ *   its name as `owner`; the error of the system when the claim cannot be written
  */
 export function takeLock(directory: string, name: string, clock?: Clock): ProcessLock {
   const here = clock === undefined || NUMBERED_IN === undefined ? '' : `-in${NUMBERED_IN}`;
@@ -78,7 +86,7 @@ export function takeLock(directory: string, name: string, clock?: Clock): Proces
 }
 
 /**
- * Owner of a claim that counts, in words; undefined when there is none. Looking changes nothing.
+ * Name of the owner of a valid claim; undefined when there is none. The function changes no files.
  *
  * @param clock as for `takeLock`
  */
@@ -86,7 +94,7 @@ export function ownerOf(directory: string, name: string, clock: Clock | undefine
   return wordsForFirst(claimsIn(directory, name, clock));
 }
 
-/** As `ownerOf`, of claims that were made in another container. */
+/** Like `ownerOf`, but only for claims of other containers. */
 export function ownerElsewhere(directory: string, name: string, clock: Clock): string | undefined {
   return wordsForFirst(claimsIn(directory, name, clock).filter(({ isElsewhere }) => isElsewhere));
 }
@@ -96,7 +104,7 @@ function wordsForFirst(claims: readonly Claim[]): string | undefined {
   return owner === undefined ? undefined : wordsFor(owner);
 }
 
-/** Removes stale claims on the way. */
+/** Throws when another process has a valid claim. The function removes stale claims. */
 function refuseOthers(directory: string, name: string, ownFile: string, clock: Clock | undefined): void {
   for (const claim of claimsIn(directory, name, clock)) {
     if (resolve(claim.file) === ownFile) continue;
@@ -150,14 +158,14 @@ function socketOf(claim: string): string {
   return `${basename(claim)}.sock`;
 }
 
-/** Returns how to stop it. */
+/** Touches the claim every few seconds. @returns a function that stops it */
 function keepTouching(file: string, clock: Clock): () => void {
   let timer: Timer;
   const touch = (): void => {
     try {
       utimesSync(file, clock.nowMs() / 1000, clock.nowMs() / 1000);
     } catch {
-      // It is gone, as `isHeld` says, or the disk fails: others say so.
+      // Either the claim is gone, which `isHeld` reports, or the disk fails, which other writes report.
     }
     timer = clock.after(TOUCH_MS, touch);
   };
@@ -167,7 +175,8 @@ function keepTouching(file: string, clock: Clock): () => void {
 
 function isTouched(file: string, clock: Clock | undefined): boolean {
   try {
-    // One that the clock was set back behind is as old: its owner would have touched it since.
+    // A claim with a time far in the future counts as old, like one with a time far in the past. The clock was set
+    // back, and a living owner would have touched the claim since.
     return clock === undefined || Math.abs(clock.nowMs() - statSync(file).mtimeMs) < ELSEWHERE_MS_MAX;
   } catch {
     return false;
@@ -179,12 +188,12 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it lives and belongs to someone else.
+    // EPERM: the process is alive and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
-/** Names where processes are numbered: each container counts for itself. Undefined where the system does not tell. */
+/** Namespace of process numbers, different for each container; undefined when the system does not report it. */
 const NUMBERED_IN = numberedIn();
 
 function numberedIn(): string | undefined {
@@ -200,14 +209,15 @@ function isOfThisBoot(start: string): boolean {
 }
 
 /**
- * When the process started: boot of the machine and clock ticks since; `ended` for one that was killed and waits for its
- * parent to notice. Undefined where the system does not tell.
+ * Start of a process: boot of the machine and clock ticks since then. `ended` for a killed process that waits for its
+ * parent; undefined when the system does not report it.
  */
 function startOf(pid: number): string | undefined {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().slice(0, 8);
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the program's name in parentheses and may hold spaces: fields are counted from the third.
+    // The second field is the program's name in parentheses and may contain spaces, so fields are counted from the
+    // third one.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return 'ended';
     return fields[19] === undefined ? undefined : `${boot}-${fields[19]}`;

@@ -1,21 +1,22 @@
-/** The inner blocks over leaf blocks that are there already, made from below in one pass. */
+/** Builds the inner blocks over existing leaf blocks, from the bottom up in one pass. */
 
 import { InnerBlock } from './inner-block.ts';
 import { KeyBlock } from './key-block.ts';
 import type { BlockSizes } from './order-statistic-tree.ts';
 
-/** A leaf block, by what it begins with. */
+/** A leaf block: its first key and its number of keys. */
 export interface CountedLeaf {
-  /** Its table first; that alone for the first leaf block of a table. */
+  /** First key, with the number of the table in front; for the first leaf block of a table only that number. */
   readonly start: Buffer;
-  /** Its keys. */
+  /** Number of keys in the leaf block. */
   readonly size: number;
 }
 
 /**
  * @param table number of the table
- * @param leaves all of the table, ascending
- * @returns blocks of all levels, those above the leaf blocks first and the root last; none without leaf blocks
+ * @param leaves all leaf blocks of the table, ascending
+ * @returns blocks of all levels, from the level above the leaf blocks up to the root; empty when there are no leaf
+ *   blocks
  */
 export function buildTree(
   table: number,
@@ -24,7 +25,7 @@ export function buildTree(
 ): readonly InnerBlock[] {
   if (leaves.length === 0) return [];
   const first = Buffer.from([table]);
-  // The tree begins with the first leaf block also where that has lost its keys and is not on the disk.
+  // The tree begins with the first leaf block even when that block has lost its keys and is not on the disk.
   const hasFirst = leaves[0]?.start.equals(first) === true;
   const children: readonly CountedLeaf[] = hasFirst ? leaves : [{ start: first, size: 0 }, ...leaves];
   const blocks: InnerBlock[] = [];

@@ -1,7 +1,8 @@
 /**
- * Keys without values that know how many they are. Each counted table is cut into leaf blocks of neighbouring keys: a leaf
- * block is one value on the disk (key-block.ts), and its number of keys is kept beside it, so that counting a range and passing
- * over the first million of it cost about the same as the first page does. Whoever reads or writes meets the single keys.
+ * Sets of keys without values that know how many keys they hold. Each counted table is cut into leaf blocks of
+ * neighbouring keys: a leaf block is one value on the disk (key-block.ts), and an inner block keeps its number of keys.
+ * So counting a range, or skipping its first million keys, costs about the same as reading its first page. Readers and
+ * writers see single keys, not blocks.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -13,27 +14,30 @@ import { EMPTY } from '../tables/ordered-bytes.ts';
 import type { CachedBlocks, BlockSizes } from './order-statistic-tree.ts';
 import { BLOCK_SIZES, LeafBlocks, type CachedLeaves } from './leaf-blocks.ts';
 
-/** Changed leaf blocks of a table that wait to be written together, where keys come by the thousand: some megabytes. */
+/**
+ * Changed leaf blocks of a table that wait to be written together when thousands of keys are added. These leaf blocks
+ * take some megabytes.
+ */
 export const LEAVES_CHANGED_MAX = 512;
-/** Leaf blocks that are kept in memory as keys, about 8 KB each. */
+/** Leaf blocks cached with their keys, about 8 KB each. */
 export const LEAVES_CACHED_MAX = 512;
 
-/** Inner blocks that are kept in memory, about 8 KB each. */
+/** Cached inner blocks, about 8 KB each. */
 export const INNER_BLOCKS_CACHED_MAX = 256;
 
 export interface CountedWriter extends KeyValueWriter {
   /**
-   * Adds keys without values: for many, much faster than one after the other.
+   * Adds many keys without values; much faster than one call for each key.
    *
-   * @param keys of one counted table, ascending; their memory may be used again afterwards
-   * @returns leaf blocks that were to be changed for them
+   * @param keys ascending keys of one counted table; their memory may be used again after the call
+   * @returns number of leaf blocks that the keys changed
    */
   putSorted(keys: KeyBlock): number;
 }
 
 export class CountedKeySets implements KeyValue {
   readonly #inner: KeyValue;
-  /** By the number of the table. */
+  /** Leaf blocks by the number of their table. */
   readonly #tables = new Map<number, LeafBlocks | undefined>();
   readonly #read: CachedLeaves = new LruMap(LEAVES_CACHED_MAX);
   readonly #readBlocks: CachedBlocks = new LruMap(INNER_BLOCKS_CACHED_MAX);
@@ -96,7 +100,10 @@ export class CountedKeySets implements KeyValue {
     return this.#inner.close();
   }
 
-  /** Start of a leaf block on the disk that is none, or that holds other keys than its number and its neighbours say. */
+  /**
+   * Finds a damaged block: its value is no block, or its keys contradict its number or its neighbours. Returns the
+   * start of the block.
+   */
   wrongBlock(): Buffer | undefined {
     for (const table of this.#tables.keys()) {
       const wrong = this.#leavesOf(table)?.wrongBlock();
@@ -135,7 +142,7 @@ export class CountedKeySets implements KeyValue {
     };
   }
 
-  /** Leaf blocks of a table that is counted. */
+  /** Leaf blocks of a counted table; undefined for other tables. */
   #leavesOf(table = 0): LeafBlocks | undefined {
     if (!this.#tables.has(table)) return undefined;
     let leaves = this.#tables.get(table);
@@ -174,7 +181,7 @@ export class CountedKeySets implements KeyValue {
     }
   }
 
-  /** A range as chunks of which each lies in one counted table or in none. */
+  /** Splits a range so that each part lies in one counted table or in none. */
   #partsOf({ gte, lt }: KeyRange): RangePart[] {
     if (Buffer.compare(gte, lt) >= 0) return [];
     const parts: RangePart[] = [];

@@ -1,10 +1,11 @@
 /**
- * The indexes of transactions as of the chain's end, or of a height below it: while many blocks are appended and nobody asks,
- * they may lag. Most entries of a hundred blocks come to places far apart; of some thousand blocks ten stand
- * side by side, and ten are written as fast as one.
+ * The indexes of transactions. While many blocks are appended and nobody queries them, the indexes may lag behind the
+ * chain, because writing the entries of many blocks at once is faster. The entries of a hundred blocks are mostly far
+ * apart in the index. Among the entries of some thousand blocks, about ten are next to each other, and ten neighbours
+ * are written as fast as one entry.
  *
- * How far they have come stands in the store, in the transaction of the first block that they lack. What they lack is kept in
- * memory beside that, and read again from the blocks where it is not known.
+ * The index watermark is saved in the store, in the transaction of the first block that the indexes lack. The missing
+ * entries are also kept in memory; a new process reads them again from the blocks.
  */
 
 import { assert, messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -17,18 +18,24 @@ import { layoutOf, layoutText, META_LAYOUT, TABLES } from '../tables/layout.ts';
 import { heightWithTransactions, transactionsAt, transactionTotal } from '../tables/stored-transactions.ts';
 import { TransactionLists } from './transaction-lists.ts';
 
-/** Ids of the store that are read before blocks are appended by the thousand: a fraction of a second. */
+/** Up to so many stored ids are read before thousands of blocks are appended; that takes a fraction of a second. */
 const IDS_READ_MAX = 200_000;
-/** Pages that a transaction changes during a backfill: they are in memory until its end, 4 KB each. */
+/**
+ * Number of pages that one transaction of a backfill changes. The pages stay in memory until the end of the
+ * transaction, 4 KB each.
+ */
 const PAGES_PER_TRANSACTION = 3_000;
-/** Transactions that are read again from the blocks at once, some ten megabytes: a watermark may be as old as the chain. */
+/**
+ * Transactions that are read again from the blocks at once, about ten megabytes. The number is limited, because the
+ * watermark may be at the start of a long chain.
+ */
 const TRANSACTIONS_AT_ONCE = 100_000;
 
-/** Bounds of a backfill. */
+/** Limits of a backfill. */
 export interface BackfillLimits {
   /** A transaction ends after so many changed pages. */
   readonly pagesMax?: number;
-  /** So many transactions are read again from the blocks at once, and those of the block that they end with. */
+  /** Number of transactions that are read from the blocks at once; the last block is always read to its end. */
   readonly transactionsMax?: number;
 }
 
@@ -37,25 +44,27 @@ export class DeferredIndexes {
   readonly #codec: Codec;
   readonly #lists: TransactionLists;
   /**
-   * The index watermark: transactions above this height stand in no index; undefined when all do. Not known before it is asked
-   * for.
+   * The index watermark: transactions above this height are in no index; its height is undefined when all are.
+   * Undefined before the first use.
    */
   #knownWatermark: { readonly height: number | undefined } | undefined;
-  /** Whether what the indexes lack is in memory, or the first part of it. */
+  /** True when the missing transactions, or the first part of them, are in memory. */
   #isLoaded = false;
-  /** Height that this part ends with; undefined where nothing is missing behind it. */
+  /** Last height of that part; undefined when nothing is missing above it. */
   #partEnd: number | undefined;
   #isDeferring = false;
   #isBackfilling = false;
 
-  /** @param shortListMax items of a list that is not kept sorted */
+  /**
+   * @param shortListMax largest number of items in a list that is not kept sorted
+   */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
     this.#codec = codec;
     this.#lists = new TransactionLists(keys, codec, shortListMax);
   }
 
-  /** Blocks and transactions that the indexes lack. */
+  /** Number of blocks and transactions that the indexes lack. */
   get lag(): number {
     const watermark = this.#watermark;
     if (watermark === undefined) return 0;
@@ -64,7 +73,7 @@ export class DeferredIndexes {
     return transactionTotal(this.#keys, tip) - transactionTotal(this.#keys, from) + tip - from;
   }
 
-  /** From here on blocks are appended by the thousand: indexes lag with each, until the backfill. */
+  /** Announces that thousands of blocks follow: from now on the indexes lag behind them, until the backfill. */
   defer(): void {
     this.#isDeferring = true;
     if (transactionTotal(this.#keys, tipHeight(this.#keys)) <= IDS_READ_MAX) this.#lists.fillBloomFilter();
@@ -81,12 +90,12 @@ export class DeferredIndexes {
     this.#lists.add(transaction, place);
   }
 
-  /** The highest transaction of the chain leaves. The indexes have no lag. */
+  /** Removes the highest transaction of the chain from the indexes, which must have no lag. */
   remove(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
     this.#lists.remove(keys, transaction, place);
   }
 
-  /** Ends a transaction of the store: writes what has joined, or takes note that it is missing. */
+  /** Ends a transaction of the store: writes the pending entries or, when indexing is deferred, the watermark. */
   flush(keys: CountedWriter): void {
     if (this.#lists.pending === 0) return;
     if (!this.#isDeferring) this.backfillWithin(keys);
@@ -98,7 +107,7 @@ export class DeferredIndexes {
     }
   }
 
-  /** Writes what is missing within a running transaction of the store. */
+  /** Writes the missing entries within a running transaction of the store. */
   backfillWithin(keys: CountedWriter): void {
     assert(!this.#isBackfilling, 'one backfill runs at a time');
     if (this.#watermark !== undefined) this.#loadAllPending();
@@ -107,8 +116,9 @@ export class DeferredIndexes {
   }
 
   /**
-   * Writes what is missing, in transactions that end soon: one for each step. The store may be closed, or its process killed,
-   * between any two. What is not in memory is read again and written part by part, each of which is done for good.
+   * Writes the missing entries, in one short transaction for each step. Between two steps, the store may be closed or
+   * the process killed. Entries that are not in memory are read from the blocks in parts; each part that is written is
+   * complete.
    */
   *backfill(keyValue: CountedKeySets, limits: BackfillLimits = {}): Iterable<void> {
     const { pagesMax = PAGES_PER_TRANSACTION, transactionsMax = TRANSACTIONS_AT_ONCE } = limits;
@@ -124,7 +134,7 @@ export class DeferredIndexes {
       throw error;
     } finally {
       this.#isBackfilling = false;
-      // Left in the middle: a part is not what is missing.
+      // The caller stopped in the middle, so the part in memory is not all that is missing.
       if (this.#partEnd !== undefined) this.forget();
     }
   }
@@ -132,7 +142,8 @@ export class DeferredIndexes {
   *#backfillLoaded(keyValue: CountedKeySets, pagesMax: number): Iterable<void> {
     const chunks = this.#lists.chunks(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
     for (let isDone = false; !isDone;) {
-      // A transaction that failed between two steps has dropped it, and chunks of nothing must not end this.
+      // A transaction that failed between two steps has dropped the pending entries. Then this backfill must not end as
+      // if all were written.
       assert(this.#isLoaded, 'what indexes lack is in memory until the backfill ends');
       keyValue.transact((keys) => {
         for (let pages = 0; pages < pagesMax;) {
@@ -146,7 +157,7 @@ export class DeferredIndexes {
     }
   }
 
-  /** Drops what is in memory after a failed transaction. */
+  /** Drops the pending entries after a failed transaction. */
   forget(): void {
     this.#lists.forget();
     this.#isLoaded = false;
@@ -161,13 +172,15 @@ export class DeferredIndexes {
     return this.#knownWatermark.height;
   }
 
-  /** @param to height of the last block that counts, when it is not the tip: later ones join the batch as they come */
+  /**
+   * @param to height of the last block to load, when it is not the tip: later blocks are added one by one
+   */
   #loadAllPending(to?: number): void {
     assert(this.#partEnd === undefined, 'nobody asks for ids during a backfill in chunks');
     if (!this.#isLoaded) this.#loadPending(to ?? tipHeight(this.#keys), Infinity);
   }
 
-  /** Reads what the indexes lack again from the blocks up to a height, or a first part of it. */
+  /** Reads the missing transactions from the blocks up to a height, or the first part of them. */
   #loadPending(to: number, transactionsMax: number): void {
     const from = this.#watermark;
     assert(from !== undefined && this.#lists.pending === 0, 'what indexes lack is loaded once');
@@ -183,7 +196,10 @@ export class DeferredIndexes {
     }
   }
 
-  /** @throws ProtocolError `STORE_UNREADABLE` naming the block: damaged bytes make every kind of error in those who decode them */
+  /**
+   * @throws ProtocolError `STORE_UNREADABLE` with the height of the block: damaged bytes cause many kinds of errors in
+   *   the decoders
+   */
   #transactionsAt(height: number): readonly Transaction[] {
     try {
       return transactionsAt(this.#keys, this.#codec, height);

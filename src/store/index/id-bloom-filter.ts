@@ -1,18 +1,20 @@
 /**
- * A Bloom filter with one hash over transaction ids. It says of nearly all new ids that they are new, in a fraction of the time
- * that the disk takes: nearly every transaction of a chain that is taken over has a new one. Ids are parts of hashes, so their
- * own bits serve as the hash.
+ * A Bloom filter with one hash over transaction ids. The filter recognises nearly all new ids as new, much faster than
+ * the disk does, and nearly every transaction of an imported chain is new. Ids are parts of hashes, so their own bits
+ * serve as the hash.
  */
 
-/** Marks in 32 bits each: 4 MB, of which a chain of five million transactions takes a seventh. */
+/** Marks, 32 in each word. The marks take 4 MB; a chain of five million transactions sets a seventh of them. */
 const WORDS = 2 ** 20;
-/** The last half of the id in its key. */
+/** Offset of the last half of the id in its key. */
 const LOW_AT = 5;
 
 export class IdBloomFilter {
   readonly #marks = new Uint32Array(WORDS);
 
-  /** @param key the key of the id in its table, as for `mayHold` */
+  /**
+   * @param key key of the id in its table, as for `mayHold`
+   */
   add(key: Buffer): void {
     const low = key.readUInt32BE(LOW_AT);
     const word = wordOf(low);
@@ -26,7 +28,7 @@ export class IdBloomFilter {
   }
 }
 
-/** Shifts take the last five bits alone, and these say the place in the word. */
+/** Index of the word; the last five bits, which a shift uses, select the bit in it. */
 function wordOf(low: number): number {
   return (low >>> 5) & (WORDS - 1);
 }

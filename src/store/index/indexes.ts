@@ -1,6 +1,6 @@
 /**
- * Every index entry of a block, a transaction and an account, in one function each. The store puts what they name when the
- * thing comes and removes it when it goes, so an index cannot drift from what it points to.
+ * Index entries of blocks, transactions and accounts, with one function for each. The store uses the same function when
+ * it adds and when it removes a thing, so index and content always agree.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -13,7 +13,7 @@ import { placeBytes } from '../tables/ordered-bytes.ts';
 import { bytesOf } from '../tables/sort-values.ts';
 import { dataOf } from '../tables/transaction-values.ts';
 
-/** Keys, without values, that a block has. */
+/** Index keys of a block, without values. */
 export function blockEntries(header: BlockHeader): readonly Buffer[] {
   const { height, generatorPublicKey } = header;
   return Object.values(BLOCK_ORDERS).flatMap(({ table, tableOfGenerator, of }) => [
@@ -22,7 +22,7 @@ export function blockEntries(header: BlockHeader): readonly Buffer[] {
   ]);
 }
 
-/** Keys, without values, of a transaction among all others. */
+/** Index keys of a transaction in the tables of all transactions, without values. */
 export function transactionEntries(transaction: Transaction, place: TransactionPlace): readonly Buffer[] {
   return TYPE_ORDERS.map((sort) => {
     const { table, value, of } = TRANSACTION_ORDERS[sort];
@@ -31,7 +31,7 @@ export function transactionEntries(transaction: Transaction, place: TransactionP
   });
 }
 
-/** Key, without value, of a transaction in an order of a long list. */
+/** Index key of a transaction in one order of a long list, without value. */
 export function longListEntry(
   list: Uint8Array,
   sort: TransactionSort,
@@ -42,7 +42,7 @@ export function longListEntry(
   return TABLES.longLists.key(list, number, bytesOf(value, of(transaction)), place);
 }
 
-/** Key, without value, of the data of a transfer that has some. */
+/** Index key of the data of a transfer, without value; undefined when it has no data. */
 export function transactionDataEntry(transaction: Transaction, place: TransactionPlace): Buffer | undefined {
   const data = dataOf(transaction);
   return data === undefined ? undefined : TABLES.transactionsByData.key(data, place);
@@ -53,7 +53,7 @@ export interface EntryChanges {
   readonly added: readonly Buffer[];
 }
 
-/** What the indexes of accounts lose and gain when `before` becomes `after`; undefined stands for no account. */
+/** Index keys of accounts to remove and to add when `before` becomes `after`; undefined stands for no account. */
 export function accountEntryChanges(before: Account | undefined, after: Account | undefined): EntryChanges {
   const removed: Buffer[] = [];
   const added: Buffer[] = [];
@@ -92,7 +92,7 @@ const ACCOUNT_FACETS: readonly AccountFacet[] = [
   {
     same: (a, b) => sameTexts(a.group?.members ?? [], b.group?.members ?? []),
     entries: (account) =>
-      // A group may name a member twice, in two letter cases.
+      // A group may name a member twice, in upper and lower case.
       [...new Set(account.group?.members)].map((member) => TABLES.memberships.key(member, account.address)),
   },
 ];

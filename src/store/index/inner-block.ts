@@ -1,13 +1,16 @@
-/** An inner block of the tree over the leaf blocks of a table: where its children begin, and how many keys lie below each. */
+/**
+ * An inner block of the tree over the leaf blocks of a table. An inner block holds the start of each child and the
+ * number of keys below it.
+ */
 
 import { KeyBlock } from './key-block.ts';
 
 const SIZE_BYTES = 4;
 
 export class InnerBlock {
-  /** Above the leaf blocks: 1 for the blocks whose children are leaf blocks. */
+  /** Height above the leaf blocks: 1 for blocks whose children are leaf blocks. */
   readonly level: number;
-  /** What its first child began with when it was made; its place in the level above. */
+  /** Start of its first child at creation; it is the key of this block in the level above. */
   readonly start: Buffer;
   readonly starts: KeyBlock;
   readonly sizes: number[];
@@ -19,7 +22,10 @@ export class InnerBlock {
     this.sizes = sizes;
   }
 
-  /** @param packed what `packed` gave; of damaged bytes as many children as can be made out, or one without keys */
+  /**
+   * @param packed result of `packed`. If its bytes are damaged, the readable children are returned, or one child
+   *   without keys
+   */
   static read(level: number, start: Buffer, packed: Buffer): InnerBlock {
     const starts = KeyBlock.read(packed);
     if (starts.size === 0) return InnerBlock.empty(level, start);
@@ -30,7 +36,7 @@ export class InnerBlock {
     return new InnerBlock(level, start, starts, sizes);
   }
 
-  /** One child that begins with the block and has no keys. */
+  /** Makes a block with one child, which begins with the block and has no keys. */
   static empty(level: number, start: Buffer): InnerBlock {
     return new InnerBlock(level, start, KeyBlock.from([start]), [0]);
   }
@@ -52,19 +58,19 @@ export class InnerBlock {
     return this.starts.bytes + this.sizes.length * SIZE_BYTES;
   }
 
-  /** Keys below it. */
+  /** Number of keys below the block. */
   get total(): number {
     return this.before(this.sizes.length);
   }
 
-  /** Keys below the children in front of one. */
+  /** Number of keys below the children before one child. */
   before(child: number): number {
     let sum = 0;
     for (let at = 0; at < child; at += 1) sum += this.sizes[at] ?? 0;
     return sum;
   }
 
-  /** The child that a key belongs to: the last one that does not begin above it. */
+  /** The child that a key belongs to: the last child whose start is not above the key. */
   childOf(key: Uint8Array): number {
     const rank = this.starts.rank(key);
     return rank < this.sizes.length && this.starts.isAt(rank, key) ? rank : Math.max(0, rank - 1);
@@ -80,7 +86,10 @@ export class InnerBlock {
     this.sizes.splice(child, 1);
   }
 
-  /** The same children as several blocks of at most so many bytes each, the first with this block's start. */
+  /**
+   * Splits the children into several blocks of at most `bytesMax` bytes each; the first one keeps the start of this
+   * block.
+   */
   split(bytesMax: number): readonly InnerBlock[] {
     let at = 0;
     return this.starts.split(bytesMax, SIZE_BYTES).map((starts, chunk) => {

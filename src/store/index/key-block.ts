@@ -1,22 +1,22 @@
 /**
- * Neighbouring keys as one value: their number (u16), the length of each (u16, all little-endian), then the keys themselves.
- * An index has many small keys, and one value for some hundred of them is written in a fraction of the time that the disk's
- * own tree takes to find a place for each.
+ * Neighbouring keys as one value: their number (u16), the length of each (u16), then the keys; numbers are
+ * little-endian. An index has many small keys. Writing one value for some hundred keys is much faster than finding a
+ * place for each key in the tree of the database.
  */
 
 import { EMPTY } from '../tables/ordered-bytes.ts';
 
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
-/** What other keys may take in the memory of a block: as much as the pool of small buffers. */
+/** Bytes of other keys that may stay in the memory of a block: the size of the pool of small buffers. */
 const SHARED_MEMORY_MIN = 8192;
 
-/** Sorted keys in one piece of memory, none twice. */
+/** Sorted keys in one buffer, without duplicates. */
 export class KeyBlock {
   #bytes: Buffer;
-  /** Where each key ends; the next begins there. */
+  /** End of each key; the next key begins there. */
   #ends: number[];
-  /** False as long as the bytes are those of a value that was read. */
+  /** False as long as the bytes belong to a value that was read. */
   #isOwn = false;
 
   private constructor(bytes: Buffer, ends: number[]) {
@@ -28,7 +28,9 @@ export class KeyBlock {
     return new KeyBlock(EMPTY, []);
   }
 
-  /** @param packed what `packed` gave. Of damaged bytes as many keys as can be made out; they may be in any order then */
+  /**
+   * @param packed result of `packed`. If its bytes are damaged, the readable keys are returned, in any order
+   */
   static read(packed: Buffer): KeyBlock {
     const count = packed.length < COUNT_BYTES ? 0 : packed.readUInt16LE(0);
     const from = COUNT_BYTES + count * LENGTH_BYTES;
@@ -43,10 +45,10 @@ export class KeyBlock {
   }
 
   /**
-   * Keys one behind the other.
+   * Makes a block of keys that lie one after the other in a buffer.
    *
-   * @param bytes stay as they are as long as the block is in use
-   * @param ends where each key ends, ascending
+   * @param bytes must not change as long as the block is in use
+   * @param ends end of each key, ascending
    */
   static of(bytes: Buffer, ends: number[]): KeyBlock {
     return new KeyBlock(bytes, ends);
@@ -83,11 +85,11 @@ export class KeyBlock {
     return key;
   }
 
-  /** Keys below a bound. @param from as many are known to be */
+  /** Number of keys below a bound. @param from number of keys that are known to be below it */
   rank(bound: Uint8Array, from = 0): number {
     let low = from;
     let high = this.#ends.length;
-    // Most keys come in their order, so that the end is the place of a new one.
+    // Most keys are added in ascending order, so the end is checked first.
     if (high > 0 && this.#compare(high - 1, bound) < 0) return high;
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -101,7 +103,9 @@ export class KeyBlock {
     return this.#holds(this.rank(key), key);
   }
 
-  /** @returns false when it is there already */
+  /**
+   * @returns false when the key is there already
+   */
   add(key: Uint8Array): boolean {
     const at = this.rank(key);
     if (this.#holds(at, key)) return false;
@@ -117,9 +121,9 @@ export class KeyBlock {
   }
 
   /**
-   * Adds the keys of another block from one position to below another. Some dozens at once cost little more than one alone.
+   * Adds the keys of another block between two positions. Some dozens of keys at once cost little more than one key.
    *
-   * @returns how many were not there
+   * @returns number of keys that were new
    */
   addAll(other: KeyBlock, from: number, to: number): number {
     const sizeBefore = this.size;
@@ -151,7 +155,9 @@ export class KeyBlock {
     return ends.length - sizeBefore;
   }
 
-  /** @returns false when it is not there */
+  /**
+   * @returns false when the key is not there
+   */
   remove(key: Uint8Array): boolean {
     const at = this.rank(key);
     if (!this.#holds(at, key)) return false;
@@ -163,15 +169,15 @@ export class KeyBlock {
     return true;
   }
 
-  /** Whether the key at a position is this one. */
+  /** True when the key at a position is equal to `key`. */
   isAt(at: number, key: Uint8Array): boolean {
     return this.#holds(at, key);
   }
 
   /**
-   * The same keys as several blocks of at most so many bytes, or of one key.
+   * Splits the keys into several blocks of at most `bytesMax` bytes each; a block has at least one key.
    *
-   * @param more bytes that go with each key elsewhere
+   * @param more further bytes that each key takes elsewhere
    */
   split(bytesMax: number, more = 0): KeyBlock[] {
     const blocks: KeyBlock[] = [];
@@ -189,7 +195,7 @@ export class KeyBlock {
   }
 
   packed(): Buffer {
-    // A chunk of what was cut would keep the whole in memory, so from here on it is read from what is packed.
+    // A part of a large buffer would keep the whole buffer in memory, so the part is copied.
     const isShared = this.#bytes.buffer.byteLength > this.bytes * 2 + SHARED_MEMORY_MIN;
     const packed = isShared ? Buffer.allocUnsafeSlow(this.bytes) : Buffer.allocUnsafe(this.bytes);
     packed.writeUInt16LE(this.size, 0);
@@ -208,7 +214,7 @@ export class KeyBlock {
     return packed;
   }
 
-  /** Keys of this block below one of another. */
+  /** Number of keys of this block that are below one key of another block. */
   #rankOf(other: KeyBlock, index: number, from: number): number {
     let low = from;
     let high = this.#ends.length;
@@ -229,7 +235,7 @@ export class KeyBlock {
     return at < this.#ends.length && this.#compare(at, key) === 0;
   }
 
-  /** Below zero when the key at a position is the smaller one. Short keys are compared faster here than by a call. */
+  /** Below zero when the key at a position is smaller. Keys are short, so this loop is faster than a call. */
   #compare(at: number, other: Uint8Array): number {
     const bytes = this.#bytes;
     const from = this.#from(at);
@@ -242,7 +248,7 @@ export class KeyBlock {
     return length - other.length;
   }
 
-  /** Below zero when the key of `a` is the smaller one. */
+  /** Below zero when the key of `a` is smaller. */
   static #compareIn(a: KeyBlock, atA: number, b: KeyBlock, atB: number): number {
     const bytesA = a.#bytes;
     const bytesB = b.#bytes;
@@ -262,10 +268,10 @@ export class KeyBlock {
     for (let at = from; at < this.#ends.length; at += 1) this.#ends[at] = (this.#ends[at] ?? 0) + by;
   }
 
-  /** Makes room for so many bytes, in memory that nobody else reads. */
+  /** Makes room for more bytes, in a buffer that nobody else reads. */
   #reserve(bytes: number): void {
     if (this.#isOwn && bytes <= this.#bytes.length) return;
-    // A little room only: thousands of blocks may change before they are written.
+    // Only a little spare room, because thousands of blocks may change before they are written.
     const larger = Buffer.allocUnsafeSlow(bytes + Math.max(64, bytes >> 3));
     this.#bytes.copy(larger, 0, 0, this.#end);
     this.#bytes = larger;
@@ -273,7 +279,7 @@ export class KeyBlock {
   }
 }
 
-/** Below zero when the first is the smaller one. Keys are short: a loop is faster than a call out of the language. */
+/** Below zero when the first key is smaller. Keys are short, so a loop is faster than a call of a native function. */
 export function compareKeys(a: Uint8Array, b: Uint8Array): number {
   const common = Math.min(a.length, b.length);
   for (let i = 0; i < common; i += 1) {

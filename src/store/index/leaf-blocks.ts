@@ -1,4 +1,4 @@
-/** The leaf blocks of neighbouring keys that a counted table is cut into. */
+/** The leaf blocks of a counted table; each holds neighbouring keys. */
 
 import { assert } from '../../primitives/errors.ts';
 import type { LruMap } from '../../primitives/bounded.ts';
@@ -6,34 +6,34 @@ import type { KeyRange, KeyValueReader, KeyValueWriter } from '../tables/key-val
 import { compareKeys, KeyBlock } from './key-block.ts';
 import { OrderStatisticTree, type CachedBlocks, type LeafPlace, type BlockSizes } from './order-statistic-tree.ts';
 
-/** A leaf block that grows beyond this is cut: a small multiple of what the disk writes at once. */
+/** A leaf block that grows beyond this size is split; a small multiple of a disk page. */
 export const LEAF_BYTES_MAX = 8000;
-/** Likewise an inner block. */
+/** An inner block that grows beyond this size is split. */
 export const INNER_BYTES_MAX = 8000;
-/** The sizes at which leaf blocks and inner blocks are cut. Tests use small sizes, which give trees of many levels. */
+/** Sizes at which leaf blocks and inner blocks are split. Tests use small sizes, which give trees of many levels. */
 export const BLOCK_SIZES: BlockSizes = {
   leafBytesMax: LEAF_BYTES_MAX,
-  // With its key such a value fills a page of the disk.
+  // Together with its key, a value of this size fills a page of the disk.
   leafBytesCut: 4000,
   innerBytesMax: INNER_BYTES_MAX,
   innerBytesCut: 3900,
 };
-/** As few keys are put into a leaf block one by one: to make it anew takes longer. */
+/** Up to so many keys are added to a leaf block one by one, because merging them into a new block takes longer. */
 const KEYS_ALONE_MAX = 4;
 
-/** Leaf blocks lately read, as they are on the disk, by what they begin with as characters. */
+/** Leaf blocks that were read lately, as they are on the disk. The name of a block is its start as Latin-1 text. */
 export type CachedLeaves = LruMap<string, KeyBlock>;
 
-/** A leaf block, as it is with the changes of the running transaction. */
+/** A leaf block with the changes of the running transaction. */
 interface Leaf {
   readonly place: LeafPlace;
   readonly keys: KeyBlock;
 }
 
-/** The leaf block that was changed last: the next change is often in the same. */
+/** The leaf block that was changed last; the next change is often in the same block. */
 interface Latest {
   readonly leaf: Leaf;
-  /** First key of the leaf block behind it. */
+  /** Start of the next leaf block. */
   readonly end: Buffer | undefined;
 }
 
@@ -44,7 +44,7 @@ export class LeafBlocks {
   readonly #read: CachedLeaves;
   readonly #tree: OrderStatisticTree;
   readonly #sizes: BlockSizes;
-  /** Of the running transaction. */
+  /** Leaf blocks that the running transaction changed. */
   readonly #changed = new Map<string, KeyBlock>();
   #latest: Latest | undefined;
 
@@ -56,7 +56,7 @@ export class LeafBlocks {
     this.#sizes = sizes;
   }
 
-  /** Leaf blocks that were changed since the last `save`. */
+  /** Number of leaf blocks that were changed since the last `save`. */
   get changes(): number {
     return this.#changed.size;
   }
@@ -65,12 +65,12 @@ export class LeafBlocks {
     return this.#keysOf(this.#tree.find(key)).has(key);
   }
 
-  /** Number of keys of a range within the table. */
+  /** Number of keys in a range of the table. */
   count(gte: Uint8Array, lt: Uint8Array): number {
     return this.#rank(lt) - this.#rank(gte);
   }
 
-  /** Keys of a range within the table. */
+  /** Keys in a range of the table. */
   *keys({ gte, lt, reverse = false, offset = 0 }: KeyRange, limit: number): Iterable<Buffer> {
     const from = this.#rank(gte);
     const to = this.#rank(lt);
@@ -83,7 +83,7 @@ export class LeafBlocks {
     for (; left > 0; left -= 1) {
       while (index < 0 || index >= keys.size) {
         leaf = this.#tree.beside(leaf, index < 0 ? -1 : 1);
-        // A number that says more than its leaf block holds: damage, which `wrongBlock` tells of.
+        // The number of a leaf block is too large for its keys: the store is damaged, which `wrongBlock` reports.
         if (leaf === undefined) return;
         keys = this.#keysOf(leaf);
         index = index < 0 ? keys.size - 1 : 0;
@@ -100,7 +100,7 @@ export class LeafBlocks {
     if (keys.bytes > this.#sizes.leafBytesMax) this.#cut(place, keys);
   }
 
-  /** Adds keys, each leaf block's together. @param keys ascending */
+  /** Adds the keys of each leaf block together. @param keys ascending */
   addSorted(keys: KeyBlock): void {
     for (let from = 0; from < keys.size;) {
       const { leaf, end } = this.#leafToChange(keys.key(from));
@@ -119,7 +119,7 @@ export class LeafBlocks {
     if (keys.remove(key)) this.#tree.grow(place, -1);
   }
 
-  /** Writes what changed; empty leaf blocks go. */
+  /** Writes the changed leaf blocks and removes empty ones. */
   save(writer: KeyValueWriter): void {
     this.#latest = undefined;
     for (const [name, keys] of this.#changed) {
@@ -137,8 +137,8 @@ export class LeafBlocks {
   }
 
   /**
-   * Start of a leaf block on the disk, or key of an inner block, that is none or holds other keys than its number and its
-   * neighbours say.
+   * Finds a damaged block: its value is no block, or its keys contradict its number or its neighbours. Returns the
+   * start of a leaf block or the key of an inner block.
    */
   wrongBlock(): Buffer | undefined {
     const block = this.#tree.wrongBlock();
@@ -164,7 +164,7 @@ export class LeafBlocks {
     return surplus === undefined ? undefined : Buffer.from(surplus, 'latin1');
   }
 
-  /** Keys of the table below a bound. */
+  /** Number of keys of the table below a bound. */
   #rank(bound: Uint8Array): number {
     if ((bound[0] ?? 0) > this.#table) return this.#tree.total;
     const place = this.#tree.find(bound);

@@ -1,4 +1,7 @@
-/** Index entries of the pending batch, made many at a time: as keys, one behind the other in memory that is used again. */
+/**
+ * Makes the index entries of the pending batch, many at a time: as keys one after the other, in memory that is used
+ * again.
+ */
 
 import { NONE, type PendingIndexBatch } from './pending-index-batch.ts';
 import { KeyBlock } from './key-block.ts';
@@ -7,9 +10,9 @@ import { TRANSACTION_ORDERS } from '../tables/layout.ts';
 import { PLACE_BYTES, writePlace } from '../tables/ordered-bytes.ts';
 
 const BYTES_AT_FIRST = 4096;
-/** Keys that are handed on together: a few thousand, which may belong to as many leaf blocks. */
+/** Keys are handed on when they take so many bytes: some thousand keys, which may belong to as many leaf blocks. */
 const BYTES_AT_ONCE = 1 << 16;
-/** More than any value and place take that can stand behind a prefix. */
+/** Upper bound of the bytes that value and place take after a prefix. */
 const TAIL_BYTES_MAX = 160;
 
 export class ListEntryWriter {
@@ -22,11 +25,11 @@ export class ListEntryWriter {
   }
 
   /**
-   * Writes keys of a list, until enough stand here to be taken away.
+   * Writes keys of a list, until `BYTES_AT_ONCE` is reached.
    *
-   * @param prefix above all that was written since keys were taken, or the same
+   * @param prefix equal to or above all prefixes written since the last `take`
    * @param rows in the order of the keys
-   * @param sort the value that stands before the place; none for the list itself
+   * @param sort order whose value stands before the place; undefined for the list in the order of the chain
    * @returns the position of the first row whose key is not written
    */
   write(
@@ -44,7 +47,7 @@ export class ListEntryWriter {
       this.#reserve(prefix.length + TAIL_BYTES_MAX);
       const bytes = this.#bytes;
       let at = this.#length;
-      // Prefixes are short: a loop is faster than a call out of the language.
+      // Prefixes are short, so a loop is faster than a call of a native function.
       for (let i = 0; i < prefix.length; i += 1, at += 1) bytes[at] = prefix[i] ?? 0;
       if (sort !== undefined) at = kind.write(bytes, batch.value(sort, row), at);
       writePlace(bytes, batch.height(row), batch.index(row), at);
@@ -54,7 +57,7 @@ export class ListEntryWriter {
     return to;
   }
 
-  /** What was written. Its memory is used again by the next `write`. */
+  /** Returns the keys that were written. The next `write` uses their memory again. */
   take(): KeyBlock {
     const keys = KeyBlock.of(this.#bytes.subarray(0, this.#length), this.#ends);
     this.#length = 0;

@@ -1,8 +1,8 @@
 /**
- * The leaf blocks of a table as leaves of an order-statistic B-tree: inner blocks in the same database say where each leaf
- * block begins and how many keys it has, blocks above them the same of those below. Whichever place is asked for, a block of
- * each level is read, and some hundred are kept in memory: neither opening nor memory depends on how many leaf blocks there
- * are.
+ * The leaf blocks of a table as leaves of an order-statistic B-tree. Inner blocks in the same database hold the start
+ * of each leaf block and its number of keys; inner blocks above them hold the same for inner blocks. To find a place,
+ * one block of each level is read, and some hundred blocks are cached. So neither the time to open a store nor its
+ * memory depends on the number of leaf blocks.
  */
 
 import type { LruMap } from '../../primitives/bounded.ts';
@@ -12,7 +12,7 @@ import { TABLES } from '../tables/layout.ts';
 import { InnerBlock } from './inner-block.ts';
 import { KeyBlock } from './key-block.ts';
 
-/** What grows beyond so many bytes is cut into chunks of so many. */
+/** Sizes at which blocks are split: a block beyond `…Max` bytes is split into blocks of `…Cut` bytes. */
 export interface BlockSizes {
   readonly leafBytesMax: number;
   readonly leafBytesCut: number;
@@ -20,22 +20,24 @@ export interface BlockSizes {
   readonly innerBytesCut: number;
 }
 
-/** Blocks lately read, as they are on the disk. */
+/** Inner blocks that were read lately, as they are on the disk. */
 export type CachedBlocks = LruMap<string, InnerBlock>;
 
-/** A step of the way down to a leaf block: which child of a block. */
+/** A step on the path to a leaf block: a block and the child that the path takes. */
 interface Step {
   readonly block: InnerBlock;
   readonly child: number;
 }
 
-/** The way to a leaf block from the block above it to the root. Good until something is inserted or removed. */
+/**
+ * The path to a leaf block, from the block above it up to the root. The path is valid until an insertion or removal.
+ */
 export type LeafPath = readonly Step[];
 
-/** A leaf block on the disk. */
+/** A leaf block and its path. */
 export interface LeafPlace {
   readonly path: LeafPath;
-  /** Its table first; that alone for the first leaf block of a table. */
+  /** First key, with the number of the table in front; for the first leaf block of a table only that number. */
   readonly start: Buffer;
   readonly size: number;
 }
@@ -48,7 +50,7 @@ export class OrderStatisticTree {
   readonly #sizes: BlockSizes;
   readonly #changed = new Map<string, InnerBlock>();
   readonly #removed = new Map<string, InnerBlock>();
-  /** Level of the root; not known before it is asked for. */
+  /** Level of the root; undefined before the first use. */
   #height: number | undefined;
 
   constructor(table: number, disk: KeyValueReader, read: CachedBlocks, sizes: BlockSizes) {
@@ -59,12 +61,12 @@ export class OrderStatisticTree {
     this.#sizes = sizes;
   }
 
-  /** Keys of all leaf blocks. */
+  /** Number of keys in all leaf blocks. */
   get total(): number {
     return this.#root().total;
   }
 
-  /** The leaf block that a key lies in. */
+  /** The leaf block for a key. */
   find(key: Uint8Array): LeafPlace {
     const path: Step[] = [];
     let block = this.#root();
@@ -76,7 +78,7 @@ export class OrderStatisticTree {
     }
   }
 
-  /** The leaf block with the key that has so many before it, and how many of those are its own. */
+  /** Finds the leaf block with the key at a rank, and the position of the key in that block. */
   at(rank: number): { readonly leaf: LeafPlace; readonly index: number } | undefined {
     const path: Step[] = [];
     let block = this.#root();
@@ -91,21 +93,21 @@ export class OrderStatisticTree {
     }
   }
 
-  /** Keys of all leaf blocks in front of one. */
+  /** Number of keys in all leaf blocks before one. */
   before({ path }: LeafPlace): number {
     return path.reduce((sum, { block, child }) => sum + block.before(child), 0);
   }
 
   /**
-   * What the leaf block behind another begins with; undefined at the end. Reads nothing: blocks begin as their first leaf
-   * blocks do.
+   * Start of the next leaf block; undefined for the last one. The function reads nothing from the disk, because an
+   * inner block has the same start as its first leaf block.
    */
   endOf({ path }: LeafPlace): Buffer | undefined {
     const step = path.find(({ block, child }) => child + 1 < block.children);
     return step?.block.starts.key(step.child + 1);
   }
 
-  /** The leaf block behind another, or in front of it; undefined at the end. */
+  /** The next leaf block, or the previous one; undefined at the end. */
   beside({ path }: LeafPlace, by: 1 | -1): LeafPlace | undefined {
     const at = path.findIndex(({ block, child }) => child + by >= 0 && child + by < block.children);
     const step = path[at];
@@ -120,7 +122,7 @@ export class OrderStatisticTree {
     return placeOf(found);
   }
 
-  /** A leaf block has more keys, or fewer. */
+  /** Changes the number of keys of a leaf block. */
   grow({ path }: LeafPlace, by: number): void {
     if (by === 0) return;
     for (const { block, child } of path) {
@@ -129,13 +131,13 @@ export class OrderStatisticTree {
     }
   }
 
-  /** Leaf blocks that were cut off the end of another, which has so many fewer keys. */
+  /** Inserts leaf blocks that were split off from another one, whose number of keys shrinks by theirs. */
   insertBehind(leaf: LeafPlace, leaves: readonly { readonly start: Buffer; readonly size: number }[]): void {
     this.grow(leaf, -leaves.reduce((sum, { size }) => sum + size, 0));
     for (const { start, size } of leaves) this.#insert(this.find(start).path, start, size);
   }
 
-  /** An empty leaf block goes, unless it is the first of its block: then it stays as one without keys. */
+  /** Removes an empty leaf block. The first leaf block of an inner block stays, without keys. */
   remove({ path }: LeafPlace): void {
     for (const { block, child } of path) {
       if (block.sizes[child] !== 0) break;
@@ -157,7 +159,9 @@ export class OrderStatisticTree {
     this.#changed.clear();
   }
 
-  /** Start of an inner block that contradicts itself or those below it, as it stands on the disk. */
+  /**
+   * Start of an inner block on the disk that contradicts itself or the blocks below it; undefined when there is none.
+   */
   wrongBlock(): Buffer | undefined {
     const known = new Set<string>();
     const isWrong = (block: InnerBlock): boolean => {
@@ -263,7 +267,7 @@ export class OrderStatisticTree {
     this.#read.delete(name);
   }
 
-  /** A block goes with all blocks below it, none of which has keys. */
+  /** Removes a block and all blocks below it; all of them are without keys. */
   #forgetAll(block: InnerBlock): void {
     for (let child = 0; block.level > 1 && child < block.children; child += 1) {
       this.#forgetAll(this.#below(block, child));

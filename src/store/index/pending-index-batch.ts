@@ -1,6 +1,6 @@
 /**
- * Transactions whose index entries are still to be written. They are kept as columns: as objects a hundred thousand of them
- * take several times the memory, and are moved about in it.
+ * Transactions whose index entries are not written yet. The transactions are kept as columns of numbers. A hundred
+ * thousand transactions as objects would take several times the memory, and the garbage collector would move them.
  */
 
 import type { TransactionPlace } from '../../ports/store.ts';
@@ -11,24 +11,30 @@ import type { SortInteger } from '../tables/sort-values.ts';
 import { recipientOf } from '../../protocol/tx/recipient.ts';
 import { writeU32 } from '../tables/ordered-bytes.ts';
 
-/** Rows that there is room for at first: those of a few full blocks. A power of two, so that places of ids are one. */
+/**
+ * Number of rows for which there is space at first: those of a few full blocks. The number is a power of two, because
+ * the table of ids needs one.
+ */
 const ROWS_AT_FIRST = 128;
-/** Halves of the id in its key. */
+/** Offsets of the two halves of an id in its key. */
 const [HIGH_AT, LOW_AT] = [1, 5];
 const ID_KEY_BYTES = 9;
-/** Stands for no address and no list. */
+/** Stands for a missing address or list. */
 export const NONE = 0xffff_ffff;
 
-/** What rows are sorted by, with what is taken from a transaction for it. */
+/** Sort orders, each with the function that reads its value from a transaction. */
 const ORDERS = TRANSACTION_SORTS.map((sort) => ({ sort, of: TRANSACTION_ORDERS[sort].of }));
 
 export class PendingIndexBatch {
   readonly #addresses: Address[] = [];
   readonly #numberOfAddress = new Map<Address, number>();
-  /** Values that no double from 0 on holds exactly: their column has the nearest one, which sorts like them. */
+  /**
+   * Values that a double cannot hold exactly. The column has the nearest double in place of each such value; the
+   * doubles sort like the values.
+   */
   readonly #large = ofEachOrder(() => new Map<number, bigint>());
   #columns = columnsOf(ROWS_AT_FIRST);
-  /** Rows by their ids: each stands at the first place that was free from the one on that its id names. */
+  /** Hash table of rows by id: a row is at the place that its id gives, or at the next free one. */
   #slots = slotsFor(ROWS_AT_FIRST);
   #size = 0;
 
@@ -36,18 +42,20 @@ export class PendingIndexBatch {
     return this.#size;
   }
 
-  /** Those that senders and recipients are numbered by. */
+  /** Addresses; senders and recipients are numbers of addresses in this list. */
   get addresses(): readonly Address[] {
     return this.#addresses;
   }
 
-  /** @param key that the id has in its table */
+  /**
+   * @param key key of the id in its table
+   */
   placeOfId(key: Buffer): TransactionPlace | undefined {
     const row = this.#slots[this.#slotOf(highOf(key), lowOf(key))] ?? NONE;
     return row === NONE ? undefined : this.place(row);
   }
 
-  /** Key of a row's id in its table. */
+  /** Key of a row's id in the table of ids. */
   idKey(row: number): Buffer {
     const key = Buffer.allocUnsafe(ID_KEY_BYTES);
     key[0] = TABLES.transactionIds.number;
@@ -56,7 +64,9 @@ export class PendingIndexBatch {
     return key;
   }
 
-  /** @returns the key that its id has in its table */
+  /**
+   * @returns the key of its id in the table of ids
+   */
   add(transaction: Transaction, place: TransactionPlace): Buffer {
     const row = this.#size;
     if (row === this.#columns.height.length) this.#grow();
@@ -102,7 +112,7 @@ export class PendingIndexBatch {
     return this.#columns.index[row] ?? 0;
   }
 
-  /** What a row is sorted by. */
+  /** Value of a row in a sort order. */
   value(sort: TransactionSort, row: number): SortInteger {
     const number = this.#columns.values[sort][row] ?? 0;
     return isExact(number) ? number : (this.#large[sort].get(row) ?? number);
@@ -112,17 +122,17 @@ export class PendingIndexBatch {
     return this.#columns.type[row] ?? 0;
   }
 
-  /** Number of the address. */
+  /** Number of the sender's address. */
   sender(row: number): number {
     return this.#columns.sender[row] ?? 0;
   }
 
-  /** Number of the address, `NONE` where there is none. */
+  /** Number of the recipient's address; `NONE` when there is none. */
   recipient(row: number): number {
     return this.#columns.recipient[row] ?? NONE;
   }
 
-  /** All rows, those of equal values as they came. */
+  /** All rows, sorted by a value; rows of equal values stay in the order in which they were added. */
   rowsBy(sort: TransactionSort): Uint32Array {
     const rows = this.rows();
     const values = this.#columns.values[sort];
@@ -138,16 +148,16 @@ export class PendingIndexBatch {
     });
   }
 
-  /** All rows, nearly in the order of their ids: by as many bits as a double has room for beside the row. */
+  /** All rows, roughly sorted by id: by as many bits of the id as fit into a double beside the number of the row. */
   rowsById(): Uint32Array {
     const { idHigh } = this.#columns;
     const ranks = new Float64Array(this.#size);
     for (let row = 0; row < ranks.length; row += 1) ranks[row] = ((idHigh[row] ?? 0) >>> 11) * 2 ** 32 + row;
-    // Numbers that come with nothing else are sorted many times as fast as by a function that compares.
+    // A plain array of numbers is sorted many times as fast as with a compare function.
     return new Uint32Array(ranks.sort());
   }
 
-  /** All rows as they came. */
+  /** All rows in the order in which they were added. */
   rows(): Uint32Array {
     const rows = new Uint32Array(this.#size);
     for (let row = 0; row < rows.length; row += 1) rows[row] = row;
@@ -161,13 +171,13 @@ export class PendingIndexBatch {
     for (let row = 0; row < this.#size; row += 1) this.#enter(row);
   }
 
-  /** Of two rows with one id the later one counts. */
+  /** Enters a row into the hash table. If two rows have the same id, the later one counts. */
   #enter(row: number): void {
     const { idHigh, idLow } = this.#columns;
     this.#slots[this.#slotOf(idHigh[row] ?? 0, idLow[row] ?? 0)] = row;
   }
 
-  /** Where the row with an id stands, or would. */
+  /** Place of an id in the hash table: the place of its row, or the free place where the row would be. */
   #slotOf(high: number, low: number): number {
     const { idHigh, idLow } = this.#columns;
     const last = this.#slots.length - 1;
@@ -187,16 +197,16 @@ export class PendingIndexBatch {
   }
 }
 
-/** Rows in groups, those of a group in the order that they were in. */
+/** Rows in groups; within a group they keep their order. */
 export interface Groups {
   readonly rows: Uint32Array;
-  /** Where each group begins, and the end of the last. */
+  /** Start of each group in `rows`, and the end of the last group. */
   readonly starts: Uint32Array;
 }
 
 /**
  * @param rows in any order
- * @param groupOf the group of each row, `NONE` for those that are left out
+ * @param groupOf group of each row; `NONE` leaves the row out
  */
 export function grouped(rows: Uint32Array, groupOf: Uint32Array, groups: number): Groups {
   const starts = new Uint32Array(groups + 1);
@@ -219,7 +229,7 @@ export function grouped(rows: Uint32Array, groupOf: Uint32Array, groups: number)
 }
 
 interface Columns {
-  /** Ids in two halves. */
+  /** Ids as two halves. */
   readonly idHigh: Uint32Array;
   readonly idLow: Uint32Array;
   readonly height: Uint32Array;
@@ -227,11 +237,13 @@ interface Columns {
   readonly type: Uint16Array;
   readonly sender: Uint32Array;
   readonly recipient: Uint32Array;
-  /** What each order goes by. */
+  /** A column of values for each sort order. */
   readonly values: Readonly<Record<TransactionSort, Float64Array>>;
 }
 
-/** @param filled columns whose rows they begin with */
+/**
+ * @param filled columns whose rows are copied to the start
+ */
 function columnsOf(rows: number, filled?: Columns): Columns {
   const columns = {
     idHigh: new Uint32Array(rows),
@@ -250,7 +262,7 @@ function columnsOf(rows: number, filled?: Columns): Columns {
   return { ...columns, values };
 }
 
-/** Twice as many as rows: few stand behind others then. */
+/** Twice as many places as rows, so that few rows need a place other than their own. */
 function slotsFor(rows: number): Uint32Array {
   return new Uint32Array(rows * 2).fill(NONE);
 }
@@ -272,7 +284,7 @@ function ofEachOrder<T>(make: () => T): Readonly<Record<TransactionSort, T>> {
   return Object.fromEntries(TRANSACTION_SORTS.map((sort) => [sort, make()])) as Record<TransactionSort, T>;
 }
 
-/** Whether the number of a column is the value itself. */
+/** True when the number in a column is the exact value. */
 function isExact(number: number): boolean {
   return number >= 0 && number <= Number.MAX_SAFE_INTEGER;
 }

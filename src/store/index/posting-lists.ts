@@ -1,4 +1,4 @@
-/** The posting lists that the transactions of a pending batch belong to, and their entries there as sorted keys. */
+/** The posting lists of the transactions in a pending batch, and their new entries as sorted keys. */
 
 import { assert } from '../../primitives/errors.ts';
 import type { Address } from '../../protocol/types.ts';
@@ -8,17 +8,17 @@ import type { TransactionSort } from '../../ports/queries.ts';
 import { ADDRESS_ORDERS, SELF_LIST, TABLES, TRANSACTION_ORDERS, TYPE_ORDERS } from '../tables/layout.ts';
 import { ListEntryWriter } from './list-entries.ts';
 
-/** Says of lists, by type and address, whether they are long. */
+/** Says which lists are long, by type and by address. */
 export interface LongLists {
   readonly isLongType: (type: number) => boolean;
   readonly isLongAddress: (address: Address) => boolean;
 }
 
-/** Lists of a kind. */
+/** All lists of one kind (by type, sender, recipient or both). */
 interface Lists {
-  /** Ascending. */
+  /** Prefixes of the lists, ascending. */
   readonly prefixes: readonly Buffer[];
-  /** Position of each row's list, `NONE` where it has none. */
+  /** Position of each row's list; `NONE` when it is in no list. */
   readonly ofRow: Uint32Array;
   readonly isLong: (list: number) => boolean;
   readonly sorts: readonly TransactionSort[];
@@ -26,7 +26,7 @@ interface Lists {
 
 export class PostingLists {
   readonly types: readonly number[];
-  /** In the order of their prefixes. */
+  /** Addresses in the order of their prefixes. */
   readonly addresses: readonly Address[];
   readonly #pending: PendingIndexBatch;
   readonly #typeOfRow: Uint32Array;
@@ -55,17 +55,20 @@ export class PostingLists {
     this.#recipientOfRow = rows.map((row) => positionOfNumber[batch.recipient(row)] ?? NONE);
   }
 
-  /** For each type the number of its transactions. */
+  /** Number of transactions of each type. */
   typeSizes(): Uint32Array {
     return sizes([this.#typeOfRow], this.types.length);
   }
 
-  /** For each address what it sent and received; what it sent to itself counts twice. */
+  /** Number of transactions that each address sent and received. A transaction to itself counts twice. */
   addressSizes(): Uint32Array {
     return sizes([this.#senderOfRow, this.#recipientOfRow], this.addresses.length);
   }
 
-  /** Keys of the tables of all transactions. Each block is to be taken in before the next is asked for, here and below. */
+  /**
+   * Keys for the tables of all transactions. The caller must use each block before it asks for the next one; so it is
+   * in the methods below.
+   */
   *amongAll(): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
     for (const sort of TYPE_ORDERS) {
@@ -78,7 +81,7 @@ export class PostingLists {
     }
   }
 
-  /** Keys of the lists in the order of the chain. */
+  /** Keys for the lists in the order of the chain. */
   *inLists(): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
     const rows = this.#pending.rows();
@@ -95,7 +98,7 @@ export class PostingLists {
     }
   }
 
-  /** Keys of long lists in their other orders. */
+  /** Keys for the other orders of long lists. */
   *inOrders(long: LongLists): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
     for (const lists of [this.#ofTypes(long), this.#ofSenders(long), this.#ofRecipients(long), this.#ofSelves(long)]) {
@@ -135,7 +138,7 @@ export class PostingLists {
     return this.#ofAddresses(long, TABLES.transactionsByRecipient.number, this.#recipientOfRow);
   }
 
-  /** What addresses sent to themselves. */
+  /** Lists of the transactions that an address sent to itself. */
   #ofSelves(long: LongLists): Lists {
     const ofRow = this.#senderOfRow.map((sender, row) => (sender === this.#recipientOfRow[row] ? sender : NONE));
     return this.#ofAddresses(long, SELF_LIST, ofRow);

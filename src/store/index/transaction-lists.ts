@@ -1,11 +1,11 @@
 /**
- * The indexes of transactions: their ids, all by amount, fee and timestamp, and the lists of each type and address in the order
- * of the chain. New entries wait in a pending batch and are written later, sorted, each list at once: a key written alone
- * costs several times as much. Entries are removed at once.
+ * The indexes of transactions: their ids, all by amount, fee and timestamp, and the lists of each type and address in
+ * the order of the chain. New entries wait in a pending batch and are written later, sorted and one list after the
+ * other, because writing each key alone costs several times as much. Removals are written immediately.
  *
- * Long lists are kept sorted in each order that readers ask for. Short lists are not: to sort some hundred transactions when
- * asked costs less than four more entries for each new transaction. The transactions that an address sent and received count
- * together, so either both of its lists are long or neither is.
+ * Long lists are kept sorted in each order that readers ask for. Short lists are not: sorting some hundred transactions
+ * for a query costs less than four more entries for each new transaction. For the length, the transactions that an
+ * address sent and received are added up, so its two lists become long together.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -29,24 +29,24 @@ import { TRANSACTIONS_PER_VALUE } from '../tables/stored-transactions.ts';
 
 /** A list with more items is long. */
 export const SHORT_LIST_ITEMS_MAX = 256;
-/** Addresses that were lately used, whose number of transactions is known in memory: some hundred bytes each. */
+/** Addresses whose number of transactions is cached, some hundred bytes each. */
 export const ADDRESSES_CACHED_MAX = 65_536;
-/** Likewise of types: more than any generation has. */
+/** Types whose number of transactions is cached: more than a generation has. */
 const TYPES_CACHED_MAX = 64;
-/** Items of lists that become long, read at once: some megabytes. */
+/** Transactions of lists that become long, read at once; they take some megabytes. */
 const MEMBERS_AT_ONCE = 20_000;
-/** Ids that are written at once. */
+/** Number of ids that are written at once. */
 const IDS_PER_CHUNK = 4096;
-/** Likewise keys with the data of transfers, which may belong to as many leaf blocks. */
+/** Keys with the data of transfers that are written at once; they may belong to as many leaf blocks. */
 const DATA_PER_CHUNK = 1024;
-/** Entries of a page of the disk that ids come to, at least. */
+/** Smallest number of ids in a disk page. */
 const IDS_PER_PAGE = 64;
-/** Pages of the disk that a leaf block takes, with those of its number. */
+/** Number of disk pages that a leaf block takes, with the pages of its inner block. */
 const PAGES_PER_LEAF = 3;
 
 /**
- * A part of the pending batch: writes it, and says about how many pages of the disk that has changed. Written twice it changes
- * nothing the second time.
+ * Writes a part of the pending batch and returns the approximate number of disk pages that it changed. A second run
+ * changes nothing.
  */
 export type IndexChunk = (keys: CountedWriter) => number;
 
@@ -54,28 +54,33 @@ export class TransactionLists {
   readonly #keys: KeyValueReader;
   readonly #codec: Codec;
   readonly #shortMax: number;
-  /** What an address sent and received; what it sent to itself counts twice. What is pending does not count yet. */
+  /**
+   * Number of transactions that an address sent and received; a transaction to itself counts twice. Pending
+   * transactions are not included.
+   */
   readonly #lengths = new LruMap<Address, number>(ADDRESSES_CACHED_MAX);
   readonly #typeLengths = new LruMap<number, number>(TYPES_CACHED_MAX);
   readonly #pending = new PendingIndexBatch();
-  /** Keys with the data of those. */
+  /** Keys with the data of the pending transactions. */
   #data: Buffer[] = [];
-  /** Of all ids that are stored or pending, and of some that were; undefined where few are asked for. */
+  /** Filter with all stored and pending ids, and some ids that were removed. Undefined while few ids are looked up. */
   #filter: IdBloomFilter | undefined;
 
-  /** @param shortMax items of a list that is not kept sorted */
+  /**
+   * @param shortMax largest number of items in a list that is not kept sorted
+   */
   constructor(keys: KeyValueReader, codec: Codec, shortMax: number) {
     this.#keys = keys;
     this.#codec = codec;
     this.#shortMax = shortMax;
   }
 
-  /** Transactions that are not written yet. */
+  /** Number of transactions that are not written yet. */
   get pending(): number {
     return this.#pending.size;
   }
 
-  /** Place of the first of them. */
+  /** Place of the first pending transaction. */
   get firstPending(): TransactionPlace | undefined {
     return this.#pending.size === 0 ? undefined : this.#pending.place(0);
   }
@@ -89,7 +94,7 @@ export class TransactionLists {
     return value === undefined ? undefined : placeAtEnd(value);
   }
 
-  /** From here on ids are asked for by the thousand. Reads all that are stored. */
+  /** Reads all stored ids into a filter, because from now on thousands of ids are looked up. */
   fillBloomFilter(): void {
     const filter = new IdBloomFilter();
     for (const key of this.#keys.keys(TABLES.transactionIds.all)) filter.add(key);
@@ -97,7 +102,7 @@ export class TransactionLists {
     this.#filter = filter;
   }
 
-  /** Drops what is in memory after a failed transaction. */
+  /** Drops the cached values and the pending batch after a failed transaction. */
   forget(): void {
     this.#lengths.clear();
     this.#typeLengths.clear();
@@ -105,7 +110,9 @@ export class TransactionLists {
     this.#data = [];
   }
 
-  /** A transaction joins the indexes. It is in the tables already, or is before anything is written. */
+  /**
+   * Adds a transaction to the pending batch. The transaction itself must be in the tables before the batch is written.
+   */
   add(transaction: Transaction, place: TransactionPlace): void {
     const key = this.#pending.add(transaction, place);
     this.#filter?.add(key);
@@ -114,10 +121,10 @@ export class TransactionLists {
   }
 
   /**
-   * The pending batch, in chunks: each is to be written before the next is asked for, and nothing else meanwhile. Whatever of it
-   * was written before, by a process that was killed, may be written again.
+   * Splits the pending batch into chunks. The caller writes each chunk before it asks for the next one, and writes
+   * nothing else meanwhile. A killed process may have written a part before; writing it again changes nothing.
    *
-   * @param stored transactions of the chain, or 0 where nobody asks for pages that change
+   * @param stored number of transactions of the chain, or 0 when the caller needs no numbers of changed pages
    */
   *chunks(stored: number): Iterable<IndexChunk> {
     if (this.#pending.size === 0) return;
@@ -127,7 +134,7 @@ export class TransactionLists {
     const addresses = this.#grown(lists.addresses, lists.addressSizes(), (address) => this.#lengthOf(address, first));
     yield* this.#idChunks(stored);
     yield* chunksOf(this.#dataBlocks());
-    // What stood in lists before they became long, then what comes, as if they had been long already.
+    // Lists that become long now: first their old entries are written in all orders, then their new ones.
     const begun = { isLongType: types.hasBegun, isLongAddress: addresses.hasBegun };
     for (const members of this.#membersOf(types.begun, addresses.begun, first)) {
       yield* chunksOf(new PostingLists(members).inOrders(begun));
@@ -141,7 +148,7 @@ export class TransactionLists {
     this.#data = [];
   }
 
-  /** The highest transaction of the chain leaves the indexes. Nothing is pending. */
+  /** Removes the highest transaction of the chain from the indexes. The pending batch must be empty. */
   remove(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
     assert(this.#pending.size === 0, 'nothing leaves before all that joined is written');
     keys.remove(TABLES.transactionIds.key(transaction.id));
@@ -183,7 +190,7 @@ export class TransactionLists {
   }
 
   *#idChunks(stored: number): Iterable<IndexChunk> {
-    // What lies on one page of the disk is written together.
+    // Ids that share a disk page are written together.
     const rows = this.#pending.rowsById();
     const pagesPerId = Math.min(1, stored / IDS_PER_PAGE / rows.length);
     for (let at = 0; at < rows.length; at += IDS_PER_CHUNK) {
@@ -202,7 +209,9 @@ export class TransactionLists {
     }
   }
 
-  /** @param sizes number of new entries of each list */
+  /**
+   * @param sizes number of new entries for each list
+   */
   #grown<T>(lists: readonly T[], sizes: Uint32Array, lengthBefore: (list: T) => number): Grown<T> {
     const lengths = new Map<T, number>();
     const [begun, long] = [new Set<T>(), new Set<T>()];
@@ -218,9 +227,9 @@ export class TransactionLists {
   }
 
   /**
-   * What stood in lists that have become long, some thousand at a time.
+   * Reads the old entries of lists that have become long, some thousand at a time.
    *
-   * @param end place that all of it stands below
+   * @param end place above all old entries
    */
   *#membersOf(
     types: readonly number[],
@@ -260,13 +269,15 @@ export class TransactionLists {
       }
       const bytes = value.parts[place.index - from];
       assert(bytes !== undefined, 'a list names transactions that are stored');
-      // No list asks for the id, which would cost a hash.
+      // The lists do not use the id, and computing it would cost a hash.
       batch.add(this.#codec.decodeTransaction(bytes, NO_ID), place);
     }
     return batch;
   }
 
-  /** @param end place that what counts stands below; without one all counts */
+  /**
+   * @param end counts only entries below this place; without it, all entries count
+   */
   #lengthOf(address: Address, end?: TransactionPlace): number {
     return (
       this.#lengths.get(address) ??
@@ -280,11 +291,11 @@ export class TransactionLists {
   }
 }
 
-/** Lists that something comes to. */
+/** Lists that get new entries. */
 interface Grown<T> {
-  /** With what comes. */
+  /** Length of each list with its new entries. */
   readonly lengths: ReadonlyMap<T, number>;
-  /** Those that hold something and become long. */
+  /** Lists that had entries and become long now. */
   readonly begun: readonly T[];
   readonly hasBegun: (list: T) => boolean;
   readonly isLong: (list: T) => boolean;
@@ -304,12 +315,12 @@ function lengthBelow(keys: KeyValueReader, list: Buffer, end: TransactionPlace |
   return end === undefined ? listLength(keys, list) : keys.count(listBelow(list, end));
 }
 
-/** Number of items of a list of transactions. */
+/** Number of entries in a list of transactions. */
 export function listLength(keys: KeyValueReader, list: Buffer): number {
   return keys.count(prefixRange(list));
 }
 
-/** Orders in which an address's long lists, or a type's, are kept. */
+/** Orders that are kept for a long list of an address or of a type. */
 function sortsOf(list: Uint8Array): readonly TransactionSort[] {
   return list[0] === TABLES.transactionsByType.number ? TYPE_ORDERS : ADDRESS_ORDERS;
 }

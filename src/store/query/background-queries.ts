@@ -1,27 +1,30 @@
 /**
- * Questions that no index answers are worked on in chunks, one question at a time, over a snapshot of the store: blocks come
- * and go meanwhile, and nothing waits for more than a chunk. What was found is kept until the chain changes, so that the next
- * page of the same list costs no more than any other.
+ * Answers queries for which there is no index. The queries run in chunks, one query at a time, over a snapshot of the
+ * store, so blocks can be applied meanwhile and other work waits at most for one chunk. A result is kept until the
+ * chain changes, so the next page of the same list costs no more than any other page.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { StoredChain } from '../chain/chain-store.ts';
 
-/** Gives way to whatever else waits to be done. */
+/** Lets other waiting work run. */
 export type Pause = () => Promise<void>;
 
-/** Questions in line: each may take seconds. */
+/** Number of queries that may wait in line; each may take seconds. */
 const WAITING_MAX = 16;
-/** Lists kept. */
+/** Number of lists that are kept. */
 const LISTS_KEPT_MAX = 16;
-/** Items of all kept lists together, some ten bytes each. */
+/** Number of items in all kept lists together; an item takes about ten bytes. */
 export const ITEMS_KEPT_MAX = 2_000_000;
 
 export interface BackgroundQueryOptions {
   readonly pause: Pause;
-  /** What is read and sorted at once, without a pause: some milliseconds. */
+  /** Number of items that are read and sorted without a pause: some milliseconds of work. */
   readonly atOnceMax: number;
-  /** Candidates that are sorted; with more it is cheaper to walk an index that is sorted already. */
+  /**
+   * Largest number of candidates that are sorted. With more candidates, walking an index that is sorted already is
+   * cheaper.
+   */
   readonly sortedMax: number;
 }
 
@@ -45,12 +48,12 @@ export class BackgroundQueries {
   }
 
   /**
-   * What is read of the list of a name.
+   * Reads from a list, which is made first if it is not kept.
    *
-   * @param name tells the list from all others
-   * @param find makes it; awaits `pause` after each chunk of some milliseconds
-   * @param read takes what is wanted from the list, and from the store as it was when the list was made
-   * @throws ProtocolError `QUERIES_BUSY`, or `STORE_CLOSED` when that happens meanwhile
+   * @param name key of the list among the kept lists
+   * @param find makes the list; awaits `pause` after each chunk of some milliseconds
+   * @param read reads the wanted part of the list, and of the store as it was when the list was made
+   * @throws ProtocolError `QUERIES_BUSY`when too many queries wait, `STORE_CLOSED` when the store is closed meanwhile
    */
   async read<T, R>(
     name: string,
@@ -111,10 +114,10 @@ export class BackgroundQueries {
   }
 }
 
-/** Items of a chunk: some milliseconds of reading. */
+/** Number of items in a chunk: reading them takes some milliseconds. */
 export const CHUNK_ITEMS = 200;
 
-/** Sorts by merging sorted chunks, giving way between them. */
+/** Sorts by merging sorted parts, with pauses between them. */
 export async function sortInChunks<T>(
   items: readonly T[],
   compare: (a: T, b: T) => number,

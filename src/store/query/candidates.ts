@@ -1,4 +1,4 @@
-/** Some transactions of the chain, few where it can be, that hold all that a question asks for. */
+/** Candidates for a query: places of transactions that include all matching ones, as few as possible. */
 
 import type { TransactionPlace } from '../../ports/store.ts';
 import type { StoredChain } from '../chain/chain-store.ts';
@@ -11,7 +11,7 @@ import type { ListFilter } from './ordered-places.ts';
 
 export interface Candidates {
   readonly size: number;
-  /** In the order of the chain, or of a table. */
+  /** Places in the order of the chain, or of a table. */
   places(): Iterable<TransactionPlace>;
 }
 
@@ -28,13 +28,13 @@ export function ofBlock(store: StoredChain, height: number): Candidates {
   return { size, places: () => Array.from({ length: size }, (_, index) => ({ height, index })) };
 }
 
-/** The transactions whose keys lie in a range of an index that ends its keys with places. */
+/** Candidates in a range of an index whose keys end with places. */
 export function inRange({ tables }: StoredChain, range: Pick<KeyRange, 'gte' | 'lt'>): Candidates {
   if (Buffer.compare(range.gte, range.lt) >= 0) return NOTHING;
   return { size: tables.count(range), places: () => Array.from(tables.keys(range), placeAtEnd) };
 }
 
-/** The transactions of a list. */
+/** Candidates of a list. */
 export function inList(store: StoredChain, filter: ListFilter): Candidates {
   switch (filter.kind) {
     case 'all':
@@ -63,7 +63,7 @@ function ofParty(store: StoredChain, address: string): Candidates {
   return {
     size: sent.size + received.size,
     places: () => {
-      // A transaction to oneself stands in both lists and is one transaction.
+      // A transaction from an address to itself is in both lists, but counts once.
       const places = new Map<string, TransactionPlace>();
       for (const list of [sent, received]) {
         for (const place of list.places()) places.set(`${place.height}.${place.index}`, place);

@@ -1,4 +1,7 @@
-/** Patterns of SQL LIKE, matched in time proportional to pattern times subject: no pattern makes it search for long. */
+/**
+ * Patterns of SQL LIKE. The time to match is proportional to pattern length times subject length, so no pattern takes
+ * long.
+ */
 
 const MANY = -1;
 const ONE = -2;
@@ -11,7 +14,10 @@ const BACKSLASH = 0x5c;
 export class LikePattern {
   readonly #tokens: readonly number[];
 
-  /** `%` stands for any sequence, `_` for any one, a backslash makes the next literal; alone at the end it is literal. */
+  /**
+   * `%` stands for any sequence, `_` for any single element, and a backslash makes the next element literal. A
+   * backslash at the end is literal itself.
+   */
   constructor(pattern: Iterable<number>) {
     const tokens: number[] = [];
     let escaped = false;
@@ -26,12 +32,12 @@ export class LikePattern {
     this.#tokens = tokens;
   }
 
-  /** True when the pattern covers the whole subject. */
+  /** True when the pattern matches the whole subject. */
   matches(subject: ArrayLike<number>): boolean {
     const tokens = this.#tokens;
     let token = 0;
     let at = 0;
-    // Where to go on when it fails: only the last `%` can ever have to take more.
+    // Position to return to when a match fails: only the last `%` ever needs to take more elements.
     let lastMany = -1;
     let takenUpTo = 0;
     while (at < subject.length) {
@@ -52,7 +58,7 @@ export class LikePattern {
     return token === tokens.length;
   }
 
-  /** What each subject that matches begins with. */
+  /** The elements with which every matching subject begins. */
   literalPrefix(): readonly number[] {
     const end = this.#tokens.findIndex((token) => token < 0);
     return end < 0 ? this.#tokens : this.#tokens.slice(0, end);

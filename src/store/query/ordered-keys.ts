@@ -1,6 +1,7 @@
 /**
- * Index keys read as one list in order: by a value, up or down, and among equal values always up by the tie-break behind it.
- * Several indexes that share no key can be read as one; keys that stand in two of them are taken out once.
+ * Reads index keys as one sorted list: by a value, ascending or descending; equal values always ascend by the tie-break
+ * after the value. Several indexes can be read as one list. If keys can be in two of them, an index of these keys is
+ * given, so that they are counted once.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -8,19 +9,19 @@ import type { Direction, PageRequest } from '../../ports/queries.ts';
 import { afterPrefix, prefixRange, type KeyValueReader } from '../tables/key-value.ts';
 import { indexPage } from './pages.ts';
 
-/** The position after the value that begins at `at` in a key; the tie-break follows there. */
+/** Finds the end of the value that begins at `at` in a key; the tie-break follows there. */
 export type ValueEnd = (key: Buffer, at: number) => number;
 
-/** Bounds of the value as bytes: from the first, inclusive, to below all keys that begin with the second. */
+/** Bounds of the value as bytes. The lower bound is inclusive; the upper bound includes all keys that begin with it. */
 export interface ValueBounds {
   readonly from?: Buffer;
   readonly to?: Buffer;
 }
 
 export interface OrderedKeysOptions {
-  /** Prefixes of the indexes that are read as one. */
+  /** Prefixes of the indexes that are read as one list. */
   readonly prefixes: readonly Buffer[];
-  /** Prefix of an index of the keys that stand in two of them. */
+  /** Prefix of an index with the keys that are in two of the indexes. */
   readonly twice?: Buffer;
   readonly valueEnd: ValueEnd;
   readonly bounds?: ValueBounds;
@@ -36,7 +37,7 @@ export class OrderedKeys {
   constructor(keys: KeyValueReader, { prefixes, twice, valueEnd, bounds = {} }: OrderedKeysOptions) {
     this.#keys = keys;
     const parts = prefixes.map((prefix) => partOf(prefix, bounds));
-    // Nothing is to be joined where all but one are empty.
+    // When all indexes but one are empty, no merge is needed.
     const filled = parts.length === 1 ? parts : parts.filter((part) => sizeOf(keys, part) > 0);
     this.#parts = filled.length === 0 ? parts.slice(0, 1) : filled;
     this.#twice = this.#parts.length === 1 || twice === undefined ? undefined : partOf(twice, bounds);
@@ -47,7 +48,7 @@ export class OrderedKeys {
     return this.#sum((part) => sizeOf(this.#keys, part));
   }
 
-  /** Tails of a page. Costs about the same at any depth where the tables are counted. */
+  /** Tails of a page. In counted tables, the cost does not depend on the depth of the page. */
   page(direction: Direction, page: Pick<PageRequest, 'limit' | 'offset'>): readonly Buffer[] {
     const [only] = this.#parts;
     if (this.#parts.length === 1 && only !== undefined) {
@@ -58,19 +59,19 @@ export class OrderedKeys {
     return direction === 'asc' ? this.#upFrom(page.offset, page.limit) : this.#down(page);
   }
 
-  /** How many tails stand before and at this one, whether or not it is there itself. */
+  /** Number of tails up to and including this one. The tail itself need not exist. */
   offsetAfter(tail: Buffer, direction: Direction): number {
     if (direction === 'asc') return this.#through(tail);
     const value = tail.subarray(0, this.#valueEnd(tail, 0));
     return this.total - this.#through(value) + this.#through(tail) - this.#below(value);
   }
 
-  /** Keys below a tail. */
+  /** Number of keys below a tail. */
   #below(tail: Buffer): number {
     return this.#sum((part) => countBelow(this.#keys, part, Buffer.concat([part.prefix, tail])));
   }
 
-  /** Keys below a tail and those that begin with it. */
+  /** Number of keys below a tail or beginning with it. */
   #through(tail: Buffer): number {
     return this.#sum((part) => countBelow(this.#keys, part, afterPrefix(Buffer.concat([part.prefix, tail]))));
   }
@@ -80,7 +81,7 @@ export class OrderedKeys {
     return this.#twice === undefined ? all : all - count(this.#twice);
   }
 
-  /** Groups of equal values from the top, each upwards. */
+  /** Reads groups of equal values from the highest value down; within a group, tails ascend. */
   #down({ limit, offset }: Pick<PageRequest, 'limit' | 'offset'>): readonly Buffer[] {
     const { total } = this;
     const page: Buffer[] = [];
@@ -111,7 +112,7 @@ export class OrderedKeys {
     return sorted.filter((tail, index) => sorted[index - 1]?.equals(tail) !== true).slice(0, limit);
   }
 
-  /** The tail with so many below it, by halving what is left of the widest part. */
+  /** Finds the tail at a position: it halves the remaining range of the largest index, again and again. */
   #at(position: number): Buffer {
     const windows = this.#parts.map((part) => ({ part, low: 0, high: sizeOf(this.#keys, part) }));
     for (;;) {

@@ -1,4 +1,4 @@
-/** Transactions in an order that an index holds: pages at any depth, exact totals, and places to go on from. */
+/** Transactions in an order that an index holds: pages at any depth, exact totals, and cursors to continue. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { Cursor, Direction, PageRequest, TransactionSort } from '../../ports/queries.ts';
@@ -14,20 +14,20 @@ import { OrderedKeys, type ValueBounds } from './ordered-keys.ts';
 export interface OrderedPlaces {
   readonly total: number;
   page(direction: Direction, page: Pick<PageRequest, 'limit' | 'offset'>): readonly TransactionPlace[];
-  /** How many stand before and at the place of a cursor. @throws ProtocolError `CURSOR_INVALID` */
+  /** Number of transactions up to the place of a cursor. @throws ProtocolError `CURSOR_INVALID` */
   offsetAfter(cursor: Cursor, direction: Direction): number;
 }
 
-/** A list that filters name, of which an order may be kept. */
+/** A list that filters can name and that may be kept in sorted orders. */
 export type ListFilter =
   | { readonly kind: 'all' }
   | { readonly kind: 'type'; readonly type: number }
   | { readonly kind: 'sender' | 'recipient' | 'party'; readonly address: string };
 
 /**
- * A list in an order; undefined when the list is too short to be kept in any.
+ * Reads a list in an order; undefined when the list is too short to be kept in sorted orders.
  *
- * @param bounds of the value sorted by; not for the order by type
+ * @param bounds bounds of the value that sorts the list; not for the order by type
  */
 export function orderedPlaces(
   keys: KeyValueReader,
@@ -62,7 +62,7 @@ export function orderedPlaces(
   }
 }
 
-/** Where a transaction stands in an order. */
+/** Cursor of a transaction in an order. */
 export function cursorOf(transaction: Transaction, { height, index }: TransactionPlace, sort: TransactionSort): Cursor {
   return { value: TRANSACTION_ORDERS[sort].of(transaction).toString(), tie: `${height}.${index}` };
 }
@@ -105,7 +105,7 @@ class PlacesOfKeys implements OrderedPlaces {
   }
 }
 
-/** The order by type needs no values: it is the lists of the types, one behind the other. */
+/** The order by type needs no index of values: it is the lists of all types, one after the other. */
 class PlacesOfTypes implements OrderedPlaces {
   readonly #keys: KeyValueReader;
   readonly #types: readonly number[];
@@ -154,13 +154,13 @@ class PlacesOfTypes implements OrderedPlaces {
     return direction === 'asc' ? this.#types : [...this.#types].reverse();
   }
 
-  /** Items of a list up to a place: lists are in the order of the chain. */
+  /** Number of entries in a list up to a place. This works because lists are in the order of the chain. */
   #countThrough(list: Buffer, place: TransactionPlace): number {
     return this.#keys.count({ gte: list, lt: afterPrefix(listPlaceKey(list, place)) });
   }
 }
 
-/** Types that occur, ascending. */
+/** Types of the transactions in the chain, ascending. */
 function typesOf(keys: KeyValueReader): readonly number[] {
   const { gte, lt } = TABLES.transactionsByType.all;
   const types: number[] = [];

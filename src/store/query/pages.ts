@@ -1,18 +1,21 @@
-/** Cutting pages: of lists in memory and of indexes on the disk. */
+/** Cuts pages out of lists in memory and of indexes on the disk. */
 
 import type { Cursor, Direction, Page, PageRequest } from '../../ports/queries.ts';
 import { prefixRange, type KeyRange, type KeyValueReader } from '../tables/key-value.ts';
 
 export type Compare<T> = (a: T, b: T) => number;
 
-/** How cursors lead into a sorted list in memory. */
+/** Rules for cursors in a sorted list in memory. */
 export interface CursorRules<T> {
   cursorOf(item: T): Cursor;
-  /** Where items stand to the place of a cursor, in the order of the list. @throws ProtocolError `CURSOR_INVALID` */
+  /**
+   * Returns a function that compares an item with the place of a cursor, in the order of the list. @throws
+   * ProtocolError `CURSOR_INVALID`
+   */
   compareWith(cursor: Cursor): (item: T) => number;
 }
 
-/** The wanted page of a list that is in memory, in the wanted order. */
+/** The requested page of a list in memory; the list must be in the requested order. */
 export function listPage<T>(items: readonly T[], request: PageRequest, rules: CursorRules<T>): Page<T> {
   const { limit, after } = request;
   let offset = request.offset;
@@ -27,7 +30,10 @@ export function listPage<T>(items: readonly T[], request: PageRequest, rules: Cu
   return { items: page, total, next: rules.cursorOf(last) };
 }
 
-/** The lowest number below `end` for which a predicate holds that holds from some number on; `end` for none. */
+/**
+ * Finds the lowest number below `end` for which a predicate holds; `end` when there is none. The predicate must hold
+ * for all higher numbers too.
+ */
 export function lowest(end: number, holds: (at: number) => boolean): number {
   let low = 0;
   let high = end;
@@ -43,12 +49,12 @@ export function emptyPage<T>(): Page<T> {
   return { items: [], total: 0 };
 }
 
-/** Turns the order for `desc`, but not the order of the tie-break that is joined to it. */
+/** Reverses the order for `desc`. Tie-breaks that are combined with it keep their direction. */
 export function directed<T>(compare: Compare<T>, direction: Direction): Compare<T> {
   return direction === 'asc' ? compare : (a, b) => compare(b, a);
 }
 
-/** The first order that tells two items apart decides. */
+/** Combines orders: the first one that distinguishes two items decides. */
 export function firstOf<T>(...orders: readonly Compare<T>[]): Compare<T> {
   return (a, b) => {
     for (const order of orders) {
@@ -63,7 +69,7 @@ export function compareValues(a: bigint | number | string, b: bigint | number | 
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** An unknown value is larger than every known one, as in PostgreSQL. */
+/** An unknown value is larger than every known value, as in PostgreSQL. */
 export function compareWithUnknown<T>(compare: Compare<T>): Compare<T | null | undefined> {
   return (a, b) => {
     const isUnknownA = a === null || a === undefined;
@@ -73,16 +79,17 @@ export function compareWithUnknown<T>(compare: Compare<T>): Compare<T | null | u
   };
 }
 
-/** The order of names: bytewise, as nodes of both generations were recorded to have it. */
+/** The order of names is by bytes, as recorded from real nodes of both generations. */
 export function compareTexts(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 /**
- * A page of index keys that hold a value and then a tie-break. The tie-break ascends whatever the direction, so downwards
- * the index is walked group by group of equal values. Costs about the same at any depth where the table is counted.
+ * A page of index keys; a key holds a value and then a tie-break. The tie-break ascends in both directions, so a
+ * descending page is read in groups of equal values. In a counted table, the cost does not depend on the depth of the
+ * page.
  *
- * @param valueEnd where the value of a key ends and its tie-break begins
+ * @param valueEnd finds the end of the value in a key, where its tie-break begins
  */
 export function indexPage(
   keys: KeyValueReader,
@@ -95,7 +102,7 @@ export function indexPage(
   if (direction === 'asc') return Array.from(keys.keys({ ...range, limit, offset }));
   const page: Buffer[] = [];
   let [top] = keys.keys({ ...range, reverse: true, offset, limit: 1 });
-  // How deep the first key of the page stands in its group: the groups above it are passed over whole.
+  // Number of keys of the first group that are before the page. Groups above it are skipped as a whole.
   let skip = 0;
   if (top !== undefined && offset > 0) {
     const group = prefixRange(top.subarray(0, valueEnd(top)));

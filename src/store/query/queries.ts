@@ -1,4 +1,7 @@
-/** Pages over a stored chain for the readers of a node: sorts, ties, null orders and totals of the HTTP interface. */
+/**
+ * Pages over a stored chain for the readers of a node, with the sort orders, tie-breaks, order of nulls and totals of
+ * the HTTP interface.
+ */
 
 import type { ChainQueries } from '../../ports/queries.ts';
 import type { ChainParams } from '../../protocol/params.ts';
@@ -11,9 +14,10 @@ import { DelegateQueries } from './query-delegates.ts';
 import { TransactionQueries } from './query-transactions.ts';
 
 /**
- * Answers are of the chain as it is when they are asked for; ask between transactions, not within.
+ * Answers queries about the chain at the moment of the call. Call them between transactions of the store, not within
+ * one.
  *
- * @param options of questions that no index answers; `pause` lets other work go on meanwhile
+ * @param options limits of background queries; `pause` lets other work run meanwhile
  */
 export function createQueries(
   store: StoredChain,

@@ -1,4 +1,4 @@
-/** Accounts, votes and groups as readers ask for them. */
+/** Queries for accounts, votes and groups. */
 
 import { addressOf } from '../../crypto/keys.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -80,7 +80,7 @@ export class AccountQueries {
     return this.#work.read(
       `voters ${key} ${field} ${direction}`,
       (snapshot, pause) => sortedVoters(snapshot, key, orderOf(field, direction), pause),
-      // Some hundred thousand accounts would be much to keep: their addresses are not.
+      // The list keeps addresses, because some hundred thousand accounts would take too much memory.
       (addresses, store) => {
         const order = orderOf(field, direction);
         const page = listPage(addresses, query, {
@@ -113,7 +113,7 @@ export class AccountQueries {
       .map((owner) => this.#groupOf(owner, owner.group?.members ?? []));
   }
 
-  /** Index of exactly the accounts that are asked for, by balance. */
+  /** Prefix of an index that holds exactly the requested accounts, by balance. */
   #balancePrefix({ address, publicKey, secondPublicKey, usernamePattern }: AccountQuery): Buffer | undefined {
     if (address !== undefined || publicKey !== undefined || usernamePattern !== undefined) return undefined;
     if (secondPublicKey === undefined) return TABLES.accountsByBalance.start;
@@ -150,7 +150,7 @@ export class AccountQueries {
     return { account, members: keys.map((key) => this.#accountWithKey(key)).sort(byBalanceThenAddress) };
   }
 
-  /** All accounts that fit; undefined when nothing narrows them down. */
+  /** All matching accounts; undefined when no filter narrows them down. */
   #candidates(wanted: AccountIdentity & { readonly usernamePattern?: string }): Account[] | undefined {
     const publicKey = wanted.publicKey?.toLowerCase();
     const secondPublicKey = wanted.secondPublicKey?.toLowerCase();
@@ -196,7 +196,10 @@ export class AccountQueries {
     return accountIn(this.#store, address);
   }
 
-  /** The account of a key that is known to own it, even where the account itself was never written. */
+  /**
+   * The account of a public key. The account may never have been written: then the result is an empty account with that
+   * key.
+   */
   #accountWithKey(publicKey: PublicKey): Account {
     return { ...this.#accountOf(this.#store.delegate(publicKey)?.address ?? addressOf(publicKey)), publicKey };
   }
@@ -260,7 +263,7 @@ function voterOf(store: StoredChain, entry: Buffer): Account {
   return accountIn(store, TABLES.voters.read(entry)[2]);
 }
 
-/** A page of an index, with the place that it ends at. */
+/** A page of an index, with the cursor of its end. */
 function tailPage(
   keys: OrderedKeys,
   total: number,
@@ -285,7 +288,7 @@ function cursorOf(account: Account, field: SortField): Cursor {
   return { value, tie: account.address };
 }
 
-/** An account with the order of a cursor, to compare with. @throws ProtocolError `CURSOR_INVALID` */
+/** An account with the sort value of a cursor, for comparisons. @throws ProtocolError `CURSOR_INVALID` */
 function accountAt(cursor: Cursor, field: SortField): Account {
   const account = emptyAccount(cursor.tie);
   if (field === 'balance') return { ...account, balance: balanceOf(cursor) };
@@ -301,7 +304,9 @@ function balanceEnd(key: Buffer, at: number): number {
   return at + orderedBigintBytes(key, at);
 }
 
-/** Behind the delegate's key stands 0 and the voter's key, or 1 alone. */
+/**
+ * In a key, 0 and the voter's public key follow the delegate's key; for a voter without a public key, only 1 follows.
+ */
 function voterKeyEnd(key: Buffer, at: number): number {
   return key[at] === 0 ? at + 1 + 32 : at + 1;
 }

@@ -1,4 +1,4 @@
-/** Blocks as readers ask for them. Their timestamps rise with their heights, so a time span is a span of heights. */
+/** Queries for blocks. The timestamps of blocks rise with their heights, so a time span is a span of heights. */
 
 import { assert, ProtocolError } from '../../primitives/errors.ts';
 import type { BlockAmountSort, BlockQuery, Cursor, Direction, ForgingStatistics, Page } from '../../ports/queries.ts';
@@ -96,7 +96,7 @@ export class BlockQueries {
     return pageWith(items, length, from, sort.field);
   }
 
-  /** A page of an index that holds exactly the blocks that are asked for. */
+  /** A page of an index that holds exactly the requested blocks. */
   #indexed(prefix: Buffer, { sort, after, limit, offset }: BlockQuery): Page<BlockHeader> {
     const { tables } = this.#store;
     const range = prefixRange(prefix);
@@ -125,7 +125,7 @@ export class BlockQueries {
     };
   }
 
-  /** Adds up the pay of the rounds in which the delegate forged. The last block of a round pays it. */
+  /** Adds up the payments of the rounds in which the delegate forged. The last block of a round pays it. */
   async roundStatistics(
     publicKey: PublicKey,
     fromTimestampS: number,
@@ -176,7 +176,7 @@ export class BlockQueries {
     return sums;
   }
 
-  /** Heights that fit every filter but the generator's. */
+  /** Heights that match every filter except the generator. */
   #heights(query: Pick<BlockQuery, 'blockId' | 'height' | 'fromTimestampS' | 'toTimestampS'>): Span {
     const { blockId, height, fromTimestampS, toTimestampS } = query;
     let first = 1;
@@ -200,7 +200,7 @@ export class BlockQueries {
     return { first, last };
   }
 
-  /** Positions in the list of a generator whose blocks lie within a span of heights. */
+  /** Positions of the blocks within a span of heights, in the list of a generator. */
   #ordinals(publicKey: PublicKey, heights: Span): Span {
     const end = generatorBlocks(this.#store.tables, publicKey) - 1;
     const heightAt = (ordinal: number): number => generatorBlock(this.#store.tables, publicKey, ordinal).height;
@@ -225,7 +225,7 @@ export class BlockQueries {
   }
 }
 
-/** Blocks in ascending order, addressed by position. */
+/** Blocks in ascending order, read by position. */
 interface Blocks {
   readonly length: number;
   heightAt(position: number): number;
@@ -237,18 +237,24 @@ function spanOf({ first, last }: Span, heightAt: (position: number) => number): 
   return { length: Math.max(0, last - first + 1), heightAt: (position) => heightAt(first + position) };
 }
 
-/** The lowest number from `first` to `last` for which a predicate holds that holds from some number on; `last + 1` for none. */
+/**
+ * Finds the lowest number from `first` to `last` for which a predicate holds; `last + 1` when there is none. The
+ * predicate must hold for all higher numbers too.
+ */
 function lowestFrom(first: number, last: number, holds: (at: number) => boolean): number {
   return first + lowest(Math.max(0, last - first + 1), (at) => holds(first + at));
 }
 
-/** Index of a generator's blocks, or of all. */
+/** Prefix of an index of a generator's blocks, or of all blocks. */
 function prefixOf(generator: PublicKey | undefined, field: BlockAmountSort): Buffer {
   const { table, tableOfGenerator } = BLOCK_ORDERS[field];
   return generator === undefined ? TABLES[table].start : TABLES[tableOfGenerator].prefix(generator);
 }
 
-/** Ties go by height in the direction of the sort: a real node lists equal blocks tip first when it descends. */
+/**
+ * Equal blocks are sorted by height in the direction of the sort, because a real node lists them from the tip down when
+ * it sorts in descending order.
+ */
 function orderBy(field: BlockAmountSort): Compare<BlockHeader> {
   return (a, b) => compareValues(a[field], b[field]) || a.height - b.height;
 }

@@ -1,4 +1,7 @@
-/** Delegates as readers see them: some hundreds to thousands, ranked together, so they are kept in memory for a tip. */
+/**
+ * Queries for delegates. There are some hundreds to thousands of delegates, and each rank depends on all delegates, so
+ * they are kept in memory for a tip.
+ */
 
 import type { Cursor, DelegateEntry, DelegateQuery, Direction, Page, PageRequest } from '../../ports/queries.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -15,7 +18,7 @@ export class DelegateQueries {
   readonly #params: ChainParams;
   #view: { readonly tip: BlockHeader | undefined; readonly entries: ReadonlyMap<PublicKey, DelegateEntry> } | undefined;
 
-  /** All delegates by sort, for the tip of the view. */
+  /** All delegates for each sort order, for the tip of the view. */
   readonly #sorted = new Map<string, readonly DelegateEntry[]>();
 
   constructor(store: StoredChain, params: ChainParams) {
@@ -27,7 +30,7 @@ export class DelegateQueries {
     return this.#entries().get(publicKey);
   }
 
-  /** Entries whose names match a pattern over characters. */
+  /** Delegates whose names match a LIKE pattern. */
   named(pattern: string): readonly DelegateEntry[] {
     return [...this.#entries().values()].filter(FILTERS.usernamePattern(pattern));
   }
@@ -40,7 +43,7 @@ export class DelegateQueries {
     return pageOf(found.sort(orderOf(field, direction)), query);
   }
 
-  /** The order of all holds until the tip changes. */
+  /** All delegates in an order; the list is kept until the tip changes. */
   #all(field: SortField, direction: Direction): readonly DelegateEntry[] {
     const entries = this.#entries();
     const key = `${field}:${direction}`;
@@ -79,7 +82,7 @@ function orderOf(field: SortField, direction: Direction): Compare<DelegateEntry>
 type DelegateFilters = Omit<DelegateQuery, keyof PageRequest | 'sort'>;
 type DelegatePredicate = (entry: DelegateEntry) => boolean;
 
-/** What each filter asks for: one row for each, which the compiler demands. */
+/** Predicate of each filter. The compiler demands a row for each filter. */
 const FILTERS: {
   readonly [F in keyof Required<DelegateFilters>]: (value: NonNullable<DelegateFilters[F]>) => DelegatePredicate;
 } = {
@@ -124,7 +127,7 @@ function pageOf(entries: readonly DelegateEntry[], query: DelegateQuery): Page<D
   });
 }
 
-/** What an entry is sorted by, as text; empty for an unknown rank. */
+/** Sort value of an entry as text; empty for an unknown rank. */
 function textOf({ delegate, account, rank, productivity }: DelegateEntry, field: SortField): string {
   const { username, voteWeight } = delegate;
   const { missedBlocks, producedBlocks } = account;
@@ -132,7 +135,7 @@ function textOf({ delegate, account, rank, productivity }: DelegateEntry, field:
   return values[field].toString();
 }
 
-/** An entry that stands where a cursor points. @throws ProtocolError `CURSOR_INVALID` */
+/** An entry at the place of a cursor. @throws ProtocolError `CURSOR_INVALID` */
 function entryAt({ value, tie }: Cursor, field: SortField): DelegateEntry {
   const isNumber = /^-?[0-9]{1,30}(?:\.[0-9]{1,2})?$/.test(value) || (field === 'rank' && value === '');
   if (field !== 'username' && !isNumber) throw new ProtocolError('CURSOR_INVALID', { value });
@@ -161,7 +164,7 @@ function entriesOf(store: StoredChain, params: ChainParams, height: number): Rea
   return new Map(
     delegates.map((delegate, index) => {
       const account = store.account(delegate.address) ?? emptyAccount(delegate.address);
-      // Generation 3 keeps no rank: there it is the place in this order.
+      // Generation 3 stores no rank; the rank is the position in this order.
       const rank = params.generation === 3 ? index + 1 : delegate.rank === 0 ? null : delegate.rank;
       const entry: DelegateEntry = {
         delegate,
@@ -180,7 +183,10 @@ function productivityOf({ producedBlocks, missedBlocks }: Account): number {
   return slots === 0 ? 0 : percentOf(BigInt(producedBlocks), BigInt(slots));
 }
 
-/** Percent with two decimals, a tie rounded away from zero. Reckoned in integers: the figure is the same on every machine. */
+/**
+ * Percentage with two decimals, rounded half away from zero. The percentage is computed with integers, so that it is
+ * the same on every machine.
+ */
 function percentOf(part: bigint, whole: bigint): number {
   const size = part < 0n ? -part : part;
   const hundredths = Number((size * 20_000n + whole) / (2n * whole));

@@ -1,6 +1,6 @@
 /**
- * Transactions as readers ask for them. What an index holds in the wanted order is read from there. Everything else goes
- * through the shortest list of candidates: a short one is filtered and sorted at once, a long one in chunks
+ * Queries for transactions. If an index holds the result in the requested order, the page is read from it. Otherwise
+ * the shortest list of candidates is used: a short one is filtered and sorted at once, a long one in chunks
  * (background-queries.ts).
  */
 
@@ -26,10 +26,10 @@ import { compareTexts, compareValues, directed, emptyPage, firstOf, listPage, ty
 import { inList } from './candidates.ts';
 import { boundsOf, candidatesOf, predicateOf, exactListOf, listFiltersOf } from './transaction-filter.ts';
 
-/** The same number in the history of both generations. */
+/** Both generations use this number for the type in their history. */
 const DAPP_TYPE = 5;
 
-/** A place as one number, for long lists. */
+/** A place packed into one number, for long lists. */
 type PackedPlace = number;
 
 interface Found {
@@ -81,7 +81,7 @@ export class TransactionQueries {
     return { ...page, items: page.items.map(({ place, transaction }) => entryOf(store, place, transaction)) };
   }
 
-  /** Registrations of applications: a closed piece of history, some hundred at most. */
+  /** Registrations of applications: no new ones are possible, and there are at most some hundred. */
   dapps({ transactionId, name, sort, ...page }: DappQuery): Page<TransactionEntry> {
     const store = this.#store;
     const found: { readonly place: TransactionPlace; readonly name: string }[] = [];
@@ -107,7 +107,7 @@ export class TransactionQueries {
   }
 }
 
-/** The index that holds exactly what is asked for in the wanted order. */
+/** The index that holds exactly the requested transactions in the requested order; undefined when there is none. */
 function orderedBy(store: StoredChain, query: TransactionQuery): OrderedPlaces | undefined {
   const list = exactListOf(store, query);
   const bounds = boundsOf(store, query);
@@ -126,7 +126,7 @@ function orderedPage(store: StoredChain, ordered: OrderedPlaces, query: Transact
   return { items, total, next: cursorOf(last.transaction, lastPlace, field) };
 }
 
-/** All what fits, in the wanted order. */
+/** All matching transactions in the requested order. */
 async function findInPieces(
   store: StoredChain,
   query: TransactionQuery,
@@ -159,7 +159,7 @@ async function findInPieces(
   return found;
 }
 
-/** The shortest list that holds all what fits and is kept in the wanted order. */
+/** The shortest list that contains all matching transactions and is kept in the requested order. */
 function shortestOrder(store: StoredChain, query: TransactionQuery): OrderedPlaces {
   const { field } = query.sort;
   const ordered = listFiltersOf(store, query).flatMap((list) => {
@@ -184,7 +184,7 @@ function packedPage(store: StoredChain, list: readonly PackedPlace[], query: Tra
   return { ...page, items: page.items.map((at) => entryOf(store, unpacked(at))) };
 }
 
-/** Tells a list from all others: what it holds and in which order. */
+/** Key of a list among the kept lists: its filters and its order. */
 function nameOf({ limit: _limit, offset: _offset, after: _after, ...list }: TransactionQuery): string {
   return `transactions ${JSON.stringify(list, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`;
 }

@@ -1,4 +1,7 @@
-/** Combines the filters of a query for transactions: to a predicate, to an index, and to the shortest list of candidates. */
+/**
+ * Combines the filters of a query for transactions: into a predicate, into an index, and into the shortest list of
+ * candidates.
+ */
 
 import { assert } from '../../primitives/errors.ts';
 import type { TransactionQuery, TransactionSort } from '../../ports/queries.ts';
@@ -11,7 +14,7 @@ import type { ValueBounds } from './ordered-keys.ts';
 import type { ListFilter } from './ordered-places.ts';
 import { filtersInUse, type Predicate, type FilterBound } from './transaction-filters.ts';
 
-/** All filters as one predicate; undefined when no transaction can fit. */
+/** All filters as one predicate; undefined when no transaction can match. */
 export function predicateOf(store: StoredChain, query: TransactionQuery): Predicate | undefined {
   const predicates = filtersInUse(store, query).map(({ predicate }) => predicate);
   const possible = predicates.filter((predicate) => predicate !== undefined);
@@ -19,13 +22,13 @@ export function predicateOf(store: StoredChain, query: TransactionQuery): Predic
   return (transaction, place) => possible.every((fits) => fits(transaction, place));
 }
 
-/** The lists that may be kept sorted and hold all transactions that fit; the whole chain comes last. */
+/** Lists that contain all matching transactions and may be kept sorted; the whole chain comes last. */
 export function listFiltersOf(store: StoredChain, query: TransactionQuery): readonly ListFilter[] {
   const lists = filtersInUse(store, query).flatMap(({ list }) => (list === undefined ? [] : [list.list]));
   return [...lists, { kind: 'all' }];
 }
 
-/** The list that the filters, bounds apart, name exactly; undefined when they name none, or more than one. */
+/** The list that the filters name exactly, without regard to bounds; undefined when they name none or several. */
 export function exactListOf(store: StoredChain, query: TransactionQuery): ListFilter | undefined {
   const naming = filtersInUse(store, query).filter(({ bound }) => bound === undefined);
   const [first] = naming;
@@ -33,14 +36,14 @@ export function exactListOf(store: StoredChain, query: TransactionQuery): ListFi
   return naming.length === 1 && first.list?.isExact === true ? first.list.list : undefined;
 }
 
-/** Bounds of the value that is sorted by; undefined when there are bounds of another value, or none can be met. */
+/** Bounds for the sort value. Undefined when there are bounds for another value, or when no value can match. */
 export function boundsOf(store: StoredChain, query: TransactionQuery): ValueBounds | undefined {
   const bounds = filtersInUse(store, query).flatMap(({ bound }) => bound ?? []);
   if (bounds.some(({ order }) => order !== query.sort.field)) return undefined;
   return bytesOfBounds(query.sort.field, bounds);
 }
 
-/** The fewest candidates that one filter leaves. */
+/** The smallest set of candidates of any single filter. */
 export function candidatesOf(store: StoredChain, query: TransactionQuery): Candidates {
   const filters = filtersInUse(store, query);
   const bounds = filters.flatMap(({ bound }) => bound ?? []);
@@ -71,7 +74,7 @@ function betweenBounds(store: StoredChain, order: TransactionSort, bounds: reado
   });
 }
 
-/** Undefined when no value that there can be lies between them. */
+/** Undefined when no possible value lies between the bounds. */
 function bytesOfBounds(order: TransactionSort, bounds: readonly FilterBound[]): ValueBounds | undefined {
   const kind = TRANSACTION_ORDERS[order].value;
   let found: ValueBounds = {};

@@ -1,6 +1,7 @@
 /**
- * The filters of a query for transactions, one row for each; the compiler demands the rows. A row has the predicate of its
- * filter, and the place of the transactions that fit: a list of an address or a type, a range of an order, or a few candidates.
+ * The filters of a query for transactions, one row for each; the compiler demands the rows. A row has the predicate of
+ * its filter, and the place where matching transactions are found: a list of an address or a type, a range of an order,
+ * or a few candidates.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -23,20 +24,20 @@ export type Predicate = (transaction: Transaction, place: TransactionPlace) => b
 /** The filters of a query: all of its members except sort and page. */
 export type TransactionFilters = Omit<TransactionQuery, keyof PageRequest | 'sort'>;
 
-/** The store and all filters of the query that a filter belongs to. */
+/** The store and all filters of the query to which a filter belongs. */
 interface Question {
   readonly store: StoredChain;
   readonly filters: TransactionFilters;
 }
 
-/** A list that holds all transactions that fit. */
+/** A list that contains all matching transactions. */
 interface FilterList {
   readonly list: ListFilter;
-  /** Whether it holds no others. */
+  /** True when the list contains no other transactions. */
   readonly isExact: boolean;
 }
 
-/** A range of values in an order, bounds included, that holds exactly the transactions that fit. */
+/** A range of values in an order, bounds included, that contains exactly the matching transactions. */
 export interface FilterBound {
   readonly order: TransactionSort;
   readonly from?: SortInteger;
@@ -44,12 +45,12 @@ export interface FilterBound {
 }
 
 interface TransactionFilter<T> {
-  /** The predicate of a value; undefined if no transaction can fit. */
+  /** The predicate for a value; undefined if no transaction can match. */
   predicate(value: T, question: Question): Predicate | undefined;
   /** The list for a value; undefined if there is none. */
   readonly list?: (value: T, question: Question) => FilterList | undefined;
   readonly bound?: (value: T) => FilterBound;
-  /** Candidates among which are all transactions that fit. */
+  /** Candidates that include all matching transactions. */
   readonly among?: (value: T, question: Question) => Candidates;
 }
 
@@ -106,7 +107,7 @@ const TRANSACTION_FILTERS: Filters = {
     list: (address, { filters }) =>
       filters.senderIdOrRecipientId === undefined ? listOf('recipient', address) : undefined,
   },
-  // Each half of the OR replaces the filter of its own side.
+  // Each half of the OR replaces the filter on its own side.
   senderIdOrRecipientId: {
     predicate: (address, { filters: { senderId, recipientId } }) =>
       only(isAddress(address), (transaction) => {
@@ -123,7 +124,7 @@ const TRANSACTION_FILTERS: Filters = {
       const key = text.toLowerCase();
       return only(PUBLIC_KEY_TEXT.test(key), ({ senderPublicKey }) => senderPublicKey === key);
     },
-    // The rules let nobody send under another key than the account's own.
+    // A sender can use only the public key of its account, so the list of the account has all its transactions.
     list: (text, { store }) => {
       const key = text.toLowerCase();
       if (!PUBLIC_KEY_TEXT.test(key)) return undefined;

@@ -1,7 +1,7 @@
 /**
- * The parts that keys are put together from: how a value becomes bytes that sort like it, where those end, and what they say.
- * A table names the parts of its keys (`layout.ts`); nothing else reads or writes keys byte by byte, but for the columns of an
- * import (`index/list-entries.ts`).
+ * The parts of keys. A part turns a value into bytes that sort like it, finds the end of those bytes, and reads the
+ * value back. A table names the parts of its keys (`layout.ts`). No other code reads or writes keys byte by byte,
+ * except the code for the columns of an import (`index/list-entries.ts`).
  */
 
 import { writeU64BE } from '../../primitives/bytes.ts';
@@ -22,16 +22,23 @@ import {
   writeU32,
 } from './ordered-bytes.ts';
 
-/** A kind of part. Bytes that it does not end by itself go on up to the parts behind it, which then have a fixed size. */
+/**
+ * A kind of key part. If its bytes do not show their own end, they extend to the next parts, which must have a fixed
+ * size.
+ */
 export interface KeyPart<T> {
-  /** What the published table says of it. */
+  /** Description for the published table. */
   readonly says: string;
-  /** Bytes of each value, where all have as many. */
+  /** Number of bytes, when it is the same for all values. */
   readonly bytes?: number;
   size(value: T): number;
-  /** @returns where it ends */
+  /**
+   * @returns position after the value
+   */
   write(key: Buffer, value: T, at: number): number;
-  /** Where the value ends that begins at `at`. @param rest where the parts of fixed size begin that end the key */
+  /**
+   * Position after the value that begins at `at`. @param rest start of the parts of fixed size at the end of the key
+   */
   end(key: Buffer, at: number, rest: number): number;
   read(key: Buffer, at: number, end: number): T;
 }
@@ -40,7 +47,7 @@ const U32_BYTES = 4;
 const KEY_BYTES = 32;
 const ADDRESS_BYTES_MAX = 255;
 
-/** Numbers of lists' tables, as they stand in the keys of long lists. */
+/** Numbers of the tables of lists; they are a part of the keys of long lists. */
 const TYPE_LIST = 52;
 
 function fixed<T>(
@@ -202,5 +209,5 @@ export const PARTS = {
 
 export type PartName = keyof typeof PARTS;
 
-/** What a part is given and gives. */
+/** Type of the values of a part. */
 export type PartValue<N extends PartName> = (typeof PARTS)[N] extends KeyPart<infer T> ? T : never;

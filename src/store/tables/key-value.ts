@@ -1,6 +1,6 @@
 /**
- * Ordered binary keys with small values, all that the chain store needs of a disk. Keys sort bytewise. Byte arrays that were
- * handed in or out belong to both sides from then on: nobody changes them.
+ * Ordered binary keys with small values: the only operations that the chain store needs from a database. Keys are
+ * sorted by bytes. Nobody may change a byte array after it was passed in or out, because both sides use its memory.
  */
 
 /** Keys from `gte` (inclusive) to `lt` (exclusive), ascending unless `reverse`. */
@@ -8,9 +8,9 @@ export interface KeyRange {
   readonly gte: Uint8Array;
   readonly lt: Uint8Array;
   readonly reverse?: boolean;
-  /** At most this many; all when absent. */
+  /** Maximum number of entries; all when absent. */
   readonly limit?: number;
-  /** Skips this many first. */
+  /** Number of entries to skip first. */
   readonly offset?: number;
 }
 
@@ -21,15 +21,15 @@ export interface KeyValueEntry {
 
 export interface KeyValueReader {
   get(key: Uint8Array): Buffer | undefined;
-  /** Entries of the range. Write nothing while walking it. */
+  /** Entries of the range. Do not write while iterating. */
   entries(range: KeyRange): Iterable<KeyValueEntry>;
-  /** Keys of the range. Write nothing while walking it. */
+  /** Keys of the range. Do not write while iterating. */
   keys(range: KeyRange): Iterable<Buffer>;
-  /** Number of keys of the range, without `limit` and `offset`. */
+  /** Number of keys in the range, without regard to `limit` and `offset`. */
   count(range: KeyRange): number;
 }
 
-/** The reads of a reader, for an object that reads as it does and writes, or ends, in its own way. */
+/** The read methods of a reader, for an object that adds its own methods to write or to close. */
 export function readsOf(reader: KeyValueReader): KeyValueReader {
   return {
     get: (key) => reader.get(key),
@@ -39,22 +39,27 @@ export function readsOf(reader: KeyValueReader): KeyValueReader {
   };
 }
 
-/** Valid during the transaction that it was handed to. Its reads see its own writes. */
+/** Valid only during its transaction. Reads of the transaction see its own writes. */
 export interface KeyValueWriter extends KeyValueReader {
-  /** @param isNew true when the caller knows that the key is not there yet: it need not be looked for */
+  /**
+   * @param isNew true when the caller knows that the key does not exist, which saves a look-up
+   */
   put(key: Uint8Array, value: Uint8Array, isNew?: boolean): void;
-  /** @param isThere true when the caller knows that the key is there */
+  /**
+   * @param isThere true when the caller knows that the key exists
+   */
   remove(key: Uint8Array, isThere?: boolean): void;
 }
 
 export interface KeyValue extends KeyValueReader {
   /**
-   * LeafBlocks `work` as one unit: on the disk when this returns, as if it had never been when it throws. Not to be nested.
+   * Runs `work` as one transaction. When the call returns, all writes are on the disk; when it throws, nothing has
+   * changed. Transactions cannot be nested.
    */
   transact<T>(work: (writer: KeyValueWriter) => T): T;
   /**
-   * The keys as of now, whatever is written afterwards, until its `close` or that of these keys. What is freed meanwhile
-   * cannot be used again, so it is for work of seconds.
+   * A read-only view of the keys at this moment, valid until its `close` or the `close` of these keys. Freed space
+   * cannot be reused meanwhile, so use it for seconds only.
    */
   snapshot(): KeyValue;
   close(): Promise<void>;

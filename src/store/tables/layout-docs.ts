@@ -1,4 +1,4 @@
-/** The table of all keys as a page for people: docs/store-layout.md. A test holds the page to it. */
+/** Makes docs/store-layout.md from the table of all keys. A test compares the page with it. */
 
 import { NOTES } from '../../ports/notes.ts';
 import { PARTS, type PartName } from './key-parts.ts';
@@ -19,7 +19,7 @@ layout number. This page is generated from \`src/store/tables/layout.ts\`, which
 
 Some hundred counted keys are stored together ([decision 6](decisions/0006-an-index-is-kept-in-leaf-blocks.md)).`;
 
-/** The page, as Markdown. */
+/** The page as Markdown. */
 export function layoutMarkdown(): string {
   const names = (Object.keys(TABLES) as TableName[]).sort((a, b) => TABLES[a].number - TABLES[b].number);
   const sorts = Object.entries(TRANSACTION_ORDERS).map(([name, { number }]) => `${number} ${name}`);

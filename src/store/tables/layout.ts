@@ -1,6 +1,7 @@
 /**
- * The table of all keys, which docs/store-layout.md publishes. One database of binary keys: the first byte is the number of the
- * table, the rest is big-endian, so that keys sort as what they mean. A change of any key or value is a new `LAYOUT_VERSION`.
+ * The table of all keys, published in docs/store-layout.md. The store is one database of binary keys: the first byte is
+ * the number of the table, and the rest is big-endian, so that keys sort like their values. A change of any key or
+ * value needs a new `LAYOUT_VERSION`.
  */
 
 import { TRANSACTION_SORTS, type BlockAmountSort, type TransactionSort } from '../../ports/queries.ts';
@@ -119,7 +120,7 @@ export const TABLES = {
     value: '',
     isCounted: true,
   }),
-  /** Lists of the three tables above that are long, and those of `SELF_LIST`. */
+  /** Sorted orders of long lists: those of the three tables above, and those of `SELF_LIST`. */
   longLists: new Table({
     number: 55,
     role: 'index',
@@ -143,12 +144,12 @@ export const TABLES = {
 
 export type TableName = keyof typeof TABLES;
 
-/** Tables of which a page at any offset can be read (`index/counted-key-sets.ts`). */
+/** Tables whose pages can be read at any offset (`index/counted-key-sets.ts`). */
 export const COUNTED_TABLES: readonly TableName[] = (Object.keys(TABLES) as TableName[]).filter(
   (name) => TABLES[name].isCounted,
 );
 
-/** Numbers of tables of earlier layouts. They are never used again. */
+/** Numbers of tables in earlier layouts. These numbers are never used again. */
 export const RETIRED_TABLES: readonly number[] = [3];
 
 export const META_LAYOUT = 'layout';
@@ -159,10 +160,10 @@ export const META_ACCOUNTS = 'accounts';
 export const META_STATE_CHECKSUM = 'stateChecksum';
 
 /**
- * Text under `META_LAYOUT`. While indexes of transactions lag it names their watermark, in a form that no version knows which
- * can not write them.
+ * Text under `META_LAYOUT`. While the indexes of transactions lag, the text contains their watermark. Versions that
+ * cannot backfill the indexes do not know this form, so they refuse the store.
  *
- * @param watermark height above which transactions stand in no index; undefined when all do
+ * @param watermark height above which transactions are in no index; undefined when all are indexed
  */
 export function layoutText(watermark: number | undefined): string {
   return watermark === undefined ? String(LAYOUT_VERSION) : `${LAYOUT_VERSION}${LAGGING}${watermark}`;
@@ -178,24 +179,24 @@ export function layoutOf(text: string): { readonly layout: string; readonly wate
   return { layout, watermark: Number(height) };
 }
 
-/** Tables of consensus state, in the order of their numbers. */
+/** Tables of consensus state, sorted by their numbers. */
 export const STATE_TABLES: readonly TableName[] = (Object.keys(TABLES) as TableName[])
   .filter((name) => TABLES[name].role === 'state')
   .sort((a, b) => TABLES[a].number - TABLES[b].number);
 
-/** All keys of consensus state: its tables stand side by side. */
+/** All keys of consensus state; the numbers of its tables are consecutive. */
 export const STATE_RANGE = {
   gte: TABLES.accounts.all.gte,
   lt: TABLES.facts.all.lt,
 } as const;
 
-/** Whether a key is of consensus state. */
+/** True for a key of consensus state. */
 export function isStateKey(key: Uint8Array): boolean {
   const table = key[0] ?? 0;
   return table >= TABLES.accounts.number && table <= TABLES.facts.number;
 }
 
-/** Key of an entry in a list of transactions: the prefix of the list, then the place. */
+/** Key of an entry in a list of transactions: the prefix of the list, then the place of the transaction. */
 export function listPlaceKey(list: Uint8Array, place: TransactionPlace): Buffer {
   const key = Buffer.allocUnsafe(list.length + PLACE_BYTES);
   key.set(list, 0);
@@ -203,7 +204,10 @@ export function listPlaceKey(list: Uint8Array, place: TransactionPlace): Buffer 
   return key;
 }
 
-/** Prefix of the list of transactions from an address to itself. Such lists are kept only if they are long, and only sorted. */
+/**
+ * Prefix of the list of transactions from an address to itself. Such a list exists only in sorted orders, and only when
+ * it is long.
+ */
 export function selfListKey(address: Address): Buffer {
   const key = TABLES.transactionsBySender.prefix(address);
   key[0] = SELF_LIST;
@@ -213,13 +217,16 @@ export function selfListKey(address: Address): Buffer {
 /** No table has this number: it is a part of the keys of long lists. */
 export const SELF_LIST = 56;
 
-/** An order of transactions, with all that the store needs to know of it. */
+/** A sort order of transactions, with all facts that the store needs. */
 export interface TransactionOrder {
-  /** In the keys of long lists. A number is never used for another order. */
+  /** Number of the order in the keys of long lists. The number is never used for another order. */
   readonly number: number;
-  /** The table of all transactions in this order; undefined if the lists of the types, one after the other, are this order. */
+  /**
+   * Table of all transactions in this order; undefined for the order by type, which reads the lists of the types one
+   * after the other.
+   */
   readonly table: TableName | undefined;
-  /** The form of the value in keys, in front of the place. */
+  /** Form of the value in keys; the place follows it. */
   readonly value: SortValue;
   of(transaction: Transaction): SortInteger;
 }
@@ -245,7 +252,7 @@ export const TYPE_ORDERS: readonly TransactionSort[] = ADDRESS_ORDERS.filter(
   (sort) => TRANSACTION_ORDERS[sort].table !== undefined,
 );
 
-/** An order of blocks besides that of the chain. */
+/** A sort order of blocks other than the order of the chain. */
 export interface BlockOrder {
   readonly table: 'blocksByAmount' | 'blocksByFee';
   readonly tableOfGenerator: 'generatorBlocksByAmount' | 'generatorBlocksByFee';

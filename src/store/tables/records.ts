@@ -1,6 +1,7 @@
 /**
- * Stored bytes of accounts, delegates and lists of keys. One value has one form, so equal states have equal digests.
- * Integers without sign: seven bits a byte, least first. Amounts: sign and length in a byte, then big-endian bytes.
+ * Stored bytes of accounts, delegates and lists of keys. Each value has exactly one form, so equal states have equal
+ * digests. Unsigned integers have seven bits in each byte, lowest first. An amount is one byte with sign and length,
+ * then big-endian bytes.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -16,7 +17,7 @@ const HAS_USERNAME = 4;
 const HAS_GROUP = 8;
 const HAS_VOTES = 16;
 
-/** The account without its votes, which change seldom and are long: they stand in a table of their own. */
+/** Encodes an account without its votes. Votes are long and seldom change, so they are in a table of their own. */
 export function encodeAccount(account: Account): Buffer {
   const record = new RecordWriter();
   writeAccount(record, account);
@@ -48,7 +49,9 @@ export function writeAccount(record: RecordWriter, account: Account): void {
   }
 }
 
-/** @param votes reads the account's votes; asked only when it has some */
+/**
+ * @param votes reads the account's votes; called only when it has votes
+ */
 export function decodeAccount(address: Address, bytes: Buffer, votes: () => readonly PublicKey[]): Account {
   const record = new RecordReader(bytes);
   const flags = record.byte();
@@ -81,7 +84,7 @@ function groupOf(record: RecordReader): MultisignatureGroup {
   const min = record.count();
   const lifetime = record.count();
   const members: PublicKey[] = [];
-  // Not made at their number at once: in a damaged record it may be any.
+  // The list grows item by item, because a damaged record may contain any number.
   for (let left = record.count(); left > 0; left -= 1) members.push(record.key());
   return { min, lifetime, members };
 }
@@ -112,7 +115,7 @@ export function decodeDelegate(publicKey: PublicKey, bytes: Buffer): Delegate {
   return { publicKey, address, username, voteWeight, pendingVoteWeight, rank };
 }
 
-/** 32 bytes for each key. */
+/** Encodes a list of keys, 32 bytes for each. */
 export function encodeKeys(keys: readonly PublicKey[]): Buffer {
   const bytes = Buffer.from(keys.join(''), 'hex');
   assert(bytes.length === keys.length * KEY_BYTES, 'public keys are 32 bytes in hexadecimal');
@@ -125,7 +128,7 @@ export function decodeKeys(bytes: Buffer): readonly PublicKey[] {
   return Array.from({ length: bytes.length / KEY_BYTES }, (_, i) => hex.slice(i * 64, i * 64 + 64));
 }
 
-/** Memory that a finished writer has left to the next one, unless it grew large: most records are small. */
+/** Memory of the last writer, used again by the next one unless it grew large; most records are small. */
 let spare: Buffer | undefined;
 const SPARE_BYTES_MAX = 65_536;
 
@@ -144,7 +147,7 @@ export class RecordWriter {
     this.#length += 1;
   }
 
-  /** An integer from 0 to 2^53 - 1. */
+  /** Writes an integer from 0 to 2^53 - 1. */
   count(value: number): void {
     assert(Number.isSafeInteger(value) && value >= 0, 'a count is a safe integer and not negative');
     let rest = value;
@@ -185,7 +188,7 @@ export class RecordWriter {
     this.#length += this.#bytes.write(text, this.#length, 'latin1');
   }
 
-  /** What `write` writes to this record, behind the number of its bytes. */
+  /** Writes the bytes that `write` adds, with their number in front. */
   sizedOf(write: () => void): void {
     const at = this.#length;
     this.byte(0);
@@ -195,13 +198,13 @@ export class RecordWriter {
       this.#bytes[at] = size;
       return;
     }
-    // Seldom: the number takes more than a byte, and what is behind it moves.
+    // In rare cases the number takes more than one byte, and the bytes after it must move.
     const bytes = Buffer.from(this.#bytes.subarray(at + 1, this.#length));
     this.#length = at;
     this.sized(bytes);
   }
 
-  /** Bytes behind their number. */
+  /** Writes bytes with their number in front. */
   sized(bytes: Uint8Array): void {
     this.count(bytes.length);
     this.raw(bytes);
@@ -213,7 +216,7 @@ export class RecordWriter {
     this.#length += bytes.length;
   }
 
-  /** The record, in memory of its own. Nothing is written afterwards. */
+  /** The record, in memory of its own. No method may be called afterwards. */
   bytes(): Buffer {
     const record = Buffer.allocUnsafe(this.#length);
     this.#bytes.copy(record, 0, 0, this.#length);
@@ -231,7 +234,7 @@ export class RecordWriter {
   }
 }
 
-/** Reads what `RecordWriter` wrote. */
+/** Reads records of `RecordWriter`. */
 export class RecordReader {
   readonly #bytes: Buffer;
   #at = 0;
@@ -267,7 +270,7 @@ export class RecordReader {
     const head = this.byte();
     const size = head & 127;
     const bytes = this.raw(size);
-    // Six bytes are the most that a double reads exactly.
+    // A double holds at most six bytes exactly.
     const value = size === 0 ? 0n : BigInt(size <= 6 ? bytes.readUIntBE(0, size) : `0x${bytes.toString('hex')}`);
     return head > 127 ? -value : value;
   }

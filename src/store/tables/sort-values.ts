@@ -1,9 +1,12 @@
-/** The values of orders: integers as bytes that sort like the integers; no value is a prefix of another. */
+/** Sort values in keys: integers as bytes that sort like the integers; no value is a prefix of another. */
 
 import { PARTS } from './key-parts.ts';
 import { writeOrderedNumber } from './ordered-bytes.ts';
 
-/** A number holds an integer that fits into a double. Most do, and they are written several times as fast. */
+/**
+ * A number is used for an integer that fits into a double. Most integers do, and numbers are written several times as
+ * fast as bigints.
+ */
 export type SortInteger = bigint | number;
 
 export interface SortValue {
@@ -13,7 +16,7 @@ export interface SortValue {
   write(key: Buffer, value: SortInteger, at: number): number;
   /** The position after the value that begins at `at`. */
   end(key: Buffer, at: number): number;
-  /** The value itself, or the nearest possible one. */
+  /** The value itself, or the nearest value that the form can hold. */
   nearest(value: SortInteger): SortInteger;
 }
 
@@ -43,7 +46,7 @@ export const SORT_VALUES = {
   },
 } as const satisfies Record<string, SortValue>;
 
-/** A value as its bytes. */
+/** The bytes of a value. */
 export function bytesOf(kind: SortValue, value: SortInteger): Buffer {
   const bytes = Buffer.allocUnsafe(kind.bytesMax);
   return bytes.subarray(0, kind.write(bytes, value, 0));

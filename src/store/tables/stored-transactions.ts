@@ -1,4 +1,4 @@
-/** The transactions of blocks as they are stored: those of a block together. */
+/** Stored transactions: those of a block are stored together. */
 
 import type { TransactionPlace } from '../../ports/store.ts';
 import { packTransactions, unpackTransaction, unpackTransactions } from '../../protocol/block/packed-block.ts';
@@ -9,12 +9,12 @@ import { TABLES } from './layout.ts';
 import { HEIGHT_BYTES, isU16, isU32, PLACE_BYTES, placeAtEnd } from './ordered-bytes.ts';
 
 /**
- * Transactions of a block that are one value. All of a usual block are: it is written and read as a whole. A genesis block may
- * hold tens of thousands, and reading one of them should not take all from the disk.
+ * Transactions in one stored value. All transactions of a usual block fit in, so it is written and read as a whole. A
+ * genesis block may hold tens of thousands, and reading one of them should not read all of them from the disk.
  */
 export const TRANSACTIONS_PER_VALUE = 256;
 
-/** Of a place, behind its height. */
+/** Bytes of the index in a place; the height comes before it. */
 const INDEX_BYTES = PLACE_BYTES - HEIGHT_BYTES;
 
 export function putTransactions(
@@ -32,7 +32,7 @@ export function removeTransactions(keys: KeyValueWriter, height: number, transac
   for (const { index } of partsOf(transactions)) keys.remove(TABLES.transactions.key({ height, index }));
 }
 
-/** The transactions of a block. */
+/** Reads the transactions of a block. */
 export function transactionsAt(keys: KeyValueReader, codec: Codec, height: number): Transaction[] {
   const transactions: Transaction[] = [];
   for (const { value } of keys.entries(rangeOf(height, height))) {
@@ -41,7 +41,7 @@ export function transactionsAt(keys: KeyValueReader, codec: Codec, height: numbe
   return transactions;
 }
 
-/** Height of the lowest block above another, up to a last one, that has transactions. */
+/** Lowest height above `above`, and up to `last`, whose block has transactions. */
 export function heightWithTransactions(keys: KeyValueReader, above: number, last: number): number | undefined {
   const [first] = above < last ? keys.keys({ ...rangeOf(above + 1, last), limit: 1 }) : [];
   return first === undefined ? undefined : placeAtEnd(first).height;
@@ -63,7 +63,7 @@ export function transactionAt(
   return packed === undefined ? undefined : unpackTransaction(packed, rest, codec);
 }
 
-/** Transactions of the chain up to this height. */
+/** Number of transactions in the chain up to a height. */
 export function transactionTotal(keys: KeyValueReader, height: number): number {
   const bytes = height < 1 ? undefined : keys.get(TABLES.transactionTotals.key(height));
   return Number(bytes?.readBigUInt64BE() ?? 0n);

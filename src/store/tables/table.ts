@@ -1,12 +1,15 @@
-/** A table of keys, declared once: code that writes and reads keys, ranges, and the published layout follow from one row. */
+/**
+ * A table of keys. Its row declares it once, and code that writes and reads keys, ranges and the published layout are
+ * derived from the row.
+ */
 
 import { assert } from '../../primitives/errors.ts';
 import { PARTS, type KeyPart, type PartName, type PartValue } from './key-parts.ts';
 import { afterPrefix } from './key-value.ts';
 
 /**
- * The role of a table. `state` is consensus state, which is part of the digest and of undo records. `chain` is blocks as they
- * were signed. `index` can be built again from these two. `local` belongs to this node alone.
+ * The role of a table. `state` is consensus state, which is part of the digest and of undo records. `chain` is blocks
+ * as they were signed. `index` can be rebuilt from these two. `local` belongs to this node alone.
  */
 export type TableRole = 'state' | 'chain' | 'index' | 'local';
 
@@ -16,23 +19,23 @@ export interface KeySpan {
   readonly lt: Buffer;
 }
 
-/** Values of the parts of a key. */
+/** Types of the values of a key's parts. */
 export type ValuesOf<P extends readonly PartName[]> = { [I in keyof P]: PartValue<P[I]> };
-/** The first of them, or none. */
+/** The first values of a key, possibly none. */
 export type LeadingOf<V extends readonly unknown[]> = V extends readonly [...infer Head, unknown]
   ? V | LeadingOf<Head>
   : V;
 
-/** The row of a table. */
+/** The declaration of a table. */
 export interface TableRow<P extends readonly PartName[]> {
-  /** The first byte of its keys. */
+  /** First byte of the keys of the table. */
   readonly number: number;
   readonly role: TableRole;
-  /** Parts of a key, in their order. At most one of them goes on up to those behind it. */
+  /** Parts of a key, in order. At most one part has no end of its own and extends to the next parts. */
   readonly key: P;
-  /** The content of a value, in a sentence; empty if keys have no values. */
+  /** Content of a value, in a sentence; empty when keys have no values. */
   readonly value: string;
-  /** Whether its keys, which have no values, are counted. */
+  /** True for a table of keys without values that are counted. */
   readonly isCounted?: boolean;
 }
 
@@ -42,11 +45,11 @@ export class Table<const P extends readonly PartName[] = readonly PartName[]> {
   readonly parts: P;
   readonly value: string;
   readonly isCounted: boolean;
-  /** The prefix of all keys. These bytes must not be changed. */
+  /** Common prefix of all keys. Do not change these bytes. */
   readonly start: Buffer;
   readonly all: KeySpan;
   readonly #parts: readonly KeyPart<unknown>[];
-  /** Bytes of the parts of fixed size that end a key, behind each part. */
+  /** For each part: number of bytes of the parts after it that have a fixed size and end the key. */
   readonly #behind: readonly number[];
 
   constructor({ number, role, key, value, isCounted = false }: TableRow<P>) {
@@ -68,17 +71,17 @@ export class Table<const P extends readonly PartName[] = readonly PartName[]> {
     return this.#write(values);
   }
 
-  /** What all keys begin with that have these values in front. */
+  /** Prefix of all keys that begin with these values. */
   prefix(...values: LeadingOf<ValuesOf<P>>): Buffer {
     return this.#write(values);
   }
 
-  /** All keys that have these values in front. */
+  /** Range of all keys that begin with these values. */
   range(...values: LeadingOf<ValuesOf<P>>): KeySpan {
     return spanOf(this.#write(values));
   }
 
-  /** What a key says. */
+  /** Reads the values of a key. */
   read(key: Buffer): ValuesOf<P> {
     assert(key[0] === this.number, 'a key is read by its table');
     let at = 1;

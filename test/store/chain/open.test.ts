@@ -42,7 +42,7 @@ async function openIn(directory: string, params: ChainParams = paramsWith()) {
   return openChainStore({ directory, codec: FAKE_CODEC, params });
 }
 
-/** LeafBlocks `work` in a folder of its own. */
+/** Runs `work` in a folder of its own. */
 async function inFolder(work: (directory: string) => Promise<void>): Promise<void> {
   const directory = temporaryFolder();
   try {

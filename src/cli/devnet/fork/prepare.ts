@@ -1,4 +1,4 @@
-/** Gives the nodes of a devnet the chain that it is forked from. The source is read, and nothing in it written. */
+/** Copies the chain of the source to the nodes of a devnet. The source is only read. */
 
 import { constants, statSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
@@ -24,35 +24,35 @@ import { createQueries } from '../../../store/query/queries.ts';
 import type { ForkSource } from './source.ts';
 import { nodeOfDelegate } from './stand-in.ts';
 
-/** What is known of a forked devnet from its beginning. */
+/** Facts about the start of a forked devnet. */
 export interface ForkFacts {
-  /** Path that it was forked from. */
+  /** Path of the source. */
   readonly source: string;
   readonly height: number;
   readonly blockId: string;
-  /** Delegates of the next block's round. */
+  /** Delegates of the round of the next block. */
   readonly forgers: readonly PublicKey[];
-  /** Accounts of which others are funded, richest first. */
+  /** Accounts that fund other accounts, richest first. */
   readonly funders: readonly PublicKey[];
 }
 
 export interface ForkRequest {
   readonly source: ForkSource;
-  /** As the devnet runs it. */
+  /** The network, as the devnet runs it. */
   readonly network: Network;
-  /** Folders of the nodes for that network, in the order of their numbers. */
+  /** Data folders of the nodes for that network, by node number. */
   readonly dataDirectories: readonly string[];
 }
 
-/** As far back as headers must not contradict one another. */
+/** Rounds within which headers of a delegate must not contradict each other. */
 const JOURNAL_ROUNDS = 3;
-/** Of which those are taken that can be signed for with one key. */
+/** Number of the richest accounts from which the funders are chosen; a funder must need only one key. */
 const RICH_ACCOUNTS = 100;
 const FUNDERS_MAX = 10;
 
 /**
- * @throws ProtocolError `FORK_SOURCE_CHANGED` when somebody wrote to the source meanwhile, `STORE_NETWORK_MISMATCH` and the like when the
- *   chain is another network's, `SNAPSHOT_REFUSED`
+ * @throws ProtocolError `FORK_SOURCE_CHANGED` when another process wrote to the source meanwhile,
+ *   `STORE_NETWORK_MISMATCH` and similar ones when the chain is of another network, `SNAPSHOT_REFUSED`
  */
 export async function prepareFork({ source, network, dataDirectories }: ForkRequest): Promise<ForkFacts> {
   const [first, ...others] = dataDirectories;
@@ -69,13 +69,13 @@ export async function prepareFork({ source, network, dataDirectories }: ForkRequ
 
 async function copyChain({ chain, network }: ForkSource, dataDirectory: string): Promise<void> {
   if (chain.kind === 'snapshot') {
-    // The worst that a wrong one can do here is to be a wrong devnet.
+    // The snapshot is not verified: a wrong one only gives a wrong devnet.
     await restoreSnapshot(chain.file, { network, dataDirectory }, { isTrusted: true });
     return;
   }
   const directory = chainDirectory(chain);
   const target = chainDirectory({ dataDirectory });
-  // The file of a store that is written to has pages of several moments; LMDB copies those of one.
+  // The file of a store in use has pages of several moments, but LMDB's own copy is consistent.
   if (storeOwner(directory, systemClock) !== undefined) {
     await copyStore(directory, target, systemClock);
     return;
@@ -96,7 +96,10 @@ async function copyChain({ chain, network }: ForkSource, dataDirectory: string):
   );
 }
 
-/** Marks the first node's chain as the devnet's, and gives the delegates of all nodes a record of what they signed last. */
+/**
+ * Marks the chain of the first node as the devnet's, and records in the journals of all nodes what each delegate signed
+ * last.
+ */
 async function adopt(
   { path, network: earlier }: ForkSource,
   network: Network,
@@ -108,7 +111,7 @@ async function adopt(
   try {
     const rules = createRules(earlier.params);
     const store = chainStoreOver(keyValue, { codec: rules.codec, params: earlier.params }, directory);
-    // Once, for the copies of all nodes.
+    // Checked once, for the copies of all nodes.
     refuseChangedState(store, directory);
     const tip = store.tip();
     if (tip === undefined) throw new ProtocolError('STORE_MISSING', { directory }, `${path}: holds no chain yet`);
@@ -136,10 +139,10 @@ async function adopt(
   }
 }
 
-/** The newest header of each delegate among the last blocks: its next one must name it. */
+/** Newest header of each delegate among the last blocks, because the delegate's next header must refer to it. */
 function lastSigned(store: StoredChain, height: number, depth: number): ReadonlyMap<PublicKey, SignedHeader> {
   const signed = new Map<PublicKey, SignedHeader>();
-  // The genesis block is nobody's.
+  // No delegate forged the genesis block.
   for (let each = height; each > Math.max(1, height - depth); each -= 1) {
     const header = store.header(each);
     if (header === undefined || signed.has(header.generatorPublicKey)) continue;

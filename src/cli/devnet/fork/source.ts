@@ -1,4 +1,4 @@
-/** What a devnet is forked from: a chain in a data folder, or a file of `bloomery snapshot create`. */
+/** The source of a forked devnet: a chain in a data folder, or a file of `bloomery snapshot create`. */
 
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -9,22 +9,22 @@ import { writeNetworkFolder } from '../../network-folder.ts';
 import { usageError } from '../../problems.ts';
 
 export interface ForkSource {
-  /** Absolute, as it was named. */
+  /** Absolute path, as it was given. */
   readonly path: string;
-  /** As the chain came about. */
+  /** The original network of the chain. */
   readonly network: Network;
   readonly chain:
     { readonly kind: 'folder'; readonly dataDirectory: string } | { readonly kind: 'snapshot'; readonly file: string };
 }
 
-/** Longest text that a network may have for it. */
+/** Longest community identifier that a network may have. */
 const COMMUNITY_IDENTIFIER_LENGTH_MAX = 64;
 const SUFFIX = '-fork';
 
 /**
  * @param path a data folder, the folder of a network in it, or a snapshot
- * @param network name or folder, where the source does not tell
- * @throws ProtocolError `USAGE` where there is nothing to fork, and what reading a snapshot or a network throws
+ * @param network name or folder of the network, needed when the source does not name it
+ * @throws ProtocolError `USAGE` when there is no chain to fork; errors of reading a snapshot or a network
  */
 export async function forkSourceOf(path: string, network: string | undefined): Promise<ForkSource> {
   const place = resolve(path);
@@ -40,23 +40,26 @@ export async function forkSourceOf(path: string, network: string | undefined): P
   return { path: place, network: known, chain: { kind: 'snapshot', file: place } };
 }
 
-/** @throws ProtocolError `USAGE` for a file that is no snapshot, `SNAPSHOT_REFUSED` for one that cannot be read */
+/**
+ * @throws ProtocolError `USAGE` for a file that is no snapshot, `SNAPSHOT_REFUSED` for an unreadable one
+ */
 async function networkOfSnapshot(path: string, file: string): Promise<string> {
   try {
     return (await readSnapshotManifest(file)).network;
   } catch (error) {
     const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
-    // The system says why a file cannot be read; what the decompression says of another kind of file helps nobody.
+    // An error of the system explains itself. An error of the decompression does not, so the file is called no
+    // snapshot.
     if (cause?.syscall !== undefined) throw error;
     throw usageError(`--fork ${path}: is not a file of bloomery snapshot create`);
   }
 }
 
 /**
- * The same network under another network identifier: what is signed for one is refused on the other.
+ * The same network with another network identifier, so that signatures for one are refused on the other.
  *
- * @param folder that is made
- * @throws ProtocolError `USAGE` for generation 2, whose transactions name no network
+ * @param folder folder that is created
+ * @throws ProtocolError `USAGE` for generation 2, whose signatures do not cover the network
  */
 export function underNewIdentifier(network: Network, folder: string): Network {
   const { generation, communityIdentifier } = network.params;

@@ -1,7 +1,7 @@
 /**
- * A key that stands in for every other one in a devnet that was forked from a chain: what it signed passes for the signature of
- * any account, so the devnet forges for delegates whose keys it lacks. Only the agent of a devnet's node makes one; nothing that
- * `bloomery start` loads does.
+ * A key that stands in for all other keys in a forked devnet: a signature of this key passes for any account. So the
+ * devnet can forge for delegates whose keys it lacks. Only the agent of a devnet node creates it; `bloomery start` does
+ * not even load it.
  */
 
 import { defaultEd25519, type Ed25519 } from '../../../crypto/ed25519.ts';
@@ -10,15 +10,18 @@ import { bytesOfHex } from '../../../primitives/bytes.ts';
 import type { Verifier } from '../../../ports/verifier.ts';
 import type { KeyPair, PublicKey, SignatureCheck } from '../../../protocol/types.ts';
 
-/** Everybody knows it, as all keys of a devnet. */
+/** The passphrase is public, like all keys of a devnet. */
 const FORK_PASSPHRASE = 'the stand-in of all accounts of a forked devnet, worthless elsewhere';
 
-/** Signs for an account in a forked devnet, and nowhere else. */
+/** Returns the key that signs for an account, in a forked devnet only. */
 export function standInFor(publicKey: PublicKey): KeyPair {
   return { publicKey: bytesOfHex(publicKey), privateKey: keyPairOfPassphrase(FORK_PASSPHRASE).privateKey };
 }
 
-/** Number of the node that forges for a delegate: the same for the life of a devnet, whoever is voted in. */
+/**
+ * Number of the node that forges for a delegate. The number stays the same during the life of a devnet, however the
+ * votes change.
+ */
 export function nodeOfDelegate(publicKey: PublicKey, nodes: number): number {
   return Number.parseInt(publicKey.slice(0, 8), 16) % nodes;
 }

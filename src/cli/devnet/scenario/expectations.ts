@@ -1,4 +1,4 @@
-/** Looks whether what a scenario expects is true, over the nodes' HTTP interfaces and logs, as anybody could. */
+/** Checks the expectations of a scenario over the nodes' HTTP interfaces and logs. */
 
 import { lskText } from '../../../primitives/amount.ts';
 import { ProtocolError } from '../../../primitives/errors.ts';
@@ -10,7 +10,7 @@ import { LogCodes } from './log-codes.ts';
 import { metricIn } from './metric-text.ts';
 import type { Bounds, Condition, Expected } from './scenario.ts';
 
-/** What is not as expected. */
+/** A value that differs from the expected one. */
 export interface Difference {
   readonly expected: string;
   readonly found: string;
@@ -18,14 +18,14 @@ export interface Difference {
 
 export interface Scene {
   readonly nodes: () => readonly Pick<SupervisedNode, 'node' | 'stateName'>[];
-  /** Address of an account that is named, or the address itself. */
+  /** Address of a named account; an address is returned unchanged. */
   readonly addressOf: (who: string) => string;
 }
 
-/** A machine under load may take long; a scenario waits for the answer, not for the time. */
+/** The limit is long, because an overloaded machine may be slow, and a scenario must not fail because of that. */
 const ANSWER_MS_MAX = 30_000;
 const METRICS_BYTES_MAX = 4 * 1024 * 1024;
-/** What a node says when it charges, expels or bans a peer, or spares one that its operator named. */
+/** Codes of events in which a node penalises, disconnects or bans a peer, or spares one that its operator named. */
 const PENALTY_CODES = ['PEER_PENALISED', 'PEER_FORGIVEN', 'PEER_EXPELLED', 'PEER_WASTEFUL', 'PEER_BANNED'];
 const PEERS_MAX = 100;
 
@@ -45,7 +45,7 @@ export class Expectations {
     this.#scene = scene;
   }
 
-  /** The first condition that is not true now; undefined when all are. */
+  /** The first condition that is not true now; undefined when all are true. */
   async difference({ conditions, nodes }: Expected): Promise<Difference | undefined> {
     const watched = this.#watched(nodes);
     for (const condition of conditions) {
@@ -103,7 +103,7 @@ export class Expectations {
     }
   }
 
-  /** Holds a value of each node to its bounds. */
+  /** Compares a value of each node with its bounds. */
   async #each<T extends number | bigint>(
     nodes: readonly Watched[],
     what: string,
@@ -127,7 +127,7 @@ export class Expectations {
     return charged + this.#logs.count(logFile, PENALTY_CODES);
   }
 
-  /** Those that are named, else all but those that the scenario has killed or paused. */
+  /** The named nodes; by default all nodes except those that the scenario has killed or paused. */
   #watched(numbers: readonly number[] | undefined): readonly Watched[] {
     return this.#scene
       .nodes()
@@ -166,7 +166,7 @@ async function sameBlock(nodes: readonly Watched[], isSame: boolean): Promise<Di
   const height = Math.min(...heights.flatMap(({ value }) => value ?? []));
   const blocks = await Promise.all(nodes.map((node) => answerOf(node, () => node.client.blockId(height))));
   const ids = new Set(blocks.map(({ value }) => value));
-  // A node that reverts blocks at this moment has none there.
+  // A node that is reverting blocks may have no block at that height.
   if (!ids.has(undefined) && (ids.size === 1) === isSame) return undefined;
   const found = blocks.map(({ name, value }) => `${name}: ${value ?? 'none'}`).join(', ');
   return { expected, found: `at height ${height} ${found}` };

@@ -1,4 +1,4 @@
-/** What became of a scenario, in the XML that continuous integration reads. */
+/** Writes the results of a scenario as XML for continuous integration (JUnit). */
 
 import type { StepResult } from './run-scenario.ts';
 import type { Scenario } from './scenario.ts';
@@ -6,11 +6,11 @@ import type { Scenario } from './scenario.ts';
 export interface ScenarioOutcome {
   readonly scenario: Scenario;
   readonly results: readonly StepResult[];
-  /** Why the devnet did not run, or did not run to the end. */
+  /** Reason why the devnet did not start, or did not run to the end. */
   readonly error?: string;
 }
 
-/** One test suite with a test case for each step; those that were not reached are skipped. */
+/** One test suite with a test case for each step; steps that were not run are marked as skipped. */
 export function junitOf({ scenario, results, error }: ScenarioOutcome): string {
   const { name, steps } = scenario;
   const failures = results.filter(({ failure }) => failure !== undefined).length;
@@ -45,7 +45,7 @@ export function junitOf({ scenario, results, error }: ScenarioOutcome): string {
   ].join('\n');
 }
 
-/** XML has no place for other control characters, whatever way they are written. */
+/** XML allows no other control characters, not even escaped ones. */
 function escaped(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '?')

@@ -1,4 +1,4 @@
-/** Counts the lines with a code in the logs of nodes, reading each line once. */
+/** Counts log lines with a code in the logs of nodes; it reads each line only once. */
 
 import { closeSync, openSync, readSync } from 'node:fs';
 
@@ -7,7 +7,7 @@ const READ_BYTES = 256 * 1024;
 export class LogCodes {
   readonly #read = new Map<string, { offset: number; rest: string; counts: Map<string, number> }>();
 
-  /** Lines with one of the codes, from the beginning of the file; 0 for a file that is not there yet. */
+  /** Number of lines with one of the codes since the start of the file; 0 for a file that does not exist yet. */
   count(file: string, codes: readonly string[]): number {
     const state = this.#read.get(file) ?? { offset: 0, rest: '', counts: new Map<string, number>() };
     this.#read.set(file, state);
@@ -23,7 +23,7 @@ export class LogCodes {
         const length = readSync(descriptor, bytes, 0, bytes.length, state.offset);
         if (length === 0) break;
         state.offset += length;
-        // Codes are ASCII: what a chunk cuts is of some other part of a line.
+        // A chunk may end inside a character, but codes are ASCII, so they stay intact.
         const lines = (state.rest + bytes.toString('latin1', 0, length)).split('\n');
         state.rest = lines.pop() ?? '';
         for (const line of lines) {

@@ -1,9 +1,9 @@
-/** Reads one metric from the text that a node serves for Prometheus. */
+/** Reads one metric from the Prometheus text of a node. */
 
 const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 
-/** The sum of the samples that have the labels, and perhaps others; undefined for none. */
+/** Sum of the samples that have these labels, and possibly others; undefined when there are none. */
 export function metricIn(text: string, name: string, labels: ReadonlyMap<string, string>): number | undefined {
   let sum: number | undefined;
   for (const line of text.split('\n')) {

@@ -1,4 +1,4 @@
-/** A YAML text as values that know their lines, read with a sentence for what is wrong. */
+/** Values of a YAML text with their lines. The readers throw errors with a sentence about the fault. */
 
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml';
 import { ProtocolError } from '../../../primitives/errors.ts';
@@ -9,7 +9,7 @@ interface Source {
   readonly lines: LineCounter;
 }
 
-/** A value in a file. Every reader here throws ProtocolError `SCENARIO_INVALID` with file and line. */
+/** A value in a file. All its readers throw ProtocolError `SCENARIO_INVALID` with file and line. */
 export class Place {
   readonly #source: Source;
   readonly #node: Node | null;
@@ -46,12 +46,12 @@ export class Place {
     return isMap(this.#node);
   }
 
-  /** Nothing, in the same line. */
+  /** An empty value on the same line. */
   without(): Place {
     return new Place(this.#source, null, this.line);
   }
 
-  /** Members by name, in their order. */
+  /** Members by name, in order. */
   members(what: string): ReadonlyMap<string, Place> {
     if (!isMap(this.#node)) throw this.fault(`${what} must be a map of names and values`);
     return new Map(
@@ -64,7 +64,7 @@ export class Place {
     );
   }
 
-  /** Members of which each has one of these names. */
+  /** Members; each name must be one of `names`. */
   known(what: string, names: readonly string[]): ReadonlyMap<string, Place> {
     const members = this.members(what);
     for (const [name, place] of members) if (!names.includes(name)) throw place.unknown(what, name, names);
@@ -83,7 +83,7 @@ export class Place {
     return this.#node.items.map((item) => new Place(this.#source, item as Node | null, this.line));
   }
 
-  /** A text, or a number as it is written. */
+  /** Reads a text, or a number as it is written. */
   text(what: string): string {
     const scalar = isScalar(this.#node) ? this.#node : undefined;
     if (typeof scalar?.value === 'string') return scalar.value;
@@ -116,7 +116,7 @@ export class Place {
     return found;
   }
 
-  /** What `read` makes of the text here; what it throws is told with the line. */
+  /** Reads a text with `read`; errors of `read` are thrown with the line. */
   parsed<T>(what: string, read: (text: string) => T): T {
     const text = this.text(what);
     try {
@@ -127,7 +127,7 @@ export class Place {
     }
   }
 
-  /** In one line, as a report shows it. */
+  /** The value in one line, for reports. */
   inline(): string {
     const node = this.#node;
     if (isSeq(node))

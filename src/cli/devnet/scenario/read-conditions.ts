@@ -1,10 +1,10 @@
-/** Reads what a step of a scenario expects. */
+/** Reads the expectations of a step. */
 
 import type { Place } from './place.ts';
 import type { Bounds, Condition, Expected } from './scenario.ts';
 import { lskIn, nodesIn, whoIn } from './values.ts';
 
-/** What reads a condition. */
+/** Reads the value of a condition. */
 type ReadClaim = (value: Place) => Condition;
 
 const CONDITIONS: Readonly<Record<string, ReadClaim>> = {
@@ -59,9 +59,9 @@ export function readConditions(
 }
 
 /**
- * A number or a map of bounds.
+ * Reads a number or a map of bounds.
  *
- * @param alone what a number bounds; both ways when undefined
+ * @param alone bound that a single number sets; undefined for both
  */
 function countsIn(place: Place, alone: 'min' | 'max' | undefined): Bounds<number> {
   return boundsIn(place, countIn, alone);
@@ -71,7 +71,9 @@ function countIn(place: Place): number {
   return place.integer('a bound', 0, 2 ** 32 - 1);
 }
 
-/** @param alone what a value without a name bounds; both ways when undefined */
+/**
+ * @param alone bound that a single value sets; undefined for both
+ */
 function boundsIn<T extends number | bigint>(
   place: Place,
   read: (place: Place) => T,

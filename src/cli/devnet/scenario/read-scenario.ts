@@ -1,4 +1,4 @@
-/** Reads a scenario, so that nothing is started that cannot be run to its end. */
+/** Reads a scenario completely before the devnet starts, so that no run fails later because of a wrong step. */
 
 import { readBounded } from '../../../config/bounded-file.ts';
 import { messageOf, ProtocolError } from '../../../primitives/errors.ts';
@@ -9,7 +9,7 @@ import { Place } from './place.ts';
 import { readStep } from './read-step.ts';
 import type { Scenario, ScenarioDevnet, Step } from './scenario.ts';
 
-/** Far more than any list of steps that somebody reads. */
+/** Maximum size, far above that of any scenario that a person writes. */
 const FILE_BYTES_MAX = 1024 * 1024;
 const STEPS_MAX = 1_000;
 const NAME_CHARACTERS_MAX = 200;
@@ -58,7 +58,7 @@ export function readScenario(text: string, file: string): Scenario {
     const { name: snapshot } = parameters as { readonly name?: string };
     if (snapshot === undefined) continue;
     if (operation === 'snapshot') snapshots.add(snapshot);
-    // The devnet is fresh: it has no snapshot but those of the steps before.
+    // A new devnet has no snapshots except those of earlier steps.
     else if (!snapshots.has(snapshot)) throw item.fault(`no step before makes the snapshot \`${snapshot}\``);
   }
   return { name: title, devnet, steps: read };

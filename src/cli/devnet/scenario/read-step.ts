@@ -1,4 +1,4 @@
-/** Reads one step of a scenario: an action, or what is expected. */
+/** Reads one step of a scenario: an action, or expectations. */
 
 import { delayMsOfText, durationMsOf, lossOfText, partsOfText, skewMsOfText } from '../fault-words.ts';
 import { MINED_SLOTS_MAX, MINING_MODES } from '../mining.ts';
@@ -9,17 +9,17 @@ import { readConditions } from './read-conditions.ts';
 import { WITHIN_MS, type Step, type StepWork } from './scenario.ts';
 import { ACCOUNT_NAME, checkedNodes, lskIn, nodeIn, nodesIn, whoIn } from './values.ts';
 
-/** A step that waits longer is a mistake of units. */
+/** A longer wait is probably a mistake of units. */
 const WAIT_MS_MAX = 3_600_000;
 
-/** What reads the value of an action. @param nodes that there are before the step */
+/** Reads the value of an action. @param nodes number of nodes before the step */
 type ReadAction = (value: Place, nodes: number) => StepWork;
 
 const ACTIONS: Readonly<Record<string, ReadAction>> = {
   mine: (value) => operation('mine', { slots: value.isEmpty ? 1 : value.integer('`mine`', 1, MINED_SLOTS_MAX) }),
   mode: (value) => operation('mode', { mode: value.oneOf('`mode`', MINING_MODES) }),
   warp: (value) => {
-    // Whether it lies ahead shows when its time has come.
+    // Only the run can tell whether the moment is in the future.
     value.parsed('`warp`', (text) => momentOf(text, 0));
     return operation('warp', { to: value.text('`warp`') });
   },
@@ -71,7 +71,7 @@ const NAMES = [...Object.keys(ACTIONS), 'expect'];
 /** @throws ProtocolError `SCENARIO_INVALID` with the line */
 export function readStep(place: Place, nodes: number): Step {
   if (!place.isMap) {
-    // An action without a value may stand alone.
+    // An action without a value may be written as a plain text.
     const name = place.text('a step');
     const read = ACTIONS[name];
     if (read === undefined) throw place.unknown('a step', name, NAMES);
@@ -129,7 +129,7 @@ function partsIn(place: Place, nodes: number): readonly (readonly number[])[] {
   return parts;
 }
 
-/** `150ms`, or a map with the amount and `nodes`. */
+/** Reads `150ms`, or a map with the amount and `nodes`. */
 function amountIn(
   place: Place,
   name: string,

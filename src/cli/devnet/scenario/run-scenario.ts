@@ -1,4 +1,4 @@
-/** Runs the steps of a scenario on a devnet, one after the other, up to the first that fails. */
+/** Runs the steps of a scenario on a devnet, one after the other, until one fails. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, ProtocolError } from '../../../primitives/errors.ts';
@@ -10,7 +10,7 @@ import type { Expected, Scenario, Step } from './scenario.ts';
 export interface StepResult {
   readonly step: Step;
   readonly tookMs: number;
-  /** Why it failed, in one line. */
+  /** Reason of the failure, in one line. */
   readonly failure?: string;
 }
 
@@ -24,7 +24,9 @@ export interface ScenarioRun {
 
 const POLL_MS = 200;
 
-/** @returns what became of each step that began; the last one may have failed. A run that is stopped ends early */
+/**
+ * @returns the results of the steps that began; the last one may have failed. A run that is stopped ends early
+ */
 export async function runScenario(run: ScenarioRun): Promise<readonly StepResult[]> {
   const results: StepResult[] = [];
   const player = new Player(run);
@@ -52,13 +54,15 @@ class Player {
     this.#expectations = new Expectations({ nodes, addressOf: (who) => this.#addressOf(who) });
   }
 
-  /** @returns why the step failed */
+  /**
+   * @returns the reason when the step failed
+   */
   async play(step: Step): Promise<string | undefined> {
     try {
       const failure = await this.#work(step);
       return failure ?? (await this.#death());
     } catch (error) {
-      // A refusal of the operation. Anything else is a defect, and must be seen as one.
+      // The operation was refused, which fails the step. Any other error is a defect, so it is thrown.
       if (error instanceof ProtocolError) return messageOf(error);
       throw error;
     }
@@ -106,7 +110,7 @@ class Player {
     }
   }
 
-  /** A process that ended and that no step has ended makes any step fail. */
+  /** Reason when a process has ended that no step has ended; it fails any step. */
   async #death(): Promise<string | undefined> {
     if (this.#run.stop.aborted) return undefined;
     for (const node of this.#run.session.nodes()) {

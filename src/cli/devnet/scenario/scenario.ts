@@ -1,4 +1,4 @@
-/** A scenario: a devnet, what is done to it, and what must be true then. */
+/** Types of a scenario: a devnet, actions on it, and conditions that must be true. */
 
 import type { Generation } from '../../../protocol/params.ts';
 import type { MiningMode } from '../mining.ts';
@@ -14,24 +14,24 @@ export interface ScenarioDevnet {
   readonly mine: MiningMode;
   readonly generation: Generation;
   readonly delegates?: number;
-  /** Seconds; below 2 the clock of the chain runs ahead. */
+  /** Seconds; below 2 the clock of the chain runs ahead of the machine's. */
   readonly blockTime?: number;
   /** Name or folder of a network. */
   readonly network?: string;
 }
 
 export interface Step {
-  /** Of the file, from 1. */
+  /** Line in the file, counted from 1. */
   readonly line: number;
-  /** The step in the words of a report. */
+  /** Text of the step for reports. */
   readonly text: string;
   readonly work: StepWork;
 }
 
 export type StepWork =
-  /** Does the same as a command of a running devnet; named by its operation. */
+  /** An operation of a running devnet, like the command of the same name. */
   | { readonly kind: 'operation'; readonly operation: string; readonly parameters: object }
-  /** Sends of the account `genesis` to an account or address, in a block at once. */
+  /** Sends from the account `genesis` to an account or address, and mines the block at once. */
   | { readonly kind: 'fund'; readonly to: string; readonly amount: bigint }
   | {
       readonly kind: 'transfer';
@@ -40,37 +40,37 @@ export type StepWork =
       readonly amount: bigint;
       readonly node: number;
     }
-  /** Of the machine's clock. */
+  /** Waits by the clock of the machine. */
   | { readonly kind: 'wait'; readonly ms: number }
   | { readonly kind: 'expect'; readonly expected: Expected };
 
-/** What must be true at one moment of the time. */
+/** Conditions that must be true together at some moment within the time. */
 export interface Expected {
   readonly withinMs: number;
-  /** Nodes that are asked; all that run unless given. */
+  /** Numbers of the checked nodes; default: all running nodes. */
   readonly nodes?: readonly number[];
   readonly conditions: readonly Condition[];
 }
 
 export type Condition =
-  /** Of each node. */
+  /** A value of each node. */
   | { readonly kind: 'heights' | 'finalized' | 'finalityLag'; readonly bounds: Bounds<number> }
-  /** Whether all nodes have the same block at the least of their heights. */
+  /** Condition that all nodes have the same block at the lowest of their heights, or that they do not. */
   | { readonly kind: 'sameBlock'; readonly isSame: boolean }
-  /** Beddows, on each node. */
+  /** Balance in beddows, on each node. */
   | { readonly kind: 'account'; readonly who: string; readonly balance: Bounds<bigint> }
-  /** Transactions in all queues of the pool, on each node. */
+  /** Number of transactions in all queues of the pool, on each node. */
   | { readonly kind: 'pool'; readonly bounds: Bounds<number> }
-  /** No node has charged or banned a peer. */
+  /** No node has penalised or banned a peer. */
   | { readonly kind: 'noPenalty' }
-  /** The sum of the samples with these labels, on each node. */
+  /** Sum of the samples with these labels, on each node. */
   | {
       readonly kind: 'metric';
       readonly name: string;
       readonly labels: ReadonlyMap<string, string>;
       readonly bounds: Bounds<number>;
     }
-  /** Lines with the code since the start, on each node. */
+  /** Number of log lines with the code since the start, on each node. */
   | { readonly kind: 'log'; readonly code: string; readonly bounds: Bounds<number> };
 
 export interface Bounds<T extends number | bigint> {

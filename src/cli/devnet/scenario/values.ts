@@ -1,4 +1,4 @@
-/** Values that actions and expectations of a scenario share. */
+/** Readers of values that actions and expectations share. */
 
 import { addressFault } from '../../../crypto/keys.ts';
 import { beddowsOfLskText } from '../../../primitives/amount.ts';
@@ -11,7 +11,7 @@ export function nodeIn(place: Place, nodes: number): number {
   return place.integer('the number of a node', 0, nodes - 1);
 }
 
-/** A list of numbers, one of them, or `1,2`. */
+/** Reads a list of numbers, a single number, or `1,2`. */
 export function nodesIn(place: Place, nodes: number): readonly number[] {
   if (place.isList) return place.items('nodes').map((item) => nodeIn(item, nodes));
   return checkedNodes(place, place.parsed('nodes', (text) => nodesOfText([text])) ?? [], nodes);
@@ -23,14 +23,16 @@ export function checkedNodes(place: Place, found: readonly number[], nodes: numb
   return found;
 }
 
-/** An address, or the name of an account of the network. */
+/** Reads an address, or the name of an account of the network. */
 export function whoIn(place: Place): string {
   const who = place.text('an account');
   if (ACCOUNT_NAME.test(who) || addressFault(who) === undefined) return who;
   throw place.fault(`\`${who}\` is neither the name of an account, such as account_1, nor an address`);
 }
 
-/** @returns beddows */
+/**
+ * @returns the amount in beddows
+ */
 export function lskIn(place: Place): bigint {
   const amount = beddowsOfLskText(place.text('an amount'));
   if (amount === undefined) throw place.fault('an amount must be a number of LSK with at most 8 decimals');
