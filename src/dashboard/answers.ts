@@ -125,6 +125,15 @@ export interface Delegate {
   readonly account: { readonly address: string; readonly publicKey: string };
 }
 
+/** What a delegate earned with its blocks; beddows as text. */
+export interface Earnings {
+  readonly fees: string;
+  readonly rewards: string;
+  readonly forged: string;
+  /** Blocks. */
+  readonly count: string;
+}
+
 export interface Account {
   readonly address: string;
   readonly publicKey: string;
@@ -180,6 +189,8 @@ export interface ForgingDelegate {
   readonly forging: boolean;
   /** Why a delegate that is switched on does not sign yet, and until when as far as that is known (ISO 8601). */
   readonly waiting?: { readonly code: string; readonly reason: string; readonly until?: string };
+  /** Why this node forges for nobody at present, and since when (ISO 8601). */
+  readonly paused?: { readonly reason: string; readonly since: string };
 }
 
 export interface Votes {

@@ -1,29 +1,33 @@
-/** Transactions per block as columns, drawn by uPlot in the colours of the page. */
+/** Charts, drawn by uPlot in the colours of the page. */
 
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { Block } from '../answers.ts';
+import { countOf, countText, dateText } from '../format.ts';
 
 const BLOCKS_SHOWN = 101;
 const HEIGHT_PX = 170;
+const AXIS_PX = 32;
+const WIDE_AXIS_PX = 72;
 
-export function BlockChart({ blocks }: { blocks: readonly Block[] }) {
+interface ChartProps {
+  readonly xs: readonly number[];
+  readonly ys: readonly number[];
+  /** All of it in words: who does not see the chart has this. */
+  readonly summary: string;
+  /** Bars of numbers, or a line that keeps its height until it changes, with Unix seconds below it. */
+  readonly kind: 'bars' | 'steps';
+}
+
+function Chart({ xs, ys, summary, kind }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
-  const shown = blocks
-    .slice(0, BLOCKS_SHOWN)
-    .filter(({ height }) => height > 1)
-    .reverse();
-  const heights = shown.map(({ height }) => height);
-  const counts = shown.map(({ numberOfTransactions }) => numberOfTransactions);
-  const total = counts.reduce((sum, count) => sum + count, 0);
-
   useEffect(() => {
     const element = place.current;
     if (element === null) return undefined;
     const draw = (): void => {
       plot.current?.destroy();
-      plot.current = new uPlot(optionsFor(element), [[], []], element);
+      plot.current = new uPlot(optionsFor(element, kind), [[...xs], [...ys]], element);
     };
     draw();
     const resized = new ResizeObserver(() => {
@@ -37,14 +41,8 @@ export function BlockChart({ blocks }: { blocks: readonly Block[] }) {
       scheme.removeEventListener('change', draw);
       plot.current?.destroy();
     };
-  }, []);
-  useEffect(() => plot.current?.setData([heights, counts]));
-
-  const first = heights[0];
-  const summary =
-    first === undefined
-      ? 'No blocks yet'
-      : `${total} transactions in blocks ${first} to ${heights.at(-1)}, at most ${Math.max(...counts)} in one`;
+  }, [kind]);
+  useEffect(() => plot.current?.setData([[...xs], [...ys]]));
   return (
     <figure class="chart">
       <div ref={place} role="img" aria-label={summary} />
@@ -53,7 +51,32 @@ export function BlockChart({ blocks }: { blocks: readonly Block[] }) {
   );
 }
 
-function optionsFor(element: HTMLElement): uPlot.Options {
+/** Transactions of the latest blocks. */
+export function BlockChart({ blocks }: { blocks: readonly Block[] }) {
+  const shown = blocks
+    .slice(0, BLOCKS_SHOWN)
+    .filter(({ height }) => height > 1)
+    .reverse();
+  const heights = shown.map(({ height }) => height);
+  const counts = shown.map(({ numberOfTransactions }) => numberOfTransactions);
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  const [first] = heights;
+  const range = `blocks ${countText(first ?? 0)} to ${countText(heights.at(-1) ?? 0)}`;
+  const summary =
+    first === undefined
+      ? 'No blocks yet'
+      : total === 0
+        ? `No transactions in ${range}`
+        : `${countOf(total, 'transaction')} in ${range}, at most ${countText(Math.max(...counts))} in one`;
+  return <Chart xs={heights} ys={counts} kind="bars" summary={summary} />;
+}
+
+/** @param props.xs Unix seconds */
+export function StepChart(props: Omit<ChartProps, 'kind'>) {
+  return <Chart {...props} kind="steps" />;
+}
+
+function optionsFor(element: HTMLElement, kind: ChartProps['kind']): uPlot.Options {
   const colour = (name: string): string => getComputedStyle(element).getPropertyValue(name).trim();
   const axis: uPlot.Axis = {
     stroke: colour('--quiet'),
@@ -62,19 +85,41 @@ function optionsFor(element: HTMLElement): uPlot.Options {
     font: '12px system-ui, sans-serif',
   };
   const whole = (_plot: uPlot, values: number[]): string[] =>
-    values.map((value) => (Number.isInteger(value) ? String(value) : ''));
-  return {
+    values.map((value) => (Number.isInteger(value) ? countText(value) : ''));
+  const common = {
     width: element.clientWidth,
     height: HEIGHT_PX,
     legend: { show: false },
     cursor: { show: false },
+  };
+  if (kind === 'steps') {
+    return {
+      ...common,
+      tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+      axes: [
+        { ...axis, values: moments, grid: { show: false }, size: 24, space: 90 },
+        { ...axis, values: (_plot, values) => values.map(grouped), size: WIDE_AXIS_PX },
+      ],
+      series: [
+        {},
+        {
+          stroke: colour('--accent'),
+          width: 2,
+          paths: uPlot.paths.stepped?.({ align: 1 }) ?? (() => null),
+          points: { show: false },
+        },
+      ],
+    };
+  }
+  return {
+    ...common,
     scales: {
       x: { time: false, range: (_plot, min, max) => [min - 0.5, max + 0.5] },
       y: { range: (_plot, _min, max) => [0, Math.max(5, max)] },
     },
     axes: [
       { ...axis, values: whole, grid: { show: false }, size: 24 },
-      { ...axis, values: whole, size: 32 },
+      { ...axis, values: whole, size: AXIS_PX },
     ],
     series: [
       {},
@@ -87,4 +132,21 @@ function optionsFor(element: HTMLElement): uPlot.Options {
       },
     ],
   };
+}
+
+const DAY_S = 86_400;
+
+/** Times of a day, or days where the chart spans several. */
+function moments(_plot: uPlot, values: number[]): string[] {
+  const spanS = (values.at(-1) ?? 0) - (values[0] ?? 0);
+  return values.map((seconds) => {
+    const text = dateText(seconds * 1000);
+    return spanS > DAY_S ? text.slice(0, 10) : text.slice(11, spanS < 300 ? 19 : 16);
+  });
+}
+
+/** Thousands set apart as everywhere on the page. */
+function grouped(value: number): string {
+  const [whole = '', rest] = String(Math.round(value * 1e6) / 1e6).split('.');
+  return `${whole.replace(/\B(?=(\d{3})+$)/g, '\u202f')}${rest === undefined ? '' : `.${rest}`}`;
 }

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
-import { deedOf, type Deed as DeedFacts, type Part } from '../deeds.ts';
+import { deedOf, targetsOf, type Deed as DeedFacts, type Part } from '../deeds.ts';
 import { shortText } from '../format.ts';
 import { useLive } from './hooks.ts';
 import { Go, Id } from './parts.tsx';
@@ -18,12 +18,28 @@ export function Deed({ transaction }: { transaction: DeedFacts }) {
   );
 }
 
-function PartView({ part }: { part: Part }) {
+/** What it is directed to, for a list. */
+export function Targets({ transaction, characters = 6 }: { transaction: DeedFacts; characters?: number }) {
+  const parts = targetsOf(transaction);
+  if (parts.length === 0) return <>–</>;
+  return (
+    <>
+      {parts.map((part, index) => (
+        <PartView key={index} part={part} characters={characters} />
+      ))}
+    </>
+  );
+}
+
+/** @param props.characters of each end of an address; all of it unless given */
+function PartView({ part, characters }: { part: Part; characters?: number }) {
   const { names } = useLive();
   if (typeof part === 'string') return <>{part}</>;
   switch (part.kind) {
     case 'account':
-      return <Id view="accounts" item={part.address} isWhole />;
+      return (
+        <Id view="accounts" item={part.address} {...(characters === undefined ? { isWhole: true } : { characters })} />
+      );
     case 'name':
       return (
         <Go view="delegates" item={part.username}>
