@@ -20,6 +20,7 @@ const WAIT_MS = 60_000;
 /** Chooses in the form, reads the address, and goes back by it. */
 export async function visitLists({ page, photographs, isPhone, address }: ListsVisit): Promise<void> {
   const hash = async (): Promise<string> => String(await page.evaluate('location.hash'));
+  const field = (title: string) => page.locator(`.filters label:has(> span:text-is("${title}")) > :is(input, select)`);
   const openForm = async (): Promise<void> => {
     if (isPhone && !(await page.locator('.filters.open').isVisible()))
       await page.getByRole('button', { name: 'Filter and sort' }).click();
@@ -27,7 +28,7 @@ export async function visitLists({ page, photographs, isPhone, address }: ListsV
   await page.evaluate("location.hash = '#/transactions'");
   await page.getByRole('heading', { level: 1, name: 'Transactions' }).waitFor();
   await openForm();
-  await page.getByLabel('Kind').selectOption({ label: 'Votes' });
+  await field('Kind').selectOption({ label: 'Votes' });
   await page
     .getByText('Transfer', { exact: true })
     .and(page.locator('td *:visible, td:visible'))
@@ -36,8 +37,8 @@ export async function visitLists({ page, photographs, isPhone, address }: ListsV
   await photographs.take('transactions-votes');
   await page.getByRole('link', { name: 'Clear' }).click();
   await openForm();
-  await page.getByLabel('To').fill(address.slice(0, -1));
-  await page.getByLabel('Order').selectOption({ label: 'smallest amount first' });
+  await field('To').fill(address.slice(0, -1));
+  await field('Order').selectOption({ label: 'smallest amount first' });
   await page.getByText(/^\d+ transactions$/).waitFor();
   assert.match(await hash(), /to=\d+&sort=amount%3Aasc/);
   await page.goBack();
@@ -45,7 +46,7 @@ export async function visitLists({ page, photographs, isPhone, address }: ListsV
   await page.evaluate("location.hash = '#/transactions?from=nobody'");
   await page.getByText('nobody is no address').waitFor();
   await photographs.take('transactions-problem');
-  await page.evaluate("location.hash = '#/transactions?max=0.000001'");
+  await page.evaluate("location.hash = '#/transactions?min=200000000'");
   await page.getByText('No such transactions.').waitFor();
 
   await page.evaluate("location.hash = '#/blocks?delegate=genesis_7'");
@@ -62,7 +63,7 @@ export async function visitLists({ page, photographs, isPhone, address }: ListsV
 export async function visitSuggestions({ page, photographs }: ListsVisit): Promise<void> {
   const field = page.locator('input[type="search"]');
   await field.fill('genesis_7');
-  await page.getByRole('option', { name: 'genesis_77' }).waitFor();
+  await page.getByRole('option', { name: 'Delegate genesis_7', exact: true }).waitFor();
   assert.match(await page.getByRole('option').first().innerText(), /genesis_7$/);
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('ArrowDown');
@@ -79,7 +80,7 @@ export async function visitSuggestions({ page, photographs }: ListsVisit): Promi
 export async function visitDesk({ page, devnet, photographs }: ListsVisit): Promise<void> {
   const password = devnet.network.forgers?.defaultPassword ?? '';
   await page.evaluate("location.hash = '#/forging'");
-  const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'genesis_5', exact: true }) });
+  const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'genesis_1', exact: true }) });
   await row.getByRole('button', { name: 'Disable' }).click();
   await page.getByLabel('Password').fill('not the password');
   await photographs.take('forging-switch');

@@ -152,12 +152,17 @@ async function listed(sought: Sought): Promise<readonly Suggestion[]> {
   return found === undefined ? [] : [found];
 }
 
+/** The one of this very name first, which may be far down the list, then those that begin with it, then the others. */
 async function delegatesNamed(name: string): Promise<readonly Suggestion[]> {
-  const question = `delegates?search=${encodeURIComponent(name)}&sort=rank:asc&limit=${DELEGATES_SUGGESTED}`;
-  const { data } = await ask<Delegate[]>(question);
-  // The one of this very name first, then those that begin with it.
-  const distance = ({ username }: Delegate): number => (username === name ? 0 : username.startsWith(name) ? 1 : 2);
-  return [...data].sort((a, b) => distance(a) - distance(b)).map(({ username }) => delegate(username));
+  const asked = encodeURIComponent(name);
+  const [exact, similar] = await Promise.all([
+    ask<Delegate[]>(`delegates?username=${asked}`),
+    ask<Delegate[]>(`delegates?search=${asked}&sort=rank:asc&limit=${DELEGATES_SUGGESTED}`),
+  ]);
+  const others = similar.data.map(({ username }) => username).filter((username) => username !== name);
+  const beginning = others.filter((username) => username.startsWith(name));
+  const rest = others.filter((username) => !username.startsWith(name));
+  return [...exact.data.map(({ username }) => username), ...beginning, ...rest].map(delegate);
 }
 
 /** Views of the dashboard by the beginning of their names. */
