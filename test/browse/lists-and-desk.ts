@@ -29,10 +29,8 @@ export async function visitLists({ page, photographs, isPhone, address }: ListsV
   await page.getByRole('heading', { level: 1, name: 'Transactions' }).waitFor();
   await openForm();
   await field('Kind').selectOption({ label: 'Votes' });
-  await page
-    .getByText('Transfer', { exact: true })
-    .and(page.locator('td *:visible, td:visible'))
-    .waitFor({ state: 'detached' });
+  await page.locator('tbody td:visible').getByText('Votes', { exact: true }).first().waitFor();
+  assert.equal(await page.locator('tbody').getByText('Transfer', { exact: true }).count(), 0);
   assert.equal(await hash(), '#/transactions?kind=3');
   await photographs.take('transactions-votes');
   await page.getByRole('link', { name: 'Clear' }).click();
