@@ -204,6 +204,26 @@ export interface Voters {
   readonly voters: readonly { readonly address: string; readonly balance: string }[];
 }
 
+/** What happened on the node in the last hour or day. */
+export interface History {
+  /** Length of a point, in seconds. */
+  readonly intervalS: number;
+  readonly points: readonly HistoryPoint[];
+}
+
+export interface HistoryPoint {
+  /** Start of the interval, ISO 8601. */
+  readonly time: string;
+  readonly blocks: number;
+  readonly transactions: number;
+  readonly missedSlots: number;
+  readonly reorgs: number;
+  /** Absent without blocks that were new. */
+  readonly delayMs?: number;
+  readonly pool: number;
+  readonly peers: number;
+}
+
 export interface Diagnostic {
   readonly number: number;
   /** ISO 8601. */

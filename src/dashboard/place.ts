@@ -9,6 +9,7 @@ export const VIEWS = [
   'delegates',
   'peers',
   'nodes',
+  'charts',
   'forging',
   'diagnostics',
 ] as const;
@@ -33,7 +34,7 @@ const FILTERS: Partial<Readonly<Record<View, readonly string[]>>> = {
   transactions: ['kind', 'from', 'to', 'min', 'max', 'text', 'sort'],
   accounts: ['sort'],
   delegates: ['name', 'sort'],
-  peers: ['state'],
+  charts: ['span'],
 };
 
 const HOME: Place = { view: 'glance', item: undefined, page: 1, filters: {} };

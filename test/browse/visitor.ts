@@ -205,6 +205,15 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   await heading('Diagnostics');
   await photograph('diagnostics');
 
+  await open('Charts');
+  await heading('Charts');
+  await page.getByRole('heading', { level: 2, name: 'Block delay, ms' }).waitFor({ timeout: WAIT_MS });
+  await page.getByText(/^\d+ transactions? in \d+ blocks?$/).waitFor();
+  await photograph('charts');
+  await page.getByRole('link', { name: 'Last day' }).click();
+  await page.locator('.choices [aria-current]').getByText('Last day').waitFor();
+  assert.equal(await page.evaluate('location.hash'), '#/charts?span=day');
+
   const visitOfLists = { page, devnet, photographs, isPhone: look.hasTouch === true, address };
   await visitDesk(visitOfLists);
   await visitLists(visitOfLists);

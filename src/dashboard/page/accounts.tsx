@@ -5,7 +5,7 @@ import { balanceSteps } from '../balances.ts';
 import { amountText, BEDDOWS_PER_LSK, countOf, countText, dateText, shareText } from '../format.ts';
 import type { Place } from '../place.ts';
 import { ACCOUNT_ORDERS, accountsQuestion, orderOf } from '../questions.ts';
-import { StepChart } from './chart.tsx';
+import { Chart } from './chart.tsx';
 import { Copied, Raw } from './deed.tsx';
 import { ForgedBlocks } from './delegates.tsx';
 import { FilterForm, sortingOf } from './filters.tsx';
@@ -185,7 +185,8 @@ function BalanceOverTime({ account: { address, balance, delegate } }: { account:
   return (
     <section aria-labelledby="balance-title">
       <h2 id="balance-title">Balance over time</h2>
-      <StepChart
+      <Chart
+        kind="steps"
         xs={steps.map(({ timestamp }) => epochS + timestamp)}
         ys={amounts.map((beddows) => Number(beddows) / Number(BEDDOWS_PER_LSK))}
         summary={`Since ${dateText((epochS + first.timestamp) * 1000)} UTC between ${amountText(String(least))} and ${amountText(String(most))}`}

@@ -110,7 +110,11 @@ export function BlockView({ item }: { item: string }) {
       <h1>{byHeight ? `Block ${countText(Number(item))}` : 'Block'}</h1>
       <Answered asked={asked}>
         {([block]) =>
-          block === undefined ? <p class="none">There is no block {item}.</p> : <BlockFacts block={block} />
+          block === undefined ? (
+            <p class="none">There is no block {byHeight ? countText(Number(item)) : item}.</p>
+          ) : (
+            <BlockFacts block={block} />
+          )
         }
       </Answered>
     </>

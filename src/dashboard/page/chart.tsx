@@ -9,17 +9,22 @@ const BLOCKS_SHOWN = 101;
 const HEIGHT_PX = 170;
 const AXIS_PX = 32;
 const WIDE_AXIS_PX = 72;
+const COUNT_AXIS_PX = 52;
+/** Between the lines of a chart of whole numbers. */
+const COUNTS = [0, 1, 2, 3, 4, 5, 6].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
 
 interface ChartProps {
   readonly xs: readonly number[];
   readonly ys: readonly number[];
   /** All of it in words: who does not see the chart has this. */
   readonly summary: string;
-  /** Bars of numbers, or a line that keeps its height until it changes, with Unix seconds below it. */
-  readonly kind: 'bars' | 'steps';
+  /** Bars above heights, or Unix seconds below bars or below a line that keeps its height until it changes. */
+  readonly kind: 'bars' | 'time-bars' | 'steps';
+  /** Whether the lowest line is 0, where the line is not of bars. */
+  readonly isFromZero?: boolean;
 }
 
-function Chart({ xs, ys, summary, kind }: ChartProps) {
+export function Chart({ xs, ys, summary, kind, isFromZero = false }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   useEffect(() => {
@@ -27,7 +32,7 @@ function Chart({ xs, ys, summary, kind }: ChartProps) {
     if (element === null) return undefined;
     const draw = (): void => {
       plot.current?.destroy();
-      plot.current = new uPlot(optionsFor(element, kind), [[...xs], [...ys]], element);
+      plot.current = new uPlot(optionsFor(element, kind, isFromZero), [[...xs], [...ys]], element);
     };
     draw();
     const resized = new ResizeObserver(() => {
@@ -41,7 +46,7 @@ function Chart({ xs, ys, summary, kind }: ChartProps) {
       scheme.removeEventListener('change', draw);
       plot.current?.destroy();
     };
-  }, [kind]);
+  }, [kind, isFromZero]);
   useEffect(() => plot.current?.setData([[...xs], [...ys]]));
   return (
     <figure class="chart">
@@ -71,12 +76,7 @@ export function BlockChart({ blocks }: { blocks: readonly Block[] }) {
   return <Chart xs={heights} ys={counts} kind="bars" summary={summary} />;
 }
 
-/** @param props.xs Unix seconds */
-export function StepChart(props: Omit<ChartProps, 'kind'>) {
-  return <Chart {...props} kind="steps" />;
-}
-
-function optionsFor(element: HTMLElement, kind: ChartProps['kind']): uPlot.Options {
+function optionsFor(element: HTMLElement, kind: ChartProps['kind'], isFromZero: boolean): uPlot.Options {
   const colour = (name: string): string => getComputedStyle(element).getPropertyValue(name).trim();
   const axis: uPlot.Axis = {
     stroke: colour('--quiet'),
@@ -92,22 +92,37 @@ function optionsFor(element: HTMLElement, kind: ChartProps['kind']): uPlot.Optio
     legend: { show: false },
     cursor: { show: false },
   };
-  if (kind === 'steps') {
+  const bars: uPlot.Series = {
+    fill: colour('--accent'),
+    stroke: colour('--accent'),
+    width: 0,
+    paths: uPlot.paths.bars?.({ size: [0.8, 40] }) ?? (() => null),
+    points: { show: false },
+  };
+  if (kind !== 'bars') {
+    const isOfBars = kind === 'time-bars';
     return {
       ...common,
+      scales: isOfBars || isFromZero ? { y: { range: (_plot, _min, max) => [0, Math.max(5, max)] } } : {},
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
       axes: [
-        { ...axis, values: moments, grid: { show: false }, size: 24, space: 90 },
-        { ...axis, values: (_plot, values) => values.map(grouped), size: WIDE_AXIS_PX },
+        { ...axis, values: moments, incrs: [...STEPS_S], grid: { show: false }, size: 24, space: 90 },
+        {
+          ...axis,
+          values: (_plot, values) => values.map(grouped),
+          ...(isFromZero ? { incrs: COUNTS, size: COUNT_AXIS_PX } : { size: WIDE_AXIS_PX }),
+        },
       ],
       series: [
         {},
-        {
-          stroke: colour('--accent'),
-          width: 2,
-          paths: uPlot.paths.stepped?.({ align: 1 }) ?? (() => null),
-          points: { show: false },
-        },
+        isOfBars
+          ? bars
+          : {
+              stroke: colour('--accent'),
+              width: 2,
+              paths: uPlot.paths.stepped?.({ align: 1 }) ?? (() => null),
+              points: { show: false },
+            },
       ],
     };
   }
@@ -121,20 +136,15 @@ function optionsFor(element: HTMLElement, kind: ChartProps['kind']): uPlot.Optio
       { ...axis, values: whole, grid: { show: false }, size: 24 },
       { ...axis, values: whole, size: AXIS_PX },
     ],
-    series: [
-      {},
-      {
-        fill: colour('--accent'),
-        stroke: colour('--accent'),
-        width: 0,
-        paths: uPlot.paths.bars?.({ size: [0.8, 40] }) ?? (() => null),
-        points: { show: false },
-      },
-    ],
+    series: [{}, bars],
   };
 }
 
 const DAY_S = 86_400;
+/** Between the times below a chart, in seconds: none is shorter than what the times show. */
+const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200].concat(
+  [1, 2, 7, 14, 30, 60, 90, 180, 365].map((days) => days * DAY_S),
+);
 
 /** Times of a day, or days where the chart spans several. */
 function moments(_plot: uPlot, values: number[]): string[] {

@@ -6,6 +6,7 @@ import { hashOf, type Place, type View } from '../place.ts';
 import { shortText, softwareVersionOf, timeText } from '../format.ts';
 import { Accounts, AccountView } from './accounts.tsx';
 import { Blocks, BlockView } from './blocks.tsx';
+import { Charts } from './charts.tsx';
 import { Delegates, DelegateView } from './delegates.tsx';
 import { Forging } from './forging.tsx';
 import { Glance } from './glance.tsx';
@@ -28,6 +29,7 @@ const TITLES: Readonly<Record<View, string>> = {
   delegates: 'Delegates',
   peers: 'Peers',
   nodes: 'Nodes',
+  charts: 'Charts',
   forging: 'Forging',
   diagnostics: 'Diagnostics',
 };
@@ -129,6 +131,8 @@ function Shown({ place }: { place: Place }) {
       return <Peers />;
     case 'nodes':
       return <Nodes />;
+    case 'charts':
+      return <Charts {...place} />;
     case 'forging':
       return <Forging />;
     case 'diagnostics':
