@@ -243,15 +243,16 @@ async function resultsOf(keys: readonly string[]): Promise<Answer<ReadonlyMap<st
   const others = keys.filter((key) => !known.has(key)).slice(0, ASKED_MAX);
   for (const answer of await Promise.all(others.map((key) => ask<Delegate[]>(`delegates?publicKey=${key}`))))
     for (const delegate of answer.data) known.set(delegate.account.publicKey, delegate);
-  const results = await Promise.all(
-    keys.map(async (key, index) => {
-      const delegate = known.get(key);
-      const isAsked = delegate !== undefined && index < ASKED_MAX;
-      const earnings = isAsked
-        ? await ask<Earnings>(`delegates/${delegate.account.address}/forging_statistics`)
-        : undefined;
-      return [key, { delegate, earnings: earnings?.data }] as const;
-    }),
+  const results = new Map<string, ForgingResult>(
+    keys.map((key) => [key, { delegate: known.get(key), earnings: undefined }]),
   );
-  return { meta, data: new Map(results) };
+  // One after the other: all at once would wait in the browser's queue until their time is over.
+  for (const key of keys.slice(0, ASKED_MAX)) {
+    const delegate = known.get(key);
+    if (delegate === undefined) continue;
+    const path = `delegates/${delegate.account.address}/forging_statistics`;
+    const earnings = await ask<Earnings>(path).catch(() => undefined);
+    results.set(key, { delegate, earnings: earnings?.data });
+  }
+  return { meta, data: results };
 }
