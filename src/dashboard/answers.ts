@@ -106,7 +106,7 @@ export interface Transaction {
   readonly confirmations?: number;
 }
 
-/** Who of a group has signed a transaction that waits. */
+/** Members of a group, and which of them have signed a transaction that waits. */
 export interface Signers {
   readonly min: number;
   readonly signed: number;
@@ -125,7 +125,7 @@ export interface Delegate {
   readonly account: { readonly address: string; readonly publicKey: string };
 }
 
-/** What a delegate earned with its blocks; beddows as text. */
+/** Earnings of a delegate; beddows as text. */
 export interface Earnings {
   readonly fees: string;
   readonly rewards: string;
@@ -150,7 +150,7 @@ export interface Group {
   readonly members: readonly { readonly address: string; readonly publicKey: string }[];
 }
 
-/** What the node thinks of an address; times are ISO 8601. */
+/** The verdict of the node on an address; times are ISO 8601. */
 export interface PeerVerdict {
   readonly ip: string;
   readonly wsPort?: number;
@@ -204,7 +204,7 @@ export interface Voters {
   readonly voters: readonly { readonly address: string; readonly balance: string }[];
 }
 
-/** What happened on the node in the last hour or day. */
+/** The last hour or day of the node. */
 export interface History {
   /** Length of a point, in seconds. */
   readonly intervalS: number;

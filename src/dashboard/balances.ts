@@ -23,7 +23,7 @@ export function balanceSteps(
   let after = BigInt(balance);
   for (const transaction of transactions) {
     const { timestamp, height } = transaction;
-    // What genesis gave has the epoch as its time, years before the network began.
+    // A transaction of genesis has the epoch as its time, years before the network began.
     if (height !== 1 && steps.at(-1)?.timestamp !== timestamp) steps.push({ timestamp, beddows: after });
     after -= effectOn(address, transaction);
   }

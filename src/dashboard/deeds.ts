@@ -46,7 +46,7 @@ export function deedOf({ type, amount, recipientId, asset }: Deed): readonly Par
 /** Votes that a list has room for. */
 const VOTES_SHOWN = 2;
 
-/** What a transaction is directed to, as short as a list needs it: its recipient, the delegates that it votes for, the name it registers. */
+/** The target of a transaction, as short as a list needs it: its recipient, the delegates that it votes for, the name it registers. */
 export function targetsOf({ type, recipientId, asset }: Deed): readonly Part[] {
   switch (type >= SECOND_TYPES_FROM ? type - SECOND_TYPES_FROM : type) {
     case 2: {

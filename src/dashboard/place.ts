@@ -22,7 +22,7 @@ export interface Place {
   readonly item: string | undefined;
   /** Page of a list, from 1. */
   readonly page: number;
-  /** What a list shows, and in which order; only names that the view knows. */
+  /** The filters and the order of a list; only names that the view knows. */
   readonly filters: Filters;
 }
 

@@ -56,7 +56,7 @@ export function nextOrder(field: string, current: string, orders: readonly Order
   return own[(own.indexOf(current) + 1) % own.length];
 }
 
-/** What is asked for, or why it cannot be asked. */
+/** A question to the node, or the reason why it cannot be asked. */
 export type Question = { readonly path: string } | { readonly problem: string };
 
 export interface PageOfList {

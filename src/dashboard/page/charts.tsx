@@ -1,4 +1,4 @@
-/** What the node kept of its last hour or day, each kind as a chart. */
+/** The last hour or day of the node, as charts. */
 
 import type { ComponentChildren } from 'preact';
 import type { History, HistoryPoint } from '../answers.ts';

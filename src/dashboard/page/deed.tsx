@@ -1,4 +1,4 @@
-/** What a transaction does in words, everything in it a link; ids that can be copied; the JSON behind it. */
+/** A transaction in words, with a link for everything in it; ids that can be copied; the JSON behind it. */
 
 import { useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
@@ -18,7 +18,7 @@ export function Deed({ transaction }: { transaction: DeedFacts }) {
   );
 }
 
-/** What it is directed to, for a list. */
+/** The recipient, delegates or name that a transaction is directed to, for a list. */
 export function Targets({ transaction, characters = 6 }: { transaction: DeedFacts; characters?: number }) {
   const parts = targetsOf(transaction);
   if (parts.length === 0) return <>–</>;
@@ -64,7 +64,7 @@ function PartView({ part, characters }: { part: Part; characters?: number }) {
 
 const TOLD_MS = 1500;
 
-/** What a person may want to have elsewhere, with a button that copies all of it. */
+/** A text with a button that copies all of it, for use elsewhere. */
 export function Copied({ text, children }: { text: string; children?: ComponentChildren }) {
   const [isCopied, setCopied] = useState(false);
   const shown = children ?? <code>{text}</code>;
@@ -86,7 +86,7 @@ export function Copied({ text, children }: { text: string; children?: ComponentC
   );
 }
 
-/** What the node answered, as it answered. */
+/** The answer of the node, as JSON. */
 export function Raw({ value }: { value: unknown }) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -197,7 +197,7 @@ function DelegateFacts({ delegate }: { delegate: Delegate }) {
   );
 }
 
-/** What forging brought to a delegate in all. */
+/** Rewards and fees that a delegate has earned in all. */
 export function Earned({ address }: { address: string }) {
   const { status } = useLive();
   const asked = useAnswer<Earnings>(`delegates/${address}/forging_statistics`, status?.height);

@@ -1,4 +1,4 @@
-/** What a list shows and in which order, as a form. The choice stands in the address, so that it can be kept and sent. */
+/** The filters and the order of a list, as a form. The choice stands in the address, so that it can be kept and sent. */
 
 import { useEffect, useState } from 'preact/hooks';
 import { hashOf, type Filters, type Place } from '../place.ts';

@@ -236,7 +236,7 @@ interface ForgingResult {
 
 const NO_RESULTS: ReadonlyMap<string, ForgingResult> = new Map();
 
-/** What each delegate has forged, missed and earned, by public key. */
+/** Blocks, missed slots and earnings of each delegate, by public key. */
 async function resultsOf(keys: readonly string[]): Promise<Answer<ReadonlyMap<string, ForgingResult>>> {
   const { meta, data } = await ask<Delegate[]>(`delegates?limit=${DELEGATES_ASKED}`);
   const known = new Map(data.map((delegate) => [delegate.account.publicKey, delegate]));

@@ -34,7 +34,7 @@ const TITLES: Readonly<Record<View, string>> = {
   diagnostics: 'Diagnostics',
 };
 
-/** What one thing of a view is called. */
+/** The name of one thing of a view. */
 const ONE_OF: Readonly<Record<View, string>> = {
   ...TITLES,
   blocks: 'Block',

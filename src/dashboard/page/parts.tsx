@@ -120,7 +120,7 @@ export function Moment({ timestamp }: { timestamp: number }) {
   );
 }
 
-/** What to show of a question: its answer, or why there is none. */
+/** The answer to a question, or the reason why there is none. */
 export function Answered<Data>({
   asked,
   children,
@@ -211,7 +211,7 @@ export function Table<Row>({
     const kinds = [isFigure && 'figure', isWide && 'wide', isNarrow && 'narrow', isText && 'text', isName && 'name'];
     return [...kinds, isLined && (onPhone ?? 'wide')].filter(Boolean).join(' ');
   };
-  // Whoever has only a keyboard must be able to scroll, and else not have to stop here.
+  // A reader with a keyboard alone must be able to scroll it. A table that does not scroll is no stop of the tab key.
   const scrolled = isScrolling ? ({ tabIndex: 0, role: 'region', 'aria-label': caption } as const) : {};
   return (
     <div class="scroll" ref={frame} {...scrolled}>

@@ -228,7 +228,7 @@ function TransactionFacts({ transaction, state }: Found) {
   );
 }
 
-/** What makes a group of its sender names the members itself. */
+/** Whether a transaction makes a group of its sender: it names the members itself. */
 function isRegistration(type: number): boolean {
   return type === 4 || type === 12;
 }
