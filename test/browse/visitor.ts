@@ -4,6 +4,7 @@ import { strict as assert } from 'node:assert';
 import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
 import { startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts';
@@ -90,6 +91,8 @@ async function sendTransfers(devnet: TestDevnet, generation: 2 | 3): Promise<str
   };
   for (let index = 0; index < TRANSFERS; index++) {
     assert(await waitFor('an accepted transfer', () => post(index), WAIT_MS), 'the node takes transfers');
+    // The balance of the recipient changes at two moments: the chart needs a second one.
+    if (index === 0) await sleep(1500);
   }
   const client = devnet.nodes[0]?.client;
   await waitFor('enough blocks', async () => ((await client?.status())?.height ?? 0) >= BLOCKS_MIN, WAIT_MS);
