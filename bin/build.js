@@ -27,6 +27,7 @@ const COMMIT = /^[0-9a-f]{40}$/;
 const STAMP = path.join(DIST, '.stamp');
 const LOCK = path.join(DIST, '.lock');
 const RECORD = path.join(DIST, 'src', 'build.json');
+const BUNDLED = path.join(DIST, 'src', 'bundled.json');
 
 const SOURCES = ['src', 'test'];
 const SETTINGS = [
@@ -35,6 +36,7 @@ const SETTINGS = [
   'package-lock.json',
   'bin/build.js',
   'bin/bundle.js',
+  'bin/bundled.js',
   'bin/compile.js',
   'bin/declarations.js',
   'bin/programs.js',
@@ -79,9 +81,9 @@ async function build() {
     removeOrphans();
     // Packing the library is other threads' work.
     const reference = bundleReference(PAGE, REFERENCE);
-    await bundleDashboard(PAGE, BUNDLE);
-    await reference;
-    await bundlePrograms({ root: ROOT, target: PROGRAMS });
+    const page = await bundleDashboard(PAGE, BUNDLE);
+    const programs = await bundlePrograms({ root: ROOT, target: PROGRAMS });
+    writeBundled([...page, ...(await reference), ...programs]);
     await writeDeclarations({ root: ROOT, target: path.join(DIST, 'src') });
     writeRecord({ version: packageVersion(), time: `${new Date().toISOString().slice(0, 19)}Z`, commit: commit() });
     writeFileSync(STAMP, wanted);
@@ -101,7 +103,12 @@ function stamped() {
 
 function outputIsThere() {
   const isCompiled = SOURCES.every((folder) => existsSync(path.join(DIST, folder)));
-  return isCompiled && existsSync(RECORD) && existsSync(BUNDLE) && existsSync(REFERENCE) && areProgramsThere(PROGRAMS);
+  return (
+    isCompiled &&
+    [RECORD, BUNDLED, BUNDLE].every((file) => existsSync(file)) &&
+    existsSync(REFERENCE) &&
+    areProgramsThere(PROGRAMS)
+  );
 }
 
 /** A commit may change without any source: the record of an older build then names the wrong one. */
@@ -116,6 +123,12 @@ function writeRecord(record) {
   const draft = `${RECORD}.${process.pid}`;
   writeFileSync(draft, `${JSON.stringify(record)}\n`);
   renameSync(draft, RECORD);
+}
+
+/** What is in the bundles, for the bill of materials: packages that are installed only for a build are shipped in them. */
+function writeBundled(packages) {
+  const names = new Set(packages.map(({ name, version }) => `${name}@${version}`));
+  writeFileSync(BUNDLED, `${JSON.stringify([...names].sort(), undefined, 2)}\n`);
 }
 
 function packageVersion() {

@@ -6,22 +6,25 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { licencesOf, packagesOf } from './bundled.js';
 
 const HASH_CHARACTERS = 8;
 
 /**
  * @param {string} source folder of the page's sources
  * @param {string} target folder that is made anew
+ * @returns the packages that are in the page
  */
 export async function bundleDashboard(source, target) {
   // A development package: whoever only runs what was built has none.
   const { build } = await import('esbuild');
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     entryPoints: ['main.tsx', 'dashboard.css'].map((file) => path.join(source, file)),
     outdir: target,
     bundle: true,
     minify: true,
     write: false,
+    metafile: true,
     format: 'esm',
     target: ['es2022', 'chrome105', 'firefox115', 'safari16'],
     tsconfig: path.join(source, 'tsconfig.json'),
@@ -42,4 +45,7 @@ export async function bundleDashboard(source, target) {
     page = page.replace(`/assets/${name}"`, `/assets/${hashed}"`);
   }
   writeFileSync(path.join(target, 'index.html'), page);
+  const packages = packagesOf(process.cwd(), Object.keys(metafile.inputs));
+  writeFileSync(path.join(target, 'LICENSES.txt'), licencesOf(packages));
+  return packages;
 }

@@ -7,8 +7,9 @@
  * once are whole files: thirty chunks take a quarter of the time in which they are read.
  */
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { licencesOf, packagesOf } from './bundled.js';
 
 /** Their names, and their sources below `src`. A program finds another one beside itself by its name (`programBeside`). */
 export const PROGRAMS = {
@@ -40,6 +41,7 @@ const REQUIRE =
 
 /**
  * @param {{ root: string, target: string }} parts `target` is made anew
+ * @returns the packages that are in the programs
  * @throws an error with `errors` when a source cannot be compiled, after it was told on standard error
  */
 export async function bundlePrograms({ root, target }) {
@@ -73,6 +75,8 @@ export async function bundlePrograms({ root, target }) {
     outdir: target,
     bundle: true,
     write: false,
+    metafile: true,
+    absWorkingDir: path.resolve(root),
     format: 'esm',
     // It runs in browsers, so nothing of Node may be in it.
     platform: 'browser',
@@ -86,25 +90,12 @@ export async function bundlePrograms({ root, target }) {
   mkdirSync(target, { recursive: true });
   for (const file of [...builds, client].flatMap(({ outputFiles }) => outputFiles))
     writeFileSync(file.path, file.contents);
-  writeFileSync(
-    path.join(target, 'LICENSES.txt'),
-    licencesOf(
-      root,
-      builds.flatMap(({ metafile }) => Object.keys(metafile.inputs)),
-    ),
+  const packages = packagesOf(
+    root,
+    [...builds, client].flatMap(({ metafile }) => Object.keys(metafile.inputs)),
   );
-}
-
-/** The licences of the packages whose files are in the bundle, as they ask for. */
-function licencesOf(root, inputs) {
-  const folders = new Set(inputs.flatMap((file) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []));
-  const texts = [...folders].sort().map((folder) => {
-    const { name, version, license } = JSON.parse(readFileSync(path.join(root, folder, 'package.json'), 'utf8'));
-    const file = readdirSync(path.join(root, folder)).find((each) => /^(licen[cs]e|copying)/i.test(each));
-    const text = file === undefined ? '' : readFileSync(path.join(root, folder, file), 'utf8').trim();
-    return `${name} ${version}: ${license ?? 'see its licence'}\n\n${text}\n`;
-  });
-  return texts.join(`\n${'-'.repeat(80)}\n\n`);
+  writeFileSync(path.join(target, 'LICENSES.txt'), licencesOf(packages));
+  return packages;
 }
 
 /** Whether all programs were bundled into the folder. */

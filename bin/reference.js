@@ -9,6 +9,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { packageIn } from './bundled.js';
 
 const HASH_CHARACTERS = 8;
 const LIBRARY_FILES = ['swagger-ui-bundle.js', 'swagger-ui.css'];
@@ -20,6 +21,7 @@ const pack = promisify(gzip);
 /**
  * @param {string} page folder of the dashboard's sources, with the reference in `reference/`
  * @param {string} target folder that is made anew
+ * @returns the packages that are in the reference
  */
 export async function bundleReference(page, target) {
   const source = path.join(page, 'reference');
@@ -44,6 +46,7 @@ export async function bundleReference(page, target) {
   writeFileSync(path.join(target, 'index.html'), html);
   const licences = LICENCE_FILES.map((name) => readFileSync(path.join(library, name), 'utf8').trim());
   writeFileSync(path.join(target, 'LICENSES.txt'), `${licences.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`);
+  return [packageIn(library)];
 }
 
 async function ownAssets(page, source) {

@@ -1,28 +1,37 @@
-/**
- * Shows the progress of a long command on standard error output: a bar on a terminal, otherwise a line from time to
- * time. Standard output is for results.
- */
+/** How far a long command is: one line that is renewed on a terminal, a line now and then elsewhere. On the error output: results go to the other. */
 
 import { isatty } from 'node:tty';
 import { systemClock } from '../node/system.ts';
 import type { Clock } from '../ports/clock.ts';
 import { noteText } from './output.ts';
 
+/** Progress of a command that works through blocks. */
 export interface Progress {
   /**
-   * @param height height of the last finished block
-   * @param fraction finished part of the whole, from 0 to 1; undefined when unknown
+   * @param height of the last block that is done
+   * @param fraction of the whole that is done, 0 to 1; undefined when nobody knows
    */
   show(height: number, fraction: number | undefined): void;
-  /** Ends the line of the bar. */
+  /** Leaves the line. */
   end(): void;
 }
 
-const BAR_INTERVAL_MS = 100;
-const LINE_INTERVAL_MS = 10_000;
+/** Progress of a command whose steps are not blocks. */
+export interface StepProgress {
+  /** @param fraction of the step that is done, 0 to 1; undefined when nobody knows */
+  show(step: string, fraction?: number): void;
+  /** Leaves the line. */
+  end(): void;
+}
+
+const TERMINAL_INTERVAL_MS = 100;
+const BLOCKS_LINE_INTERVAL_MS = 10_000;
+const STEP_LINE_INTERVAL_MS = 5_000;
+/** A step that is over before is told by its result alone. */
+const STEP_FIRST_SHOWN_MS = 500;
 const BAR_CELLS = 24;
 
-/** Destination of the progress. */
+/** Where progress shows. */
 export interface ProgressOutput {
   readonly isTTY: boolean;
   write(text: string): unknown;
@@ -35,34 +44,78 @@ const STANDARD_ERROR: ProgressOutput = {
   write: noteText,
 };
 
-export interface ProgressOptions {
-  /** Action of the command, for example `importing`. */
-  readonly what: string;
-  /** Height of the block before the first one. */
-  readonly fromHeight: number;
+interface LineOptions {
   readonly output?: ProgressOutput;
   readonly clock?: Pick<Clock, 'nowMs'>;
 }
 
-export function createProgress(options: ProgressOptions): Progress {
-  const { what, fromHeight, output = STANDARD_ERROR, clock = systemClock } = options;
-  const startedMs = clock.nowMs();
-  const intervalMs = output.isTTY ? BAR_INTERVAL_MS : LINE_INTERVAL_MS;
-  let shownMs = output.isTTY ? 0 : startedMs;
-  let isBarOpen = false;
+export interface ProgressOptions extends LineOptions {
+  /** What the command does, for example `importing`. */
+  readonly what: string;
+  /** Height of the block before the first that will be done. */
+  readonly fromHeight: number;
+}
+
+export function createProgress({ what, fromHeight, ...options }: ProgressOptions): Progress {
+  const line = createLine({ ...options, lineIntervalMs: BLOCKS_LINE_INTERVAL_MS, firstShownMs: 0 });
   return {
-    show(height, fraction) {
-      const nowMs = clock.nowMs();
-      if (nowMs - shownMs < intervalMs) return;
-      shownMs = nowMs;
-      const seconds = (nowMs - startedMs) / 1000;
-      const text = progressText({ what, height, blocks: height - fromHeight, seconds, fraction });
-      output.write(output.isTTY ? `\r${bar(fraction)} ${text}\u001B[K` : `${text}\n`);
-      isBarOpen = output.isTTY;
+    show: (height, fraction) =>
+      line.show((seconds, isTTY) => {
+        const text = progressText({ what, height, blocks: height - fromHeight, seconds, fraction });
+        return isTTY ? `${bar(fraction)} ${text}` : text;
+      }),
+    end: () => line.end(),
+  };
+}
+
+export interface StepProgressOptions extends LineOptions {
+  /** True with `--json`: then nothing is shown. */
+  readonly isQuiet: boolean;
+}
+
+export function createStepProgress({ isQuiet, ...options }: StepProgressOptions): StepProgress {
+  const line = createLine({
+    ...options,
+    lineIntervalMs: STEP_LINE_INTERVAL_MS,
+    firstShownMs: STEP_FIRST_SHOWN_MS,
+  });
+  return {
+    show(step, fraction) {
+      if (isQuiet) return;
+      const percent = fraction === undefined ? '' : `: ${percentOf(fraction)} %`;
+      line.show((seconds) => `${step}${percent}, ${Math.round(seconds)} s`);
     },
-    end() {
-      if (isBarOpen) output.write('\r\u001B[K');
-      isBarOpen = false;
+    end: () => line.end(),
+  };
+}
+
+/** The line itself: how often it is written, and that it is left empty on a terminal. */
+function createLine({
+  output = STANDARD_ERROR,
+  clock = systemClock,
+  lineIntervalMs,
+  firstShownMs,
+}: LineOptions & {
+  readonly lineIntervalMs: number;
+  /** On a terminal, after the start. */
+  readonly firstShownMs: number;
+}) {
+  const startedMs = clock.nowMs();
+  const intervalMs = output.isTTY ? TERMINAL_INTERVAL_MS : lineIntervalMs;
+  let nextMs = startedMs + (output.isTTY ? firstShownMs : intervalMs);
+  let isOpen = false;
+  return {
+    show(textAt: (seconds: number, isTTY: boolean) => string): void {
+      const nowMs = clock.nowMs();
+      if (nowMs < nextMs) return;
+      nextMs = nowMs + intervalMs;
+      const text = textAt((nowMs - startedMs) / 1000, output.isTTY);
+      output.write(output.isTTY ? `\r${text}\u001B[K` : `${text}\n`);
+      isOpen = output.isTTY;
+    },
+    end(): void {
+      if (isOpen) output.write('\r\u001B[K');
+      isOpen = false;
     },
   };
 }
@@ -70,30 +123,34 @@ export function createProgress(options: ProgressOptions): Progress {
 export interface ProgressFacts {
   readonly what: string;
   readonly height: number;
-  /** Blocks finished in `seconds`. */
+  /** Blocks done in the seconds. */
   readonly blocks: number;
   readonly seconds: number;
   readonly fraction: number | undefined;
 }
 
-/** One line: finished blocks, speed and remaining time. */
+/** One line: what is done, how fast, and how long it will take. */
 export function progressText({ what, height, blocks, seconds, fraction }: ProgressFacts): string {
   const rate = seconds > 0 ? Math.round(blocks / seconds) : 0;
   const parts = [`${what}: height ${height}`, `${rate} blocks/s`];
   if (fraction !== undefined && fraction > 0) {
-    parts.unshift(`${Math.floor(Math.min(fraction, 1) * 100)} %`);
+    parts.unshift(`${percentOf(fraction)} %`);
     parts.push(`${durationText((seconds / fraction) * Math.max(1 - fraction, 0))} left`);
   }
   return parts.join(', ');
 }
 
-/** Examples: `1 h 05 min`, `3 min 20 s`, `12 s`. */
+/** For example `1 h 05 min`, `3 min 20 s`, `12 s`. */
 export function durationText(seconds: number): string {
   const whole = Math.round(seconds);
   const two = (value: number): string => String(value).padStart(2, '0');
   if (whole >= 3600) return `${Math.floor(whole / 3600)} h ${two(Math.floor((whole % 3600) / 60))} min`;
   if (whole >= 60) return `${Math.floor(whole / 60)} min ${two(whole % 60)} s`;
   return `${whole} s`;
+}
+
+function percentOf(fraction: number): number {
+  return Math.floor(Math.min(Math.max(fraction, 0), 1) * 100);
 }
 
 function bar(fraction: number | undefined): string {

@@ -496,6 +496,27 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
+  /** Shows the last hour or day of this node, for charts: blocks, transactions, missed slots, reorgs, block delay, pool, peers. */
+  'GET /node/history': {
+    parameters: { span?: 'hour' | 'day' | undefined };
+    answer: {
+      readonly meta: Record<never, never>;
+      readonly data: {
+        readonly intervalS: number;
+        readonly points: readonly {
+          readonly time: string;
+          readonly blocks: number;
+          readonly transactions: number;
+          readonly missedSlots: number;
+          readonly reorgs: number;
+          readonly delayMs?: number;
+          readonly pool: number;
+          readonly peers: number;
+        }[];
+      };
+      readonly links: Readonly<Record<string, unknown>>;
+    };
+  };
   /** Lists the latest diagnostics, newest first: refused blocks, dropped peers, missed slots, each with its reason. */
   'GET /node/diagnostics': {
     parameters: { limit?: number | undefined };
@@ -1338,6 +1359,27 @@ export interface Operations3 {
     answer: {
       readonly meta: Record<never, never>;
       readonly data: { readonly height: number; readonly blockId: string; readonly digest: string };
+      readonly links: Readonly<Record<string, unknown>>;
+    };
+  };
+  /** Shows the last hour or day of this node, for charts: blocks, transactions, missed slots, reorgs, block delay, pool, peers. */
+  'GET /node/history': {
+    parameters: { span?: 'hour' | 'day' | undefined };
+    answer: {
+      readonly meta: Record<never, never>;
+      readonly data: {
+        readonly intervalS: number;
+        readonly points: readonly {
+          readonly time: string;
+          readonly blocks: number;
+          readonly transactions: number;
+          readonly missedSlots: number;
+          readonly reorgs: number;
+          readonly delayMs?: number;
+          readonly pool: number;
+          readonly peers: number;
+        }[];
+      };
       readonly links: Readonly<Record<string, unknown>>;
     };
   };

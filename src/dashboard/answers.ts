@@ -106,7 +106,7 @@ export interface Transaction {
   readonly confirmations?: number;
 }
 
-/** Who of a group has signed a transaction that waits. */
+/** Members of a group, and which of them have signed a transaction that waits. */
 export interface Signers {
   readonly min: number;
   readonly signed: number;
@@ -125,6 +125,15 @@ export interface Delegate {
   readonly account: { readonly address: string; readonly publicKey: string };
 }
 
+/** Earnings of a delegate; beddows as text. */
+export interface Earnings {
+  readonly fees: string;
+  readonly rewards: string;
+  readonly forged: string;
+  /** Blocks. */
+  readonly count: string;
+}
+
 export interface Account {
   readonly address: string;
   readonly publicKey: string;
@@ -141,7 +150,7 @@ export interface Group {
   readonly members: readonly { readonly address: string; readonly publicKey: string }[];
 }
 
-/** What the node thinks of an address; times are ISO 8601. */
+/** The verdict of the node on an address; times are ISO 8601. */
 export interface PeerVerdict {
   readonly ip: string;
   readonly wsPort?: number;
@@ -180,6 +189,8 @@ export interface ForgingDelegate {
   readonly forging: boolean;
   /** Why a delegate that is switched on does not sign yet, and until when as far as that is known (ISO 8601). */
   readonly waiting?: { readonly code: string; readonly reason: string; readonly until?: string };
+  /** Why this node forges for nobody at present, and since when (ISO 8601). */
+  readonly paused?: { readonly reason: string; readonly since: string };
 }
 
 export interface Votes {
@@ -191,6 +202,26 @@ export interface Voters {
   /** How many accounts vote for the delegate. */
   readonly votes: number;
   readonly voters: readonly { readonly address: string; readonly balance: string }[];
+}
+
+/** The last hour or day of the node. */
+export interface History {
+  /** Length of a point, in seconds. */
+  readonly intervalS: number;
+  readonly points: readonly HistoryPoint[];
+}
+
+export interface HistoryPoint {
+  /** Start of the interval, ISO 8601. */
+  readonly time: string;
+  readonly blocks: number;
+  readonly transactions: number;
+  readonly missedSlots: number;
+  readonly reorgs: number;
+  /** Absent without blocks that were new. */
+  readonly delayMs?: number;
+  readonly pool: number;
+  readonly peers: number;
 }
 
 export interface Diagnostic {

@@ -43,6 +43,35 @@ export function deedOf({ type, amount, recipientId, asset }: Deed): readonly Par
   }
 }
 
+/** Votes that a list has room for. */
+const VOTES_SHOWN = 2;
+
+/** The target of a transaction, as short as a list needs it: its recipient, the delegates that it votes for, the name it registers. */
+export function targetsOf({ type, recipientId, asset }: Deed): readonly Part[] {
+  switch (type >= SECOND_TYPES_FROM ? type - SECOND_TYPES_FROM : type) {
+    case 2: {
+      const username = asset['username'] ?? recordOf(asset['delegate'])['username'];
+      return isFilled(username) ? [{ kind: 'name', username }] : [];
+    }
+    case 3: {
+      const votes = textsOf(asset['votes']);
+      const signed = votes.flatMap((vote, index): readonly Part[] => {
+        const delegate = { kind: 'delegate', publicKey: vote.slice(1) } as const;
+        return [`${index === 0 ? '' : ', '}${vote.startsWith('-') ? '−' : '+'}`, delegate];
+      });
+      if (votes.length <= VOTES_SHOWN) return signed;
+      const taken = votes.filter((vote) => vote.startsWith('-')).length;
+      return [[taken < votes.length && `+${votes.length - taken}`, taken > 0 && `−${taken}`].filter(Boolean).join(' ')];
+    }
+    case 4: {
+      const { min, keysgroup } = 'multisignature' in asset ? recordOf(asset['multisignature']) : asset;
+      return typeof min === 'number' ? [`${min} of ${textsOf(keysgroup).length}`] : [];
+    }
+    default:
+      return isFilled(recipientId) ? [{ kind: 'account', address: recipientId }] : [];
+  }
+}
+
 export type Deed = Pick<Transaction, 'type' | 'amount' | 'recipientId' | 'asset'>;
 
 function votesOf(votes: readonly string[]): readonly Part[] {

@@ -1,6 +1,6 @@
 /** How figures read: amounts, times and shortened ids. */
 
-const BEDDOWS_PER_LSK = 100_000_000n;
+export const BEDDOWS_PER_LSK = 100_000_000n;
 
 /** `12345.6 LSK` with thousands set apart; `beddows` is a decimal text. */
 export function amountText(beddows: string): string {
@@ -11,13 +11,18 @@ export function amountText(beddows: string): string {
   return `${value < 0n ? '−' : ''}${whole}${rest === '' ? '' : `.${rest}`} LSK`;
 }
 
+/** Decimals that an amount has when it reads as LSK. */
+export function decimalsOf(beddows: string): number {
+  return beddows.padStart(8, '0').slice(-8).replace(/0+$/, '').length;
+}
+
 /**
  * `12.5 %`: a part of a whole, both beddows as text, to two decimals; `below 0.01 %` of what is there and rounds to nothing; `–`
  * without a whole.
  */
 export function shareText(part: string, whole: string | undefined): string {
   if (whole === undefined || BigInt(whole) <= 0n) return '–';
-  const hundredths = (BigInt(part) * 10_000n) / BigInt(whole);
+  const hundredths = (BigInt(part) * 20_000n + BigInt(whole)) / (2n * BigInt(whole));
   if (hundredths === 0n && BigInt(part) > 0n) return 'below 0.01 %';
   return `${Number(hundredths) / 100} %`;
 }

@@ -81,7 +81,7 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
 }
 
 /**
- * When each delegate is next in the round, by public key. Whoever is missing has had its turn: its next is in the round to
+ * When each delegate is next in the round, by public key. A delegate that is missing has had its slot: its next is in the round to
  * come, whose order nobody knows yet.
  */
 export function nextSlotsOf({ slots }: Pick<Round, 'slots'>): ReadonlyMap<string, number> {

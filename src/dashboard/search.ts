@@ -1,4 +1,4 @@
-/** What a text in the search field may name, in the order in which to ask for it. */
+/** Things that a text in the search field may name, in the order in which to ask for them. */
 
 export type Sought =
   | { readonly kind: 'height'; readonly height: number }

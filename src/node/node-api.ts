@@ -17,6 +17,7 @@ import { epochTimeS } from '../protocol/slots.ts';
 import { createGroupSigners } from './group-signers.ts';
 import { forgingOrder, nextForgers } from './next-forgers.ts';
 import { secondSignatureJson } from './second-signature.ts';
+import { BoundedHistory } from './history.ts';
 import { yieldToEventLoop } from './system.ts';
 
 /**
@@ -59,6 +60,19 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
     for (const listener of listeners) listener.chainChanged?.();
   };
   engine.chain.listen({ reverted: chainChanged, applied: chainChanged });
+  const history = new BoundedHistory({
+    clock,
+    params: rules.params,
+    now: () => {
+      const { ready, verified, pending } = engine.pool.sizes();
+      const peers = engine.peers.knownPeers().filter(({ state }) => state === 'connected').length;
+      return { pool: ready + verified + pending, peers };
+    },
+  });
+  engine.chain.listen({
+    reverted: () => history.reverted(),
+    applied: (blocks, origin) => history.applied(blocks, origin),
+  });
   engine.listenToTransactions((transaction) => {
     for (const listener of listeners) listener.transactionReceived?.(transaction);
   });
@@ -110,6 +124,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
         return { info: broadhash === undefined ? info : { ...info, broadhash }, state };
       }),
     peerVerdicts: () => engine.peers.verdicts(),
+    history: (span) => history.of(span),
     forgers: (limit, offset) => nextForgers({ store, rules, clock }, limit, offset),
     submitTransaction: (json, client) => engine.accepted.submit(json, payerOf(client)),
     submitSignature: (json, client) => engine.accepted.submitSignature(json, payerOf(client)),

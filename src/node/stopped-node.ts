@@ -71,6 +71,7 @@ export async function openStoppedNode(
     forgingDelegates: () => [],
     setForging: () => Promise.reject(stopped()),
     metricsText: () => undefined,
+    history: () => ({ intervalMs: 0, points: [] }),
     diagnostics: () => [],
     signersOf: () => undefined,
     slotReport: () => ({ sinceMs: clock.nowMs(), slots: [], switches: [], branches: [], looks: [], oldOrders: [] }),

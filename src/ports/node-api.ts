@@ -93,6 +93,34 @@ export interface SyncProgress {
   readonly secondsLeft?: number;
 }
 
+export type HistorySpan = 'hour' | 'day';
+
+/** What happened on the node in the last hour or day. */
+export interface NodeHistory {
+  /** Length of a point. */
+  readonly intervalMs: number;
+  /** Oldest first; an interval in which nothing happened has none. */
+  readonly points: readonly HistoryPoint[];
+}
+
+export interface HistoryPoint {
+  /** Start of the interval, Unix time in milliseconds. */
+  readonly timeMs: number;
+  /** Blocks that were applied. */
+  readonly blocks: number;
+  /** Transactions of those blocks. */
+  readonly transactions: number;
+  /** Slots without a block between those blocks. */
+  readonly missedSlots: number;
+  /** Times that blocks were reverted. */
+  readonly reorgs: number;
+  /** Mean time from the start of a slot until its block was applied; undefined without blocks that were new. */
+  readonly delayMs?: number;
+  /** Transactions in the pool, and connected peers, when the node last looked. */
+  readonly pool: number;
+  readonly peers: number;
+}
+
 /** A decision of the node with its reason. */
 export interface Diagnostic {
   /** Number of the diagnostic; diagnostics are counted from 1 since the start. */
@@ -337,7 +365,9 @@ export interface NodeApi {
   setForging(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate>;
   /** All metrics of the node in the text format of Prometheus; undefined if the node keeps none. */
   metricsText(): Promise<string> | undefined;
-  /**
+  /** What happened in the last hour or day, for charts. */
+  history(span: HistorySpan): Live<NodeHistory>;
+    /**
    * The latest diagnostics, newest first.
    *
    * @param limit at least 1
@@ -364,6 +394,7 @@ export interface LocalNodeApi extends NodeApi {
   peerVerdicts(): readonly PeerVerdict[];
   forgers(limit: number, offset: number): Page<Forger>;
   forgingDelegates(): readonly ForgingDelegate[];
+  history(span: HistorySpan): NodeHistory;
   diagnostics(limit: number): readonly Diagnostic[];
   slotReport(firstSlot: number, count: number): SlotReport;
 }

@@ -9,6 +9,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 export const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
   'desktop-light': { viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
   'desktop-dark': { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
+  'wide-dark': { viewport: { width: 1920, height: 1080 }, colorScheme: 'dark' },
   'phone-light': { viewport: { width: 390, height: 844 }, colorScheme: 'light', hasTouch: true },
   'phone-dark': { viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true },
 };

@@ -1,8 +1,8 @@
 /**
  * `npm run browse -- [--out DIR] [--generation 2] [--look phone-dark]`: opens the dashboard of a devnet of four in Chromium,
- * clicks through all of it on a desktop and on a phone, light and dark, and leaves screenshots. Fails at any error in the
+ * clicks through all of it on a desktop, a wide screen and a phone, light and dark, and leaves screenshots. Fails at any error in the
  * browser's console. Before that a page of its own uses `bloomery/client`; `--client` leaves it at that. axe looks at every
- * page that is photographed. `--look` may be given several times; all four unless it is.
+ * page that is photographed. `--look` may be given several times; all five unless it is.
  */
 
 import { mkdtempSync } from 'node:fs';

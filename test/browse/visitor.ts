@@ -4,10 +4,12 @@ import { strict as assert } from 'node:assert';
 import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
 import { startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
+import { isOfWrongPassword, visitDesk, visitLists, visitSuggestions } from './lists-and-desk.ts';
 import { LOOKS, photographer, problemsOf } from './looks.ts';
 import { visitReference } from './reference-page.ts';
 import { visitRareStates } from './rare-states.ts';
@@ -89,6 +91,8 @@ async function sendTransfers(devnet: TestDevnet, generation: 2 | 3): Promise<str
   };
   for (let index = 0; index < TRANSFERS; index++) {
     assert(await waitFor('an accepted transfer', () => post(index), WAIT_MS), 'the node takes transfers');
+    // The balance of the recipient changes at two moments: the chart needs a second one.
+    if (index === 0) await sleep(1500);
   }
   const client = devnet.nodes[0]?.client;
   await waitFor('enough blocks', async () => ((await client?.status())?.height ?? 0) >= BLOCKS_MIN, WAIT_MS);
@@ -153,9 +157,9 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
 
   await open('Transactions');
   await heading('Transactions');
-  await page.getByText('Transfer').first().waitFor();
+  await page.locator('tbody').getByText('Transfer').and(page.locator(':visible')).first().waitFor();
   await photograph('transactions');
-  await page.locator('tbody a.id').first().click();
+  await page.locator('tbody a[href^="#/transactions/"]:visible').first().click();
   await heading('Transaction');
   await page.getByText('Confirmations').waitFor();
   await page.getByText(/sends [\d.]+ LSK to/).waitFor();
@@ -168,7 +172,7 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   await photograph('transaction');
   await page.getByRole('main').getByRole('link', { name: /^\d+$/ }).click();
   await heading(/^Block \d+$/);
-  await page.getByText('Transfer').first().waitFor();
+  await page.locator('tbody').getByText('Transfer').and(page.locator(':visible')).first().waitFor();
   await photograph('block');
 
   await open('Pool');
@@ -181,7 +185,8 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   await photograph('accounts');
   await page.getByRole('link', { name: address }).first().click();
   await heading(`Account ${address}`);
-  await page.getByText('Transfer').first().waitFor();
+  await page.locator('tbody').getByText('Transfer').and(page.locator(':visible')).first().waitFor();
+  await page.getByRole('heading', { name: 'Balance over time' }).waitFor();
   await photograph('account');
 
   await open('Delegates');
@@ -203,17 +208,31 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   await heading('Diagnostics');
   await photograph('diagnostics');
 
+  await open('Charts');
+  await heading('Charts');
+  await page.getByRole('heading', { level: 2, name: 'Block delay, ms' }).waitFor({ timeout: WAIT_MS });
+  await page.getByText(/^\d+ transactions? in \d+ blocks?$/).waitFor();
+  await photograph('charts');
+  await page.getByRole('link', { name: 'Last day' }).click();
+  await page.locator('.choices [aria-current]').getByText('Last day').waitFor();
+  assert.equal(await page.evaluate('location.hash'), '#/charts?span=day');
+
+  const visitOfLists = { page, devnet, photographs, isPhone: look.hasTouch === true, address };
+  await visitDesk(visitOfLists);
+  await visitLists(visitOfLists);
+  await visitSuggestions(visitOfLists);
+
   await seek(page, '1', /^Block 1$/);
   await page.keyboard.press('/');
   assert.equal(await page.evaluate('document.activeElement.type'), 'search', `${name}: the key / leads to the search`);
   await seek(page, address.slice(0, -1), `Account ${address}`);
   await seek(page, address, `Account ${address}`);
   await seek(page, 'genesis_7', 'Delegate genesis_7');
-  await page.getByRole('searchbox').fill('no such thing!');
+  await page.locator('input[type="search"]').fill('no such thing!');
   await page.keyboard.press('Enter');
   await page.getByText('Nothing has that name.').waitFor();
   await photograph('search-failed');
-  await page.getByRole('searchbox').fill('');
+  await page.locator('input[type="search"]').fill('');
   await page.goBack();
   await heading(`Account ${address}`);
   await seek(page, 'genesis_9', 'Delegate genesis_9');
@@ -227,12 +246,13 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
     await page.locator('.none').waitFor();
     await photograph(what);
   }
-  assert.deepEqual(problems, [], `${name}: errors in the console`);
+  const unexpected = problems.filter((problem) => !isOfWrongPassword(problem));
+  assert.deepEqual(unexpected, [], `${name}: errors in the console`);
   await context.close();
   return photographs.taken();
 
   async function seek(where: Page, text: string, found: string | RegExp): Promise<void> {
-    await where.getByRole('searchbox').fill(text);
+    await where.locator('input[type="search"]').fill(text);
     await where.getByRole('button', { name: 'Search' }).click();
     await heading(found);
   }

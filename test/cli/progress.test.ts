@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createProgress, durationText, progressText } from '../../src/cli/progress.ts';
+import { createProgress, createStepProgress, durationText, progressText } from '../../src/cli/progress.ts';
 
 /** A progress whose output is kept and whose clock is set by hand. */
 function scene(isTTY: boolean, fromHeight: number) {
@@ -58,4 +58,46 @@ test('a file gets a line every ten seconds, whose rate counts from the block tha
     '20 %, importing: height 1680, 68 blocks/s, 40 s left\n',
     '40 %, importing: height 2360, 68 blocks/s, 30 s left\n',
   ]);
+});
+
+function stepScene(isTTY: boolean, isQuiet = false) {
+  const written: string[] = [];
+  let nowMs = 0;
+  const progress = createStepProgress({
+    isQuiet,
+    output: { isTTY, write: (text: string) => written.push(text) },
+    clock: { nowMs: () => nowMs },
+  });
+  const show = (ms: number, step: string, fraction?: number) => {
+    nowMs = ms;
+    progress.show(step, fraction);
+  };
+  return { progress, written, show };
+}
+
+test('a terminal gets one line that is renewed and left, and nothing of what is over at once', (t) => {
+  const { progress, written, show } = stepScene(true);
+  show(300, 'copying', 0.1);
+  show(600, 'copying', 0.256);
+  show(650, 'copying', 0.3);
+  show(12_400, 'checking');
+  progress.end();
+  progress.end();
+  t.deepEqual(written, ['\rcopying: 25 %, 1 s\u001B[K', '\rchecking, 12 s\u001B[K', '\r\u001B[K']);
+});
+
+test('elsewhere a line comes every five seconds', (t) => {
+  const { progress, written, show } = stepScene(false);
+  for (const ms of [1000, 4999, 5000, 9000, 10_001]) show(ms, 'waiting', 1.2);
+  progress.end();
+  t.deepEqual(written, ['waiting: 100 %, 5 s\n', 'waiting: 100 %, 10 s\n']);
+});
+
+test('with --json nothing is shown', (t) => {
+  for (const isTTY of [false, true]) {
+    const { progress, written, show } = stepScene(isTTY, true);
+    show(60_000, 'waiting');
+    progress.end();
+    t.deepEqual(written, []);
+  }
 });

@@ -1,17 +1,17 @@
 import test from 'ava';
-import { deedOf, type Deed, type Part } from '../../src/dashboard/deeds.ts';
+import { deedOf, targetsOf, type Deed, type Part } from '../../src/dashboard/deeds.ts';
 
 const KEY = 'ab'.repeat(32);
 const OTHER = 'cd'.repeat(32);
 
 /** Things by what names them, in brackets. */
-function told(deed: Partial<Deed> & Pick<Deed, 'type'>): string {
+function told(deed: Partial<Deed> & Pick<Deed, 'type'>, describe = deedOf): string {
   const shown = (part: Part): string => {
     if (typeof part === 'string') return part.replaceAll('\u202f', ' ');
     const { kind, ...named } = part;
     return `[${kind} ${Object.values(named).join('').slice(0, 6)}]`;
   };
-  return deedOf({ amount: '0', asset: {}, ...deed })
+  return describe({ amount: '0', asset: {}, ...deed })
     .map(shown)
     .join('');
 }
@@ -43,4 +43,19 @@ for (const [deed, sentence] of [
   [{ type: 5, asset: {} }, 'is of type 5'],
 ] as const satisfies readonly (readonly [Partial<Deed> & Pick<Deed, 'type'>, string])[]) {
   test(`type ${deed.type} reads: ${sentence}`, (t) => t.is(told(deed), sentence));
+}
+
+for (const [deed, targets] of [
+  [{ type: 8, amount: '1', recipientId: '17L', asset: {} }, '[account 17L]'],
+  [{ type: 1, asset: { signature: { publicKey: KEY } } }, ''],
+  [{ type: 10, asset: { username: 'smith' } }, '[name smith]'],
+  [{ type: 3, asset: { votes: [`+${KEY}`, `-${OTHER}`] } }, '+[delegate ababab], −[delegate cdcdcd]'],
+  [{ type: 11, asset: { votes: [`+${KEY}`, `+${OTHER}`, `-${KEY}`] } }, '+2 −1'],
+  [{ type: 11, asset: { votes: [`-${KEY}`, `-${OTHER}`, `-${KEY}`] } }, '−3'],
+  [{ type: 12, asset: { min: 2, keysgroup: [`+${KEY}`, `+${OTHER}`, `+${KEY}`] } }, '2 of 3'],
+  [{ type: 4, asset: { multisignature: { min: 1, keysgroup: [`+${KEY}`] } } }, '1 of 1'],
+] as const) {
+  test(`a list names what a transaction of type ${deed.type} is directed to: ${targets}`, (t) => {
+    t.is(told(deed, targetsOf), targets);
+  });
 }

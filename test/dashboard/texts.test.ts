@@ -4,6 +4,7 @@ import {
   amountText,
   countOf,
   countText,
+  decimalsOf,
   shareText,
   shortText,
   sinceText,
@@ -31,6 +32,10 @@ test('times read in the largest unit that fits, and what is past is never in the
   t.is(sinceText(1_400, 0), '0 s ago');
 });
 
+test('decimals are those that an amount shows', (t) => {
+  t.deepEqual(['0', '10000000', '123456789', '200000000', '1'].map(decimalsOf), [0, 1, 8, 0, 8]);
+});
+
 test('one of a thing has no plural', (t) => {
   t.is(countOf(1, 'block'), '1 block');
   t.is(countOf(0, 'block'), '0 blocks');
@@ -54,9 +59,9 @@ test('only long ids are shortened, and types have one name in both generations',
 });
 
 test('each place has an address that leads back to it, and any other leads to the glance', (t) => {
-  t.deepEqual(placeOfHash(hashOf('blocks', '12', 1)), { view: 'blocks', item: '12', page: 1 });
-  t.deepEqual(placeOfHash(hashOf('delegates', 'a&b!c')), { view: 'delegates', item: 'a&b!c', page: 1 });
-  t.deepEqual(placeOfHash(hashOf('accounts', undefined, 3)), { view: 'accounts', item: undefined, page: 3 });
+  t.deepEqual(placeOfHash(hashOf('blocks', '12', 1)), { view: 'blocks', item: '12', page: 1, filters: {} });
+  t.is(placeOfHash(hashOf('delegates', 'a&b!c')).item, 'a&b!c');
+  t.is(placeOfHash(hashOf('accounts', undefined, 3)).page, 3);
   for (const odd of ['', '#', '#/', '#/nowhere', '#/glance', '#content']) t.is(placeOfHash(odd).view, 'glance', odd);
   t.is(placeOfHash('#/blocks?page=-1').page, 1);
   t.is(placeOfHash('#/blocks/%E0%A4%A').item, '%E0%A4%A');
@@ -65,6 +70,7 @@ test('each place has an address that leads back to it, and any other leads to th
 test('a share is told to two decimals, and what rounds to nothing is not told as nothing', (t) => {
   t.is(shareText('5', '10'), '50 %');
   t.is(shareText('1', '3'), '33.33 %');
+  t.is(shareText('2', '3'), '66.67 %');
   t.is(shareText('1', '1000000'), 'below 0.01 %');
   t.is(shareText('0', '7'), '0 %');
   t.is(shareText('7', undefined), '–');

@@ -10,6 +10,7 @@ import type {
   GroupSigners,
   LocalNodeApi,
   NodeApi,
+  NodeHistory,
   NodeStatus,
   PeerEntry,
   PeerVerdict,
@@ -96,6 +97,23 @@ export const DIAGNOSTICS: readonly Diagnostic[] = [
     fields: { height: 3 },
   },
 ];
+
+const HISTORY: NodeHistory = {
+  intervalMs: 30_000,
+  points: [
+    {
+      timeMs: 1_464_109_470_000,
+      blocks: 3,
+      transactions: 12,
+      missedSlots: 0,
+      reorgs: 0,
+      delayMs: 140,
+      pool: 2,
+      peers: 4,
+    },
+    { timeMs: 1_464_109_500_000, blocks: 0, transactions: 0, missedSlots: 0, reorgs: 1, pool: 3, peers: 4 },
+  ],
+};
 
 export const PEER_VERDICTS: readonly PeerVerdict[] = [
   {
@@ -262,6 +280,7 @@ export function fakeNode(generation: Generation): Fake {
       receivedAtOf: (id) => fake.receivedAtMs.get(id),
       peers: () => fake.peers,
       peerVerdicts: () => PEER_VERDICTS,
+      history: () => HISTORY,
       forgers: (limit, offset) => {
         asked.push(['forgers', limit, offset]);
         return {

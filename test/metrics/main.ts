@@ -26,13 +26,13 @@ try {
 for (const generation of values.generation ?? ['3', '2']) {
   const { prometheus, promtool } = values;
   try {
-    const { queries, choices, lines } = await askGrafanaQueries({
+    const { queries, choices, lines, alarms } = await askGrafanaQueries({
       generation: generation === '2' ? 2 : 3,
       prometheus,
       promtool,
     });
     console.log(
-      `generation ${generation}: ${lines} lines are clean; ${queries} queries and ${choices} choices find data`,
+      `generation ${generation}: ${lines} lines are clean; ${queries} queries and ${choices} choices find data; of ${alarms} alarms none fires, and that of a node that ends does`,
     );
   } catch (error) {
     console.error(`generation ${generation}: ${error instanceof Error ? error.message : String(error)}`);

@@ -1,4 +1,4 @@
-/** A Prometheus that scrapes a devnet, and what the Grafana file asks of it. */
+/** A Prometheus that scrapes a devnet: what the Grafana file asks of it, and which alarms of the rules file it raises. */
 
 import { strict as assert } from 'node:assert';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
@@ -12,6 +12,7 @@ import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
 import { packageDirectory } from '../../src/config/package.ts';
 import { panelQueries, variables } from '../deploy/grafana.ts';
 import { freePortRanges } from '../support/ports.ts';
+import { RULE_CASES, RULES_FILE } from './rules.ts';
 import { startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
 
@@ -27,6 +28,8 @@ export interface MetricsResult {
   readonly choices: number;
   /** Lines of figures that the checker read. */
   readonly lines: number;
+  /** Rules that Prometheus loaded. None of them fired on the healthy net. */
+  readonly alarms: number;
 }
 
 const NODES = 4;
@@ -35,6 +38,8 @@ const SCRAPES_EVERY_S = 1;
 /** The queries look back on minutes: two samples of each figure are enough for an answer. */
 const SCRAPED_MS = 15_000;
 const WAIT_MS = 60_000;
+/** The alarm waits a minute before it fires. */
+const ALARM_MS = 150_000;
 
 const load = createRequire(import.meta.url);
 
@@ -58,7 +63,9 @@ export async function askGrafanaQueries(options: MetricsOptions): Promise<Metric
     const lines = await checkMetrics(devnet, options.promtool);
     const ask = (path: string): Promise<Untyped> => answerOf(`http://127.0.0.1:${port}/api/v1/${path}`);
     await waitFor('scrapes of all nodes', async () => (await ask(query('up == 1'))).result.length === NODES, WAIT_MS);
-    return { ...(await askAll(ask)), lines };
+    const answered = await askAll(ask);
+    const alarms = await checkAlarms(devnet, ask);
+    return { ...answered, lines, alarms };
   } finally {
     readers.abort();
     prometheus?.kill();
@@ -95,6 +102,43 @@ async function askAll(ask: (path: string) => Promise<Untyped>): Promise<{ querie
   return { queries, choices: chosen.size };
 }
 
+interface Alarm {
+  readonly name: string;
+  readonly instance: string;
+  readonly state: string;
+}
+
+/**
+ * While all nodes run no alarm fires; when one ends, its alarm does, and no other node's.
+ *
+ * @returns number of rules that were loaded
+ */
+async function checkAlarms({ nodes }: TestDevnet, ask: (path: string) => Promise<Untyped>): Promise<number> {
+  const { groups } = await ask('rules?type=alert');
+  const rules: readonly Untyped[] = groups.flatMap((group: Untyped) => group.rules);
+  const broken = rules.filter(({ health }) => health !== 'ok').map(({ name, lastError }) => `${name}: ${lastError}`);
+  assert.deepEqual(broken, [], 'rules that Prometheus cannot evaluate');
+  assert.equal(rules.length, RULE_CASES.length, 'every rule of the file has a case, and is loaded');
+  const alarms = async (): Promise<readonly Alarm[]> =>
+    (await ask('alerts')).alerts.map(({ labels, state }: Untyped) => ({
+      name: labels.alertname,
+      instance: labels.instance,
+      state,
+    }));
+  const healthy = (await alarms()).filter(({ state }) => state === 'firing');
+  assert.deepEqual(healthy, [], 'alarms that fire on a healthy net');
+  const ended = nodes.at(-1);
+  assert(ended !== undefined);
+  await ended.stop();
+  const { host } = new URL(ended.url);
+  const isDown = ({ name, instance, state }: Alarm): boolean =>
+    name === 'BloomeryDown' && instance === host && state === 'firing';
+  await waitFor('the alarm of a node that is down', async () => (await alarms()).some(isDown), ALARM_MS);
+  const others = (await alarms()).filter(({ name, state }) => name === 'BloomeryDown' && state === 'firing');
+  assert.equal(others.length, 1, 'only the node that ended is down');
+  return rules.length;
+}
+
 function query(expression: string): string {
   return `query?query=${encodeURIComponent(expression)}`;
 }
@@ -112,7 +156,8 @@ function startPrometheus(program: string, directory: string, port: number, { nod
   writeFileSync(
     config,
     JSON.stringify({
-      global: { scrape_interval: `${SCRAPES_EVERY_S}s` },
+      global: { scrape_interval: `${SCRAPES_EVERY_S}s`, evaluation_interval: `${SCRAPES_EVERY_S}s` },
+      rule_files: [RULES_FILE],
       scrape_configs: [{ job_name: 'bloomery', static_configs: [{ targets }] }],
     }),
   );

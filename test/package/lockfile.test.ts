@@ -28,18 +28,22 @@ test('an install verifies every package: each entry of the lockfile has a SHA-51
 
 interface Bom {
   readonly bomFormat: string;
+  readonly metadata: { readonly component: { readonly name: string } };
   readonly components: readonly { readonly name: string; readonly hashes?: readonly { readonly alg: string }[] }[];
 }
 
 test('npm run sbom names every package that a node runs, with its SHA-512', (t) => {
   const script = fileURLToPath(new URL('sbom.js', import.meta.url));
   const text = execFileSync(process.execPath, [script], { encoding: 'utf8', maxBuffer: 2 ** 26 });
-  const { bomFormat, components } = JSON.parse(text) as Bom;
+  const { bomFormat, components, metadata } = JSON.parse(text) as Bom;
   t.is(bomFormat, 'CycloneDX');
   const shipped = Object.entries(packages).filter(([place, { dev }]) => place !== '' && dev !== true);
   const names = new Set(components.map(({ name }) => name));
   t.true(shipped.length > 100);
   for (const [place] of shipped) t.true(names.has(place.replace(/^.*node_modules\//, '')), place);
+  // Installed for a build alone, and shipped inside of the page, the reference and the programs.
+  for (const name of ['preact', 'uplot', 'swagger-ui-dist', 'supports-color']) t.true(names.has(name), name);
+  t.is(metadata.component.name, 'bloomery');
   t.deepEqual(
     components.filter(({ hashes = [] }) => !hashes.some(({ alg }) => alg === 'SHA-512')).map(({ name }) => name),
     [],

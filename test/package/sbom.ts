@@ -1,6 +1,7 @@
 /**
  * `npm run -s sbom`: a CycloneDX bill of materials of the packages that a node runs. npm makes it of the lockfile; what only
- * development needs is left out here, because `npm sbom --omit dev` also leaves out packages that both need.
+ * development needs is left out here, because `npm sbom --omit dev` also leaves out packages that both need. Packages that a
+ * build bundles into the programs and pages are shipped too, whatever the lockfile calls them.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -21,18 +22,33 @@ const directory = packageDirectory();
 const { packages } = JSON.parse(readFileSync(join(directory, 'package-lock.json'), 'utf8')) as {
   readonly packages: Readonly<Record<string, LockedPackage>>;
 };
-const shipped = new Set(
-  Object.entries(packages)
-    .filter(([place, { dev }]) => place !== '' && dev !== true)
-    .map(([place, { name, version }]) => `${name ?? place.replace(/^.*node_modules\//, '')}@${version}`),
-);
+const bundled = JSON.parse(readFileSync(join(directory, 'dist', 'src', 'bundled.json'), 'utf8')) as readonly string[];
+const installed = Object.entries(packages)
+  .filter(([place, { dev }]) => place !== '' && dev !== true)
+  .map(([place, { name, version }]) => `${name ?? place.replace(/^.*node_modules\//, '')}@${version}`);
+const shipped = new Set([...installed, ...bundled]);
 const args = ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx', '--sbom-type', 'application'];
 const whole = JSON.parse(
   execFileSync('npm', args, { cwd: directory, encoding: 'utf8', maxBuffer: OUTPUT_BYTES_MAX }),
 ) as Untyped;
-const components = whole.components.filter(({ name, version }: Untyped) => shipped.has(`${name}@${version}`));
-const references = new Set([whole.metadata.component, ...components].map((each: Untyped) => each['bom-ref']));
+/** A bundled package is shipped, even where the lockfile has it for development alone. */
+const asShipped = ({ properties = [], ...component }: Untyped): Untyped => ({
+  ...component,
+  scope: 'required',
+  properties: properties.filter(({ name }: Untyped) => name !== 'cdx:npm:package:development'),
+});
+const components = whole.components
+  .filter(({ name, version }: Untyped) => shipped.has(`${name}@${version}`))
+  .map((component: Untyped) =>
+    bundled.includes(`${component.name}@${component.version}`) ? asShipped(component) : component,
+  );
+// npm names the application after the folder that it lies in.
+const { name: ownName } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
+  readonly name: string;
+};
+const metadata = { ...whole.metadata, component: { ...whole.metadata.component, name: ownName } };
+const references = new Set([metadata.component, ...components].map((each: Untyped) => each['bom-ref']));
 const dependencies = whole.dependencies
   .filter(({ ref }: Untyped) => references.has(ref))
   .map(({ ref, dependsOn }: Untyped) => ({ ref, dependsOn: dependsOn.filter((each: string) => references.has(each)) }));
-console.log(JSON.stringify({ ...whole, components, dependencies }, undefined, 2));
+console.log(JSON.stringify({ ...whole, metadata, components, dependencies }, undefined, 2));

@@ -5,7 +5,7 @@ import { backUp } from '../../node/backup.ts';
 import { placeOfData } from '../chain-place.ts';
 import type { BackupFlags } from '../flags.ts';
 import { printJson, printLine, report } from '../output.ts';
-import { createStepProgress } from '../step-progress.ts';
+import { createStepProgress } from '../progress.ts';
 import { removeDraftsAtStop } from '../stop-request.ts';
 
 /**

@@ -5,8 +5,7 @@ import { createSnapshot, restoreSnapshot } from '../../node/backup.ts';
 import { placeOfData, placeOfNetwork } from '../chain-place.ts';
 import type { SnapshotCreateFlags, SnapshotRestoreFlags } from '../flags.ts';
 import { checkNotReplaced } from '../given-file.ts';
-import { createProgress } from '../progress.ts';
-import { createStepProgress } from '../step-progress.ts';
+import { createProgress, createStepProgress } from '../progress.ts';
 import { printLine, report } from '../output.ts';
 import { removeDraftsAtStop } from '../stop-request.ts';
 

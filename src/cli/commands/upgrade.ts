@@ -7,7 +7,7 @@ import { placeOfData } from '../chain-place.ts';
 import type { UpgradeFlags } from '../flags.ts';
 import { printJson, printLine, report } from '../output.ts';
 import { overStore } from '../over-store.ts';
-import { createStepProgress } from '../step-progress.ts';
+import { createStepProgress } from '../progress.ts';
 
 /**
  * @throws ProtocolError for a store that is in use, damaged, or of an unknown layout

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isCanonicalHex } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { NodeAsker } from '../ask-node.ts';
-import { createStepProgress } from '../step-progress.ts';
+import { createStepProgress } from '../progress.ts';
 
 export interface AccountFacts {
   readonly balance: bigint;

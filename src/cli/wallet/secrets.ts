@@ -41,8 +41,11 @@ const SECRET_FILE_BYTES_MAX = 4 * SECRET_CHARACTERS_MAX + 2;
  */
 export async function readSecret(source: SecretSource, terminal: Terminal = PROCESS_TERMINAL): Promise<string> {
   const secret = await givenSecret(source, terminal);
+  const { file, name } = source;
+  if (secret === '' && file !== undefined && file !== '-')
+    throw usageError(`${file} has no ${name}: every line is empty`);
   if (secret === '' || secret.length > SECRET_CHARACTERS_MAX) {
-    throw usageError(`the ${source.name} must have 1 to ${SECRET_CHARACTERS_MAX} characters`);
+    throw usageError(`the ${name} must have 1 to ${SECRET_CHARACTERS_MAX} characters`);
   }
   return secret;
 }

@@ -1,45 +1,47 @@
-/** Accounts and delegates: lists, and one with its transactions, votes and blocks. */
+/** Accounts: a list, and one with its transactions, votes and groups. */
 
-import type { Account, Block, Delegate, Transaction, Voters, Votes } from '../answers.ts';
-import { amountText, countOf, countText, shareText } from '../format.ts';
+import type { Account, Transaction, Votes } from '../answers.ts';
+import { balanceSteps } from '../balances.ts';
+import { amountText, BEDDOWS_PER_LSK, countOf, countText, dateText, shareText } from '../format.ts';
 import type { Place } from '../place.ts';
-import { BlockTable } from './blocks.tsx';
+import { ACCOUNT_ORDERS, accountsQuestion, orderOf } from '../questions.ts';
+import { Chart } from './chart.tsx';
 import { Copied, Raw } from './deed.tsx';
+import { ForgedBlocks } from './delegates.tsx';
+import { FilterForm, sortingOf } from './filters.tsx';
 import { GroupsOf } from './group.tsx';
 import { useAnswer, useLive } from './hooks.ts';
-import { NextSlot } from './operator.tsx';
-import { Answered, Facts, Go, Id, More, Pages, Table } from './parts.tsx';
-import { LastRounds } from './rounds.tsx';
+import { Amount, Answered, DelegateName, Facts, Id, More, Pages, Table } from './parts.tsx';
 import { TransactionTable } from './transactions.tsx';
 
 const PAGE_ROWS = 25;
-/** Where the node tells no other number. */
-const ACTIVE_DELEGATES = 101;
-/** As many as mostly forge. */
-const PAGE_DELEGATES = 101;
 const VOTES_MAX = 101;
-const VOTERS_SHOWN = 25;
+/** As many transactions as the node gives at once. */
+const STEPS_MAX = 100;
 
-export function Accounts({ page }: Place) {
+export function Accounts(place: Place) {
+  const { page, filters } = place;
   const { status, constants } = useLive();
-  const asked = useAnswer<Account[]>(
-    `accounts?limit=${PAGE_ROWS + 1}&offset=${(page - 1) * PAGE_ROWS}&sort=balance:desc`,
-    status?.height,
-  );
+  const pageOfList = { limit: PAGE_ROWS + 1, offset: (page - 1) * PAGE_ROWS };
+  const asked = useAnswer<Account[]>(accountsQuestion(filters, pageOfList), status?.height);
+  const isByWealth = orderOf(filters, ACCOUNT_ORDERS) === ACCOUNT_ORDERS[0]?.[0];
   return (
     <>
       <h1>Accounts</h1>
+      <FilterForm place={place} fields={[]} orders={ACCOUNT_ORDERS} />
       <Answered asked={asked}>
         {(accounts) => (
           <>
             <Table
               caption="Accounts by balance"
               rows={accounts.slice(0, PAGE_ROWS).map((account, index) => ({ ...account, place: index + 1 }))}
+              sorting={sortingOf(place, ACCOUNT_ORDERS)}
               keyOf={({ address }) => address}
               empty="No accounts."
               columns={[
                 {
-                  name: 'Rank',
+                  // Counted from the richest or from the poorest: only the former is a rank.
+                  name: isByWealth ? 'Rank' : 'Number',
                   isFigure: true,
                   cell: ({ place }) => countText((page - 1) * PAGE_ROWS + place),
                 },
@@ -54,7 +56,15 @@ export function Accounts({ page }: Place) {
                   cell: ({ delegate }) =>
                     delegate === undefined ? <span class="wide">–</span> : <DelegateName name={delegate.username} />,
                 },
-                { name: 'Balance', isFigure: true, onPhone: 'below-end', cell: ({ balance }) => amountText(balance) },
+                {
+                  name: 'Balance, LSK',
+                  field: 'balance',
+                  isFigure: true,
+                  onPhone: 'below-end',
+                  cell: ({ balance }) => (
+                    <Amount beddows={balance} among={accounts.slice(0, PAGE_ROWS).map((account) => account.balance)} />
+                  ),
+                },
                 {
                   name: 'Share of supply',
                   isFigure: true,
@@ -62,7 +72,7 @@ export function Accounts({ page }: Place) {
                 },
               ]}
             />
-            <Pages view="accounts" page={page} isLast={accounts.length <= PAGE_ROWS} />
+            <Pages view="accounts" page={page} filters={filters} isLast={accounts.length <= PAGE_ROWS} />
           </>
         )}
       </Answered>
@@ -139,6 +149,7 @@ function AccountFacts({ account, page }: { account: Account; page: number }) {
           ],
         ]}
       />
+      <BalanceOverTime account={account} />
       <GroupsOf address={address} />
       <h2>Transactions</h2>
       <Answered asked={transactions}>
@@ -155,160 +166,36 @@ function AccountFacts({ account, page }: { account: Account; page: number }) {
   );
 }
 
+/** The balance after each of the latest transactions. An account that forged has none: its earnings are in no transaction. */
+function BalanceOverTime({ account: { address, balance, delegate } }: { account: Account }) {
+  const { status, constants } = useLive();
+  const asked = useAnswer<Transaction[]>(
+    `transactions?senderIdOrRecipientId=${address}&limit=${STEPS_MAX}&sort=timestamp:desc`,
+    status?.height,
+  );
+  if (constants === undefined || asked.kind !== 'answered') return null;
+  if (delegate !== undefined && delegate.producedBlocks > 0) return null;
+  const steps = balanceSteps(address, balance, asked.answer.data);
+  const amounts = steps.map(({ beddows }) => beddows);
+  const [first] = steps;
+  if (first === undefined || steps.length < 2) return null;
+  const epochS = Date.parse(constants.epoch) / 1000;
+  const least = amounts.reduce((a, b) => (a < b ? a : b));
+  const most = amounts.reduce((a, b) => (a > b ? a : b));
+  return (
+    <section aria-labelledby="balance-title">
+      <h2 id="balance-title">Balance over time</h2>
+      <Chart
+        kind="steps"
+        xs={steps.map(({ timestamp }) => epochS + timestamp)}
+        ys={amounts.map((beddows) => Number(beddows) / Number(BEDDOWS_PER_LSK))}
+        summary={`Since ${dateText((epochS + first.timestamp) * 1000)} UTC between ${amountText(String(least))} and ${amountText(String(most))}`}
+      />
+    </section>
+  );
+}
+
 /** As people count: the ninth before the tenth. */
 function byName(a: { readonly username: string }, b: { readonly username: string }): number {
   return a.username.localeCompare(b.username, 'en', { numeric: true });
-}
-
-function DelegateName({ name }: { name: string }) {
-  return (
-    <Go view="delegates" item={name}>
-      {name}
-    </Go>
-  );
-}
-
-export function Delegates({ page }: Place) {
-  const { status, constants } = useLive();
-  const active = constants?.activeDelegates ?? ACTIVE_DELEGATES;
-  const question = `delegates?sort=rank:asc&limit=${PAGE_DELEGATES}&offset=`;
-  const asked = useAnswer<Delegate[]>(`${question}${(page - 1) * PAGE_DELEGATES}`, status?.height);
-  // The node gives no more at once.
-  const beyond = useAnswer<Delegate[]>(`${question}${page * PAGE_DELEGATES}`, page);
-  const isLast = beyond.kind !== 'answered' || beyond.answer.data.length === 0;
-  return (
-    <>
-      <h1>Delegates</h1>
-      <p class="quiet">The first {active} by votes forge; the others stand by.</p>
-      {page === 1 && <LastRounds activeDelegates={active} />}
-      <Answered asked={asked}>
-        {(delegates) => (
-          <>
-            <Table
-              caption="Delegates by rank"
-              rows={delegates}
-              isBelowLine={({ rank }) => rank !== null && rank === active + 1}
-              keyOf={({ username }) => username}
-              empty="No delegates."
-              columns={[
-                { name: 'Rank', isFigure: true, cell: ({ rank }) => (rank === null ? '–' : countText(rank)) },
-                {
-                  name: 'State',
-                  isWide: true,
-                  cell: ({ rank }) => (
-                    <span class={isActive(rank, active) ? 'badge good' : 'badge'}>
-                      {isActive(rank, active) ? 'active' : 'standby'}
-                    </span>
-                  ),
-                },
-                {
-                  name: 'Name',
-                  isName: true,
-                  cell: ({ username }) => <DelegateName name={username} />,
-                },
-                {
-                  name: 'Address',
-                  isWide: true,
-                  cell: ({ account }) => <Id view="accounts" item={account.address} />,
-                },
-                { name: 'Forged', isFigure: true, cell: ({ producedBlocks }) => countText(producedBlocks) },
-                { name: 'Missed', isFigure: true, cell: ({ missedBlocks }) => countText(missedBlocks) },
-                { name: 'Productivity', isFigure: true, isWide: true, cell: (delegate) => productivityOf(delegate) },
-                { name: 'Approval', isFigure: true, isWide: true, cell: ({ approval }) => `${approval} %` },
-                { name: 'Vote weight', isFigure: true, isWide: true, cell: ({ voteWeight }) => amountText(voteWeight) },
-              ]}
-            />
-            <Pages view="delegates" page={page} isLast={isLast} />
-          </>
-        )}
-      </Answered>
-    </>
-  );
-}
-
-export function DelegateView({ item }: { item: string }) {
-  const { status } = useLive();
-  const asked = useAnswer<Delegate[]>(`delegates?username=${encodeURIComponent(item)}`, status?.height);
-  return (
-    <>
-      <h1>Delegate {item}</h1>
-      <Answered asked={asked}>
-        {([delegate]) =>
-          delegate === undefined ? (
-            <p class="none">There is no delegate {item}.</p>
-          ) : (
-            <DelegateFacts delegate={delegate} />
-          )
-        }
-      </Answered>
-    </>
-  );
-}
-
-function isActive(rank: number | null, active: number): boolean {
-  return rank !== null && rank <= active;
-}
-
-/** Of a delegate that has had no turn yet there is none. */
-function productivityOf({ producedBlocks, missedBlocks, productivity }: Delegate): string {
-  return producedBlocks + missedBlocks === 0 ? '–' : `${productivity} %`;
-}
-
-function DelegateFacts({ delegate }: { delegate: Delegate }) {
-  const { account, username, rank, voteWeight, approval, producedBlocks, missedBlocks } = delegate;
-  const { status } = useLive();
-  const voters = useAnswer<Voters>(
-    `voters?username=${encodeURIComponent(username)}&limit=${VOTERS_SHOWN}&sort=balance:desc`,
-    status?.height,
-  );
-  return (
-    <>
-      <Facts
-        facts={[
-          ['Rank', rank ?? 'none yet'],
-          ['Vote weight', `${amountText(voteWeight)} (${approval} % of the supply)`],
-          ['Forged', countOf(producedBlocks, 'block')],
-          ['Missed', countOf(missedBlocks, 'block')],
-          ['Productivity', productivityOf(delegate)],
-          ['Rewards', amountText(delegate.rewards)],
-          ['Next slot', <NextSlot key="slot" publicKey={account.publicKey} />],
-          ['Account', <Id key="account" view="accounts" item={account.address} isWhole />],
-          ['Public key', <Copied key="key" text={account.publicKey} />],
-          [
-            'Voters',
-            <Answered key="voters" asked={voters}>
-              {({ votes, voters: list }) =>
-                list.length === 0 ? (
-                  'none'
-                ) : (
-                  <More
-                    isLong
-                    summary={`${countOf(votes, 'account')}${votes > list.length ? `, the ${list.length} richest` : ''}`}
-                  >
-                    {list.map(({ address, balance }) => (
-                      <span key={address}>
-                        <Id view="accounts" item={address} isWhole /> {amountText(balance)}
-                      </span>
-                    ))}
-                  </More>
-                )
-              }
-            </Answered>,
-          ],
-        ]}
-      />
-      <ForgedBlocks publicKey={account.publicKey} />
-    </>
-  );
-}
-
-function ForgedBlocks({ publicKey }: { publicKey: string }) {
-  const { status } = useLive();
-  const asked = useAnswer<Block[]>(`blocks?generatorPublicKey=${publicKey}&limit=10`, status?.height);
-  return (
-    <>
-      <h2>Blocks it forged</h2>
-      <Answered asked={asked}>{(blocks) => <BlockTable blocks={blocks} />}</Answered>
-    </>
-  );
 }

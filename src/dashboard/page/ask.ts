@@ -26,9 +26,27 @@ export async function ask<Data, Meta = { readonly count?: number }>(
   path: string,
   origin = '',
 ): Promise<Answer<Data, Meta>> {
+  return answerTo<Data, Meta>(`${origin}/${path}`, {});
+}
+
+/**
+ * Tells this node something.
+ *
+ * @param path as for `ask`
+ * @throws AskFailed
+ */
+export async function tell<Data>(method: 'PUT' | 'POST', path: string, body: unknown): Promise<Answer<Data>> {
+  return answerTo(`/${path}`, {
+    method,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+}
+
+async function answerTo<Data, Meta>(url: string, request: RequestInit): Promise<Answer<Data, Meta>> {
   let response: Response;
   try {
-    response = await fetch(`${origin}/${path}`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    response = await fetch(url, { ...request, signal: AbortSignal.timeout(TIMEOUT_MS) });
   } catch {
     throw new AskFailed('The node does not answer.');
   }

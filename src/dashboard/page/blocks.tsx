@@ -3,16 +3,39 @@
 import type { Block, Transaction } from '../answers.ts';
 import { amountText, countOf, countText } from '../format.ts';
 import { hashOf, type Place } from '../place.ts';
+import { BLOCK_ORDERS, blocksQuestion } from '../questions.ts';
 import { Copied, Raw } from './deed.tsx';
-import { useAnswer, useLive } from './hooks.ts';
-import { Age, Answered, BlockLink, DelegateLink, Facts, Id, Moment, Pages, Table, type Column } from './parts.tsx';
+import { FilterForm, sortingOf } from './filters.tsx';
+import { useAnswer, useLive, useQuestion } from './hooks.ts';
+import {
+  Age,
+  Amount,
+  Answered,
+  BlockLink,
+  DelegateLink,
+  Facts,
+  Id,
+  Moment,
+  Pages,
+  Table,
+  type Column,
+  type Sorting,
+} from './parts.tsx';
 import { TransactionTable } from './transactions.tsx';
 
 const PAGE_ROWS = 25;
 
-export function BlockTable({ blocks, isShort = false }: { blocks: readonly Block[]; isShort?: boolean }) {
+export function BlockTable({
+  blocks,
+  isShort = false,
+  sorting,
+}: {
+  blocks: readonly Block[];
+  isShort?: boolean;
+  sorting?: Sorting;
+}) {
   const columns: readonly Column<Block>[] = [
-    { name: 'Height', cell: ({ height }) => <BlockLink height={height} /> },
+    { name: 'Height', field: 'height', cell: ({ height }) => <BlockLink height={height} /> },
     { name: 'Age', cell: ({ timestamp }) => <Age timestamp={timestamp} /> },
     {
       name: 'Delegate',
@@ -23,31 +46,54 @@ export function BlockTable({ blocks, isShort = false }: { blocks: readonly Block
     },
     ...(isShort ? [] : [ID]),
     { name: 'Transactions', isFigure: true, cell: ({ numberOfTransactions }) => countText(numberOfTransactions) },
-    ...(isShort ? [] : AMOUNTS),
+    ...(isShort ? [] : amountColumns(blocks)),
   ];
-  return <Table caption="Blocks" columns={columns} rows={blocks} keyOf={({ id }) => id} empty="No blocks yet." />;
+  return (
+    <Table
+      caption="Blocks"
+      columns={columns}
+      rows={blocks}
+      keyOf={({ id }) => id}
+      empty={sorting === undefined ? 'No blocks yet.' : 'No such blocks.'}
+      {...(sorting === undefined ? {} : { sorting })}
+    />
+  );
 }
 
 const ID: Column<Block> = { name: 'Id', isWide: true, cell: ({ id }) => <Id view="blocks" item={id} /> };
-const AMOUNTS: readonly Column<Block>[] = [
-  { name: 'Moved', isFigure: true, isWide: true, cell: ({ totalAmount }) => amountText(totalAmount) },
-  { name: 'Forged', isFigure: true, isWide: true, cell: ({ totalForged }) => amountText(totalForged) },
-];
 
-export function Blocks({ page }: Place) {
-  const { status } = useLive();
-  const asked = useAnswer<Block[]>(
-    `blocks?limit=${PAGE_ROWS}&offset=${(page - 1) * PAGE_ROWS}`,
-    page === 1 ? status?.height : '',
+function amountColumns(blocks: readonly Block[]): readonly Column<Block>[] {
+  const column = (name: string, field: string, amountIn: (block: Block) => string): Column<Block> => ({
+    name: `${name}, LSK`,
+    field,
+    isFigure: true,
+    isWide: true,
+    cell: (block) => <Amount beddows={amountIn(block)} among={blocks.map(amountIn)} />,
+  });
+  return [
+    column('Moved', 'totalAmount', ({ totalAmount }) => totalAmount),
+    column('Fees', 'totalFee', ({ totalFee }) => totalFee),
+    column('Reward', '', ({ reward }) => reward),
+  ];
+}
+
+export function Blocks(place: Place) {
+  const { page, filters } = place;
+  const { status, names } = useLive();
+  const keys = new Map([...names].map(([publicKey, name]) => [name, publicKey]));
+  const question = blocksQuestion(filters, { limit: PAGE_ROWS + 1, offset: (page - 1) * PAGE_ROWS }, (name) =>
+    keys.get(name),
   );
+  const asked = useQuestion<Block[]>(question, page === 1 ? status?.height : '');
   return (
     <>
       <h1>Blocks</h1>
+      <FilterForm place={place} orders={BLOCK_ORDERS} fields={[{ name: 'delegate', title: 'Delegate' }]} />
       <Answered asked={asked}>
         {(blocks) => (
           <>
-            <BlockTable blocks={blocks} />
-            <Pages view="blocks" page={page} isLast={(blocks.at(-1)?.height ?? 1) === 1} />
+            <BlockTable blocks={blocks.slice(0, PAGE_ROWS)} sorting={sortingOf(place, BLOCK_ORDERS)} />
+            <Pages view="blocks" page={page} filters={filters} isLast={blocks.length <= PAGE_ROWS} />
           </>
         )}
       </Answered>
@@ -64,7 +110,11 @@ export function BlockView({ item }: { item: string }) {
       <h1>{byHeight ? `Block ${countText(Number(item))}` : 'Block'}</h1>
       <Answered asked={asked}>
         {([block]) =>
-          block === undefined ? <p class="none">There is no block {item}.</p> : <BlockFacts block={block} />
+          block === undefined ? (
+            <p class="none">There is no block {byHeight ? countText(Number(item)) : item}.</p>
+          ) : (
+            <BlockFacts block={block} />
+          )
         }
       </Answered>
     </>

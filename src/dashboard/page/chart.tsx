@@ -1,29 +1,38 @@
-/** Transactions per block as columns, drawn by uPlot in the colours of the page. */
+/** Charts, drawn by uPlot in the colours of the page. */
 
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { Block } from '../answers.ts';
+import { countOf, countText, dateText } from '../format.ts';
 
 const BLOCKS_SHOWN = 101;
 const HEIGHT_PX = 170;
+const AXIS_PX = 32;
+const WIDE_AXIS_PX = 72;
+const COUNT_AXIS_PX = 52;
+/** Between the lines of a chart of whole numbers. */
+const COUNTS = [0, 1, 2, 3, 4, 5, 6].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
 
-export function BlockChart({ blocks }: { blocks: readonly Block[] }) {
+interface ChartProps {
+  readonly xs: readonly number[];
+  readonly ys: readonly number[];
+  /** All of it in words: who does not see the chart has this. */
+  readonly summary: string;
+  /** Bars above heights, or Unix seconds below bars or below a line that keeps its height until it changes. */
+  readonly kind: 'bars' | 'time-bars' | 'steps';
+  /** Whether the lowest line is 0, where the line is not of bars. */
+  readonly isFromZero?: boolean;
+}
+
+export function Chart({ xs, ys, summary, kind, isFromZero = false }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
-  const shown = blocks
-    .slice(0, BLOCKS_SHOWN)
-    .filter(({ height }) => height > 1)
-    .reverse();
-  const heights = shown.map(({ height }) => height);
-  const counts = shown.map(({ numberOfTransactions }) => numberOfTransactions);
-  const total = counts.reduce((sum, count) => sum + count, 0);
-
   useEffect(() => {
     const element = place.current;
     if (element === null) return undefined;
     const draw = (): void => {
       plot.current?.destroy();
-      plot.current = new uPlot(optionsFor(element), [[], []], element);
+      plot.current = new uPlot(optionsFor(element, kind, isFromZero), [[...xs], [...ys]], element);
     };
     draw();
     const resized = new ResizeObserver(() => {
@@ -37,14 +46,8 @@ export function BlockChart({ blocks }: { blocks: readonly Block[] }) {
       scheme.removeEventListener('change', draw);
       plot.current?.destroy();
     };
-  }, []);
-  useEffect(() => plot.current?.setData([heights, counts]));
-
-  const first = heights[0];
-  const summary =
-    first === undefined
-      ? 'No blocks yet'
-      : `${total} transactions in blocks ${first} to ${heights.at(-1)}, at most ${Math.max(...counts)} in one`;
+  }, [kind, isFromZero]);
+  useEffect(() => plot.current?.setData([[...xs], [...ys]]));
   return (
     <figure class="chart">
       <div ref={place} role="img" aria-label={summary} />
@@ -53,7 +56,27 @@ export function BlockChart({ blocks }: { blocks: readonly Block[] }) {
   );
 }
 
-function optionsFor(element: HTMLElement): uPlot.Options {
+/** Transactions of the latest blocks. */
+export function BlockChart({ blocks }: { blocks: readonly Block[] }) {
+  const shown = blocks
+    .slice(0, BLOCKS_SHOWN)
+    .filter(({ height }) => height > 1)
+    .reverse();
+  const heights = shown.map(({ height }) => height);
+  const counts = shown.map(({ numberOfTransactions }) => numberOfTransactions);
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  const [first] = heights;
+  const range = `blocks ${countText(first ?? 0)} to ${countText(heights.at(-1) ?? 0)}`;
+  const summary =
+    first === undefined
+      ? 'No blocks yet'
+      : total === 0
+        ? `No transactions in ${range}`
+        : `${countOf(total, 'transaction')} in ${range}, at most ${countText(Math.max(...counts))} in one`;
+  return <Chart xs={heights} ys={counts} kind="bars" summary={summary} />;
+}
+
+function optionsFor(element: HTMLElement, kind: ChartProps['kind'], isFromZero: boolean): uPlot.Options {
   const colour = (name: string): string => getComputedStyle(element).getPropertyValue(name).trim();
   const axis: uPlot.Axis = {
     stroke: colour('--quiet'),
@@ -62,29 +85,78 @@ function optionsFor(element: HTMLElement): uPlot.Options {
     font: '12px system-ui, sans-serif',
   };
   const whole = (_plot: uPlot, values: number[]): string[] =>
-    values.map((value) => (Number.isInteger(value) ? String(value) : ''));
-  return {
+    values.map((value) => (Number.isInteger(value) ? countText(value) : ''));
+  const common = {
     width: element.clientWidth,
     height: HEIGHT_PX,
     legend: { show: false },
     cursor: { show: false },
+  };
+  const bars: uPlot.Series = {
+    fill: colour('--accent'),
+    stroke: colour('--accent'),
+    width: 0,
+    paths: uPlot.paths.bars?.({ size: [0.8, 40] }) ?? (() => null),
+    points: { show: false },
+  };
+  if (kind !== 'bars') {
+    const isOfBars = kind === 'time-bars';
+    return {
+      ...common,
+      scales: isOfBars || isFromZero ? { y: { range: (_plot, _min, max) => [0, Math.max(5, max)] } } : {},
+      tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+      axes: [
+        { ...axis, values: moments, incrs: [...STEPS_S], grid: { show: false }, size: 24, space: 90 },
+        {
+          ...axis,
+          values: (_plot, values) => values.map(grouped),
+          ...(isFromZero ? { incrs: COUNTS, size: COUNT_AXIS_PX } : { size: WIDE_AXIS_PX }),
+        },
+      ],
+      series: [
+        {},
+        isOfBars
+          ? bars
+          : {
+              stroke: colour('--accent'),
+              width: 2,
+              paths: uPlot.paths.stepped?.({ align: 1 }) ?? (() => null),
+              points: { show: false },
+            },
+      ],
+    };
+  }
+  return {
+    ...common,
     scales: {
       x: { time: false, range: (_plot, min, max) => [min - 0.5, max + 0.5] },
       y: { range: (_plot, _min, max) => [0, Math.max(5, max)] },
     },
     axes: [
       { ...axis, values: whole, grid: { show: false }, size: 24 },
-      { ...axis, values: whole, size: 32 },
+      { ...axis, values: whole, size: AXIS_PX },
     ],
-    series: [
-      {},
-      {
-        fill: colour('--accent'),
-        stroke: colour('--accent'),
-        width: 0,
-        paths: uPlot.paths.bars?.({ size: [0.8, 40] }) ?? (() => null),
-        points: { show: false },
-      },
-    ],
+    series: [{}, bars],
   };
+}
+
+const DAY_S = 86_400;
+/** Between the times below a chart, in seconds: none is shorter than what the times show. */
+const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200].concat(
+  [1, 2, 7, 14, 30, 60, 90, 180, 365].map((days) => days * DAY_S),
+);
+
+/** Times of a day, or days where the chart spans several. */
+function moments(_plot: uPlot, values: number[]): string[] {
+  const spanS = (values.at(-1) ?? 0) - (values[0] ?? 0);
+  return values.map((seconds) => {
+    const text = dateText(seconds * 1000);
+    return spanS > DAY_S ? text.slice(0, 10) : text.slice(11, spanS < 300 ? 19 : 16);
+  });
+}
+
+/** Thousands set apart as everywhere on the page. */
+function grouped(value: number): string {
+  const [whole = '', rest] = String(Math.round(value * 1e6) / 1e6).split('.');
+  return `${whole.replace(/\B(?=(\d{3})+$)/g, '\u202f')}${rest === undefined ? '' : `.${rest}`}`;
 }

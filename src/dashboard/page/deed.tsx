@@ -1,8 +1,8 @@
-/** What a transaction does in words, everything in it a link; ids that can be copied; the JSON behind it. */
+/** A transaction in words, with a link for everything in it; ids that can be copied; the JSON behind it. */
 
 import { useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
-import { deedOf, type Deed as DeedFacts, type Part } from '../deeds.ts';
+import { deedOf, targetsOf, type Deed as DeedFacts, type Part } from '../deeds.ts';
 import { shortText } from '../format.ts';
 import { useLive } from './hooks.ts';
 import { Go, Id } from './parts.tsx';
@@ -18,12 +18,28 @@ export function Deed({ transaction }: { transaction: DeedFacts }) {
   );
 }
 
-function PartView({ part }: { part: Part }) {
+/** The recipient, delegates or name that a transaction is directed to, for a list. */
+export function Targets({ transaction, characters = 6 }: { transaction: DeedFacts; characters?: number }) {
+  const parts = targetsOf(transaction);
+  if (parts.length === 0) return <>–</>;
+  return (
+    <>
+      {parts.map((part, index) => (
+        <PartView key={index} part={part} characters={characters} />
+      ))}
+    </>
+  );
+}
+
+/** @param props.characters of each end of an address; all of it unless given */
+function PartView({ part, characters }: { part: Part; characters?: number }) {
   const { names } = useLive();
   if (typeof part === 'string') return <>{part}</>;
   switch (part.kind) {
     case 'account':
-      return <Id view="accounts" item={part.address} isWhole />;
+      return (
+        <Id view="accounts" item={part.address} {...(characters === undefined ? { isWhole: true } : { characters })} />
+      );
     case 'name':
       return (
         <Go view="delegates" item={part.username}>
@@ -48,7 +64,7 @@ function PartView({ part }: { part: Part }) {
 
 const TOLD_MS = 1500;
 
-/** What a person may want to have elsewhere, with a button that copies all of it. */
+/** A text with a button that copies all of it, for use elsewhere. */
 export function Copied({ text, children }: { text: string; children?: ComponentChildren }) {
   const [isCopied, setCopied] = useState(false);
   const shown = children ?? <code>{text}</code>;
@@ -70,7 +86,7 @@ export function Copied({ text, children }: { text: string; children?: ComponentC
   );
 }
 
-/** What the node answered, as it answered. */
+/** The answer of the node, as JSON. */
 export function Raw({ value }: { value: unknown }) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -71,7 +71,7 @@ function Figures({ live }: { live: LiveState }) {
     constants === undefined || tip === undefined ? undefined : Date.parse(constants.epoch) + tip.timestamp * 1000;
   const isStale = tipMs !== undefined && !status.syncing && now - tipMs > STALE_SLOTS * blockTimeS * 1000;
   const connected = peers.filter(isConnected).length;
-  // The share is one of late: who has lost all peers has lost their consent. Who catches up has nobody’s tip yet.
+  // The share is one of late: a node without peers has lost their consent. A node that catches up has nobody’s tip yet.
   const isSplit = status.isAlone !== true && (connected === 0 || (!status.syncing && consensus < CONSENSUS_MIN));
   const forgingHere = forging?.filter((delegate) => delegate.forging).length;
   const waiting = forging?.filter((delegate) => delegate.waiting !== undefined).length ?? 0;

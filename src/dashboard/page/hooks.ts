@@ -3,6 +3,7 @@
 import { createContext, type RefObject } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 import { placeOfHash, type Place } from '../place.ts';
+import type { Question } from '../questions.ts';
 import { roundSlots, type Round } from '../round.ts';
 import { ask, AskFailed, type Answer } from './ask.ts';
 import { Live, type LiveState } from './live.ts';
@@ -90,10 +91,17 @@ export function useAnswer<Data>(path: string, version: string | number = ''): As
   return useAsked(() => ask<Data>(path), path, version);
 }
 
+/** The same for a question that may be none: what hinders it stands in place of the answer. */
+export function useQuestion<Data>(question: Question, version: string | number = ''): Asked<Data> {
+  const path = 'path' in question ? question.path : '';
+  const asked = useAsked(() => ask<Data>(path), path, version);
+  return 'problem' in question ? { kind: 'failed', reason: question.problem, status: undefined } : asked;
+}
+
 /**
  * The same for what takes several questions.
  *
- * @param name of the question: with another one the earlier answer does not stand
+ * @param name of the question: with another one the earlier answer does not stand; nothing is asked while it is empty
  */
 export function useAsked<Data>(
   question: () => Promise<Answer<Data>>,
@@ -105,6 +113,7 @@ export function useAsked<Data>(
     result: { kind: 'waiting' },
   });
   useEffect(() => {
+    if (name === '') return undefined;
     let isWanted = true;
     question().then(
       (answer) => isWanted && setAsked({ name, result: { kind: 'answered', answer } }),

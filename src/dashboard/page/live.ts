@@ -1,5 +1,5 @@
 /**
- * What the whole page knows of the node, kept up to date: asked for once, then followed through the stream of events. What
+ * The state of the node for the whole page, kept up to date: asked for once, then followed through the stream of events. State that
  * no event tells of (consensus, the heights of peers, other nodes of this machine) is asked for again every few seconds.
  */
 

@@ -4,13 +4,16 @@ import { render } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { hashOf, type Place, type View } from '../place.ts';
 import { shortText, softwareVersionOf, timeText } from '../format.ts';
-import { Accounts, AccountView, Delegates, DelegateView } from './accounts.tsx';
+import { Accounts, AccountView } from './accounts.tsx';
 import { Blocks, BlockView } from './blocks.tsx';
+import { Charts } from './charts.tsx';
+import { Delegates, DelegateView } from './delegates.tsx';
+import { Forging } from './forging.tsx';
 import { Glance } from './glance.tsx';
 import { LiveContext, useLive, usePlace } from './hooks.ts';
 import { Live } from './live.ts';
 import { Nodes } from './nodes.tsx';
-import { Diagnostics, Forging } from './operator.tsx';
+import { Diagnostics } from './diagnostics.tsx';
 import { Peers } from './peers.tsx';
 import { Pool } from './pool.tsx';
 import { useScrollMemory } from './scroll.ts';
@@ -26,11 +29,12 @@ const TITLES: Readonly<Record<View, string>> = {
   delegates: 'Delegates',
   peers: 'Peers',
   nodes: 'Nodes',
+  charts: 'Charts',
   forging: 'Forging',
   diagnostics: 'Diagnostics',
 };
 
-/** What one thing of a view is called. */
+/** The name of one thing of a view. */
 const ONE_OF: Readonly<Record<View, string>> = {
   ...TITLES,
   blocks: 'Block',
@@ -52,10 +56,9 @@ function Dashboard() {
     document.title = `${title}${height === undefined ? '' : ` · ${height}`} · Bloomery`;
   }, [title, height]);
   useEffect(() => {
-    // Whoever listens to the page instead of looking at it must hear that it changed, and to what.
+    // People who listen to the page instead of looking at it must hear that it changed, and to what.
     if (!isFirst.current) focusOn(main.current?.querySelector('h1') ?? main.current);
     isFirst.current = false;
-    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
   }, [place.view, place.item, place.page]);
   const hidden = new Set<View>([
     ...(nodes.length > 1 ? [] : ['nodes' as const]),
@@ -63,6 +66,10 @@ function Dashboard() {
     ...(diagnostics === undefined ? ['diagnostics' as const] : []),
   ]);
   const views = (Object.keys(TITLES) as View[]).filter((view) => !hidden.has(view) || view === place.view);
+  useEffect(() => {
+    // Also when views appear before it: they push it out of a narrow screen.
+    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [place.view, views.length]);
   return (
     <>
       <a class="skip" href="#content" onClick={(event) => skipTo(event, main.current)}>
@@ -124,6 +131,8 @@ function Shown({ place }: { place: Place }) {
       return <Peers />;
     case 'nodes':
       return <Nodes />;
+    case 'charts':
+      return <Charts {...place} />;
     case 'forging':
       return <Forging />;
     case 'diagnostics':

@@ -2,8 +2,9 @@
 
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
-import { hashOf, type View } from '../place.ts';
-import { countText, dateText, shortText, sinceText } from '../format.ts';
+import { hashOf, type Filters, type View } from '../place.ts';
+import { nextOrder, type Order } from '../questions.ts';
+import { amountText, countText, dateText, decimalsOf, shortText, sinceText } from '../format.ts';
 import { useLive, useNow, useOverflow, type Asked } from './hooks.ts';
 
 export function Go({
@@ -25,10 +26,20 @@ export function Go({
 }
 
 /** An id that links to what it names, shortened unless there is room. */
-export function Id({ view, item, isWhole = false }: { view: View; item: string; isWhole?: boolean }) {
+export function Id({
+  view,
+  item,
+  isWhole = false,
+  characters,
+}: {
+  view: View;
+  item: string;
+  isWhole?: boolean;
+  characters?: number;
+}) {
   return (
     <a href={hashOf(view, item)} class="id" title={isWhole ? undefined : item}>
-      {isWhole ? item : shortText(item)}
+      {isWhole ? item : shortText(item, characters)}
     </a>
   );
 }
@@ -37,6 +48,14 @@ export function BlockLink({ height }: { height: number }) {
   return (
     <Go view="blocks" item={String(height)}>
       {countText(height)}
+    </Go>
+  );
+}
+
+export function DelegateName({ name }: { name: string }) {
+  return (
+    <Go view="delegates" item={name}>
+      {name}
     </Go>
   );
 }
@@ -50,6 +69,30 @@ export function DelegateLink({ publicKey, address }: { publicKey: string; addres
     <Go view="delegates" item={name}>
       {name}
     </Go>
+  );
+}
+
+/**
+ * An amount in a column: decimal points stand below each other, so that one sees which is larger. The head of the column has the
+ * unit; where a phone shows no head, the amount has it.
+ *
+ * @param props.among all amounts of the column
+ */
+export function Amount({ beddows, among, sign = '' }: { beddows: string; among: readonly string[]; sign?: string }) {
+  const [number = '', unit = ''] = amountText(beddows).split(' ');
+  const decimals = decimalsOf(beddows);
+  const missing = Math.max(0, ...among.map(decimalsOf)) - decimals;
+  return (
+    <>
+      {sign}
+      {number}
+      {missing > 0 && (
+        <span class="filler" aria-hidden="true">
+          {`${decimals === 0 ? '.' : ''}${'0'.repeat(missing)}`}
+        </span>
+      )}
+      <span class="unit"> {unit}</span>
+    </>
   );
 }
 
@@ -77,7 +120,7 @@ export function Moment({ timestamp }: { timestamp: number }) {
   );
 }
 
-/** What to show of a question: its answer, or why there is none. */
+/** The answer to a question, or the reason why there is none. */
 export function Answered<Data>({
   asked,
   children,
@@ -86,7 +129,12 @@ export function Answered<Data>({
   children: (data: Data, count: number | undefined) => ComponentChildren;
 }) {
   if (asked.kind === 'waiting') return <p class="quiet">Asking the node…</p>;
-  if (asked.kind === 'failed') return <p role="alert">{asked.reason}</p>;
+  if (asked.kind === 'failed')
+    return (
+      <p class="problem" role="alert">
+        {asked.reason}
+      </p>
+    );
   return <>{children(asked.answer.data, asked.answer.meta.count)}</>;
 }
 
@@ -97,12 +145,43 @@ export interface Column<Row> {
   readonly isFigure?: true;
   /** Left out on a phone. */
   readonly isWide?: true;
+  /** Only on a phone. */
+  readonly isNarrow?: true;
   /** May break into several lines. */
   readonly isText?: true;
   /** Cut off on a phone where it is too long: a name of the longest kind. */
   readonly isName?: true;
-  /** In a table with more than a phone has room for, each row becomes two lines there; columns without a place are left out. */
-  readonly onPhone?: 'start' | 'end' | 'start-all' | 'below' | 'below-end' | 'below-all';
+  /**
+   * In a table with more than a phone has room for, each row becomes two or three lines there; columns without a place are left
+   * out.
+   */
+  readonly onPhone?: 'start' | 'end' | 'start-all' | 'below' | 'below-end' | 'below-all' | 'last-all';
+  /** Field by which the node can sort the list. */
+  readonly field?: string;
+}
+
+/** The order of a list, which a click on the head of a column changes. */
+export interface Sorting {
+  readonly orders: readonly Order[];
+  readonly current: string;
+  readonly hashFor: (sort: string) => string;
+}
+
+function Head({ name, field, sorting }: { name: string; field: string | undefined; sorting: Sorting | undefined }) {
+  const next = sorting && field && nextOrder(field, sorting.current, sorting.orders);
+  if (sorting === undefined || next === undefined || next === '') return <>{name}</>;
+  const direction = directionOf(field, sorting.current);
+  return (
+    <a href={sorting.hashFor(next)} title={`Sort: ${sorting.orders.find(([sort]) => sort === next)?.[1] ?? ''}`}>
+      {name}
+      <span aria-hidden="true">{direction === undefined ? '' : direction === 'ascending' ? ' ▲' : ' ▼'}</span>
+    </a>
+  );
+}
+
+function directionOf(field: string | undefined, current: string | undefined): 'ascending' | 'descending' | undefined {
+  if (field === undefined || current?.startsWith(`${field}:`) !== true) return undefined;
+  return current.endsWith(':asc') ? 'ascending' : 'descending';
 }
 
 /** Roles are named because a row that is laid out as a grid is no row to some readers of screens. */
@@ -113,6 +192,7 @@ export function Table<Row>({
   keyOf,
   empty,
   isBelowLine,
+  sorting,
 }: {
   caption: string;
   columns: readonly Column<Row>[];
@@ -121,16 +201,17 @@ export function Table<Row>({
   empty: string;
   /** The row that a line is drawn above. */
   isBelowLine?: (row: Row) => boolean;
+  sorting?: Sorting;
 }) {
   const frame = useRef<HTMLDivElement>(null);
   const isScrolling = useOverflow(frame);
   if (rows.length === 0) return <p class="quiet empty">{empty}</p>;
   const isLined = columns.some(({ onPhone }) => onPhone !== undefined);
-  const classOf = ({ isFigure, isWide, isText, isName, onPhone }: Column<Row>): string => {
-    const kinds = [isFigure && 'figure', isWide && 'wide', isText && 'text', isName && 'name'];
+  const classOf = ({ isFigure, isWide, isNarrow, isText, isName, onPhone }: Column<Row>): string => {
+    const kinds = [isFigure && 'figure', isWide && 'wide', isNarrow && 'narrow', isText && 'text', isName && 'name'];
     return [...kinds, isLined && (onPhone ?? 'wide')].filter(Boolean).join(' ');
   };
-  // Whoever has only a keyboard must be able to scroll, and else not have to stop here.
+  // A reader with a keyboard alone must be able to scroll it. A table that does not scroll is no stop of the tab key.
   const scrolled = isScrolling ? ({ tabIndex: 0, role: 'region', 'aria-label': caption } as const) : {};
   return (
     <div class="scroll" ref={frame} {...scrolled}>
@@ -139,8 +220,14 @@ export function Table<Row>({
         <thead role="rowgroup">
           <tr role="row">
             {columns.map((column) => (
-              <th key={column.name} scope="col" role="columnheader" class={classOf(column)}>
-                {column.name}
+              <th
+                key={column.name}
+                scope="col"
+                role="columnheader"
+                class={classOf(column)}
+                aria-sort={directionOf(column.field, sorting?.current)}
+              >
+                <Head name={column.name} field={column.field} sorting={sorting} />
               </th>
             ))}
           </tr>
@@ -194,13 +281,25 @@ export function More({
   );
 }
 
-export function Pages({ view, item, page, isLast }: { view: View; item?: string; page: number; isLast: boolean }) {
+export function Pages({
+  view,
+  item,
+  page,
+  isLast,
+  filters = {},
+}: {
+  view: View;
+  item?: string;
+  page: number;
+  isLast: boolean;
+  filters?: Filters;
+}) {
   if (page === 1 && isLast) return null;
   return (
     <nav class="pages" aria-label="Pages">
-      {page > 1 ? <a href={hashOf(view, item, page - 1)}>← Previous</a> : <span />}
-      <span>Page {page}</span>
-      {isLast ? <span /> : <a href={hashOf(view, item, page + 1)}>Next →</a>}
+      {page > 1 ? <a href={hashOf(view, item, page - 1, filters)}>← Previous</a> : <span />}
+      <span>Page {countText(page)}</span>
+      {isLast ? <span /> : <a href={hashOf(view, item, page + 1, filters)}>Next →</a>}
     </nav>
   );
 }

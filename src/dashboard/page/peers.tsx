@@ -54,7 +54,7 @@ const VERDICT_CLASSES: Partial<Readonly<Record<PeerVerdict['verdict'], string>>>
 const DIRECTIONS = { inbound: 'in', outbound: 'out' } as const;
 const VERDICTS_MAX = 200;
 
-/** What the node thinks of each address, for readers on its machine. */
+/** The verdict of the node on each address, for readers on its machine. */
 function Verdicts({ version }: { version: number }) {
   const asked = useAnswer<PeerVerdict[]>(`node/peers?limit=${VERDICTS_MAX}`, version);
   return (
@@ -121,7 +121,7 @@ export function Peers() {
   const { peers } = useLive();
   const connected = peers.filter(isConnected);
   const { diagnostics, heardAtMs } = useLive();
-  // Whoever may read diagnostics may read what the node thinks of its peers.
+  // A reader that may have diagnostics may have the node's verdicts on its peers.
   if (diagnostics !== undefined) return <Verdicts version={heardAtMs ?? 0} />;
   return (
     <>

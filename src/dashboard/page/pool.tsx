@@ -1,12 +1,12 @@
 /** The pool: what waits for a block, and for what. */
 
 import type { Signers, Transaction } from '../answers.ts';
-import { amountText, countOf } from '../format.ts';
+import { countOf } from '../format.ts';
 import { POOL_STATES, waitsFor, type PoolState } from '../pool.ts';
 import { ask, type Answer } from './ask.ts';
 import { Deed } from './deed.tsx';
 import { useAnswer, useAsked, useLive } from './hooks.ts';
-import { Age, Answered, Id, More, Table } from './parts.tsx';
+import { Age, Amount, Answered, Id, More, Table } from './parts.tsx';
 
 /** Of each queue; a pool of more is told by its number. */
 const SHOWN_MAX = 100;
@@ -22,6 +22,7 @@ export function Pool() {
   const { status, arrivals, heardAtMs } = useLive();
   // Every arrival and every block changes it, and so does what is done within: that is looked at with the status.
   const asked = useAsked(waitingNow, 'pool', `${status?.height} ${arrivals[0]?.id} ${heardAtMs}`);
+  const fees = asked.kind === 'answered' ? asked.answer.data.map(({ transaction }) => transaction.fee) : [];
   return (
     <>
       <h1>Pool</h1>
@@ -59,6 +60,7 @@ export function Pool() {
                 },
                 {
                   name: 'Waits for',
+                  onPhone: 'last-all',
                   cell: ({ state, transaction }) =>
                     state === 'pending' && isAsked(waiting, transaction) ? (
                       <MissingSigners transaction={transaction} />
@@ -66,7 +68,11 @@ export function Pool() {
                       waitsFor(state, transaction.signatures?.length ?? 0)
                     ),
                 },
-                { name: 'Fee', isFigure: true, cell: ({ transaction }) => amountText(transaction.fee) },
+                {
+                  name: 'Fee, LSK',
+                  isFigure: true,
+                  cell: ({ transaction }) => <Amount beddows={transaction.fee} among={fees} />,
+                },
               ]}
             />
           </>

@@ -7,7 +7,9 @@ interface Kept {
 }
 
 /** Content that takes longer does not move the reader any more. */
-const RESTORE_MS_MAX = 3000;
+const RESTORE_MS_MAX = 10_000;
+/** A page that has been as long as it is for this time has all its content. */
+const SETTLED_MS = 1000;
 const NOTE_MS = 150;
 
 /** Keeps with each entry of the history how far it was scrolled; an entry that is new begins at the top. */
@@ -36,19 +38,33 @@ export function useScrollMemory(): void {
   }, []);
 }
 
-/** Scrolls as soon as the page is long enough. @returns what gives it up */
+/**
+ * Scrolls as soon as the page is long enough, and stays there while parts of the page come in: what appears above the place would
+ * push it away.
+ *
+ * @returns what gives it up
+ */
 function scrollWhenThere(target: number): () => void {
   scrollTo(0, target);
   const beganMs = performance.now();
+  let height = 0;
+  let changedMs = beganMs;
   let frame = requestAnimationFrame(function look() {
-    const isDone = Math.abs(scrollY - target) < 2 && document.documentElement.scrollHeight >= target + innerHeight;
-    if (isDone || performance.now() - beganMs > RESTORE_MS_MAX) return;
-    scrollTo(0, target);
+    const nowMs = performance.now();
+    const { scrollHeight } = document.documentElement;
+    if (scrollHeight !== height) changedMs = nowMs;
+    height = scrollHeight;
+    if (Math.abs(scrollY - target) >= 2) scrollTo(0, target);
+    const isLongEnough = height >= target + innerHeight;
+    if ((isLongEnough && nowMs - changedMs > SETTLED_MS) || nowMs - beganMs > RESTORE_MS_MAX) return giveUp();
     frame = requestAnimationFrame(look);
   });
-  const giveUp = (): void => cancelAnimationFrame(frame);
-  // Whoever scrolls meanwhile knows better.
-  addEventListener('wheel', giveUp, { once: true, passive: true });
-  addEventListener('touchmove', giveUp, { once: true, passive: true });
+  // A reader who scrolls meanwhile knows better.
+  const acts = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const;
+  const giveUp = (): void => {
+    cancelAnimationFrame(frame);
+    for (const act of acts) removeEventListener(act, giveUp);
+  };
+  for (const act of acts) addEventListener(act, giveUp, { passive: true });
   return giveUp;
 }

@@ -1,19 +1,33 @@
-/** The search field: goes to the first thing that a text names. */
+/** The search field: suggests what a text may name while it is typed, and goes to the first thing that it names. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Account, Block, Delegate, Transaction } from '../answers.ts';
-import { hashOf } from '../place.ts';
+import { countText } from '../format.ts';
+import { hashOf, VIEWS } from '../place.ts';
 import { soughtOf, type Sought } from '../search.ts';
 import { ask } from './ask.ts';
 import { findWaiting } from './pool.tsx';
 
+/** Rest between two keys after which it is asked. */
+const TYPING_MS = 200;
+const DELEGATES_SUGGESTED = 6;
+
+interface Suggestion {
+  readonly hash: string;
+  readonly kind: string;
+  readonly name: string;
+}
+
 export function Search() {
   const [text, setText] = useState('');
   const [problem, setProblem] = useState('');
+  const [suggestions, setSuggestions] = useState<readonly Suggestion[]>([]);
+  const [chosen, choose] = useState(-1);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
-      const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
+      const { target } = event;
+      const isTyping = target instanceof HTMLElement && target.matches('input, textarea, select, dialog *');
       if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       field.current?.select();
@@ -22,76 +36,187 @@ export function Search() {
     addEventListener('keydown', pressed);
     return () => removeEventListener('keydown', pressed);
   }, []);
+  useEffect(() => {
+    let isWanted = true;
+    if (text.trim() === '') return undefined;
+    const timer = setTimeout(() => {
+      suggestionsFor(text).then(
+        (found) => isWanted && setSuggestions(found),
+        // The node does not answer: the page says so already.
+        () => isWanted && setSuggestions([]),
+      );
+    }, TYPING_MS);
+    return () => {
+      isWanted = false;
+      clearTimeout(timer);
+    };
+  }, [text]);
+  const shut = (): void => {
+    setSuggestions([]);
+    choose(-1);
+  };
+  const go = (hash: string): void => {
+    location.hash = hash;
+    setText('');
+    shut();
+  };
   const seek = async (event: Event): Promise<void> => {
     event.preventDefault();
+    const suggestion = suggestions[chosen];
+    if (suggestion !== undefined) return go(suggestion.hash);
     if (text.trim() === '') return;
     setProblem('');
     try {
       for (const sought of soughtOf(text)) {
-        const hash = await hashOfSought(sought);
-        if (hash === undefined) continue;
-        location.hash = hash;
-        setText('');
-        return;
+        const found = await suggestionOf(sought);
+        if (found !== undefined) return go(found.hash);
       }
+      const [view] = viewsNamed(text);
+      if (view !== undefined) return go(view.hash);
+      shut();
       setProblem('Nothing has that name.');
     } catch {
       setProblem('The node did not answer.');
     }
   };
+  const walk = (event: KeyboardEvent): void => {
+    if (event.key === 'Escape') return shut();
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined || suggestions.length === 0) return;
+    event.preventDefault();
+    // One more place than there are suggestions: the text itself.
+    const places = suggestions.length + 1;
+    choose(((chosen + 1 + step + places) % places) - 1);
+  };
   return (
     <form role="search" onSubmit={(event) => void seek(event)}>
-      <label>
-        <span class="unseen">Search by height, id, address, public key or delegate name</span>
-        <input
-          ref={field}
-          type="search"
-          aria-keyshortcuts="/"
-          value={text}
-          placeholder="Height, id, address, delegate"
-          title="The key / leads here"
-          onInput={(event) => {
-            setText(event.currentTarget.value);
-            setProblem('');
-          }}
-        />
-      </label>
+      <div class="sought">
+        <label>
+          <span class="unseen">Search by height, id, address, public key or delegate name</span>
+          <input
+            ref={field}
+            type="search"
+            role="combobox"
+            aria-autocomplete="list"
+            aria-expanded={suggestions.length > 0}
+            aria-controls="suggestions"
+            {...(chosen < 0 ? {} : { 'aria-activedescendant': `suggestion-${chosen}` })}
+            aria-keyshortcuts="/"
+            autocomplete="off"
+            value={text}
+            placeholder="Height, id, address, delegate"
+            title="The key / leads here"
+            onKeyDown={walk}
+            onBlur={shut}
+            onInput={(event) => {
+              setText(event.currentTarget.value);
+              setProblem('');
+              choose(-1);
+              if (event.currentTarget.value.trim() === '') shut();
+            }}
+          />
+        </label>
+        <ul id="suggestions" role="listbox" aria-label="Suggestions" hidden={suggestions.length === 0}>
+          {suggestions.map(({ hash, kind, name }, index) => (
+            <li
+              key={hash}
+              id={`suggestion-${index}`}
+              role="option"
+              aria-selected={index === chosen}
+              // Before the field loses its focus, which shuts the list.
+              onMouseDown={(event) => {
+                event.preventDefault();
+                go(hash);
+              }}
+            >
+              <span class="quiet">{kind}</span> {name}
+            </li>
+          ))}
+        </ul>
+      </div>
       <button type="submit">Search</button>
       <span role="status">{problem}</span>
     </form>
   );
 }
 
-async function hashOfSought(sought: Sought): Promise<string | undefined> {
+async function suggestionsFor(text: string): Promise<readonly Suggestion[]> {
+  const found = await Promise.all(
+    soughtOf(text).map((sought) => (sought.kind === 'delegate' ? delegatesNamed(sought.name) : listed(sought))),
+  );
+  return [...found.flat(), ...viewsNamed(text)];
+}
+
+async function listed(sought: Sought): Promise<readonly Suggestion[]> {
+  const found = await suggestionOf(sought);
+  return found === undefined ? [] : [found];
+}
+
+/** The one of this very name first, which may be far down the list, then those that begin with it, then the others. */
+async function delegatesNamed(name: string): Promise<readonly Suggestion[]> {
+  const asked = encodeURIComponent(name);
+  const [exact, similar] = await Promise.all([
+    ask<Delegate[]>(`delegates?username=${asked}`),
+    ask<Delegate[]>(`delegates?search=${asked}&sort=rank:asc&limit=${DELEGATES_SUGGESTED}`),
+  ]);
+  const others = similar.data.map(({ username }) => username).filter((username) => username !== name);
+  const beginning = others.filter((username) => username.startsWith(name));
+  const rest = others.filter((username) => !username.startsWith(name));
+  return [...exact.data.map(({ username }) => username), ...beginning, ...rest].map(delegate);
+}
+
+/** Views of the dashboard by the beginning of their names. */
+function viewsNamed(text: string): readonly Suggestion[] {
+  const wanted = text.trim().toLowerCase();
+  return VIEWS.filter((view) => view !== 'glance' && view.startsWith(wanted)).map((view) => ({
+    hash: hashOf(view),
+    kind: 'View',
+    name: `${view.charAt(0).toUpperCase()}${view.slice(1)}`,
+  }));
+}
+
+function delegate(username: string): Suggestion {
+  return { hash: hashOf('delegates', username), kind: 'Delegate', name: username };
+}
+
+function account(address: string): Suggestion {
+  return { hash: hashOf('accounts', address), kind: 'Account', name: address };
+}
+
+async function suggestionOf(sought: Sought): Promise<Suggestion | undefined> {
   switch (sought.kind) {
     case 'height': {
       const { data } = await ask<Block[]>(`blocks?height=${sought.height}`);
-      return data[0] && hashOf('blocks', String(sought.height));
+      return data[0] && block(data[0]);
     }
     case 'block': {
       const { data } = await ask<Block[]>(`blocks?blockId=${sought.id}`);
-      return data[0] && hashOf('blocks', String(data[0].height));
+      return data[0] && block(data[0]);
     }
     case 'transaction': {
       const { data } = await ask<Transaction[]>(`transactions?id=${sought.id}`);
       const found = data[0] ?? (await findWaiting(sought.id));
-      return found && hashOf('transactions', sought.id);
+      return found && { hash: hashOf('transactions', sought.id), kind: 'Transaction', name: sought.id };
     }
     case 'usedAddress': {
       const { data } = await ask<Account[]>(`accounts?address=${sought.address}`);
-      return data[0] && hashOf('accounts', sought.address);
+      return data[0] && account(sought.address);
     }
     case 'address':
-      return hashOf('accounts', sought.address);
+      return account(sought.address);
     case 'publicKey': {
       const { data } = await ask<Account[]>(`accounts?publicKey=${sought.publicKey}`);
-      return data[0] && hashOf('accounts', data[0].address);
+      return data[0] && account(data[0].address);
     }
     case 'delegate': {
       const exact = await ask<Delegate[]>(`delegates?username=${encodeURIComponent(sought.name)}`);
-      if (exact.data.length > 0) return hashOf('delegates', sought.name);
+      if (exact.data.length > 0) return delegate(sought.name);
       const { data } = await ask<Delegate[]>(`delegates?search=${encodeURIComponent(sought.name)}&limit=1`);
-      return data[0] && hashOf('delegates', data[0].username);
+      return data[0] && delegate(data[0].username);
     }
   }
+}
+
+function block({ height }: Block): Suggestion {
+  return { hash: hashOf('blocks', String(height)), kind: 'Block', name: countText(height) };
 }

@@ -1,15 +1,30 @@
 /** Transactions: a list, and one with what it carries. */
 
-import type { Transaction } from '../answers.ts';
-import { amountText, countText, typeText } from '../format.ts';
+import { hasFinality, type Transaction } from '../answers.ts';
+import { amountText, countOf, countText, typeText } from '../format.ts';
 import type { Place } from '../place.ts';
 import { waitsFor } from '../pool.ts';
+import { KINDS, TRANSACTION_ORDERS, transactionsQuestion } from '../questions.ts';
 import { ask, type Answer } from './ask.ts';
-import { Copied, Deed, Raw } from './deed.tsx';
+import { Copied, Deed, Raw, Targets } from './deed.tsx';
+import { FilterForm, sortingOf, type Field } from './filters.tsx';
 import { OwnGroup } from './group.tsx';
-import { useAnswer, useAsked, useLive } from './hooks.ts';
+import { useAsked, useLive, useQuestion } from './hooks.ts';
 import { findWaiting, MissingSigners, type Waiting } from './pool.tsx';
-import { Age, Answered, BlockLink, Facts, Id, Moment, Pages, Table, type Column } from './parts.tsx';
+import {
+  Age,
+  Amount,
+  Answered,
+  BlockLink,
+  Facts,
+  Go,
+  Id,
+  Moment,
+  Pages,
+  Table,
+  type Column,
+  type Sorting,
+} from './parts.tsx';
 
 const PAGE_ROWS = 25;
 
@@ -21,34 +36,67 @@ export function TransactionTable({
   transactions,
   address,
   isOfBlock = false,
+  sorting,
 }: {
   transactions: readonly Transaction[];
   address?: string;
   isOfBlock?: boolean;
+  sorting?: Sorting;
 }) {
+  const amounts = transactions.map(({ amount }) => amount);
+  const fees = transactions.map(({ fee }) => fee);
   return (
     <Table
       caption="Transactions"
       rows={transactions}
       keyOf={({ id }) => id}
-      empty="No transactions."
+      empty={sorting === undefined ? 'No transactions.' : 'No such transactions.'}
+      {...(sorting === undefined ? {} : { sorting })}
       columns={[
-        { name: 'Id', onPhone: 'below', cell: ({ id }) => <Id view="transactions" item={id} /> },
-        { name: 'Kind', onPhone: 'start', cell: ({ type }) => typeText(type) },
-        { name: 'Age', onPhone: 'below-end', cell: ({ timestamp }) => <Age timestamp={timestamp} /> },
-        { name: 'From', cell: ({ senderId }) => <Id view="accounts" item={senderId} /> },
+        { name: 'Id', cell: ({ id }) => <Id view="transactions" item={id} /> },
+        { name: 'Kind', cell: ({ type }) => typeText(type) },
         {
-          name: 'To',
-          cell: ({ recipientId }) => (recipientId ? <Id view="accounts" item={recipientId} /> : '–'),
+          name: 'Transaction',
+          isNarrow: true,
+          onPhone: 'start',
+          cell: ({ id, type }) => (
+            <Go view="transactions" item={id}>
+              {typeText(type)}
+            </Go>
+          ),
         },
         {
-          name: 'Amount',
+          name: 'Way',
+          isNarrow: true,
+          onPhone: 'below',
+          cell: (transaction) => (
+            <>
+              <Id view="accounts" item={transaction.senderId} characters={4} /> →{' '}
+              <Targets transaction={transaction} characters={4} />
+            </>
+          ),
+        },
+        {
+          name: 'Age',
+          field: 'timestamp',
+          onPhone: 'below-end',
+          cell: ({ timestamp }) => <Age timestamp={timestamp} />,
+        },
+        { name: 'From', cell: ({ senderId }) => <Id view="accounts" item={senderId} /> },
+        { name: 'To', cell: (transaction) => <Targets transaction={transaction} /> },
+        {
+          name: 'Amount, LSK',
+          field: 'amount',
           isFigure: true,
           onPhone: 'end',
           cell: (transaction) =>
-            transaction.amount === '0' ? '–' : `${signFor(transaction, address)}${amountText(transaction.amount)}`,
+            transaction.amount === '0' ? (
+              '–'
+            ) : (
+              <Amount beddows={transaction.amount} among={amounts} sign={signFor(transaction, address)} />
+            ),
         },
-        { name: 'Fee', isFigure: true, cell: ({ fee }) => amountText(fee) },
+        { name: 'Fee, LSK', field: 'fee', isFigure: true, cell: ({ fee }) => <Amount beddows={fee} among={fees} /> },
         ...(isOfBlock ? [] : [BLOCK]),
       ]}
     />
@@ -67,27 +115,40 @@ function signFor({ senderId, recipientId, amount }: Transaction, address: string
   return senderId === address ? '−' : '';
 }
 
-export function Transactions({ page }: Place) {
-  const { status, arrivals } = useLive();
-  const asked = useAnswer<Transaction[]>(
-    `transactions?limit=${PAGE_ROWS}&offset=${(page - 1) * PAGE_ROWS}&sort=timestamp:desc`,
-    page === 1 ? status?.height : '',
-  );
+const FIELDS: readonly Field[] = [
+  { name: 'kind', title: 'Kind', options: KINDS.map((kind) => [String(kind), typeText(kind)]) },
+  { name: 'from', title: 'From', example: 'address' },
+  { name: 'to', title: 'To', example: 'address' },
+  { name: 'min', title: 'At least', example: 'LSK', isShort: true },
+  { name: 'max', title: 'At most', example: 'LSK', isShort: true },
+  { name: 'text', title: 'Text' },
+];
+
+export function Transactions(place: Place) {
+  const { page, filters } = place;
+  const { status, arrivals, constants } = useLive();
+  const pageOfList = { limit: PAGE_ROWS, offset: (page - 1) * PAGE_ROWS };
+  const question =
+    constants === undefined ? { path: '' } : transactionsQuestion(filters, pageOfList, hasFinality(constants));
+  const asked = useQuestion<Transaction[]>(question, page === 1 ? status?.height : '');
+  const isWhole = page === 1 && Object.keys(filters).length === 0;
   return (
     <>
       <h1>Transactions</h1>
-      {arrivals.length > 0 && page === 1 && (
+      {arrivals.length > 0 && isWhole && (
         <>
           <h2>Came into the pool</h2>
           <TransactionTable transactions={arrivals.slice(0, 5)} />
           <h2>In the chain</h2>
         </>
       )}
+      <FilterForm place={place} fields={FIELDS} orders={TRANSACTION_ORDERS} />
       <Answered asked={asked}>
         {(transactions, count) => (
           <>
-            <TransactionTable transactions={transactions} />
-            <Pages view="transactions" page={page} isLast={page * PAGE_ROWS >= (count ?? 0)} />
+            {!isWhole && count !== undefined && <p class="quiet">{countOf(count, 'transaction')}</p>}
+            <TransactionTable transactions={transactions} sorting={sortingOf(place, TRANSACTION_ORDERS)} />
+            <Pages view="transactions" page={page} filters={filters} isLast={page * PAGE_ROWS >= (count ?? 0)} />
           </>
         )}
       </Answered>
@@ -167,7 +228,7 @@ function TransactionFacts({ transaction, state }: Found) {
   );
 }
 
-/** What makes a group of its sender names the members itself. */
+/** Whether a transaction makes a group of its sender: it names the members itself. */
 function isRegistration(type: number): boolean {
   return type === 4 || type === 12;
 }

@@ -13,6 +13,8 @@ import {
   SLOT_REPORT_SHAPE,
   slotReportView,
   diagnosticsView,
+  HISTORY_SHAPE,
+  historyView,
   statusShape,
   statusView,
 } from '../views/node.ts';
@@ -33,7 +35,7 @@ import {
 } from '../views/shapes.ts';
 
 export function nodeRoutes(dialect: HttpDialect): readonly Route[] {
-  const own = [SWITCH_FORGING_ROUTE, DIGEST_ROUTE, DIAGNOSTICS_ROUTE, SLOTS_ROUTE, PEER_VERDICTS_ROUTE];
+  const own = [SWITCH_FORGING_ROUTE, DIGEST_ROUTE, HISTORY_ROUTE, DIAGNOSTICS_ROUTE, SLOTS_ROUTE, PEER_VERDICTS_ROUTE];
   return [statusRoute(dialect), constantsRoute(dialect), forgingRoute(dialect), ...own];
 }
 
@@ -181,6 +183,31 @@ function notAtTip(height: number, tipHeight: number | undefined) {
   const message = `The digest of height ${height} is not known: the state is kept at the tip alone, which is at ${tipHeight ?? 0}`;
   return invalidRequest([{ name: 'height', message, in: 'query', code: 'INVALID_PARAM' }]);
 }
+
+const HISTORY_SPANS = ['hour', 'day'] as const;
+
+const HISTORY_ROUTE: Route = {
+  method: 'GET',
+  path: '/node/history',
+  summary:
+    'Shows the last hour or day of this node, for charts: blocks, transactions, missed slots, reorgs, block delay, pool, peers.',
+  parameters: [
+    queryParameter('span', {
+      type: 'string',
+      enum: HISTORY_SPANS,
+      default: 'hour',
+      description: 'Time to look back: an hour in steps of 30 s, or a day in steps of 10 min.',
+    }),
+  ],
+  unknownParameters: 'refused',
+  answer: { meta: NO_META, data: HISTORY_SHAPE },
+  errors: {},
+  handle: (api, request) =>
+    withLive(api.history(request.text('span') === 'day' ? 'day' : 'hour'), (history) => ({
+      meta: {},
+      data: historyView(history),
+    })),
+};
 
 const DIAGNOSTICS_MAX = 500;
 

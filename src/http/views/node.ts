@@ -1,6 +1,14 @@
 /** Status and constants of the node; the members of the generation come first. */
 
-import type { BranchChange, Diagnostic, NodeApi, NodeStatus, ReadersStatus, SlotReport } from '../../ports/node-api.ts';
+import type {
+  BranchChange,
+  Diagnostic,
+  NodeApi,
+  NodeHistory,
+  NodeStatus,
+  ReadersStatus,
+  SlotReport,
+} from '../../ports/node-api.ts';
 import { ACTIVE_DELEGATES, FEES } from '../../protocol/params.ts';
 import { milestoneAt, rewardAt, supplyAt } from '../../protocol/rewards.ts';
 import { joined, joinedShape, type HttpDialect } from '../dialect.ts';
@@ -59,6 +67,14 @@ export function diagnosticsView(diagnostics: readonly Diagnostic[]): readonly Vi
   return diagnostics.map(({ number, timeMs, module, code, message, fields }) => {
     return { number, time: new Date(timeMs).toISOString(), module, code, message, fields };
   });
+}
+
+/** The last hour or day as JSON. */
+export function historyView({ intervalMs, points }: NodeHistory): View {
+  return {
+    intervalS: intervalMs / 1000,
+    points: points.map(({ timeMs, ...point }) => ({ time: new Date(timeMs).toISOString(), ...point })),
+  };
 }
 
 /** The slot report as JSON. */
@@ -130,6 +146,32 @@ const PROGRESS_SHAPE: Schema = shape.objectOf(
   },
   ['secondsLeft'],
 );
+
+export const HISTORY_SHAPE: Schema = shape.objectOf({
+  intervalS: { type: 'number', minimum: 0, description: 'Length of a point, in seconds.' },
+  points: shape.listOf(
+    shape.objectOf(
+      {
+        time: {
+          ...shape.INSTANT,
+          description: 'Start of the interval. An interval in which nothing happened has no point.',
+        },
+        blocks: shape.COUNT,
+        transactions: { ...shape.COUNT, description: 'In these blocks.' },
+        missedSlots: { ...shape.COUNT, description: 'Slots without a block between these blocks.' },
+        reorgs: shape.COUNT,
+        delayMs: {
+          type: 'integer',
+          minimum: 0,
+          description: 'Mean time from the start of a slot until its block was applied, in milliseconds.',
+        },
+        pool: shape.COUNT,
+        peers: shape.COUNT,
+      },
+      ['delayMs'],
+    ),
+  ),
+});
 
 export const DIAGNOSTIC_SHAPE: Schema = shape.objectOf({
   number: { type: 'integer', minimum: 1, description: 'In the order of the diagnostics since the start.' },

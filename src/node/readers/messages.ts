@@ -22,6 +22,7 @@ export const READS = [
   'peerVerdicts',
   'forgers',
   'forgingDelegates',
+  'history',
   'diagnostics',
   'slotReport',
   'metricsText',

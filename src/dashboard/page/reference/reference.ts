@@ -51,7 +51,7 @@ SwaggerUIBundle({
   },
 });
 
-/** What a stream sends at its beginning, as an answer that ended. */
+/** The beginning of a stream, as an answer that ended. */
 async function fetchBeginning(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   const { body, headers, status, statusText, url } = await fetch(input, init);
   const answer = new Response(body === null ? null : await textOf(body), { headers, status, statusText });

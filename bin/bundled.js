@@ -1,0 +1,31 @@
+/** Packages whose files are in a bundle: their licences, which go along, and their names for the bill of materials. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+/**
+ * @param {string} root folder that the inputs are relative to
+ * @param {string[]} inputs files that a bundle was made of
+ * @returns {{ name: string, version: string, licence: string, text: string }[]} by name
+ */
+export function packagesOf(root, inputs) {
+  const folders = new Set(inputs.flatMap((file) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []));
+  const packages = [...folders].sort().map((folder) => packageIn(path.join(root, folder)));
+  // A package that lies in several folders is one.
+  return [...new Map(packages.map((each) => [`${each.name}@${each.version}`, each])).values()];
+}
+
+/** The package of a folder. */
+export function packageIn(folder) {
+  const { name, version, license } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
+  const file = readdirSync(folder).find((each) => /^(licen[cs]e|copying)/i.test(each));
+  const text = file === undefined ? '' : readFileSync(path.join(folder, file), 'utf8').trim();
+  return { name, version, licence: license ?? 'see its licence', text };
+}
+
+/** The licences of packages, as they ask for, in one text. */
+export function licencesOf(packages) {
+  return packages
+    .map(({ name, version, licence, text }) => `${name} ${version}: ${licence}\n\n${text}\n`)
+    .join(`\n${'-'.repeat(80)}\n\n`);
+}

@@ -1,0 +1,224 @@
+/** Delegates: the monitor of all, and one with its voters and blocks. */
+
+import type { Block, Delegate, Earnings, Voters } from '../answers.ts';
+import { amountText, countOf, countText } from '../format.ts';
+import type { Place } from '../place.ts';
+import { DELEGATE_ORDERS, delegatesQuestion, orderOf } from '../questions.ts';
+import { BlockTable } from './blocks.tsx';
+import { Copied, Raw } from './deed.tsx';
+import { FilterForm, sortingOf } from './filters.tsx';
+import { NextSlot } from './forging.tsx';
+import { useAnswer, useLive } from './hooks.ts';
+import { Amount, Answered, DelegateName, Facts, Id, More, Pages, Table } from './parts.tsx';
+import { LastRounds } from './rounds.tsx';
+
+/** Where the node tells no other number. */
+const ACTIVE_DELEGATES = 101;
+/** As many as mostly forge. */
+const PAGE_DELEGATES = 101;
+const VOTERS_SHOWN = 25;
+
+export function Delegates(place: Place) {
+  const { page, filters } = place;
+  const { status, constants } = useLive();
+  const active = constants?.activeDelegates ?? ACTIVE_DELEGATES;
+  const questionFrom = (offset: number): string => delegatesQuestion(filters, { limit: PAGE_DELEGATES, offset });
+  const asked = useAnswer<Delegate[]>(questionFrom((page - 1) * PAGE_DELEGATES), status?.height);
+  // The node gives no more at once.
+  const beyond = useAnswer<Delegate[]>(questionFrom(page * PAGE_DELEGATES), page);
+  const isByRank = orderOf(filters, DELEGATE_ORDERS) === DELEGATE_ORDERS[0]?.[0];
+  const isWhole = page === 1 && Object.keys(filters).length === 0;
+  const isLast = beyond.kind !== 'answered' || beyond.answer.data.length === 0;
+  return (
+    <>
+      <h1>Delegates</h1>
+      <p class="quiet">The first {active} by votes forge; the others stand by.</p>
+      {isWhole && <LastRounds activeDelegates={active} />}
+      <FilterForm
+        place={place}
+        fields={[{ name: 'name', title: 'Name', example: 'part of it' }]}
+        orders={DELEGATE_ORDERS}
+      />
+      <Answered asked={asked}>
+        {(delegates) => (
+          <>
+            <Table
+              caption="Delegates by rank"
+              rows={delegates}
+              isBelowLine={({ rank }) => isByRank && rank !== null && rank === active + 1}
+              sorting={sortingOf(place, DELEGATE_ORDERS)}
+              keyOf={({ username }) => username}
+              empty={isWhole ? 'No delegates.' : 'No such delegates.'}
+              columns={[
+                {
+                  name: 'Rank',
+                  field: 'rank',
+                  isFigure: true,
+                  cell: ({ rank }) => (rank === null ? '–' : countText(rank)),
+                },
+                {
+                  name: 'State',
+                  isWide: true,
+                  cell: ({ rank }) => (
+                    <span class={isActive(rank, active) ? 'badge good' : 'badge'}>
+                      {isActive(rank, active) ? 'active' : 'standby'}
+                    </span>
+                  ),
+                },
+                {
+                  name: 'Name',
+                  field: 'username',
+                  isName: true,
+                  cell: ({ username }) => <DelegateName name={username} />,
+                },
+                {
+                  name: 'Next slot',
+                  isWide: true,
+                  cell: ({ account }) => <NextSlot publicKey={account.publicKey} />,
+                },
+                {
+                  name: 'Forged',
+                  field: 'producedBlocks',
+                  isFigure: true,
+                  cell: ({ producedBlocks }) => countText(producedBlocks),
+                },
+                {
+                  name: 'Missed',
+                  field: 'missedBlocks',
+                  isFigure: true,
+                  cell: ({ missedBlocks }) => countText(missedBlocks),
+                },
+                {
+                  name: 'Productivity',
+                  field: 'productivity',
+                  isFigure: true,
+                  isWide: true,
+                  cell: (delegate) => productivityOf(delegate),
+                },
+                {
+                  name: 'Rewards, LSK',
+                  isFigure: true,
+                  isWide: true,
+                  cell: ({ rewards }) => <Amount beddows={rewards} among={delegates.map((each) => each.rewards)} />,
+                },
+                { name: 'Approval', isFigure: true, isWide: true, cell: ({ approval }) => `${approval} %` },
+                {
+                  name: 'Vote weight, LSK',
+                  isFigure: true,
+                  isWide: true,
+                  cell: ({ voteWeight }) => (
+                    <Amount beddows={voteWeight} among={delegates.map((each) => each.voteWeight)} />
+                  ),
+                },
+              ]}
+            />
+            <Pages view="delegates" page={page} filters={filters} isLast={isLast} />
+          </>
+        )}
+      </Answered>
+    </>
+  );
+}
+
+export function DelegateView({ item }: { item: string }) {
+  const { status } = useLive();
+  const asked = useAnswer<Delegate[]>(`delegates?username=${encodeURIComponent(item)}`, status?.height);
+  return (
+    <>
+      <h1>Delegate {item}</h1>
+      <Answered asked={asked}>
+        {([delegate]) =>
+          delegate === undefined ? (
+            <p class="none">There is no delegate {item}.</p>
+          ) : (
+            <DelegateFacts delegate={delegate} />
+          )
+        }
+      </Answered>
+    </>
+  );
+}
+
+function isActive(rank: number | null, active: number): boolean {
+  return rank !== null && rank <= active;
+}
+
+/** Of a delegate that has had no turn yet there is none. */
+function productivityOf({ producedBlocks, missedBlocks, productivity }: Delegate): string {
+  return producedBlocks + missedBlocks === 0 ? '–' : `${productivity} %`;
+}
+
+function DelegateFacts({ delegate }: { delegate: Delegate }) {
+  const { account, username, rank, voteWeight, approval, producedBlocks, missedBlocks } = delegate;
+  const { status } = useLive();
+  const voters = useAnswer<Voters>(
+    `voters?username=${encodeURIComponent(username)}&limit=${VOTERS_SHOWN}&sort=balance:desc`,
+    status?.height,
+  );
+  return (
+    <>
+      <Facts
+        facts={[
+          ['Rank', rank ?? 'none yet'],
+          ['Vote weight', `${amountText(voteWeight)} (${approval} % of the supply)`],
+          ['Forged', countOf(producedBlocks, 'block')],
+          ['Missed', countOf(missedBlocks, 'block')],
+          ['Productivity', productivityOf(delegate)],
+          ['Earned', <Earned key="earned" address={account.address} />],
+          ['Next slot', <NextSlot key="slot" publicKey={account.publicKey} />],
+          ['Account', <Id key="account" view="accounts" item={account.address} isWhole />],
+          ['Public key', <Copied key="key" text={account.publicKey} />],
+          [
+            'Voters',
+            <Answered key="voters" asked={voters}>
+              {({ votes, voters: list }) =>
+                list.length === 0 ? (
+                  'none'
+                ) : (
+                  <More
+                    isLong
+                    summary={`${countOf(votes, 'account')}${votes > list.length ? `, the ${list.length} richest` : ''}`}
+                  >
+                    {list.map(({ address, balance }) => (
+                      <span key={address}>
+                        <Id view="accounts" item={address} isWhole /> {amountText(balance)}
+                      </span>
+                    ))}
+                  </More>
+                )
+              }
+            </Answered>,
+          ],
+        ]}
+      />
+      <ForgedBlocks publicKey={account.publicKey} />
+      <Raw value={delegate} />
+    </>
+  );
+}
+
+/** Rewards and fees that a delegate has earned in all. */
+export function Earned({ address }: { address: string }) {
+  const { status } = useLive();
+  const asked = useAnswer<Earnings>(`delegates/${address}/forging_statistics`, status?.height);
+  if (asked.kind !== 'answered') return <>–</>;
+  const { forged, rewards, fees } = asked.answer.data;
+  return (
+    <>
+      {amountText(forged)}
+      {forged === '0' ? '' : `: rewards ${amountText(rewards)}, fees ${amountText(fees)}`}
+    </>
+  );
+}
+
+/** The latest blocks of a delegate. */
+export function ForgedBlocks({ publicKey }: { publicKey: string }) {
+  const { status } = useLive();
+  const asked = useAnswer<Block[]>(`blocks?generatorPublicKey=${publicKey}&limit=10`, status?.height);
+  return (
+    <>
+      <h2>Blocks it forged</h2>
+      <Answered asked={asked}>{(blocks) => <BlockTable blocks={blocks} />}</Answered>
+    </>
+  );
+}

@@ -1,0 +1,119 @@
+/** The filters and the order of a list, as a form. The choice stands in the address, so that it can be kept and sent. */
+
+import { useEffect, useState } from 'preact/hooks';
+import { hashOf, type Filters, type Place } from '../place.ts';
+import { orderOf, type Order } from '../questions.ts';
+import type { Sorting } from './parts.tsx';
+
+/** A field of the form: text, or a choice where it has options. */
+export interface Field {
+  readonly name: string;
+  readonly title: string;
+  /** Values and titles. */
+  readonly options?: readonly (readonly [string, string])[];
+  readonly example?: string;
+  /** A short text: an amount. */
+  readonly isShort?: true;
+}
+
+export function FilterForm({
+  place: { view, filters },
+  fields,
+  orders,
+}: {
+  place: Place;
+  fields: readonly Field[];
+  orders: readonly Order[];
+}) {
+  const [values, setValues] = useState(filters);
+  const [isOpen, setOpen] = useState(Object.keys(filters).length > 0);
+  const key = JSON.stringify(filters);
+  // The way back leads to an earlier choice.
+  useEffect(() => setValues(filters), [key]);
+  const apply = (chosen: Filters): void => {
+    const [first] = orders;
+    location.hash = hashOf(view, undefined, 1, {
+      ...chosen,
+      ...(chosen['sort'] === first?.[0] ? { sort: '' } : {}),
+    });
+  };
+  const choose = (name: string, value: string): void => {
+    const chosen = { ...values, [name]: value };
+    setValues(chosen);
+    apply(chosen);
+  };
+  return (
+    <>
+      {/* The form takes half a phone's screen. */}
+      <button type="button" class="narrow" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        Filter and sort
+      </button>
+      <form
+        class={isOpen ? 'filters open' : 'filters'}
+        aria-label="Filters"
+        onSubmit={(event) => {
+          event.preventDefault();
+          apply(values);
+        }}
+      >
+        {fields.map(({ name, title, options, example, isShort }) => (
+          <label key={name} class={isShort === true ? 'short' : ''}>
+            <span>{title}</span>
+            {options === undefined ? (
+              <input
+                value={values[name] ?? ''}
+                placeholder={example}
+                autocomplete="off"
+                spellcheck={false}
+                onInput={(event) => setValues({ ...values, [name]: event.currentTarget.value })}
+              />
+            ) : (
+              <Choice
+                value={values[name] ?? ''}
+                options={[['', 'all'], ...options]}
+                onChoose={(value) => choose(name, value)}
+              />
+            )}
+          </label>
+        ))}
+        {orders.length > 0 && (
+          <label>
+            <span>Order</span>
+            <Choice value={orderOf(values, orders)} options={orders} onChoose={(value) => choose('sort', value)} />
+          </label>
+        )}
+        {fields.some(({ options }) => options === undefined) && <button type="submit">Filter</button>}
+        {key !== '{}' && <a href={hashOf(view)}>Clear</a>}
+      </form>
+    </>
+  );
+}
+
+function Choice({
+  value,
+  options,
+  onChoose,
+}: {
+  value: string;
+  options: readonly (readonly [string, string])[];
+  onChoose: (value: string) => void;
+}) {
+  return (
+    <select value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
+      {options.map(([each, title]) => (
+        <option key={each} value={each}>
+          {title}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** The order of a list for the heads of its table. */
+export function sortingOf({ view, filters }: Place, orders: readonly Order[]): Sorting {
+  return {
+    orders,
+    current: orderOf(filters, orders),
+    hashFor: (sort) => hashOf(view, undefined, 1, { ...filters, sort: sort === orders[0]?.[0] ? '' : sort }),
+  };
+}

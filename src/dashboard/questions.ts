@@ -1,0 +1,136 @@
+/** The filters and the order of a list as a question to the node. */
+
+import { BEDDOWS_PER_LSK } from './format.ts';
+import type { Filters } from './place.ts';
+
+/** Kinds of transactions by their number in generation 2; generation 3 counts the same kinds from 8. */
+export const KINDS = [0, 1, 2, 3, 4] as const;
+const SECOND_TYPES_FROM = 8;
+
+/** An order that a list can have: what the node calls it, and what a person does. */
+export type Order = readonly [sort: string, title: string];
+
+export const BLOCK_ORDERS: readonly Order[] = [
+  ['height:desc', 'newest first'],
+  ['height:asc', 'oldest first'],
+  ['totalAmount:desc', 'largest amount first'],
+  ['totalFee:desc', 'largest fees first'],
+];
+
+export const TRANSACTION_ORDERS: readonly Order[] = [
+  ['timestamp:desc', 'newest first'],
+  ['timestamp:asc', 'oldest first'],
+  ['amount:desc', 'largest amount first'],
+  ['amount:asc', 'smallest amount first'],
+  ['fee:desc', 'largest fee first'],
+  ['fee:asc', 'smallest fee first'],
+];
+
+export const ACCOUNT_ORDERS: readonly Order[] = [
+  ['balance:desc', 'richest first'],
+  ['balance:asc', 'poorest first'],
+];
+
+export const DELEGATE_ORDERS: readonly Order[] = [
+  ['rank:asc', 'by rank'],
+  ['rank:desc', 'by rank, last first'],
+  ['username:asc', 'by name'],
+  ['username:desc', 'by name, last first'],
+  ['producedBlocks:desc', 'most blocks first'],
+  ['producedBlocks:asc', 'fewest blocks first'],
+  ['missedBlocks:desc', 'most missed first'],
+  ['missedBlocks:asc', 'fewest missed first'],
+  ['productivity:asc', 'least productive first'],
+  ['productivity:desc', 'most productive first'],
+];
+
+/** The order that an address names, or the first one. */
+export function orderOf(filters: Filters, orders: readonly Order[]): string {
+  const [first] = orders;
+  return orders.find(([sort]) => sort === filters['sort'])?.[0] ?? first?.[0] ?? '';
+}
+
+/** The order that a click on a column leads to: its first one, then its others in turn. Undefined for a column without any. */
+export function nextOrder(field: string, current: string, orders: readonly Order[]): string | undefined {
+  const own = orders.map(([sort]) => sort).filter((sort) => sort.startsWith(`${field}:`));
+  return own[(own.indexOf(current) + 1) % own.length];
+}
+
+/** A question to the node, or the reason why it cannot be asked. */
+export type Question = { readonly path: string } | { readonly problem: string };
+
+export interface PageOfList {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** @param hasSecondTypes whether the network counts the kinds of transactions from 8, as those of generation 3 do */
+export function transactionsQuestion(filters: Filters, page: PageOfList, hasSecondTypes: boolean): Question {
+  const query = queryFor(page, orderOf(filters, TRANSACTION_ORDERS));
+  const { kind, from, to, min, max, text } = filters;
+  if (KINDS.some((known) => String(known) === kind))
+    query.set('type', String(Number(kind) + (hasSecondTypes ? SECOND_TYPES_FROM : 0)));
+  for (const [name, value] of [
+    ['senderId', from],
+    ['recipientId', to],
+  ] as const) {
+    if (value === undefined) continue;
+    const address = addressOf(value);
+    if (address === undefined) return { problem: `${value} is no address: an address is digits followed by L.` };
+    query.set(name, address);
+  }
+  for (const [name, value] of [
+    ['minAmount', min],
+    ['maxAmount', max],
+  ] as const) {
+    if (value === undefined) continue;
+    const beddows = beddowsOf(value);
+    if (beddows === undefined) return { problem: `${value} is no amount: write LSK with at most 8 decimals.` };
+    query.set(name, beddows);
+  }
+  if (text !== undefined) query.set('data', `%${text}%`);
+  return { path: `transactions?${query}` };
+}
+
+/** @param keyOf public key of the delegate of a name; undefined where the name is unknown */
+export function blocksQuestion(
+  filters: Filters,
+  page: PageOfList,
+  keyOf: (name: string) => string | undefined,
+): Question {
+  const query = queryFor(page, orderOf(filters, BLOCK_ORDERS));
+  const { delegate } = filters;
+  if (delegate !== undefined) {
+    const publicKey = /^[0-9a-f]{64}$/i.test(delegate) ? delegate.toLowerCase() : keyOf(delegate.toLowerCase());
+    if (publicKey === undefined) return { problem: `No delegate ${delegate} is known here.` };
+    query.set('generatorPublicKey', publicKey);
+  }
+  return { path: `blocks?${query}` };
+}
+
+export function delegatesQuestion(filters: Filters, page: PageOfList): string {
+  const query = queryFor(page, orderOf(filters, DELEGATE_ORDERS));
+  const { name } = filters;
+  if (name !== undefined) query.set('search', name.toLowerCase());
+  return `delegates?${query}`;
+}
+
+export function accountsQuestion(filters: Filters, page: PageOfList): string {
+  return `accounts?${queryFor(page, orderOf(filters, ACCOUNT_ORDERS))}`;
+}
+
+function queryFor({ limit, offset }: PageOfList, sort: string): URLSearchParams {
+  return new URLSearchParams({ limit: String(limit), offset: String(offset), sort });
+}
+
+/** `17L` of `17`, `17l` or `17L`. */
+function addressOf(text: string): string | undefined {
+  return /^\d{1,20}[lL]?$/.test(text) ? `${text.replace(/[lL]$/, '')}L` : undefined;
+}
+
+/** Beddows of an amount in LSK as a person writes it, with blanks between thousands or without. */
+function beddowsOf(text: string): string | undefined {
+  const [, whole, rest = ''] = /^(\d{1,12})(?:[.,](\d{1,8}))?$/.exec(text.replace(/[\s\u202f]/g, '')) ?? [];
+  if (whole === undefined) return undefined;
+  return (BigInt(whole) * BEDDOWS_PER_LSK + BigInt(rest.padEnd(8, '0'))).toString();
+}

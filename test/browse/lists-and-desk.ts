@@ -1,0 +1,105 @@
+/** What a visitor does with lists, the search and the forging desk: filters, sorts, follows a suggestion, switches a delegate. */
+
+import { strict as assert } from 'node:assert';
+import type { Page } from 'playwright-core';
+import { waitFor, type TestDevnet } from '../support/devnet.ts';
+import type { Photographer } from './looks.ts';
+
+export interface ListsVisit {
+  readonly page: Page;
+  readonly devnet: TestDevnet;
+  readonly photographs: Photographer;
+  /** Whether the screen is a phone's: the form of the filters opens on demand there. */
+  readonly isPhone: boolean;
+  /** Address of an account that received transfers. */
+  readonly address: string;
+}
+
+const WAIT_MS = 60_000;
+
+/** Chooses in the form, reads the address, and goes back by it. */
+export async function visitLists({ page, photographs, isPhone, address }: ListsVisit): Promise<void> {
+  const hash = async (): Promise<string> => String(await page.evaluate('location.hash'));
+  const field = (title: string) => page.locator(`.filters label:has(> span:text-is("${title}")) > :is(input, select)`);
+  const openForm = async (): Promise<void> => {
+    if (isPhone && !(await page.locator('.filters.open').isVisible()))
+      await page.getByRole('button', { name: 'Filter and sort' }).click();
+  };
+  await page.evaluate("location.hash = '#/transactions'");
+  await page.getByRole('heading', { level: 1, name: 'Transactions' }).waitFor();
+  await openForm();
+  await field('Kind').selectOption({ label: 'Votes' });
+  await page.locator('tbody td:visible').getByText('Votes', { exact: true }).first().waitFor();
+  assert.equal(await page.locator('tbody').getByText('Transfer', { exact: true }).count(), 0);
+  assert.equal(await hash(), '#/transactions?kind=3');
+  await photographs.take('transactions-votes');
+  await page.getByRole('link', { name: 'Clear' }).click();
+  await openForm();
+  await field('To').fill(address.slice(0, -1));
+  await field('Order').selectOption({ label: 'smallest amount first' });
+  await page.getByText(/^\d+ transactions$/).waitFor();
+  assert.match(await hash(), /to=\d+&sort=amount%3Aasc/);
+  await page.goBack();
+  await waitFor('the choice before', async () => (await hash()) === '#/transactions', WAIT_MS);
+  await page.evaluate("location.hash = '#/transactions?from=nobody'");
+  await page.getByText('nobody is no address').waitFor();
+  await photographs.take('transactions-problem');
+  await page.evaluate("location.hash = '#/transactions?min=200000000'");
+  await page.getByText('No such transactions.').waitFor();
+
+  // Of a delegate that has forged: in the first round most have not yet.
+  await page.evaluate("location.hash = '#/blocks'");
+  const forgers = page.getByRole('main').getByRole('link', { name: /^genesis_\d+$/ });
+  await forgers.nth(1).waitFor();
+  const name = await forgers.first().innerText();
+  await page.evaluate(`location.hash = '#/blocks?delegate=${name}'`);
+  await waitFor('blocks of one delegate', async () => new Set(await forgers.allInnerTexts()).size === 1, WAIT_MS);
+  assert.equal(await forgers.first().innerText(), name);
+  await page.evaluate("location.hash = '#/delegates?name=genesis_1&sort=missedBlocks%3Adesc'");
+  await page.getByRole('main').getByRole('link', { name: 'genesis_101', exact: true }).waitFor();
+  assert.equal(await page.getByRole('main').getByRole('link', { name: 'genesis_2', exact: true }).count(), 0);
+  assert.match(await page.locator('th[aria-sort="descending"]').innerText(), /^Missed/);
+  await photographs.take('delegates-filtered');
+}
+
+/** Types, walks through what is suggested, and goes there. */
+export async function visitSuggestions({ page, photographs }: ListsVisit): Promise<void> {
+  const field = page.locator('input[type="search"]');
+  await field.fill('genesis_7');
+  await page.getByRole('option', { name: 'Delegate genesis_7', exact: true }).waitFor();
+  assert.match(await page.getByRole('option').first().innerText(), /genesis_7$/);
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  await page.locator('[aria-selected="true"]').waitFor();
+  await photographs.take('suggestions');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: /^Delegate genesis_7\d$/ }).waitFor();
+  await field.fill('12');
+  await page.getByRole('option', { name: 'Block 12' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Block 12' }).waitFor();
+}
+
+/** Switches a delegate off and on again: with the wrong password it stays what it is. */
+export async function visitDesk({ page, devnet, photographs }: ListsVisit): Promise<void> {
+  const password = devnet.network.forgers?.defaultPassword ?? '';
+  await page.evaluate("location.hash = '#/forging'");
+  const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'genesis_1', exact: true }) });
+  await row.getByRole('button', { name: 'Disable' }).click();
+  await page.getByLabel('Password').fill('not the password');
+  await photographs.take('forging-switch');
+  const send = page.getByRole('dialog').getByRole('button', { name: /able$/ });
+  await send.click();
+  await page.getByText('Invalid password').waitFor();
+  await page.getByLabel('Password').fill(password);
+  await send.click();
+  await row.getByText('off', { exact: true }).waitFor();
+  await row.getByRole('button', { name: 'Enable' }).click();
+  await page.getByLabel('Password').fill(password);
+  await send.click();
+  await row.getByText('on', { exact: true }).waitFor();
+}
+
+/** What the browser says of the wrong password. */
+export function isOfWrongPassword(problem: string): boolean {
+  return /node\/status\/forging: 404$/.test(problem) || /^Failed to load resource.* 404 /.test(problem);
+}

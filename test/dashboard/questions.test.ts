@@ -1,0 +1,80 @@
+import test from 'ava';
+import { hashOf, placeOfHash } from '../../src/dashboard/place.ts';
+import {
+  accountsQuestion,
+  blocksQuestion,
+  delegatesQuestion,
+  nextOrder,
+  orderOf,
+  transactionsQuestion,
+  TRANSACTION_ORDERS,
+  type Question,
+} from '../../src/dashboard/questions.ts';
+
+const PAGE = { limit: 25, offset: 50 };
+
+/** The members of a question besides those of the page. */
+function asked(question: Question): Record<string, string> {
+  if ('problem' in question) return { problem: question.problem };
+  const members = new URLSearchParams(question.path.split('?')[1]);
+  members.delete('limit');
+  members.delete('offset');
+  return Object.fromEntries(members);
+}
+
+test('an address keeps the filters that its view knows, and no others', (t) => {
+  const filters = { kind: '0', from: '17L', text: 'a & b', sort: 'fee:desc' };
+  t.deepEqual(placeOfHash(hashOf('transactions', undefined, 2, filters)), {
+    view: 'transactions',
+    item: undefined,
+    page: 2,
+    filters,
+  });
+  t.is(hashOf('transactions', undefined, 1, { kind: '', odd: '1' }), '#/transactions');
+  t.deepEqual(placeOfHash('#/accounts?kind=0&sort=balance:asc').filters, { sort: 'balance:asc' });
+  t.deepEqual(placeOfHash('#/pool?sort=fee:desc').filters, {});
+});
+
+test('filters of transactions are asked as the node calls them, in both generations', (t) => {
+  const filters = { kind: '3', from: '17', to: '18l', min: '1.5', max: '1 000', text: 'rent', sort: 'amount:asc' };
+  const common = {
+    senderId: '17L',
+    recipientId: '18L',
+    minAmount: '150000000',
+    maxAmount: '100000000000',
+    data: '%rent%',
+    sort: 'amount:asc',
+  };
+  t.deepEqual(asked(transactionsQuestion(filters, PAGE, false)), { ...common, type: '3' });
+  t.deepEqual(asked(transactionsQuestion(filters, PAGE, true)), { ...common, type: '11' });
+  t.deepEqual(asked(transactionsQuestion({}, PAGE, true)), { sort: 'timestamp:desc' });
+  t.true(JSON.stringify(transactionsQuestion({}, PAGE, true)).includes('limit=25&offset=50'));
+});
+
+test('what cannot be asked is said instead of asked', (t) => {
+  t.regex(asked(transactionsQuestion({ from: 'genesis_1' }, PAGE, true))['problem'] ?? '', /genesis_1 is no address/);
+  t.regex(asked(transactionsQuestion({ min: 'much' }, PAGE, true))['problem'] ?? '', /much is no amount/);
+  t.regex(asked(transactionsQuestion({ max: '0.123456789' }, PAGE, true))['problem'] ?? '', /8 decimals/);
+  t.regex(asked(blocksQuestion({ delegate: 'nobody' }, PAGE, () => undefined))['problem'] ?? '', /nobody/);
+});
+
+test('an order that the list does not have is its first one', (t) => {
+  t.is(orderOf({ sort: 'fee:desc' }, TRANSACTION_ORDERS), 'fee:desc');
+  t.is(orderOf({ sort: 'odd' }, TRANSACTION_ORDERS), 'timestamp:desc');
+});
+
+test('a click on a column leads to its first order, and further clicks to its others', (t) => {
+  t.is(nextOrder('amount', 'timestamp:desc', TRANSACTION_ORDERS), 'amount:desc');
+  t.is(nextOrder('amount', 'amount:desc', TRANSACTION_ORDERS), 'amount:asc');
+  t.is(nextOrder('amount', 'amount:asc', TRANSACTION_ORDERS), 'amount:desc');
+  t.is(nextOrder('odd', 'amount:asc', TRANSACTION_ORDERS), undefined);
+});
+
+test('blocks are asked by the key of a delegate, delegates by a part of their name', (t) => {
+  const key = 'ab'.repeat(32);
+  const keyOf = (name: string) => (name === 'smith' ? key : undefined);
+  t.is(asked(blocksQuestion({ delegate: 'Smith' }, PAGE, keyOf))['generatorPublicKey'], key);
+  t.is(asked(blocksQuestion({ delegate: key.toUpperCase() }, PAGE, keyOf))['generatorPublicKey'], key);
+  t.is(delegatesQuestion({ name: 'Smi' }, PAGE), 'delegates?limit=25&offset=50&sort=rank%3Aasc&search=smi');
+  t.is(accountsQuestion({ sort: 'balance:asc' }, PAGE), 'accounts?limit=25&offset=50&sort=balance%3Aasc');
+});
