@@ -7,8 +7,10 @@ import { COUNT, FLAG, objectOf, TEXT } from '../views/shapes.ts';
 /** Blocks that a node may lag behind most of its peers and still count as synced: what is on its way. */
 const LAG_BLOCKS_MAX = 2;
 
-/** A node alone that forges adds a block now and then; one that only lost its peers, or has none yet, adds none. */
+/** A node alone that forges adds a block now and then. */
 const TIP_AGE_SLOTS_MAX = 30;
+/** One that forges none follows nobody as long as it has no peers: in these slots the network may have gone as far as it may lag. */
+const FOLLOWER_TIP_AGE_SLOTS_MAX = LAG_BLOCKS_MAX + 1;
 
 export const HEALTH_ROUTE: Route = {
   kind: 'plain',
@@ -50,10 +52,11 @@ async function obstacle(api: NodeApi, status: NodeStatus): Promise<string | unde
   const { syncing, height, networkHeight, secondsSinceEpoch, isAlone } = status;
   if (syncing) return `The node synchronises with its peers: height ${height} of ${networkHeight}.`;
   // Started without peers and forging nothing, it is there for the chain that it has.
-  if (isAlone === true && !(await api.forgingDelegates()).some(({ forging }) => forging)) return undefined;
+  const isForging = (await api.forgingDelegates()).some(({ forging }) => forging);
+  if (isAlone === true && !isForging) return undefined;
   const ageS = secondsSinceEpoch - (api.chain.tip()?.timestamp ?? 0);
   // Beside peers a tip of any age is the network's: it may stand still.
-  const isOld = ageS > TIP_AGE_SLOTS_MAX * api.params.blockTimeS;
+  const isOld = ageS > (isForging ? TIP_AGE_SLOTS_MAX : FOLLOWER_TIP_AGE_SLOTS_MAX) * api.params.blockTimeS;
   if (isOld && !(await api.peers()).some(({ state }) => state === 'connected')) {
     return `The node has no peers, and its last block is ${ageS} s old.`;
   }
