@@ -48,7 +48,7 @@ export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, ca
   const isPossible = typeof origin === 'string' && options.limits.delayAfter === 0;
   const routes = routesByPath(dialect, options);
   const fixed = fixedHeaders(origin);
-  /** Answers of this turn of the event loop: all who ask within it are told the same of one moment. */
+  /** Answers of this turn of the event loop: all who ask within it are told the same of one moment, until the chain changes in it. */
   const ofTurn = new Map<string, Sent>();
 
   const send = (response: ServerResponse, allowance: Allowance, { body, place, etag, isPacked }: Sent): void => {
@@ -76,7 +76,7 @@ export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, ca
   ): boolean => {
     const { url: target = '', headers } = request;
     const known = ofTurn.get(target);
-    if (known !== undefined) {
+    if (known !== undefined && known.place?.id === api.chain.tip()?.id) {
       options.observer.count('http_kept_answers_total');
       send(response, allowance, known);
       return true;
