@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { packageDirectory } from '../../src/config/package.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { questionsOfGuide } from '../analytics/questions.ts';
-import { dashboardJson, panels, sentSql, VARIABLE_QUERIES } from './grafana-analytics.ts';
+import { CHOICES, dashboardJson, panels, sentSql, VARIABLE_QUERIES } from './grafana-analytics.ts';
 
 const folder = join(packageDirectory(), 'docs', 'deploy');
 const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
@@ -19,10 +19,7 @@ test('the Grafana file of analytics has a panel for each question of the guide',
 
 test('no panel keeps an example of the guide, and each choice is one that the dashboard offers', (t) => {
   const choices = panels().flatMap(({ inputs }) => inputs.map(({ choice }) => choice));
-  t.deepEqual([...new Set(choices)].toSorted(), [
-    ...['$__fromTime', '$__toTime'],
-    ...['${address:singlequote}', '${delegate:singlequote}', '${text:singlequote}'],
-  ]);
+  t.deepEqual([...new Set(choices)].toSorted(), [...['$__fromTime', '$__toTime'], ...Object.values(CHOICES)]);
   for (const { title, sql } of panels()) t.notRegex(sql, /toDateTime\('|LIMIT 1\)|'at 2'/, title);
   const { templating } = JSON.parse(read('grafana-analytics.json')) as {
     templating: { list: readonly { name: string }[] };
@@ -38,7 +35,7 @@ test('with the examples of the guide as choices a panel asks the question of the
     const panel = panels()[index];
     if (panel === undefined) return t.fail();
     const asked = panel.inputs.reduce((text, { example, choice }) => text.replace(choice, () => example), panel.sql);
-    t.is(asked.replaceAll('${delegate:singlequote}', panel.inputs[0]?.example ?? ''), sql, panel.title);
+    t.is(asked.replaceAll(CHOICES.delegate, panel.inputs[0]?.example ?? ''), sql, panel.title);
     t.notRegex(
       sentSql(panel, ({ choice }) => (choice.startsWith('$__') ? 1 : "a'b")),
       /\$/,

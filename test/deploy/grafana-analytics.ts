@@ -17,23 +17,23 @@ export interface Panel {
   readonly inputs: readonly PanelInput[];
 }
 
-const ADDRESS = '${address:singlequote}';
-const DELEGATE = '${delegate:singlequote}';
-const TEXT = '${text:singlequote}';
+/** A variable of the dashboard, written as text in quotation marks. */
+const quoted = (name: string): string => `\${${name}:singlequote}`;
+export const CHOICES = { address: quoted('address'), delegate: quoted('delegate'), text: quoted('text') };
 const [FROM, TO] = ['$__fromTime', '$__toTime'];
 
 const EXAMPLES: readonly PanelInput[] = [
   {
     example: "(SELECT recipient FROM transactions WHERE kind = 'transfer' ORDER BY height, position LIMIT 1)",
-    choice: ADDRESS,
+    choice: CHOICES.address,
   },
   {
     example:
       "(SELECT sender FROM transactions WHERE kind = 'transfer' AND height > 1 ORDER BY height, position LIMIT 1)",
-    choice: ADDRESS,
+    choice: CHOICES.address,
   },
-  { example: '(SELECT delegate FROM votes ORDER BY height, position LIMIT 1)', choice: DELEGATE },
-  { example: "'at 2'", choice: TEXT },
+  { example: '(SELECT delegate FROM votes ORDER BY height, position LIMIT 1)', choice: CHOICES.delegate },
+  { example: "'at 2'", choice: CHOICES.text },
 ];
 const MOMENT = /toDateTime\('[^']+', 'UTC'\)/g;
 
@@ -45,7 +45,7 @@ export const VARIABLE_QUERIES: Readonly<Record<string, string>> = {
 
 /** Questions whose rows follow one another in time, by number. */
 const CHARTS: ReadonlySet<number> = new Set([1, 2, 4, 7, 13, 16]);
-const SOURCE = { type: 'grafana-clickhouse-datasource', uid: '${datasource}' };
+const SOURCE = { type: 'grafana-clickhouse-datasource', uid: `\${datasource}` };
 const [WIDTH, HEIGHT, COLUMNS] = [12, 9, 2];
 
 export function panelOf({ title, sql }: Question): Panel {
