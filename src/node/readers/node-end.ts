@@ -21,8 +21,8 @@ export class NodeEnd {
   readonly #send: (message: ToReader) => void;
   #isReading = false;
   #writes = 0;
-  /** News wait for the reader to take those before. */
-  #hasNews = false;
+  /** News wait for the reader to take those before. They also wait until it is open: it does not hear any before. */
+  #hasNews = true;
   #isChainChanged = false;
   #received: Received[] = [];
 
@@ -42,7 +42,7 @@ export class NodeEnd {
     this.#tell();
   }
 
-  /** The reader has taken the last news. */
+  /** The reader is open, or has taken the last news. */
   taken(): void {
     this.#hasNews = false;
     this.#tell();
