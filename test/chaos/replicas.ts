@@ -56,14 +56,16 @@ export async function runReplicas(options: ReplicasOptions): Promise<ReplicasRep
   const http = { trustProxy: true };
   const devnet = await startTestDevnet({ nodes: 2, shares: SHARES, spectators: REPLICAS, hasWires: true, http });
   let haproxy: Haproxy | undefined;
+  let transfers: Transfers | undefined;
+  let clients: ReplicaClients | undefined;
   try {
     const { network, nodes } = devnet;
     const replicas = nodes.slice(2);
     for (const replica of replicas) replica.start();
     for (const replica of replicas) await waitForAnswer(replica, START_MS_MAX);
-    const transfers = new Transfers(devnet);
-    const { address } = transfers;
-    await waitFor('the first transfer everywhere', () => transfers.areIn(nodes), START_MS_MAX);
+    const sent = (transfers = new Transfers(devnet));
+    const { address } = sent;
+    await waitFor('the first transfer everywhere', () => sent.areIn(nodes), START_MS_MAX);
     const ports = replicas.map(({ plan }) => plan.httpPort);
     const own = await freePort();
     if (options.haproxy !== undefined) {
@@ -72,16 +74,20 @@ export async function runReplicas(options: ReplicasOptions): Promise<ReplicasRep
     const balancer = haproxy;
     const askOf = (): Ask => (balancer === undefined ? askingInTurn(ports) : asking(own));
     options.say(`${network.name}: ${options.clients} clients`);
-    const clients = new ReplicaClients(options.clients, address, askOf);
-    const { reverted, ...faults } = await troublesOf(devnet, transfers, options).finally(() => transfers.end());
+    clients = new ReplicaClients(options.clients, address, askOf);
+    const { reverted, ...faults } = await troublesOf(devnet, sent, options);
+    sent.end();
     return { clients: await clients.end(), reverted, ...faults, balancer: await balancer?.counts() };
   } catch (error) {
     throw new Error(`${messageOf(error)}\n${haproxy?.log().slice(-LOG_CHARS) ?? ''}\n${lastWords(devnet)}`, {
       cause: error,
     });
   } finally {
+    transfers?.end();
     await haproxy?.stop();
     await devnet.close();
+    // Without nodes each of their requests ends at once.
+    await clients?.end();
   }
 }
 
