@@ -1,6 +1,6 @@
 /** Where in the dashboard one is: `#/blocks/123` and the like. */
 
-const VIEWS = [
+export const VIEWS = [
   'glance',
   'blocks',
   'transactions',

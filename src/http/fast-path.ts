@@ -42,7 +42,7 @@ export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, ca
   const isPossible = typeof origin === 'string' && options.limits.delayAfter === 0;
   const routes = routesByPath(dialect, options);
   const fixed = fixedHeaders(origin);
-  /** Answers of this turn of the event loop: equal requests in one turn get the same answer. */
+  /** Answers of this turn of the event loop: equal requests in one turn get the same answer, until the chain changes in it. */
   const ofTurn = new Map<string, EnvelopeAnswer>();
 
   /** @param isPacked true when the body is compressed */
@@ -68,7 +68,7 @@ export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, ca
   ): boolean => {
     const { url: target = '', headers } = request;
     const known = ofTurn.get(target);
-    if (known !== undefined) {
+    if (known !== undefined && known.place?.id === api.chain.tip()?.id) {
       options.observer.count('http_kept_answers_total');
       send(response, allowance, known);
       return true;

@@ -367,7 +367,7 @@ export interface NodeApi {
   metricsText(): Promise<string> | undefined;
   /** What happened in the last hour or day, for charts. */
   history(span: HistorySpan): Live<NodeHistory>;
-    /**
+  /**
    * The latest diagnostics, newest first.
    *
    * @param limit at least 1

@@ -1,6 +1,6 @@
 /**
  * `npm run analytics`: the sinks with the engines that are on this machine. Every question of docs/guides/analytics.md is asked, of
- * chains of both generations, and engines must agree. Installs nothing; what is missing is named, and how to get it.
+ * chains of both generations, and engines must agree; every panel of the dashboard must answer as its question does. Installs nothing; what is missing is named, and how to get it.
  *
  * `--golden DIR` writes the chains that `npm run golden` replays, too, and compares every account with what the reference recorded.
  * `--kills N` kills the command of each sink N times in the midst of its work, and then compares what it wrote with what the node has.
@@ -19,6 +19,7 @@ import { goldenChain, goldenDifferences } from './golden.ts';
 import { chdbFolder, clickHouseEngine, parquetEngine, type Engine } from './engines.ts';
 import { questionsOfGuide } from './questions.ts';
 import { sameTables } from './same-tables.ts';
+import { askPanels } from './panels.ts';
 import { killSink } from './kills.ts';
 
 const RANGE_BLOCKS = 20;
@@ -110,6 +111,9 @@ async function tryGeneration(generation: 2 | 3): Promise<void> {
       await source.close();
       const name = `generation ${generation}, ${engine.name}`;
       await askAll(engine, name, answers);
+      const { asked, differences } = await askPanels(engine, answers);
+      for (const difference of differences) fault(`${name}, dashboard: ${difference}`);
+      say(`${name}: ${asked} queries of the dashboard`);
       for (const difference of await sameTables(engine, maker.rules, blocks)) fault(`${name}: ${difference}`);
       const kills = Number(flags.kills);
       if (kills === 0) continue;

@@ -11,7 +11,9 @@ import { runDoctorLooks } from './doctor-looks.ts';
 import { runKept } from './kept.ts';
 import { killForger } from './kill-forger.ts';
 import { runNotified } from './notified.ts';
+import { haproxyProgram } from './haproxy.ts';
 import { runReaderKills } from './reader-kills.ts';
+import { runReplicas } from './replicas.ts';
 import { RESTART_MS_MAX, chanceOf, runChaos } from './killed-nodes.ts';
 import { reportStands } from './stands-report.ts';
 import { runLoad } from './steady-load.ts';
@@ -24,6 +26,7 @@ export interface ChaosFlags {
   readonly kept: number;
   readonly notifyKills: number;
   readonly readerKills: number;
+  readonly replicasMinutes: number;
   readonly doctorLooks: number;
   readonly hosts: number;
   readonly minutes: number;
@@ -48,6 +51,7 @@ export const FORMS: readonly Form[] = [
   { name: 'kept', run: killAfterAccepting },
   { name: 'notifyKills', run: killWhileTelling },
   { name: 'readerKills', run: killReaders },
+  { name: 'replicasMinutes', run: readFromReplicas },
   { name: 'doctorLooks', run: lookAtHealthy },
   { name: 'hosts', run: runOnHosts },
   { name: 'devnetMinutes', run: troubleDevnet },
@@ -121,6 +125,37 @@ async function killReaders(flags: ChaosFlags): Promise<boolean> {
   say(`the store grew by ${grown.bytes} bytes in ${grown.blocks} blocks`);
   for (const line of [...load.lost, ...stale, ...wrong]) say(line);
   return load.lost.length + stale.length + wrong.length === 0;
+}
+
+async function readFromReplicas({ replicasMinutes: minutes, seed }: ChaosFlags): Promise<boolean> {
+  const haproxy = haproxyProgram();
+  if (haproxy === undefined) throw new Error('HAProxy is not installed: apt-get install haproxy');
+  say(`64 clients of three nodes behind HAProxy for ${minutes} minutes, seed ${seed}`);
+  const faults = ['kill', 'stop', 'pause', 'freeze', 'kill', 'cut'] as const;
+  const report = await runReplicas({
+    ...{
+      minutes,
+      clients: 64,
+      reorganisations: Math.max(1, Math.floor(minutes / 4)),
+      faults,
+      haproxy,
+      chance: chanceOf(seed),
+      say,
+    },
+  });
+  const { clients, reverted, early, balancer } = report;
+  say(
+    `${clients.answered} answers, ${clients.slow} after more than 5 s, the slowest after ${Math.round(clients.slowestMs)} ms`,
+  );
+  say(`faults: ${JSON.stringify(report.faults)}, reverted blocks: ${reverted.join()}`);
+  say(`the balancer sent ${balancer?.retries} requests once more, and took nodes out ${balancer?.downs} times`);
+  say(
+    `${clients.back.length} answers went back, ${clients.failed.length} failed, ${early.length} nodes were ready early`,
+  );
+  say(`without minHeight ${clients.controlBack} answers went back`);
+  for (const line of [...clients.back, ...clients.failed, ...early]) if (line !== '') say(line);
+  if (clients.controlBack === 0) say('no client saw anything go back without minHeight: this run shows nothing');
+  return clients.back.length + clients.failed.length + early.length === 0 && clients.controlBack > 0;
 }
 
 function figuresOf(timesMs: readonly number[]): string {

@@ -16,6 +16,12 @@ const flags = new Command('chaos')
   .option('--kept <number>', 'kill a node that has just accepted transactions so often', whole, 30)
   .option('--notify-kills <number>', 'kill a forging node and the receiver of its events so often', whole, 30)
   .option('--reader-kills <number>', 'kill processes that read beside a node, and the node, so often', whole, 50)
+  .option(
+    '--replicas-minutes <number>',
+    'read from three nodes behind HAProxy, which are troubled, for so many minutes',
+    whole,
+    10,
+  )
   .option('--doctor-looks <number>', 'have the doctor look at a healthy network so often', whole, 100)
   .option('--hosts <number>', 'run on so many network namespaces, 20 to 150 ms from one another (needs root)', whole, 5)
   .option('--minutes <number>', 'minutes of --hosts', positive, 5)

@@ -53,7 +53,11 @@ test('every choice at the head of the Grafana file is one that queries use, and 
 });
 
 test('every option that a deployment file sets exists', (t) => {
-  const known = new Set([...allOptions().map(({ variable }) => variable), 'BLOOMERY_HOME']);
+  const known = new Set([
+    ...allOptions().map(({ variable }) => variable),
+    'BLOOMERY_HOME',
+    'BLOOMERY_CLICKHOUSE_PASSWORD',
+  ]);
   for (const file of ['compose.yaml', 'Dockerfile', 'bloomery.service']) {
     for (const [variable] of read(file).matchAll(/BLOOMERY_[A-Z_]+[A-Z]/g))
       t.true(known.has(variable), `${file}: ${variable}`);

@@ -94,6 +94,7 @@ test('applications show empty texts for what they leave out, and filters join by
 
 test('health is alive, and readiness says why not', async (t) => {
   const fake = fakeNode(3);
+  fake.peers = [{ info: { ip: '10.0.0.1', wsPort: 5000, height: 3 } as PeerEntry['info'], state: 'connected' }];
   const ask = await serve(t, fake);
   t.is((await ask('/healthz')).text, '{"alive":true}');
   t.deepEqual((await ask('/readyz')).body, { ready: true, height: 2, networkHeight: 3 });
@@ -108,6 +109,7 @@ test('health is alive, and readiness says why not', async (t) => {
 
 test('a node without peers whose chain stands still is not ready, and beside a peer the network may stand still', async (t) => {
   const fake = fakeNode(3);
+  fake.forging = [{ publicKey: 'ab'.repeat(32), forging: true }];
   const ask = await serve(t, fake);
   const status = fake.api.status();
   const since = (secondsSinceEpoch: number) => () => ({ ...status, secondsSinceEpoch, networkHeight: 0 });
@@ -122,6 +124,23 @@ test('a node without peers whose chain stands still is not ready, and beside a p
   fake.peers = [{ info, state: 'disconnected' }];
   t.is((await ask('/readyz')).status, 503);
   fake.peers = [{ info, state: 'connected' }];
+  t.is((await ask('/readyz')).status, 200);
+});
+
+test('a node that forges nothing and has no peers yet, or none any more, is ready only while no block can have passed it by', async (t) => {
+  const fake = fakeNode(3);
+  const ask = await serve(t, fake);
+  const status = fake.api.status();
+  const since = (secondsSinceEpoch: number) => () => ({ ...status, secondsSinceEpoch, networkHeight: 0 });
+  fake.forging = [{ publicKey: 'ab'.repeat(32), forging: false }];
+  // As many slots after that of the tip as a node beside peers may lag behind.
+  fake.api.status = since(230);
+  t.is((await ask('/readyz')).status, 200);
+  fake.api.status = since(231);
+  const starting = await ask('/readyz');
+  t.is(starting.status, 503);
+  t.like(starting.body, { ready: false, reason: 'The node has no peers, and its last block is 31 s old.' });
+  fake.peers = [{ info: { ip: '10.0.0.1', wsPort: 5000, height: 2 } as PeerEntry['info'], state: 'connected' }];
   t.is((await ask('/readyz')).status, 200);
 });
 

@@ -16,8 +16,13 @@ async function growing(t: ExecutionContext, options: Partial<HttpOptions> = {}) 
   const listeners = new Set<NodeListener>();
   const clock = new ManualClock();
   let tip = TIP;
+  let afterStatus = (): void => undefined;
   const grown = {
     ...api,
+    status: () => {
+      setImmediate(() => afterStatus());
+      return { ...api.status(), height: tip.height };
+    },
     chain: { ...api.chain, tip: () => tip },
     listen: (listener: NodeListener) => {
       listeners.add(listener);
@@ -30,6 +35,8 @@ async function growing(t: ExecutionContext, options: Partial<HttpOptions> = {}) 
   return {
     clock,
     listeners,
+    /** Runs in the same turn of the event loop in which a status is answered. */
+    afterStatus: (work: () => void) => (afterStatus = work),
     ask: (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${port}${path}`, init),
     grow: (height: number) => {
       tip = { ...tip, height, id: `${height}7` };
@@ -151,6 +158,21 @@ test('a height that comes is waited for, and the answer is from it', async (t) =
     t.is(answer.headers.get('x-height'), String(wanted));
   }
   t.is(listeners.size, 0, 'nobody listens any more');
+});
+
+test('who waits for a height is not given the answer that another got in the same turn, before the height came', async (t) => {
+  const { ask, grow, listeners, afterStatus } = await growing(t);
+  const wanted = TIP.height + 1;
+  const path = '/api/node/status';
+  // Compressed answers are not shared.
+  const init = { headers: { 'accept-encoding': 'identity' } };
+  const waits = ask(`${path}?minHeight=${wanted}`, init);
+  await untilWaiting(listeners);
+  afterStatus(() => grow(wanted));
+  t.is((await ask(path, init)).headers.get('x-height'), String(TIP.height));
+  const answer = await waits;
+  t.is(answer.headers.get('x-height'), String(wanted));
+  t.is(((await answer.json()) as { data: { height: number } }).data.height, wanted);
 });
 
 test('a height that does not come is 503 with the time to try again, and what is no height is refused', async (t) => {

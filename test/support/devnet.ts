@@ -25,6 +25,8 @@ export interface TestNode {
   kill(): Promise<void>;
   /** SIGTERM. Resolves when the process is gone, with what it said. */
   stop(): Promise<string>;
+  /** SIGSTOP and SIGCONT. */
+  pause(isPaused: boolean): void;
   isRunning(): boolean;
   /** Undefined when it does not run. */
   pid(): number | undefined;
@@ -46,6 +48,8 @@ export interface TestDevnetOptions {
   readonly nodes: number;
   /** Of them, the last ones that forge nothing and are not started; 0 unless given. */
   readonly spectators?: number;
+  /** Delegates of each node that forges; even shares unless given. */
+  readonly shares?: readonly number[];
   /** Whether the nodes talk over wires that can be cut. */
   readonly hasWires?: boolean;
   /** Options of the HTTP interface of all nodes that differ from a devnet's. */
@@ -67,7 +71,8 @@ export async function startTestDevnet(options: TestDevnetOptions): Promise<TestD
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-devnet-'));
   const network = loadNetwork(packagedNetworkDirectory(options.network ?? 'devnet'));
   const ports = await freePortRanges(count + spectators);
-  const plans = planDevnet({ nodes: count, httpPort: ports.http, wsPort: ports.ws, directory, network });
+  const even = planDevnet({ nodes: count, httpPort: ports.http, wsPort: ports.ws, directory, network });
+  const plans = options.shares === undefined ? even : dealt(even, options.shares);
   const late = Array.from({ length: spectators }, (_, index) => spectatorOf(plans, count + index, ports, directory));
   const all = [...plans, ...late]
     .map((plan) => (options.hasWires === true ? behindWires(plan) : plan))
@@ -91,6 +96,16 @@ export async function startTestDevnet(options: TestDevnetOptions): Promise<TestD
     throw new Error(`the devnet did not start (${String(error)}); log of node 0: ${log}`, { cause: error });
   }
   return { directory, network, nodes, wires, close };
+}
+
+/** The same delegates in other shares. */
+function dealt(plans: readonly PlannedNode[], shares: readonly number[]): readonly PlannedNode[] {
+  const left = plans.flatMap(({ delegates }) => delegates);
+  return plans.map((plan, index) => {
+    const delegates = left.splice(0, shares[index] ?? 0);
+    const config = plan.config as { readonly forging: object };
+    return { ...plan, delegates, config: { ...config, forging: { ...config.forging, delegates } } };
+  });
 }
 
 /** The node as one that all others reach over wires alone. */
@@ -118,6 +133,7 @@ function testNode(plan: PlannedNode, network: Network): TestNode {
     start: () => void (process = startNodeProcess(plan, network.directory, CLI_ENTRY)),
     kill: async () => void (await end('kill')),
     stop: () => end('stop'),
+    pause: (isPaused) => process?.pause(isPaused),
     isRunning: () => process?.isRunning() === true,
     pid: () => (process?.isRunning() === true ? process.pid : undefined),
   };

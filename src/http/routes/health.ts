@@ -10,11 +10,10 @@ import { COUNT, FLAG, objectOf, TEXT } from '../views/shapes.ts';
  */
 const LAG_BLOCKS_MAX = 2;
 
-/**
- * Age of the tip, in slots, up to which a node alone counts as ready: if it forges, it adds blocks from time to time.
- * If it only lost its peers, or has none yet, it adds none.
- */
+/** Age of the tip, in slots, up to which a node without peers counts as ready if it forges: it adds a block from time to time. */
 const TIP_AGE_SLOTS_MAX = 30;
+/** The same for a node that does not forge. In this time the network may have gone as far ahead as a ready node may lag. */
+const FOLLOWER_TIP_AGE_SLOTS_MAX = LAG_BLOCKS_MAX + 1;
 
 export const HEALTH_ROUTE: Route = {
   kind: 'plain',
@@ -56,10 +55,11 @@ async function obstacle(api: NodeApi, status: NodeStatus): Promise<string | unde
   const { syncing, height, networkHeight, secondsSinceEpoch, isAlone } = status;
   if (syncing) return `The node synchronises with its peers: height ${height} of ${networkHeight}.`;
   // A node that is alone by configuration and does not forge only serves its existing chain, so it is always ready.
-  if (isAlone === true && !(await api.forgingDelegates()).some(({ forging }) => forging)) return undefined;
+  const isForging = (await api.forgingDelegates()).some(({ forging }) => forging);
+  if (isAlone === true && !isForging) return undefined;
   const ageS = secondsSinceEpoch - (api.chain.tip()?.timestamp ?? 0);
   // With peers, the age of the tip does not matter, because the whole network may stand still.
-  const isOld = ageS > TIP_AGE_SLOTS_MAX * api.params.blockTimeS;
+  const isOld = ageS > (isForging ? TIP_AGE_SLOTS_MAX : FOLLOWER_TIP_AGE_SLOTS_MAX) * api.params.blockTimeS;
   if (isOld && !(await api.peers()).some(({ state }) => state === 'connected')) {
     return `The node has no peers, and its last block is ${ageS} s old.`;
   }

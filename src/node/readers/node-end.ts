@@ -21,8 +21,8 @@ export class NodeEnd {
   readonly #send: (message: ToReader) => void;
   #isReading = false;
   #writes = 0;
-  /** True when news wait until the reader has confirmed the earlier ones. */
-  #hasNews = false;
+  /** True when news wait until the reader has confirmed the earlier ones, or until it is open: before, it hears none. */
+  #hasNews = true;
   #isChainChanged = false;
   #received: Received[] = [];
 
@@ -42,7 +42,7 @@ export class NodeEnd {
     this.#tell();
   }
 
-  /** The reader has confirmed the last news. */
+  /** The reader is open, or has confirmed the last news. */
   taken(): void {
     this.#hasNews = false;
     this.#tell();

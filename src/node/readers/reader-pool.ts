@@ -122,6 +122,7 @@ export function createReaderPool({
           case 'ready': {
             const { kind: _kind, ...found } = message;
             reader.isReady = true;
+            reader.end.taken();
             return resolve(found);
           }
           case 'failed':

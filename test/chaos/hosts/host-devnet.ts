@@ -128,6 +128,7 @@ function nodeOn(prefix: readonly string[], plan: PlannedNode, network: Network):
     start,
     kill: async () => void (await end('SIGKILL')),
     stop: () => end('SIGTERM'),
+    pause: (isPaused) => void child?.kill(isPaused ? 'SIGSTOP' : 'SIGCONT'),
     isRunning,
     pid: () => (isRunning() ? child?.pid : undefined),
   };

@@ -59,6 +59,7 @@ async function stage(t: ExecutionContext) {
     });
   };
   const end = new NodeEnd(local, toReader);
+  end.taken();
   const channel = new NodeChannel(toNode, systemClock);
   const beside = createReaderApi({
     ...{ rules: createRules(structuredClone(params)), identity: local.identity, reader, channel },

@@ -1,0 +1,50 @@
+/** Asks what the panels of docs/deploy/grafana-analytics.json ask, with the examples of the guide as choices. */
+
+import { messageOf } from '../../src/primitives/errors.ts';
+import { panelOf, sentSql, VARIABLE_QUERIES, type PanelInput } from '../deploy/grafana-analytics.ts';
+import type { Answers, Engine } from './engines.ts';
+import { questionsOfGuide } from './questions.ts';
+
+export interface AskedPanels {
+  readonly asked: number;
+  /** A sentence for each query that failed, or answered otherwise than the question of the guide. */
+  readonly differences: readonly string[];
+}
+
+/** @param answers to the questions of the guide as JSON, by title */
+export async function askPanels(engine: Engine, answers: ReadonlyMap<string, string>): Promise<AskedPanels> {
+  const asked = await engine.ask();
+  const differences: string[] = [];
+  let count = 0;
+  const rowsOf = async (title: string, sql: string): Promise<readonly object[]> => {
+    count += 1;
+    try {
+      return await asked.rows(sql);
+    } catch (error) {
+      differences.push(`${title}: ${messageOf(error)}`);
+      return [];
+    }
+  };
+  for (const question of questionsOfGuide()) {
+    const panel = panelOf(question);
+    const values = new Map<PanelInput, string | number>();
+    for (const input of panel.inputs) values.set(input, await valueOf(asked, input));
+    const sql = sentSql(panel, (input) => values.get(input) ?? '');
+    const text = JSON.stringify(await rowsOf(panel.title, sql));
+    if (text !== answers.get(question.title)) differences.push(`${panel.title}: ${text}`);
+  }
+  for (const [name, sql] of Object.entries(VARIABLE_QUERIES)) {
+    if ((await rowsOf(name, sql)).length === 0) differences.push(`${name}: there is nothing to choose`);
+  }
+  await asked.close();
+  return { asked: count, differences };
+}
+
+async function valueOf(answers: Answers, { example }: PanelInput): Promise<string | number> {
+  const [, moment] = /^toDateTime\('([^']+)'/.exec(example) ?? [];
+  if (moment !== undefined) return Date.parse(`${moment.replace(' ', 'T')}Z`) / 1000;
+  const [, text] = /^'(.*)'$/.exec(example) ?? [];
+  if (text !== undefined) return text;
+  const [row = {}] = await answers.rows(example.slice(1, -1));
+  return String(Object.values(row)[0]);
+}

@@ -1,0 +1,106 @@
+/** HAProxy with the file of docs/deploy, in front of nodes of a test. */
+
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { packageDirectory } from '../../src/config/package.ts';
+import { waitFor } from '../support/devnet.ts';
+
+export interface Haproxy {
+  /** What it printed: which nodes it took out, and why. */
+  log(): string;
+  /** Counts of all nodes together. */
+  counts(): Promise<HaproxyCounts>;
+  stop(): Promise<void>;
+}
+
+export interface HaproxyCounts {
+  /** Requests that were sent once more. */
+  readonly retries: number;
+  /** Changes of a node from up to down. */
+  readonly downs: number;
+}
+
+/** Debian installs it where users other than root do not look for programs. */
+const PLACES = ['/usr/sbin/haproxy', '/usr/local/sbin/haproxy', '/usr/bin/haproxy', '/usr/local/bin/haproxy'];
+const START_MS_MAX = 30_000;
+
+/** Undefined where it is not installed. */
+export function haproxyProgram(): string | undefined {
+  return PLACES.find((place) => existsSync(place));
+}
+
+export function deployedConfig(): string {
+  return readFileSync(join(packageDirectory(), 'docs', 'deploy', 'haproxy.cfg'), 'utf8');
+}
+
+/** @returns what `haproxy -c` says against a file; undefined for a sound one */
+export function complaintAbout(program: string, file: string): string | undefined {
+  const { status, stderr } = spawnSync(program, ['-c', '-q', '-f', file], { encoding: 'utf8' });
+  return status === 0 && stderr === '' ? undefined : stderr;
+}
+
+/**
+ * Starts it with the file of docs/deploy and other addresses.
+ *
+ * @param ports its own, and those of the three nodes
+ */
+export async function startHaproxy(
+  program: string,
+  directory: string,
+  ports: { readonly own: number; readonly nodes: readonly number[] },
+): Promise<Haproxy> {
+  const socket = join(directory, 'haproxy.sock');
+  const config = deployedConfig()
+    .replace(/^global$/m, `global\n    stats socket ${socket}`)
+    .replace(/^( +bind) .*$/m, `$1 127.0.0.1:${ports.own}`)
+    .replaceAll(/^( +server node([0-9]+)) \S+/gm, (_line, start: string, number: string) => {
+      return `${start} 127.0.0.1:${ports.nodes[Number(number) - 1]}`;
+    });
+  const file = join(directory, 'haproxy.cfg');
+  writeFileSync(file, config);
+  const child = spawn(program, ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
+  const ended = once(child, 'exit');
+  const stop = async (): Promise<void> => {
+    child.kill('SIGTERM');
+    await ended;
+  };
+  const rows = async (): Promise<readonly Readonly<Record<string, string>>[]> => {
+    const [head = '', ...lines] = (await told(socket, 'show stat')).replace(/^# /, '').trim().split('\n');
+    const names = head.split(',');
+    return lines.map((line) => Object.fromEntries(line.split(',').map((value, index) => [names[index] ?? '', value])));
+  };
+  const ofNodes = async () => (await rows()).filter(({ svname = '' }) => svname.startsWith('node'));
+  try {
+    await waitFor(
+      'nodes that HAProxy finds ready',
+      async () => (await ofNodes()).every(({ status = '' }) => status.startsWith('UP') && status !== 'UP 1/2'),
+      START_MS_MAX,
+      () => (child.exitCode === null ? undefined : log),
+    );
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    log: () => log,
+    counts: async () => {
+      const nodes = await ofNodes();
+      const sum = (name: string): number => nodes.reduce((total, row) => total + Number(row[name] ?? 0), 0);
+      return { retries: sum('wretr'), downs: sum('chkdown') };
+    },
+    stop,
+  };
+}
+
+async function told(path: string, command: string): Promise<string> {
+  const socket = connect({ path });
+  socket.end(`${command}\n`);
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,161 @@
+/**
+ * Clients of several nodes behind one address. Each reads height and balance, names the highest height that it has seen, and notes
+ * an answer that is older than an earlier one. Beside that it reads without naming a height, as a control: those answers do go back.
+ */
+
+import { Agent, get } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../src/primitives/errors.ts';
+
+export interface ReplicaClientsReport {
+  readonly answered: number;
+  /** Answers other than 200, and requests without one. */
+  readonly failed: readonly string[];
+  /** Heights and balances that were lower than those of an earlier answer to the same client. */
+  readonly back: readonly string[];
+  /** The same of requests that named no height. */
+  readonly controlBack: number;
+  /** In milliseconds. */
+  readonly slowestMs: number;
+  readonly slow: number;
+}
+
+/** Asks one of the nodes. Never throws. */
+export type Ask = (path: string) => Promise<ReplicaAnswer>;
+
+export interface ReplicaAnswer {
+  /** 0 where there was none. */
+  readonly status: number;
+  readonly height: number;
+  readonly body: string;
+}
+
+/** Between two requests of a client: the machine has others to serve. */
+const REST_MS = 150;
+/** Of requests, each reads as a control. */
+const CONTROL_EVERY = 3;
+/** Longer than the balancer waits for two nodes. */
+const ANSWER_MS_MAX = 60_000;
+const SLOW_MS = 5_000;
+/** Named in the report. */
+const NAMED_MAX = 20;
+
+export class ReplicaClients {
+  readonly #clients: readonly Promise<void>[];
+  readonly #failed: string[] = [];
+  readonly #back: string[] = [];
+  #isOver = false;
+  #answered = 0;
+  #controlBack = 0;
+  #slowestMs = 0;
+  #slow = 0;
+
+  /** @param address of an account that only receives */
+  constructor(count: number, address: string, askOf: (client: number) => Ask) {
+    this.#clients = Array.from({ length: count }, (_, index) => this.#run(index, address, askOf(index)));
+  }
+
+  async end(): Promise<ReplicaClientsReport> {
+    this.#isOver = true;
+    await Promise.all(this.#clients);
+    return {
+      answered: this.#answered,
+      failed: this.#failed,
+      back: this.#back,
+      controlBack: this.#controlBack,
+      slowestMs: this.#slowestMs,
+      slow: this.#slow,
+    };
+  }
+
+  async #run(index: number, address: string, ask: Ask): Promise<void> {
+    const targets = [`/api/accounts?address=${address}`, '/api/blocks?limit=1', '/api/node/status?'];
+    const [seen, control] = [new Seen(), new Seen()];
+    for (let turn = index; !this.#isOver; turn += 1) {
+      const target = targets[turn % targets.length] ?? '';
+      const isControl = Math.floor(turn / targets.length) % CONTROL_EVERY === 0;
+      const wanted = seen.height;
+      const path = isControl || wanted === 0 ? target : `${target}&minHeight=${wanted}`;
+      const startedMs = performance.now();
+      const answer = await ask(path);
+      const tookMs = performance.now() - startedMs;
+      this.#slowestMs = Math.max(this.#slowestMs, tookMs);
+      if (tookMs > SLOW_MS) this.#slow += 1;
+      if (answer.status !== 200) {
+        this.#note(this.#failed, `${path}: ${answer.status} ${answer.body} after ${Math.round(tookMs)} ms`);
+      } else {
+        this.#answered += 1;
+        const wrong = (isControl ? control : seen).take(answer);
+        if (isControl) this.#controlBack += wrong.length;
+        else for (const each of wrong) this.#note(this.#back, `client ${index}, ${path}: ${each}`);
+      }
+      await sleep(REST_MS);
+    }
+  }
+
+  #note(list: string[], line: string): void {
+    list.push(list.length < NAMED_MAX ? line : '');
+  }
+}
+
+/** What a client knows. */
+class Seen {
+  height = 0;
+  /** Of the block that a body tells of. */
+  #bodyHeight = 0;
+  #balance = 0n;
+
+  /** @returns what was lower than before */
+  take({ height, body }: ReplicaAnswer): readonly string[] {
+    const { data } = JSON.parse(body) as { readonly data: unknown };
+    const item = (Array.isArray(data) ? data[0] : data) as { readonly height?: number; readonly balance?: string };
+    const bodyHeight = item.height ?? this.#bodyHeight;
+    const balance = BigInt(item.balance ?? this.#balance);
+    const wrong = [
+      ...(height < this.height ? [`X-Height ${height} after ${this.height}`] : []),
+      ...(bodyHeight < this.#bodyHeight ? [`height ${bodyHeight} after ${this.#bodyHeight}`] : []),
+      ...(balance < this.#balance ? [`balance ${balance} after ${this.#balance}`] : []),
+    ];
+    this.height = Math.max(height, this.height);
+    this.#bodyHeight = Math.max(bodyHeight, this.#bodyHeight);
+    this.#balance = balance > this.#balance ? balance : this.#balance;
+    return wrong;
+  }
+}
+
+/** Asks one address on a connection of its own, as a browser does. */
+export function asking(port: number): Ask {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  return (path) => answerOf(agent, port, path);
+}
+
+/** In place of a balancer where none is installed: one node after the other, and once more where one does not answer. */
+export function askingInTurn(ports: readonly number[]): Ask {
+  const asks = ports.map((port) => asking(port));
+  let turn = 0;
+  const next = (path: string): Promise<ReplicaAnswer> => {
+    turn += 1;
+    return (asks[turn % asks.length] ?? asking(0))(path);
+  };
+  return async (path) => {
+    const first = await next(path);
+    return first.status === 200 ? first : next(path);
+  };
+}
+
+function answerOf(agent: Agent, port: number, path: string): Promise<ReplicaAnswer> {
+  return new Promise((resolve) => {
+    const fail = (error: unknown): void => resolve({ status: 0, height: 0, body: messageOf(error) });
+    const request = get({ agent, port, path, host: '127.0.0.1' }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('error', fail);
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () => {
+        const height = Number(response.headers['x-height'] ?? 0);
+        resolve({ status: response.statusCode ?? 0, height, body: Buffer.concat(chunks).toString('utf8') });
+      });
+    });
+    request.setTimeout(ANSWER_MS_MAX, () => request.destroy(new Error(`no answer within ${ANSWER_MS_MAX} ms`)));
+    request.on('error', fail);
+  });
+}

@@ -1,0 +1,106 @@
+/** What happens to the nodes behind a balancer, one fault after the other. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LoopbackWires } from '../support/loopback-wires.ts';
+import { waitFor, type TestNode } from '../support/devnet.ts';
+
+/** `freeze` lasts longer than the balancer waits for an answer, `cut` takes a node off its network while clients reach it. */
+export type ReplicaFault = 'kill' | 'stop' | 'pause' | 'freeze' | 'cut';
+
+export interface FaultyReplicas {
+  readonly replicas: readonly TestNode[];
+  /** Has the tip. */
+  readonly forger: TestNode;
+  readonly wires: LoopbackWires;
+  readonly chance: () => number;
+  readonly say: (line: string) => void;
+}
+
+export interface FaultReport {
+  readonly faults: Readonly<Record<ReplicaFault, number>>;
+  /** Answers of `/readyz` that called a node ready which had just started and was behind by more than it may be. */
+  readonly early: readonly string[];
+}
+
+const DOWN_MS_MAX = 12_000;
+const PAUSE_MS_MAX = 4_000;
+const FREEZE_MS = 18_000;
+const CUT_MS = 25_000;
+const REST_MS_MAX = 4_000;
+const BACK_MS_MAX = 180_000;
+const LOOK_MS_MAX = 10_000;
+/** What `/readyz` allows, and a block that came while it was asked. */
+const LAG_BLOCKS_MAX = 3;
+
+/** Draws faults until it is over. The nodes follow again when it resolves. @throws Error for a node that does not come back */
+export async function troubleReplicas(
+  world: FaultyReplicas,
+  kinds: readonly ReplicaFault[],
+  isOver: () => boolean,
+): Promise<FaultReport> {
+  const faults = { kill: 0, stop: 0, pause: 0, freeze: 0, cut: 0 };
+  const early: string[] = [];
+  for (let turn = 0; !isOver(); turn += 1) {
+    const victim = world.replicas[Math.floor(world.chance() * world.replicas.length)];
+    const kind = kinds[turn % kinds.length];
+    if (victim === undefined || kind === undefined) throw new Error('there is nothing to trouble');
+    await FAULTS[kind](world, victim);
+    faults[kind] += 1;
+    const startedMs = performance.now();
+    early.push(...(await untilReady(world, victim, kind)));
+    world.say(`${kind} of replica ${victim.plan.index}: ready after ${Math.round(performance.now() - startedMs)} ms`);
+    await sleep(world.chance() * REST_MS_MAX);
+  }
+  return { faults, early };
+}
+
+type Trouble = (world: FaultyReplicas, victim: TestNode) => Promise<void>;
+
+/** Each ends with the node at work again. */
+const FAULTS: Readonly<Record<ReplicaFault, Trouble>> = {
+  async kill({ chance }, victim) {
+    await victim.kill();
+    await sleep(chance() * DOWN_MS_MAX);
+    victim.start();
+  },
+  async stop({ chance }, victim) {
+    await victim.stop();
+    await sleep(chance() * DOWN_MS_MAX);
+    victim.start();
+  },
+  pause: ({ chance }, victim) => stoodStill(victim, chance() * PAUSE_MS_MAX),
+  freeze: (_world, victim) => stoodStill(victim, FREEZE_MS),
+  async cut({ wires }, victim) {
+    wires.cut(victim.plan.wsPort);
+    await sleep(CUT_MS);
+    wires.mend(victim.plan.wsPort);
+  },
+};
+
+async function stoodStill(victim: TestNode, ms: number): Promise<void> {
+  victim.pause(true);
+  await sleep(ms);
+  victim.pause(false);
+}
+
+/** Resolves when the node says so and is no more behind than it may be; with what it said too early. */
+async function untilReady(
+  { forger }: FaultyReplicas,
+  victim: TestNode,
+  kind: ReplicaFault,
+): Promise<readonly string[]> {
+  const early: string[] = [];
+  await waitFor(
+    `readiness of replica ${victim.plan.index} after ${kind}`,
+    async () => {
+      const tip = (await forger.client.status()).height;
+      const answer = await fetch(`${victim.url}/api/readyz`, { signal: AbortSignal.timeout(LOOK_MS_MAX) });
+      const { ready, height } = (await answer.json()) as { readonly ready: boolean; readonly height: number };
+      const isBehind = tip - height > LAG_BLOCKS_MAX;
+      if (ready && isBehind) early.push(`replica ${victim.plan.index} after ${kind}: height ${height} of ${tip}`);
+      return ready && !isBehind;
+    },
+    BACK_MS_MAX,
+  );
+  return early;
+}

@@ -1,0 +1,218 @@
+/**
+ * Three nodes that forge nothing behind HAProxy with the file of docs/deploy, and clients that read through it while the nodes are
+ * killed, stopped, frozen and cut off, and the chain is reorganised. No client may see a height or a balance go back, and none may
+ * be without an answer beyond the one retry of the balancer.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../src/primitives/errors.ts';
+import {
+  lastWords,
+  startTestDevnet,
+  waitFor,
+  waitForAnswer,
+  waitForCommonBlock,
+  type TestDevnet,
+  type TestNode,
+} from '../support/devnet.ts';
+import { freePort } from '../support/ports.ts';
+import { startHaproxy, type Haproxy, type HaproxyCounts } from './haproxy.ts';
+import { asking, askingInTurn, ReplicaClients, type Ask, type ReplicaClientsReport } from './replica-clients.ts';
+import { troubleReplicas, type FaultReport, type ReplicaFault } from './replica-faults.ts';
+import { postTransaction, transfer } from './transfers.ts';
+
+export interface ReplicasOptions {
+  readonly minutes: number;
+  readonly clients: number;
+  readonly reorganisations: number;
+  readonly faults: readonly ReplicaFault[];
+  /** Path of HAProxy; without it clients ask the nodes in turn. */
+  readonly haproxy: string | undefined;
+  /** Uniform in [0, 1): when which node. */
+  readonly chance: () => number;
+  readonly say: (line: string) => void;
+}
+
+export interface ReplicasReport extends FaultReport {
+  readonly clients: ReplicaClientsReport;
+  /** Blocks that replicas reverted in each reorganisation. */
+  readonly reverted: readonly number[];
+  readonly balancer: HaproxyCounts | undefined;
+}
+
+/** The second one has two thirds of the delegates: alone it makes the better branch. */
+const SHARES = [34, 67];
+const REPLICAS = 3;
+const TRANSFER_EVERY_MS = 1_000;
+const START_MS_MAX = 180_000;
+const BRANCH_MS_MAX = 240_000;
+/** Blocks of the branch that is given up. */
+const REVERTED_MIN = 2;
+/** Of the balancer's log, for the message of a failure. */
+const LOG_CHARS = 2_000;
+
+/** @throws Error naming the first promise that was broken */
+export async function runReplicas(options: ReplicasOptions): Promise<ReplicasReport> {
+  const http = { trustProxy: true };
+  const devnet = await startTestDevnet({ nodes: 2, shares: SHARES, spectators: REPLICAS, hasWires: true, http });
+  let haproxy: Haproxy | undefined;
+  let transfers: Transfers | undefined;
+  let clients: ReplicaClients | undefined;
+  try {
+    const { network, nodes } = devnet;
+    const replicas = nodes.slice(2);
+    for (const replica of replicas) replica.start();
+    for (const replica of replicas) await waitForAnswer(replica, START_MS_MAX);
+    const sent = (transfers = new Transfers(devnet));
+    const { address } = sent;
+    await waitFor('the first transfer everywhere', () => sent.areIn(nodes), START_MS_MAX);
+    const ports = replicas.map(({ plan }) => plan.httpPort);
+    const own = await freePort();
+    if (options.haproxy !== undefined) {
+      haproxy = await startHaproxy(options.haproxy, devnet.directory, { own, nodes: ports });
+    }
+    const balancer = haproxy;
+    const askOf = (): Ask => (balancer === undefined ? askingInTurn(ports) : asking(own));
+    options.say(`${network.name}: ${options.clients} clients`);
+    clients = new ReplicaClients(options.clients, address, askOf);
+    const { reverted, ...faults } = await troublesOf(devnet, sent, options);
+    sent.end();
+    return { clients: await clients.end(), reverted, ...faults, balancer: await balancer?.counts() };
+  } catch (error) {
+    throw new Error(`${messageOf(error)}\n${haproxy?.log().slice(-LOG_CHARS) ?? ''}\n${lastWords(devnet)}`, {
+      cause: error,
+    });
+  } finally {
+    transfers?.end();
+    await haproxy?.stop();
+    await devnet.close();
+    // Without nodes each of their requests ends at once.
+    await clients?.end();
+  }
+}
+
+async function troublesOf(
+  devnet: TestDevnet,
+  transfers: Transfers,
+  { minutes, reorganisations, faults, chance, say }: ReplicasOptions,
+): Promise<FaultReport & { readonly reverted: readonly number[] }> {
+  const { wires, nodes } = devnet;
+  const [forger, ...others] = nodes;
+  if (wires === undefined || forger === undefined) throw new Error('the devnet has no wires or no nodes');
+  const endMs = performance.now() + minutes * 60_000;
+  let areReorganised = false;
+  const isOver = (): boolean => areReorganised && performance.now() >= endMs;
+  const world = { replicas: others.slice(1), forger, wires, chance, say };
+  const reorganise = async (): Promise<readonly number[]> => {
+    const reverted: number[] = [];
+    const pauseMs = (minutes * 60_000) / (reorganisations + 1);
+    try {
+      for (let count = 0; count < reorganisations; count += 1) {
+        await sleep(pauseMs / 2);
+        reverted.push(await reorganiseOnce(devnet, transfers, say));
+      }
+    } finally {
+      areReorganised = true;
+    }
+    return reverted;
+  };
+  // Both are waited for, whichever fails.
+  const [report, reverted] = await Promise.allSettled([troubleReplicas(world, faults, isOver), reorganise()]);
+  if (report.status === 'rejected') throw report.reason;
+  if (reverted.status === 'rejected') throw reverted.reason;
+  return { ...report.value, reverted: reverted.value };
+}
+
+/**
+ * Parts the two forging nodes, and joins them when the one that replicas do not see has the better branch, with the same transfers: a
+ * transfer that only the other branch had would rightly be gone.
+ *
+ * @returns blocks that were reverted
+ */
+async function reorganiseOnce(
+  { nodes, wires }: TestDevnet,
+  transfers: Transfers,
+  say: (line: string) => void,
+): Promise<number> {
+  const [seen, hidden] = nodes;
+  if (seen === undefined || hidden === undefined || wires === undefined) throw new Error('nobody forges');
+  const heights = async () => Promise.all([seen, hidden].map(async ({ client }) => (await client.status()).height));
+  const common = (await seen.client.status()).height;
+  wires.cut(hidden.plan.wsPort);
+  const isBetter = async (): Promise<boolean> => {
+    const [ours = 0, theirs = 0] = await heights();
+    return ours >= common + REVERTED_MIN && theirs > ours + 1;
+  };
+  await waitFor('a better branch that replicas do not see', isBetter, BRANCH_MS_MAX);
+  transfers.isHeld = true;
+  await waitFor(
+    'the same transfers on both branches',
+    async () => (await transfers.areIn([seen, hidden])) && (await isBetter()),
+    BRANCH_MS_MAX,
+  );
+  const [ours = 0] = await heights();
+  const left = await seen.client.blockId(common + 1);
+  wires.mend(hidden.plan.wsPort);
+  await waitFor(
+    'the better branch',
+    async () => (await seen.client.blockId(common + 1)) !== left && (await seen.client.status()).height > ours,
+    BRANCH_MS_MAX,
+  );
+  await waitForCommonBlock([seen, hidden], ours + 1, BRANCH_MS_MAX);
+  say(`a reorganisation of ${ours - common} blocks from height ${common}`);
+  transfers.isHeld = false;
+  return ours - common;
+}
+
+/** A steady flow of transfers to one account, which sends nothing. Both branches of a chain get all of them. */
+class Transfers {
+  readonly #devnet: TestDevnet;
+  readonly #timer: NodeJS.Timeout;
+  readonly address = '1000000L';
+  readonly #forgers: readonly TestNode[];
+  isHeld = false;
+  #count = 0;
+  #sum = 0n;
+  #isSending = false;
+
+  constructor(devnet: TestDevnet) {
+    this.#devnet = devnet;
+    this.#forgers = devnet.nodes.slice(0, SHARES.length);
+    this.#timer = setInterval(() => void this.#send(), TRANSFER_EVERY_MS);
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Whether each node has all of them in its chain. */
+  async areIn(nodes: readonly TestNode[]): Promise<boolean> {
+    if (this.#isSending || this.#count === 0) return false;
+    const wanted = this.#sum;
+    const balances = await Promise.all(nodes.map(({ url }) => balanceAt(url, this.address)));
+    return balances.every((balance) => balance >= wanted);
+  }
+
+  async #send(): Promise<void> {
+    if (this.isHeld || this.#isSending) return;
+    this.#isSending = true;
+    try {
+      const { network } = this.#devnet;
+      const transaction = transfer(network, this.#count, 1);
+      this.#count += 1;
+      // Gossip may have been first, and a node may be busy: the next one is sent as well.
+      const sent = this.#forgers.map(({ url }) => postTransaction(url, network, transaction));
+      if ((await Promise.allSettled(sent)).some(({ status }) => status === 'fulfilled')) {
+        this.#sum += BigInt(this.#count);
+      }
+    } finally {
+      this.#isSending = false;
+    }
+  }
+}
+
+async function balanceAt(url: string, address: string): Promise<bigint> {
+  const answer = await fetch(`${url}/api/accounts?address=${address}`, { signal: AbortSignal.timeout(60_000) });
+  const { data } = (await answer.json()) as { readonly data: readonly { readonly balance: string }[] };
+  return BigInt(data[0]?.balance ?? 0);
+}

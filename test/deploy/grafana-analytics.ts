@@ -1,0 +1,115 @@
+/** The Grafana file over the tables of a sink: a panel for each question of the guide, with choices in place of its examples. */
+
+import { questionsOfGuide, type Question } from '../analytics/questions.ts';
+
+/** A text of the guide that stands for what a reader of the dashboard chooses. */
+export interface PanelInput {
+  /** As in the guide: an expression whose value is an example. */
+  readonly example: string;
+  /** As in the panel. */
+  readonly choice: string;
+}
+
+export interface Panel {
+  readonly title: string;
+  /** With macros of the data source and variables of the dashboard. */
+  readonly sql: string;
+  readonly inputs: readonly PanelInput[];
+}
+
+/** A variable of the dashboard, written as text in quotation marks. */
+const quoted = (name: string): string => `\${${name}:singlequote}`;
+export const CHOICES = { address: quoted('address'), delegate: quoted('delegate'), text: quoted('text') };
+const [FROM, TO] = ['$__fromTime', '$__toTime'];
+
+const EXAMPLES: readonly PanelInput[] = [
+  {
+    example: "(SELECT recipient FROM transactions WHERE kind = 'transfer' ORDER BY height, position LIMIT 1)",
+    choice: CHOICES.address,
+  },
+  {
+    example:
+      "(SELECT sender FROM transactions WHERE kind = 'transfer' AND height > 1 ORDER BY height, position LIMIT 1)",
+    choice: CHOICES.address,
+  },
+  { example: '(SELECT delegate FROM votes ORDER BY height, position LIMIT 1)', choice: CHOICES.delegate },
+  { example: "'at 2'", choice: CHOICES.text },
+];
+const MOMENT = /toDateTime\('[^']+', 'UTC'\)/g;
+
+/** What fills the choices at the head of the dashboard. */
+export const VARIABLE_QUERIES: Readonly<Record<string, string>> = {
+  address: 'SELECT address FROM balances ORDER BY balance DESC, address LIMIT 500',
+  delegate: 'SELECT DISTINCT delegate FROM rounds ORDER BY delegate LIMIT 500',
+};
+
+/** Questions whose rows follow one another in time, by number. */
+const CHARTS: ReadonlySet<number> = new Set([1, 2, 4, 7, 13, 16]);
+const SOURCE = { type: 'grafana-clickhouse-datasource', uid: `\${datasource}` };
+const [WIDTH, HEIGHT, COLUMNS] = [12, 9, 2];
+
+export function panelOf({ title, sql }: Question): Panel {
+  const moments = [...sql.matchAll(MOMENT)].map(([example]) => example);
+  const inputs = [
+    ...EXAMPLES.filter(({ example }) => sql.includes(example)),
+    // The end of the time that is shown, or its beginning and its end.
+    ...moments.map((example, index) => ({ example, choice: index === moments.length - 1 ? TO : FROM })),
+  ];
+  const chosen = inputs.reduce((text, { example, choice }) => text.replaceAll(example, choice), sql);
+  return { title: title.replace(/^[0-9]+\. /, ''), sql: chosen, inputs };
+}
+
+export function panels(): readonly Panel[] {
+  return questionsOfGuide().map(panelOf);
+}
+
+/** The file, as text. */
+export function dashboardJson(): string {
+  const variable = (name: string, query: string) => ({
+    ...{ name, type: 'query', label: name, datasource: SOURCE, query, definition: query, refresh: 1 },
+  });
+  const dashboard = {
+    title: 'Bloomery analytics',
+    uid: 'bloomery-analytics',
+    tags: ['bloomery'],
+    schemaVersion: 38,
+    editable: true,
+    refresh: '',
+    time: { from: 'now-1y', to: 'now' },
+    templating: {
+      list: [
+        { name: 'datasource', type: 'datasource', query: SOURCE.type, label: 'Data source' },
+        ...Object.entries(VARIABLE_QUERIES).map(([name, query]) => variable(name, query)),
+        { name: 'text', type: 'textbox', label: 'text', query: '' },
+      ],
+    },
+    panels: panels().map(({ title, sql }, index) => ({
+      id: index + 1,
+      type: CHARTS.has(index + 1) ? 'timeseries' : 'table',
+      title,
+      gridPos: {
+        x: (index % COLUMNS) * WIDTH,
+        y: Math.floor(index / COLUMNS) * HEIGHT,
+        w: WIDTH,
+        h: HEIGHT,
+      },
+      datasource: SOURCE,
+      fieldConfig: { defaults: {}, overrides: [] },
+      targets: [{ refId: 'A', datasource: SOURCE, editorType: 'sql', queryType: 'table', format: 1, rawSql: sql }],
+    })),
+  };
+  return `${JSON.stringify(dashboard, null, 2)}\n`;
+}
+
+/**
+ * A query as the data source sends it.
+ *
+ * @param valueOf what is chosen, for each input; moments are Unix times in seconds
+ */
+export function sentSql({ sql, inputs }: Panel, valueOf: (input: PanelInput) => string | number): string {
+  return inputs.reduce((text, input) => {
+    const value = valueOf(input);
+    const written = typeof value === 'number' ? `toDateTime(${value})` : `'${value.replaceAll("'", "\\'")}'`;
+    return text.replaceAll(input.choice, written);
+  }, sql);
+}

@@ -1,0 +1,66 @@
+import { join } from 'node:path';
+import test from 'ava';
+import { packageDirectory } from '../../src/config/package.ts';
+import { HTTP_DEFAULTS } from '../../src/http/options.ts';
+import { HEIGHT_WAIT_MS_MAX, RETRY_AFTER_S } from '../../src/http/read-place.ts';
+import { READINESS_ROUTE } from '../../src/http/routes/health.ts';
+import { complaintAbout, deployedConfig, haproxyProgram } from '../chaos/haproxy.ts';
+
+/** Lines of each section, by its first line, without comments. */
+function sections(): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  let lines: string[] = [];
+  for (const raw of deployedConfig().split('\n')) {
+    const line = raw.trim();
+    if (line === '' || line.startsWith('#')) continue;
+    if (raw === line) found.set(line, (lines = []));
+    else lines.push(line);
+  }
+  return found;
+}
+
+const secondsOf = (lines: readonly string[], timeout: string): number => {
+  const line = lines.find((each) => each.startsWith(`timeout ${timeout} `)) ?? '';
+  return Number(/ ([0-9]+)s$/.exec(line)?.[1]);
+};
+
+test('HAProxy takes the file, where it is installed', (t) => {
+  const program = haproxyProgram();
+  if (program === undefined) {
+    t.log('HAProxy is not installed: the file is only read as text, in the other tests');
+    t.regex(deployedConfig(), /^backend nodes$/m);
+    return;
+  }
+  t.is(complaintAbout(program, join(packageDirectory(), 'docs', 'deploy', 'haproxy.cfg')), undefined);
+});
+
+test('the balancer waits longer than a node waits for a height, and than a stream is quiet', (t) => {
+  const found = sections();
+  const [nodes, streams] = [found.get('backend nodes') ?? [], found.get('backend streams') ?? []];
+  t.true(secondsOf(nodes, 'server') * 1000 > HEIGHT_WAIT_MS_MAX);
+  t.true(secondsOf(streams, 'server') * 1000 > 2 * HTTP_DEFAULTS.events.heartbeatMs);
+  t.true(secondsOf(found.get('defaults') ?? [], 'client') * 1000 > 2 * HTTP_DEFAULTS.events.heartbeatMs);
+});
+
+test('the balancer asks a path that says whether a node is ready, and sends again only what changes nothing', (t) => {
+  const found = sections();
+  const nodes = found.get('backend nodes') ?? [];
+  t.true(nodes.includes(`http-check send meth GET uri /api${READINESS_ROUTE.path}`));
+  t.true(nodes.includes('http-check expect status 200'));
+  t.true(nodes.includes('http-request disable-l7-retry unless { method GET HEAD OPTIONS }'));
+  const defaults = found.get('defaults') ?? [];
+  for (const line of ['retries 1', 'option redispatch 1']) t.true(defaults.includes(line), line);
+  t.true(
+    defaults.some((line) => line.startsWith('http-error status 503') && line.endsWith(`Retry-After ${RETRY_AFTER_S}`)),
+  );
+  t.true((found.get('frontend readers') ?? []).includes('http-request set-header X-Forwarded-For %[src]'));
+});
+
+test('both kinds of requests go to the same three nodes, and nothing binds a client to one', (t) => {
+  const found = sections();
+  const servers = (name: string) =>
+    (found.get(name) ?? []).flatMap((line) => /^server (\S+) (\S+)/.exec(line)?.slice(1).join(' ') ?? []);
+  t.is(servers('backend nodes').length, 3);
+  t.deepEqual(servers('backend streams'), servers('backend nodes'));
+  t.notRegex(deployedConfig(), /^ *(cookie|stick|balance source|balance hdr)/m);
+});
