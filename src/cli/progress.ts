@@ -32,7 +32,7 @@ const STEP_FIRST_SHOWN_MS = 500;
 const BAR_CELLS = 24;
 
 /** Where progress shows. */
-export interface ProgressOutput {
+interface ProgressOutput {
   readonly isTTY: boolean;
   write(text: string): unknown;
 }

@@ -1,7 +1,4 @@
-/**
- * Codes of all events that a node may report. `UPDATE_DOCS=1` with `test/config/event-codes.test.ts` generates this
- * list.
- */
+/** Codes that a node may tell: `UPDATE_DOCS=1` with `test/config/event-codes.test.ts` writes them anew. */
 
 export const EVENT_CODES: ReadonlySet<string> = new Set(
   `

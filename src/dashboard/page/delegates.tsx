@@ -198,7 +198,7 @@ function DelegateFacts({ delegate }: { delegate: Delegate }) {
 }
 
 /** Rewards and fees that a delegate has earned in all. */
-export function Earned({ address }: { address: string }) {
+function Earned({ address }: { address: string }) {
   const { status } = useLive();
   const asked = useAnswer<Earnings>(`delegates/${address}/forging_statistics`, status?.height);
   if (asked.kind !== 'answered') return <>–</>;
