@@ -17,7 +17,7 @@ export interface Status {
     readonly validated: number;
     readonly received: number;
   };
-  /** Told when the node has no peers and is short of none. */
+  /** Present when the node has no peers and needs none. */
   readonly isAlone?: true;
   /** Processes that answer HTTP beside the node; absent where it answers itself. */
   readonly readers?: {
@@ -26,7 +26,7 @@ export interface Status {
     readonly each: readonly Reader[];
   };
   readonly syncProgress?: { readonly targetHeight: number; readonly blocksPerS: number; readonly secondsLeft?: number };
-  /** Absent while there were none since the node started. */
+  /** Absent if there was none since the start of the node. */
   readonly branchChanges?: { readonly count: number; readonly latest: readonly BranchChange[] };
 }
 
@@ -53,10 +53,10 @@ export interface Constants {
   readonly version: string;
   readonly build: string;
   readonly protocolVersion: string;
-  /** Delegates of a round, told when they are not 101. */
+  /** Number of delegates of a round; absent when it is 101. */
   readonly activeDelegates?: number;
   readonly nethash: string;
-  /** Of the network; absent from nodes that do not tell it. */
+  /** Name of the network; older nodes do not send it. */
   readonly networkName?: string;
   /** ISO 8601. */
   readonly epoch: string;
@@ -64,7 +64,7 @@ export interface Constants {
   readonly reward: string;
 }
 
-/** Amounts are beddows as text, times whole seconds since the epoch. */
+/** Amounts are texts in beddows; times are whole seconds since the epoch of the network. */
 export interface Block {
   readonly id: string;
   readonly version: number;
@@ -96,7 +96,7 @@ export interface Transaction {
   readonly fee: string;
   readonly amount: string;
   readonly signature: string;
-  /** Of members of a group. */
+  /** Signatures of members of a group. */
   readonly signatures?: readonly string[];
   readonly recipientId?: string;
   readonly asset: Readonly<Record<string, unknown>>;
@@ -142,7 +142,7 @@ export interface Account {
   readonly delegate?: Omit<Delegate, 'account'>;
 }
 
-/** An account that several people sign for. */
+/** A multisignature account. */
 export interface Group {
   readonly address: string;
   readonly balance: string;
@@ -172,7 +172,7 @@ export interface Peer {
   readonly httpPort?: number;
   readonly height?: number;
   readonly version?: string;
-  /** A word in generation 3, a number in generation 2. */
+  /** The state is a word in generation 3 and a number in generation 2. */
   readonly state: 'connected' | 'disconnected' | number;
   readonly broadhash?: string;
 }
@@ -187,9 +187,9 @@ export interface Forger {
 export interface ForgingDelegate {
   readonly publicKey: string;
   readonly forging: boolean;
-  /** Why a delegate that is switched on does not sign yet, and until when as far as that is known (ISO 8601). */
+  /** The reason why an enabled delegate does not sign yet, and the end of the wait (ISO 8601) if it is known. */
   readonly waiting?: { readonly code: string; readonly reason: string; readonly until?: string };
-  /** Why this node forges for nobody at present, and since when (ISO 8601). */
+  /** The reason why this node does not forge at present, and the time since when (ISO 8601). */
   readonly paused?: { readonly reason: string; readonly since: string };
 }
 
@@ -199,7 +199,7 @@ export interface Votes {
 }
 
 export interface Voters {
-  /** How many accounts vote for the delegate. */
+  /** Number of accounts that vote for the delegate. */
   readonly votes: number;
   readonly voters: readonly { readonly address: string; readonly balance: string }[];
 }
@@ -218,7 +218,7 @@ export interface HistoryPoint {
   readonly transactions: number;
   readonly missedSlots: number;
   readonly reorgs: number;
-  /** Absent without blocks that were new. */
+  /** Absent if no new block was applied. */
   readonly delayMs?: number;
   readonly pool: number;
   readonly peers: number;
@@ -234,12 +234,12 @@ export interface Diagnostic {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** Whether a connection to the peer stands. */
+/** True while the node is connected to the peer. */
 export function isConnected({ state }: Peer): boolean {
   return state === 'connected' || state === 2;
 }
 
-/** Whether blocks of the network become final: those of generation 2 never do. */
+/** True if blocks of the network become final, as in generation 3. */
 export function hasFinality({ protocolVersion }: Pick<Constants, 'protocolVersion'>): boolean {
   return !protocolVersion.startsWith('1.');
 }

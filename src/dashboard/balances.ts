@@ -1,11 +1,11 @@
-/** The balance of an account over time, reckoned back from its present one through its transactions. */
+/** Computes the balance of an account over time, backwards from the present balance through its transactions. */
 
 import type { Transaction } from './answers.ts';
 
 export interface BalanceStep {
   /** Whole seconds since the epoch of the network. */
   readonly timestamp: number;
-  /** After all transactions of that second. */
+  /** Balance after all transactions of that second. */
   readonly beddows: bigint;
 }
 
@@ -23,7 +23,7 @@ export function balanceSteps(
   let after = BigInt(balance);
   for (const transaction of transactions) {
     const { timestamp, height } = transaction;
-    // A transaction of genesis has the epoch as its time, years before the network began.
+    // Transactions of the genesis block have the epoch as their time, which may be years before the first block.
     if (height !== 1 && steps.at(-1)?.timestamp !== timestamp) steps.push({ timestamp, beddows: after });
     after -= effectOn(address, transaction);
   }

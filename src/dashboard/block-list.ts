@@ -1,6 +1,6 @@
 /**
- * The latest blocks as the dashboard keeps them, newest first. They come two ways, told by the stream and asked for, and an
- * answer may be older than what the stream told while it was on its way.
+ * The latest blocks as the dashboard keeps them, newest first. Blocks come from the event stream and from answers to
+ * requests. An answer may be older than events that arrived before it.
  */
 
 import type { Block } from './answers.ts';
@@ -9,13 +9,13 @@ const BLOCKS_MAX = 400;
 
 type Link = Pick<Block, 'id' | 'height' | 'previousBlockId'>;
 
-/** With a block that the stream told of: what was at its height or above is gone. */
+/** Adds a block from the event stream, and removes all blocks at its height or above. */
 export function withApplied<Kept extends Link>(kept: readonly Kept[], block: Kept): readonly Kept[] {
   return [block, ...kept.filter(({ height }) => height < block.height)].slice(0, BLOCKS_MAX);
 }
 
 /**
- * With blocks that were asked for, which fill what is missing.
+ * Adds requested blocks, which fill gaps.
  *
  * @param answer newest first and without a gap
  */
@@ -25,15 +25,15 @@ export function withAnswered<Kept extends Link>(kept: readonly Kept[], answer: r
   if (newest === undefined || oldest === undefined) return kept;
   const above = kept.filter(({ height }) => height > newest.height);
   const next = above.at(-1);
-  // They belong to a branch that was left before the answer was given.
+  // The blocks belong to a branch that the node left before it answered.
   const isOther = next?.height === newest.height + 1 && next.previousBlockId !== newest.id;
   const lower = kept.filter(({ height }) => height < oldest.height);
-  // Nobody will tell of what lies between an old list and an answer from much later.
+  // No event will fill the gap between an old list and a much later answer.
   const below = lower[0]?.height === oldest.height - 1 ? lower : [];
   return [...(isOther ? [] : above), ...answer, ...below].slice(0, BLOCKS_MAX);
 }
 
-/** Whether a block is missing between others, or is not the one that the next stands on. */
+/** True if a block is missing between others, or is not the parent of the next one. */
 export function hasGap(blocks: readonly Link[]): boolean {
   return blocks.some(({ height, id }, index) => {
     const above = blocks[index - 1];

@@ -3,7 +3,7 @@
 import type { Transaction } from './answers.ts';
 import { amountText } from './format.ts';
 
-/** A piece of a sentence. A delegate is known by its public key, whoever shows it finds the name. */
+/** A piece of a sentence. A delegate is given by its public key; the page that shows it looks up the name. */
 export type Part =
   | string
   | { readonly kind: 'account'; readonly address: string }
@@ -12,7 +12,7 @@ export type Part =
   | { readonly kind: 'key'; readonly publicKey: string }
   | { readonly kind: 'text'; readonly text: string };
 
-/** Generation 3 numbers the same kinds from here on. */
+/** First type number of the same kinds in generation 3. */
 const SECOND_TYPES_FROM = 8;
 
 export function deedOf({ type, amount, recipientId, asset }: Deed): readonly Part[] {
@@ -43,7 +43,7 @@ export function deedOf({ type, amount, recipientId, asset }: Deed): readonly Par
   }
 }
 
-/** Votes that a list has room for. */
+/** Number of votes that a list shows. */
 const VOTES_SHOWN = 2;
 
 /** The target of a transaction, as short as a list needs it: its recipient, the delegates that it votes for, the name it registers. */

@@ -1,8 +1,8 @@
-/** Diagnostics of the node as the dashboard lists them. Equal ones in a row take one line. */
+/** Diagnostics of the node as the dashboard lists them. Equal diagnostics in a row share one line. */
 
 import type { Diagnostic } from './answers.ts';
 
-/** The latest of several of one kind in a row, and those before it, newest first. */
+/** The latest of several equal diagnostics in a row, and the earlier ones, newest first. */
 export interface Run {
   readonly latest: Diagnostic;
   readonly earlier: readonly Diagnostic[];

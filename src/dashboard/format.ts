@@ -1,8 +1,8 @@
-/** How figures read: amounts, times and shortened ids. */
+/** Texts of amounts, times and shortened ids. */
 
 export const BEDDOWS_PER_LSK = 100_000_000n;
 
-/** `12345.6 LSK` with thousands set apart; `beddows` is a decimal text. */
+/** `12 345.6 LSK`, with a space between thousands. `beddows` is a decimal text. */
 export function amountText(beddows: string): string {
   const value = BigInt(beddows);
   const positive = value < 0n ? -value : value;
@@ -11,7 +11,7 @@ export function amountText(beddows: string): string {
   return `${value < 0n ? '−' : ''}${whole}${rest === '' ? '' : `.${rest}`} LSK`;
 }
 
-/** Decimals that an amount has when it reads as LSK. */
+/** Number of decimals of an amount in LSK. */
 export function decimalsOf(beddows: string): number {
   return beddows.padStart(8, '0').slice(-8).replace(/0+$/, '').length;
 }
@@ -36,7 +36,7 @@ export function countOf(count: number, one: string): string {
   return `${countText(count)} ${one}${count === 1 ? '' : 's'}`;
 }
 
-/** How long until a moment, to the second below an hour: `in 2 min 5 s`. */
+/** Time until a moment, to the second if it is below an hour: `in 2 min 5 s`. */
 export function untilText(momentMs: number, nowMs: number): string {
   const seconds = Math.max(0, Math.round((momentMs - nowMs) / 1000));
   if (seconds >= 3600) return agoText(momentMs, nowMs);
@@ -44,7 +44,7 @@ export function untilText(momentMs: number, nowMs: number): string {
   return `in ${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
-/** How long ago something was that lies in the past: clocks that differ a little must not make it the future. */
+/** Time since a past moment. If the clocks differ a little, the moment must not appear to be in the future. */
 export function sinceText(momentMs: number, nowMs: number): string {
   return agoText(Math.min(momentMs, nowMs), nowMs);
 }
@@ -89,7 +89,7 @@ const TYPES: Readonly<Record<number, string>> = {
   6: 'Deposit',
   7: 'Withdrawal',
 };
-/** Generation 3 counts the same kinds from here. */
+/** First type number of the same kinds in generation 3. */
 const SECOND_TYPES_FROM = 8;
 
 export function typeText(type: number): string {

@@ -14,16 +14,16 @@ export interface PastRound {
   readonly number: number;
   readonly forged: number;
   readonly missed: number;
-  /** In order. Of a round in which the network stood still for long only the latest. */
+  /** In order. Maximum of slots of a round; if the network stood still for long, only the latest are kept. */
   readonly slots: readonly PastSlot[];
 }
 
 export interface PastRoundsRequest {
-  /** In any order; a block may come twice. */
+  /** Blocks in any order; a block may occur twice. */
   readonly blocks: readonly Block[];
   readonly blockTimeS: number;
   readonly activeDelegates: number;
-  /** Forgers by slot, where the node told of them. */
+  /** Forgers by slot, as far as the node has sent them. */
   readonly told?: ReadonlyMap<number, string>;
 }
 
@@ -42,7 +42,7 @@ export function pastRounds({ blocks, blockTimeS, activeDelegates, told }: PastRo
     const whole = own.filter((block) => block !== undefined);
     const before = byHeight.get(firstHeight - 1);
     if (whole.length < activeDelegates || (number > 1 && before === undefined)) break;
-    // Nobody forges genesis, and before the first block no slot was anybody's.
+    // No delegate forges the genesis block, and slots before the first block belong to nobody.
     const forged = whole.filter(({ height }) => height > 1);
     const bySlot = new Map(forged.map((block) => [slotOf(block), block]));
     const slots = [...bySlot.keys()];
@@ -53,7 +53,7 @@ export function pastRounds({ blocks, blockTimeS, activeDelegates, told }: PastRo
   return rounds;
 
   function roundOf(number: number, first: number, last: number, bySlot: ReadonlyMap<number, Block>): PastRound {
-    // The order of a round repeats: a delegate that missed its slot and had another one in the round is known by that.
+    // The order of a round repeats, so a delegate that missed a slot is known by its later slot in the same round.
     const byPlace = new Map([...bySlot].map(([slot, block]) => [slot % activeDelegates, block.generatorPublicKey]));
     const slots: PastSlot[] = [];
     for (let slot = first; slot <= last; slot += 1) {
@@ -66,7 +66,7 @@ export function pastRounds({ blocks, blockTimeS, activeDelegates, told }: PastRo
   }
 }
 
-/** Missed slots of which it is not known whose they were. */
+/** Missed slots whose owner is not known. */
 export function unknownSlots(rounds: readonly PastRound[]): readonly number[] {
   return rounds.flatMap(({ slots }) => slots.filter(({ forger }) => forger === undefined).map(({ slot }) => slot));
 }

@@ -1,4 +1,4 @@
-/** Where in the dashboard one is: `#/blocks/123` and the like. */
+/** Places in the dashboard, as addresses: `#/blocks/123`. */
 
 export const VIEWS = [
   'glance',

@@ -7,7 +7,7 @@ import type { Filters } from './place.ts';
 export const KINDS = [0, 1, 2, 3, 4] as const;
 const SECOND_TYPES_FROM = 8;
 
-/** An order that a list can have: what the node calls it, and what a person does. */
+/** An order that a list can have, with the node's name for it and its label on the page. */
 export type Order = readonly [sort: string, title: string];
 
 export const BLOCK_ORDERS: readonly Order[] = [
@@ -50,7 +50,10 @@ export function orderOf(filters: Filters, orders: readonly Order[]): string {
   return orders.find(([sort]) => sort === filters['sort'])?.[0] ?? first?.[0] ?? '';
 }
 
-/** The order that a click on a column leads to: its first one, then its others in turn. Undefined for a column without any. */
+/**
+ * The order that a click on a column leads to: its first one, then its others in turn. Undefined for a column that
+ * cannot be sorted.
+ */
 export function nextOrder(field: string, current: string, orders: readonly Order[]): string | undefined {
   const own = orders.map(([sort]) => sort).filter((sort) => sort.startsWith(`${field}:`));
   return own[(own.indexOf(current) + 1) % own.length];

@@ -1,8 +1,8 @@
-/** The slots of the present round as the dashboard draws them: what became of those that passed, and who is next. */
+/** The slots of the present round for the dashboard: the outcome of past slots, and the next delegates. */
 
 import type { Block, Forger } from './answers.ts';
 
-/** Where the node tells no other. */
+/** Number of delegates of a round, unless the node sends another. */
 const DELEGATES_OF_ROUND = 101;
 
 type SlotState = 'forged' | 'missed' | 'now' | 'next';
@@ -19,14 +19,14 @@ export interface Round {
   /** Blocks of the round so far. */
   readonly forged: number;
   readonly missed: number;
-  /** By the reader's clock, or by the newest block where that one is ahead. */
+  /** The present slot, by the reader's clock or, if it is ahead, by the newest block. */
   readonly currentSlot: number;
   /** At least as many as delegates: each missed slot makes the round one slot longer. */
   readonly slots: readonly RoundSlot[];
 }
 
 export interface RoundRequest {
-  /** Newest first, down to the one before the round where it is known. */
+  /** Newest first, down to the block before the round if it is known. */
   readonly blocks: readonly Block[];
   /** All forgers of the present round in any order. */
   readonly forgers: readonly Forger[];
@@ -51,7 +51,7 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
   const number = roundOf((tip?.height ?? 0) + 1, activeDelegates);
   const firstHeight = (number - 1) * activeDelegates + 1;
   const slotOf = ({ timestamp }: Block): number => Math.floor(timestamp / blockTimeS);
-  // A reader's clock ticks a little late: the newest block tells better.
+  // The reader's clock may be late; then the newest block gives the slot.
   const currentSlot = tip === undefined ? request.currentSlot : Math.max(request.currentSlot, slotOf(tip));
   const bySlot = new Map(
     // The genesis block was forged by nobody and in no slot of the round.
@@ -60,16 +60,16 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
   const byPlace = new Map(forgers.map((forger) => [forger.nextSlot % activeDelegates, forger]));
   const before = blocks.find(({ height }) => height === firstHeight - 1 && height > 1);
   const known = [...bySlot.keys()];
-  // After genesis the network begins at any time: what lies before its first block was nobody's to forge.
+  // A network may begin long after its genesis; slots before its first block belong to nobody.
   const firstSlot = before === undefined ? Math.min(currentSlot, ...known) : slotOf(before) + 1;
   const slots: RoundSlot[] = [];
-  // Of a network that stood still for long only the latest slots are drawn.
+  // If the network stood still for long, only the latest slots are drawn.
   for (let slot = Math.max(firstSlot, currentSlot - 2 * activeDelegates); slot <= currentSlot; slot += 1) {
     const block = bySlot.get(slot);
     const state = block === undefined ? (slot === currentSlot ? 'now' : 'missed') : 'forged';
     slots.push({ slot, state, block, forger: byPlace.get(slot % activeDelegates) });
   }
-  // Height 1 is genesis: of the first round one block less is forged.
+  // Height 1 is the genesis block, so delegates forge one block less in the first round.
   const left = number * activeDelegates - (tip?.height ?? 0) - (slots.at(-1)?.state === 'now' ? 1 : 0);
   for (let ahead = 1; ahead <= left; ahead += 1) {
     const slot = currentSlot + ahead;
@@ -81,8 +81,8 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
 }
 
 /**
- * When each delegate is next in the round, by public key. A delegate that is missing has had its slot: its next is in the round to
- * come, whose order nobody knows yet.
+ * Next slot of each delegate in the round, by public key. A delegate that is missing has had its slot: its next is in
+ * the round to come, whose order nobody knows yet.
  */
 export function nextSlotsOf({ slots }: Pick<Round, 'slots'>): ReadonlyMap<string, number> {
   const nextSlots = new Map<string, number>();

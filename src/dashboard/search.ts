@@ -4,7 +4,7 @@ export type Sought =
   | { readonly kind: 'height'; readonly height: number }
   | { readonly kind: 'block' | 'transaction'; readonly id: string }
   | { readonly kind: 'address'; readonly address: string }
-  /** Digits without an L: it counts only when the account is there. */
+  /** Digits without an L name an account only if the account exists. */
   | { readonly kind: 'usedAddress'; readonly address: string }
   | { readonly kind: 'publicKey'; readonly publicKey: string }
   | { readonly kind: 'delegate'; readonly name: string };

@@ -8,7 +8,9 @@ export interface Sample {
   readonly percent: number;
 }
 
-/** Several slots, and many questions: in all of them an honest network is in step at some moment. */
+/**
+ * This time spans several slots and many samples; in one of the samples all peers of an honest network have the tip.
+ */
 export const STEADY_MS = 30_000;
 
 /** Samples with a new one, without those that are too old to count. Oldest first. */
@@ -16,7 +18,7 @@ export function withSample(samples: readonly Sample[], sample: Sample): readonly
   return [...samples.filter(({ atMs }) => sample.atMs - atMs < STEADY_MS), sample];
 }
 
-/** The highest of the samples; undefined without any. */
+/** The highest sample; undefined if there is none. */
 export function steadyPercent(samples: readonly Sample[]): number | undefined {
   return samples.length === 0 ? undefined : Math.max(...samples.map(({ percent }) => percent));
 }

@@ -16,7 +16,7 @@ import { TransactionTable } from './transactions.tsx';
 
 const PAGE_ROWS = 25;
 const VOTES_MAX = 101;
-/** As many transactions as the node gives at once. */
+/** Maximum of transactions in one answer of the node. */
 const STEPS_MAX = 100;
 
 export function Accounts(place: Place) {
@@ -40,7 +40,7 @@ export function Accounts(place: Place) {
               empty="No accounts."
               columns={[
                 {
-                  // Counted from the richest or from the poorest: only the former is a rank.
+                  // The position is a rank only if the list starts with the richest account.
                   name: isByWealth ? 'Rank' : 'Number',
                   isFigure: true,
                   cell: ({ place }) => countText((page - 1) * PAGE_ROWS + place),
@@ -166,7 +166,10 @@ function AccountFacts({ account, page }: { account: Account; page: number }) {
   );
 }
 
-/** The balance after each of the latest transactions. An account that forged has none: its earnings are in no transaction. */
+/**
+ * The balance after each of the latest transactions. An account that forged has no chart, because its earnings are in
+ * no transaction.
+ */
 function BalanceOverTime({ account: { address, balance, delegate } }: { account: Account }) {
   const { status, constants } = useLive();
   const asked = useAnswer<Transaction[]>(
@@ -195,7 +198,7 @@ function BalanceOverTime({ account: { address, balance, delegate } }: { account:
   );
 }
 
-/** As people count: the ninth before the tenth. */
+/** Sorts numbers in texts by value: 9 before 10. */
 function byName(a: { readonly username: string }, b: { readonly username: string }): number {
   return a.username.localeCompare(b.username, 'en', { numeric: true });
 }

@@ -56,7 +56,7 @@ async function answerTo<Data, Meta>(url: string, request: RequestInit): Promise<
   return { meta: answer.meta, data: answer.data };
 }
 
-/** The same, with undefined where this caller may not ask. */
+/** The same, but returns undefined if this caller may not ask. */
 export async function askIfAllowed<Data>(path: string): Promise<Data | undefined> {
   try {
     return (await ask<Data>(path)).data;

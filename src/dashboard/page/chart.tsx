@@ -10,17 +10,17 @@ const HEIGHT_PX = 170;
 const AXIS_PX = 32;
 const WIDE_AXIS_PX = 72;
 const COUNT_AXIS_PX = 52;
-/** Between the lines of a chart of whole numbers. */
+/** Distances that the grid lines of a chart of whole numbers may have. */
 const COUNTS = [0, 1, 2, 3, 4, 5, 6].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
 
 interface ChartProps {
   readonly xs: readonly number[];
   readonly ys: readonly number[];
-  /** All of it in words: who does not see the chart has this. */
+  /** The content in words, for readers who do not see the chart. */
   readonly summary: string;
   /** Bars above heights, or Unix seconds below bars or below a line that keeps its height until it changes. */
   readonly kind: 'bars' | 'time-bars' | 'steps';
-  /** Whether the lowest line is 0, where the line is not of bars. */
+  /** True if the axis of a line chart starts at 0. */
   readonly isFromZero?: boolean;
 }
 
@@ -141,12 +141,12 @@ function optionsFor(element: HTMLElement, kind: ChartProps['kind'], isFromZero: 
 }
 
 const DAY_S = 86_400;
-/** Between the times below a chart, in seconds: none is shorter than what the times show. */
+/** Distances that the times below a chart may have, in seconds; none is shorter than the unit that the times show. */
 const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200].concat(
   [1, 2, 7, 14, 30, 60, 90, 180, 365].map((days) => days * DAY_S),
 );
 
-/** Times of a day, or days where the chart spans several. */
+/** Times of day, or dates if the chart spans several days. */
 function moments(_plot: uPlot, values: number[]): string[] {
   const spanS = (values.at(-1) ?? 0) - (values[0] ?? 0);
   return values.map((seconds) => {
@@ -155,7 +155,7 @@ function moments(_plot: uPlot, values: number[]): string[] {
   });
 }
 
-/** Thousands set apart as everywhere on the page. */
+/** Numbers have a space between thousands, as everywhere on the page. */
 function grouped(value: number): string {
   const [whole = '', rest] = String(Math.round(value * 1e6) / 1e6).split('.');
   return `${whole.replace(/\B(?=(\d{3})+$)/g, '\u202f')}${rest === undefined ? '' : `.${rest}`}`;

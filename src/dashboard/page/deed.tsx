@@ -11,7 +11,7 @@ export function Deed({ transaction }: { transaction: DeedFacts }) {
   return (
     <>
       {deedOf(transaction).map((part, index) => (
-        // Parts of one transaction never change their places.
+        // The parts of one transaction never change their order, so the index can be their key.
         <PartView key={index} part={part} />
       ))}
     </>
@@ -64,7 +64,7 @@ function PartView({ part, characters }: { part: Part; characters?: number }) {
 
 const TOLD_MS = 1500;
 
-/** A text with a button that copies all of it, for use elsewhere. */
+/** A text with a button that copies it. */
 export function Copied({ text, children }: { text: string; children?: ComponentChildren }) {
   const [isCopied, setCopied] = useState(false);
   const shown = children ?? <code>{text}</code>;

@@ -12,9 +12,9 @@ import { useAnswer, useLive } from './hooks.ts';
 import { Amount, Answered, DelegateName, Facts, Id, More, Pages, Table } from './parts.tsx';
 import { LastRounds } from './rounds.tsx';
 
-/** Where the node tells no other number. */
+/** Number of delegates of a round, unless the node sends another number. */
 const ACTIVE_DELEGATES = 101;
-/** As many as mostly forge. */
+/** The usual number of delegates that forge. */
 const PAGE_DELEGATES = 101;
 const VOTERS_SHOWN = 25;
 
@@ -24,7 +24,7 @@ export function Delegates(place: Place) {
   const active = constants?.activeDelegates ?? ACTIVE_DELEGATES;
   const questionFrom = (offset: number): string => delegatesQuestion(filters, { limit: PAGE_DELEGATES, offset });
   const asked = useAnswer<Delegate[]>(questionFrom((page - 1) * PAGE_DELEGATES), status?.height);
-  // The node gives no more at once.
+  // One answer of the node holds only this many delegates, so the rest needs a second request.
   const beyond = useAnswer<Delegate[]>(questionFrom(page * PAGE_DELEGATES), page);
   const isByRank = orderOf(filters, DELEGATE_ORDERS) === DELEGATE_ORDERS[0]?.[0];
   const isWhole = page === 1 && Object.keys(filters).length === 0;
@@ -143,7 +143,7 @@ function isActive(rank: number | null, active: number): boolean {
   return rank !== null && rank <= active;
 }
 
-/** Of a delegate that has had no turn yet there is none. */
+/** A delegate that had no slot yet has no productivity. */
 function productivityOf({ producedBlocks, missedBlocks, productivity }: Delegate): string {
   return producedBlocks + missedBlocks === 0 ? '–' : `${productivity} %`;
 }

@@ -1,4 +1,7 @@
-/** The filters and the order of a list, as a form. The choice stands in the address, so that it can be kept and sent. */
+/**
+ * The filters and the order of a list, as a form. The choice is part of the address, so that people can store and send
+ * it.
+ */
 
 import { useEffect, useState } from 'preact/hooks';
 import { hashOf, type Filters, type Place } from '../place.ts';
@@ -28,7 +31,7 @@ export function FilterForm({
   const [values, setValues] = useState(filters);
   const [isOpen, setOpen] = useState(Object.keys(filters).length > 0);
   const key = JSON.stringify(filters);
-  // The way back leads to an earlier choice.
+  // Going back in the browser leads to an earlier choice.
   useEffect(() => setValues(filters), [key]);
   const apply = (chosen: Filters): void => {
     const [first] = orders;
@@ -44,7 +47,7 @@ export function FilterForm({
   };
   return (
     <>
-      {/* The form takes half a phone's screen. */}
+      {/* The form starts closed on a phone, because it takes half of the screen. */}
       <button type="button" class="narrow" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         Filter and sort
       </button>

@@ -8,7 +8,9 @@ import { ask, AskFailed, tell, type Answer } from './ask.ts';
 import { useAsked, useLive, useNow, useRound, useSlotStart } from './hooks.ts';
 import { Amount, DelegateLink, Table } from './parts.tsx';
 
-/** Delegates beyond the first 101 that are asked for one by one, and delegates whose earnings are asked for. */
+/**
+ * Maximum of delegates that are requested one by one: those beyond the first 101, and those whose earnings are shown.
+ */
 const ASKED_MAX = 30;
 const DELEGATES_ASKED = 101;
 
@@ -205,7 +207,7 @@ function ForgingState({ delegate: { forging, waiting } }: { delegate: ForgingDel
   );
 }
 
-/** When a delegate has its slot of the present round, as far as that is known. */
+/** Time of the delegate's slot in the present round, if it is known. */
 export function NextSlot({ publicKey, isWithTime = false }: { publicKey: string; isWithTime?: boolean }) {
   const { forgers, status } = useLive();
   const nextSlot = useNextSlots().get(publicKey);
@@ -246,7 +248,8 @@ async function resultsOf(keys: readonly string[]): Promise<Answer<ReadonlyMap<st
   const results = new Map<string, ForgingResult>(
     keys.map((key) => [key, { delegate: known.get(key), earnings: undefined }]),
   );
-  // One after the other: all at once would wait in the browser's queue until their time is over.
+  // The requests are sent one after the other; if all were sent at once, the last would time out in the browser's
+  // queue.
   for (const key of keys.slice(0, ASKED_MAX)) {
     const delegate = known.get(key);
     if (delegate === undefined) continue;

@@ -71,7 +71,8 @@ function Figures({ live }: { live: LiveState }) {
     constants === undefined || tip === undefined ? undefined : Date.parse(constants.epoch) + tip.timestamp * 1000;
   const isStale = tipMs !== undefined && !status.syncing && now - tipMs > STALE_SLOTS * blockTimeS * 1000;
   const connected = peers.filter(isConnected).length;
-  // The share is one of late: a node without peers has lost their consent. A node that catches up has nobody’s tip yet.
+  // The share is a recent value; a node without peers has no consent any more. While a node catches up, its tip is
+  // nobody's tip.
   const isSplit = status.isAlone !== true && (connected === 0 || (!status.syncing && consensus < CONSENSUS_MIN));
   const forgingHere = forging?.filter((delegate) => delegate.forging).length;
   const waiting = forging?.filter((delegate) => delegate.waiting !== undefined).length ?? 0;
@@ -109,7 +110,7 @@ function Figures({ live }: { live: LiveState }) {
   );
 }
 
-/** A tip this many slots old means that nobody forges, or that we hear of nothing. */
+/** If the tip is this many slots old, nobody forges or the node receives no blocks. */
 const STALE_SLOTS = 5;
 const CONSENSUS_MIN = 51;
 

@@ -23,11 +23,14 @@ function GroupFacts({ title, group }: { title: string; group: Group }) {
   );
 }
 
-/** The group that an account is, and those that it is a member of; nothing for most accounts. */
+/**
+ * Shows the multisignature group of an account, and the groups of which the account is a member. Most accounts have
+ * neither.
+ */
 export function GroupsOf({ address }: { address: string }) {
   const { constants } = useLive();
   const type = constants === undefined || hasFinality(constants) ? 12 : 4;
-  // Only what registered a group is asked for it: the node refuses the question for others.
+  // The page asks only for accounts that registered a group, because the node refuses the question for others.
   const registered = useAnswer<Transaction[]>(`transactions?senderId=${address}&type=${type}&limit=1`);
   const memberships = useAnswer<Group[]>(`accounts/${address}/multisignature_memberships`);
   return (

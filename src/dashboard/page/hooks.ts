@@ -1,4 +1,4 @@
-/** How components read the live state, the address and the answers of the node. */
+/** Hooks with which components read the live state, the address and the answers of the node. */
 
 import { createContext, type RefObject } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
@@ -28,13 +28,14 @@ export function useNow(): number {
   return now + clockAheadMs;
 }
 
-/** The present round as of now; undefined until the node told of it. */
+/** The present round; undefined until the node has sent it. */
 export function useRound(): Round | undefined {
   const { blocks, forgers, blockTimeS, constants, status } = useLive();
   const now = useNow();
   if (constants === undefined || forgers.length === 0) return undefined;
   const { activeDelegates } = constants;
-  // Of a node that catches up the round is that of its newest block: what came after is not missed, only unknown here.
+  // While a node catches up, the round is that of its newest block. Later slots are not missed, they are only unknown
+  // here.
   const currentSlot =
     status?.syncing === true ? 0 : Math.floor((now - Date.parse(constants.epoch)) / 1000 / blockTimeS);
   return roundSlots({
@@ -63,7 +64,7 @@ export function usePlace(): Place {
   return placeOfHash(hash);
 }
 
-/** Whether what an element holds is wider than the element, also after either changed. */
+/** True while the content of an element is wider than the element; follows changes of both. */
 export function useOverflow(element: RefObject<HTMLElement>): boolean {
   const [isWider, setIsWider] = useState(false);
   useEffect(() => {
@@ -91,7 +92,7 @@ export function useAnswer<Data>(path: string, version: string | number = ''): As
   return useAsked(() => ask<Data>(path), path, version);
 }
 
-/** The same for a question that may be none: what hinders it stands in place of the answer. */
+/** The same for a question that may be impossible; the reason then stands in place of the answer. */
 export function useQuestion<Data>(question: Question, version: string | number = ''): Asked<Data> {
   const path = 'path' in question ? question.path : '';
   const asked = useAsked(() => ask<Data>(path), path, version);
@@ -99,7 +100,7 @@ export function useQuestion<Data>(question: Question, version: string | number =
 }
 
 /**
- * The same for what takes several questions.
+ * The same for an answer that needs several requests.
  *
  * @param name of the question: with another one the earlier answer does not stand; nothing is asked while it is empty
  */

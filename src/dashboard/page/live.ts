@@ -22,34 +22,34 @@ import { ask, askIfAllowed } from './ask.ts';
 export interface NodeRow {
   readonly origin: string;
   readonly port: number;
-  /** Undefined while it does not answer. */
+  /** Undefined while the node does not answer. */
   readonly status: Status | undefined;
-  /** Percent of its peers at its tip, of late; undefined while it never answered. */
+  /** Recent percentage of peers that have the tip of the node; undefined until the first answer. */
   readonly consensus: number | undefined;
 }
 
 export interface LiveState {
   readonly connection: 'connecting' | 'live' | 'lost';
-  /** When the node told its status last, by the reader's clock. */
+  /** Time of the last status of the node, by the reader's clock. */
   readonly heardAtMs: number | undefined;
   readonly status: Status | undefined;
   readonly constants: Constants | undefined;
-  /** Newest first, at least of the present round and the one before. */
+  /** Newest first, at least those of the present round and of the round before. */
   readonly blocks: readonly Block[];
   readonly forgers: readonly Forger[];
   /** Names by public key, of the forgers and the best delegates. */
   readonly names: ReadonlyMap<string, string>;
   readonly peers: readonly Peer[];
-  /** Undefined where this reader may not know. */
+  /** Undefined if this reader may not see it. */
   readonly forging: readonly ForgingDelegate[] | undefined;
   readonly diagnostics: readonly Diagnostic[] | undefined;
   /** Transactions that came into the pool, newest first. */
   readonly arrivals: readonly Transaction[];
-  /** Percent of the peers at the node's tip, of late. */
+  /** Recent percentage of peers that have the tip of the node. */
   readonly consensus: number | undefined;
   /** This node and its peers on the same machine. */
   readonly nodes: readonly NodeRow[];
-  /** The node's clock less the reader's, in milliseconds. */
+  /** The node's clock minus the reader's clock, in milliseconds. */
   readonly clockAheadMs: number;
   readonly blockTimeS: number;
 }
@@ -83,7 +83,7 @@ export class Live {
   #state: LiveState = EMPTY;
   readonly #listeners = new Set<Listener>();
   #events: EventSource | undefined;
-  /** Shares of peers at the tip, by origin of the node that told. */
+  /** Samples of the share of peers at the tip, by origin of the node. */
   readonly #samples = new Map<string, readonly Sample[]>();
   #isLoading = false;
   #isPolling = false;
@@ -215,7 +215,7 @@ export class Live {
     });
     events.addEventListener('error', () => {
       this.#set({ connection: 'lost' });
-      // The browser comes back by itself unless the node refused the stream.
+      // The browser reconnects by itself unless the node refused the stream.
       if (events.readyState === EventSource.CLOSED) setTimeout(() => void this.#load(), RETRY_MS);
     });
     on<Block>('blocks/new', (block) => this.#applied(block));
@@ -243,7 +243,7 @@ export class Live {
       const answer = await latestBlocks();
       this.#set({ blocks: withAnswered(this.#state.blocks, answer) });
     } catch {
-      // The next block shows that something is missing still.
+      // The next block will show again that blocks are missing.
     } finally {
       this.#isFilling = false;
     }
@@ -262,17 +262,17 @@ export class Live {
   }
 }
 
-/** Newest first, of the present round and the one before. */
+/** Newest first, those of the present round and of the round before. */
 async function latestBlocks(): Promise<readonly Block[]> {
   const newer = await ask<Block[]>(`blocks?limit=${PAGE_BLOCKS}`);
-  // Asked for afterwards: with a block that came meanwhile the pages overlap, and leave no gap.
+  // The second page is requested after the first: if a block arrives in between, the pages overlap and leave no gap.
   const older = await ask<Block[]>(`blocks?limit=${PAGE_BLOCKS}&offset=${PAGE_BLOCKS}`);
   return withAnswered(older.data, newer.data);
 }
 
 /**
- * Nodes on this machine, which a page from this machine may ask: those of a devnet. One that was there stays in the list, so
- * that it is missed when it is gone.
+ * Nodes on this machine, which a page from this machine may ask: those of a devnet. A node that was found once stays in
+ * the list, so that the page shows when it is gone.
  */
 function neighbours({ peers, nodes }: LiveState): readonly Pick<NodeRow, 'origin' | 'port'>[] {
   const { hostname, origin, port } = location;

@@ -56,7 +56,7 @@ function Dashboard() {
     document.title = `${title}${height === undefined ? '' : ` · ${height}`} · Bloomery`;
   }, [title, height]);
   useEffect(() => {
-    // People who listen to the page instead of looking at it must hear that it changed, and to what.
+    // A screen reader must announce that the page changed, and its new title.
     if (!isFirst.current) focusOn(main.current?.querySelector('h1') ?? main.current);
     isFirst.current = false;
   }, [place.view, place.item, place.page]);
@@ -67,7 +67,7 @@ function Dashboard() {
   ]);
   const views = (Object.keys(TITLES) as View[]).filter((view) => !hidden.has(view) || view === place.view);
   useEffect(() => {
-    // Also when views appear before it: they push it out of a narrow screen.
+    // This also runs when links appear before the present one, because they can push it out of a narrow screen.
     nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
   }, [place.view, views.length]);
   return (
@@ -99,14 +99,14 @@ function Dashboard() {
   );
 }
 
-/** On what is no control, too. */
+/** Moves the focus to an element, also to one that is no control. */
 function focusOn(element: HTMLElement | null): void {
   if (element === null) return;
   element.tabIndex = -1;
   element.focus({ preventScroll: true });
 }
 
-/** The hash names views, so a jump within the page is made by hand. */
+/** The hash names views, so this code does the jump within the page. */
 function skipTo(event: Event, target: HTMLElement | null): void {
   event.preventDefault();
   target?.focus();
@@ -140,7 +140,7 @@ function Shown({ place }: { place: Place }) {
   }
 }
 
-/** The figures stay when the node is gone: it must be plain that they are of the past. */
+/** The figures stay visible when the node is gone, so the page must say that they are old. */
 function Lost() {
   const { connection, heardAtMs } = useLive();
   if (connection !== 'lost') return null;

@@ -14,7 +14,7 @@ const FINALIZED: Column<NodeRow> = {
 
 export function NodesTable() {
   const { nodes, constants, status, connection } = useLive();
-  // The others are asked now and then, this one tells of each block.
+  // The page asks the other nodes every few seconds, and gets each block of this node at once.
   const own = connection === 'lost' ? undefined : status;
   const highest = Math.max(...nodes.map(({ status }) => status?.height ?? 0));
   const behind = ({ status }: NodeRow): boolean => status !== undefined && highest - status.height > 2;
@@ -73,7 +73,7 @@ export function NodesTable() {
 const READER_BADGES = { up: 'good', starting: '', silent: 'bad' } as const;
 const MEGABYTE = 1_000_000;
 
-/** The processes that answer HTTP beside this node, where it has some. */
+/** The processes that answer HTTP for this node, if it has any. */
 function Readers() {
   const { status } = useLive();
   const now = useNow();

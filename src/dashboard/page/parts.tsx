@@ -25,7 +25,7 @@ export function Go({
   );
 }
 
-/** An id that links to what it names, shortened unless there is room. */
+/** An id as a link, shortened if there is no room. */
 export function Id({
   view,
   item,
@@ -109,7 +109,7 @@ export function Age({ timestamp }: { timestamp: number }) {
   );
 }
 
-/** When something was: the moment, and how long ago that is. */
+/** A time, and how long ago it was. */
 export function Moment({ timestamp }: { timestamp: number }) {
   const { constants } = useLive();
   if (constants === undefined) return null;
@@ -141,19 +141,19 @@ export function Answered<Data>({
 export interface Column<Row> {
   readonly name: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Figures stand at the right. */
+  /** Numbers are aligned to the right. */
   readonly isFigure?: true;
-  /** Left out on a phone. */
+  /** The column is not shown on a phone. */
   readonly isWide?: true;
   /** Only on a phone. */
   readonly isNarrow?: true;
-  /** May break into several lines. */
+  /** The text may break into several lines. */
   readonly isText?: true;
-  /** Cut off on a phone where it is too long: a name of the longest kind. */
+  /** A text that is too long is cut off on a phone; only the longest names are. */
   readonly isName?: true;
   /**
-   * In a table with more than a phone has room for, each row becomes two or three lines there; columns without a place are left
-   * out.
+   * Place of the column on a phone. A table that is too wide for a phone shows each row in two or three lines there,
+   * and leaves out columns without a place.
    */
   readonly onPhone?: 'start' | 'end' | 'start-all' | 'below' | 'below-end' | 'below-all' | 'last-all';
   /** Field by which the node can sort the list. */
@@ -199,7 +199,7 @@ export function Table<Row>({
   rows: readonly Row[];
   keyOf: (row: Row) => string;
   empty: string;
-  /** The row that a line is drawn above. */
+  /** True for the first row below the dividing line. */
   isBelowLine?: (row: Row) => boolean;
   sorting?: Sorting;
 }) {
@@ -211,7 +211,8 @@ export function Table<Row>({
     const kinds = [isFigure && 'figure', isWide && 'wide', isNarrow && 'narrow', isText && 'text', isName && 'name'];
     return [...kinds, isLined && (onPhone ?? 'wide')].filter(Boolean).join(' ');
   };
-  // A reader with a keyboard alone must be able to scroll it. A table that does not scroll is no stop of the tab key.
+  // People who use only a keyboard must be able to scroll the table. A table that does not scroll cannot take the
+  // focus.
   const scrolled = isScrolling ? ({ tabIndex: 0, role: 'region', 'aria-label': caption } as const) : {};
   return (
     <div class="scroll" ref={frame} {...scrolled}>
@@ -262,14 +263,14 @@ export function Facts({ facts }: { facts: readonly (readonly [string, ComponentC
   );
 }
 
-/** A list that may be long, behind what it comes to. */
+/** A list that may be long, behind a line that sums it up. */
 export function More({
   summary,
   isLong = false,
   children,
 }: {
   summary: string;
-  /** Whether its entries are more than names. */
+  /** True if the entries are more than names. */
   isLong?: boolean;
   children: ComponentChildren;
 }) {

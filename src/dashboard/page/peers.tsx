@@ -12,7 +12,8 @@ export function PeerTable({ peers }: { peers: readonly Peer[] }) {
   const { status } = useLive();
   const lagOf = ({ height }: Peer): string => {
     const lag = (status?.height ?? 0) - (height ?? 0);
-    // A new block is told at once and the peers’ heights a moment later: one behind is in step.
+    // A peer announces its height a moment after it has a new block, so a peer that is one block behind counts as up to
+    // date.
     if (height === undefined || Math.abs(lag) < LAG_TOLD_MIN) return '';
     return lag > 0 ? `${lag} behind` : `${-lag} ahead`;
   };
@@ -121,7 +122,7 @@ export function Peers() {
   const { peers } = useLive();
   const connected = peers.filter(isConnected);
   const { diagnostics, heardAtMs } = useLive();
-  // A reader that may have diagnostics may have the node's verdicts on its peers.
+  // A reader that may see diagnostics may see the node's verdicts on its peers, too.
   if (diagnostics !== undefined) return <Verdicts version={heardAtMs ?? 0} />;
   return (
     <>

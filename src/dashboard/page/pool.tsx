@@ -1,4 +1,4 @@
-/** The pool: what waits for a block, and for what. */
+/** The pool: the transactions that wait for a block, and the reason of each. */
 
 import type { Signers, Transaction } from '../answers.ts';
 import { countOf } from '../format.ts';
@@ -8,9 +8,9 @@ import { Deed } from './deed.tsx';
 import { useAnswer, useAsked, useLive } from './hooks.ts';
 import { Age, Amount, Answered, Id, More, Table } from './parts.tsx';
 
-/** Of each queue; a pool of more is told by its number. */
+/** Number of transactions of each queue that are shown; of the others, the page shows only their number. */
 const SHOWN_MAX = 100;
-/** Transactions of groups whose signers the list shows. */
+/** Number of transactions of groups whose signers the list shows. */
 const SIGNERS_ASKED_MAX = 20;
 
 export interface Waiting {
@@ -20,7 +20,7 @@ export interface Waiting {
 
 export function Pool() {
   const { status, arrivals, heardAtMs } = useLive();
-  // Every arrival and every block changes it, and so does what is done within: that is looked at with the status.
+  // Every arrival and every block changes the pool. Changes inside of the pool are seen with the next status.
   const asked = useAsked(waitingNow, 'pool', `${status?.height} ${arrivals[0]?.id} ${heardAtMs}`);
   const fees = asked.kind === 'answered' ? asked.answer.data.map(({ transaction }) => transaction.fee) : [];
   return (
@@ -82,13 +82,13 @@ export function Pool() {
   );
 }
 
-/** Each is a question of its own: the first of a long list are asked about, and the others on their pages. */
+/** Each needs a request of its own, so the list asks only about the first ones; the others have a page of their own. */
 function isAsked(waiting: readonly Waiting[], transaction: Transaction): boolean {
   const ofGroups = waiting.filter(({ state }) => state === 'pending').slice(0, SIGNERS_ASKED_MAX);
   return ofGroups.some((each) => each.transaction.id === transaction.id);
 }
 
-/** How many of a group have signed, and one click away who has and who has not. */
+/** Number of members of a group that have signed; one click shows their names. */
 export function MissingSigners({ transaction }: { transaction: Transaction }) {
   const signatures = transaction.signatures?.length ?? 0;
   const asked = useAnswer<Signers>(`node/transactions/${transaction.id}/signers`, signatures);
@@ -115,7 +115,10 @@ function SignerList({ title, members }: { title: string; members: Signers['membe
   );
 }
 
-/** The queues nearest to a block first. What moves on meanwhile may be in two answers. */
+/**
+ * Queues in order: the nearest to a block comes first. A transaction that changes its queue between two requests is in
+ * both answers.
+ */
 async function waitingNow(): Promise<Answer<readonly Waiting[]>> {
   const queues = await Promise.all(
     POOL_STATES.map((state) => ask<Transaction[]>(`node/transactions/${state}?sort=timestamp:desc&limit=${SHOWN_MAX}`)),

@@ -21,7 +21,7 @@ export function LastRounds({ activeDelegates }: { activeDelegates: number }) {
   const height = status?.height ?? 0;
   const ended = Math.floor(height / activeDelegates);
   const question = () => lastRounds(height, activeDelegates, blockTimeS);
-  // Rounds that ended change when another one ends, and on a reorg, which the next look takes up.
+  // The ended rounds change when another round ends, and on a reorg. The next request shows both.
   const asked = useAsked(question, `rounds ${blockTimeS}`, ended);
   if (height === 0) return null;
   const own = new Set((forging ?? []).map(({ publicKey }) => publicKey));
@@ -68,7 +68,8 @@ function RoundStrip({ round, own, nameOf }: StripProps) {
           <li key={slot.slot}>
             <a
               href={targetOf(slot, nameOf)}
-              // Hundreds of stops of the tab key; who missed is linked above, and blocks are listed on their page.
+              // The squares do not take the focus, because there are hundreds of them. The delegates that missed a slot
+              // are linked above, and the blocks have a page.
               tabIndex={-1}
               class={`${slot.block === undefined ? 'missed' : 'forged'}${own.has(slot.forger ?? '') ? ' own' : ''}`}
               aria-label={sentenceOf(slot, nameOf)}
@@ -119,7 +120,7 @@ function sentenceOf({ slot, block, forger }: PastSlot, nameOf: StripProps['nameO
     : `${name} forged block ${block.height} with ${countOf(block.numberOfTransactions, 'transaction')}`;
 }
 
-/** The rounds that ended last, with the owners of missed slots where this reader may ask the node for them. */
+/** The last rounds that ended, with the owners of missed slots if this reader may ask for them. */
 async function lastRounds(
   height: number,
   activeDelegates: number,
@@ -145,7 +146,7 @@ interface ToldSlot {
   readonly forger?: { readonly publicKey: string; readonly isCertain?: boolean };
 }
 
-/** Whose slots were; empty where this reader may not ask. */
+/** Owners of slots; empty if this reader may not ask. */
 async function forgersOf(slots: readonly number[]): Promise<ReadonlyMap<number, string>> {
   const told = new Map<number, string>();
   let asked = -1;

@@ -1,4 +1,4 @@
-/** Back and forward lead to where one was on a page, also where its content comes late. */
+/** Back and forward in the browser restore the scroll position, also if the content of the page arrives late. */
 
 import { useEffect } from 'preact/hooks';
 
@@ -6,9 +6,9 @@ interface Kept {
   readonly scrollY?: number;
 }
 
-/** Content that takes longer does not move the reader any more. */
+/** Content that arrives later does not change the scroll position any more. */
 const RESTORE_MS_MAX = 10_000;
-/** A page that has been as long as it is for this time has all its content. */
+/** If the length of the page has not changed for this time, the page is complete. */
 const SETTLED_MS = 1000;
 const NOTE_MS = 150;
 
@@ -23,7 +23,7 @@ export function useScrollMemory(): void {
       noting = setTimeout(() => history.replaceState({ scrollY } satisfies Kept, ''), NOTE_MS);
     };
     const arrived = (event: PopStateEvent): void => {
-      // Scrolling that came before belongs to the entry that was left.
+      // Earlier scrolling belongs to the history entry that was left.
       clearTimeout(noting);
       stop();
       stop = scrollWhenThere((event.state as Kept | null)?.scrollY ?? 0);
@@ -59,7 +59,7 @@ function scrollWhenThere(target: number): () => void {
     if ((isLongEnough && nowMs - changedMs > SETTLED_MS) || nowMs - beganMs > RESTORE_MS_MAX) return giveUp();
     frame = requestAnimationFrame(look);
   });
-  // A reader who scrolls meanwhile knows better.
+  // If the reader scrolls meanwhile, the position is not restored.
   const acts = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const;
   const giveUp = (): void => {
     cancelAnimationFrame(frame);

@@ -8,7 +8,7 @@ import { soughtOf, type Sought } from '../search.ts';
 import { ask } from './ask.ts';
 import { findWaiting } from './pool.tsx';
 
-/** Rest between two keys after which it is asked. */
+/** Pause after the last key before the search is sent. */
 const TYPING_MS = 200;
 const DELEGATES_SUGGESTED = 6;
 
@@ -42,7 +42,7 @@ export function Search() {
     const timer = setTimeout(() => {
       suggestionsFor(text).then(
         (found) => isWanted && setSuggestions(found),
-        // The node does not answer: the page says so already.
+        // If the node does not answer, the page says so elsewhere.
         () => isWanted && setSuggestions([]),
       );
     }, TYPING_MS);
@@ -84,7 +84,7 @@ export function Search() {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step === undefined || suggestions.length === 0) return;
     event.preventDefault();
-    // One more place than there are suggestions: the text itself.
+    // The list has one place more than there are suggestions, for the text itself.
     const places = suggestions.length + 1;
     choose(((chosen + 1 + step + places) % places) - 1);
   };
@@ -123,7 +123,7 @@ export function Search() {
               id={`suggestion-${index}`}
               role="option"
               aria-selected={index === chosen}
-              // Before the field loses its focus, which shuts the list.
+              // This handler runs before the field loses its focus, which closes the list.
               onMouseDown={(event) => {
                 event.preventDefault();
                 go(hash);

@@ -1,4 +1,4 @@
-/** The slots of the present round as a field of squares that arrow keys walk through. */
+/** The slots of the present round as squares; the arrow keys move between them. */
 
 import { useRef, useState } from 'preact/hooks';
 import { hashOf } from '../place.ts';

@@ -29,8 +29,8 @@ import {
 const PAGE_ROWS = 25;
 
 /**
- * @param props.address account whose transactions they are: what it sent and what it got have different signs then
- * @param props.isOfBlock all are of one block, which needs no telling
+ * @param props.address account of the list; sent and received amounts then have different signs
+ * @param props.isOfBlock true if all are of one block, which is then not shown in each row
  */
 export function TransactionTable({
   transactions,
@@ -175,7 +175,7 @@ export function TransactionView({ item }: { item: string }) {
   );
 }
 
-/** A transaction of the chain, which no state has, or of the pool. */
+/** A transaction of the chain (without a pool state) or of the pool. */
 type Found = Pick<Waiting, 'transaction'> & Partial<Waiting>;
 
 async function findAnywhere(id: string): Promise<Answer<Found | undefined>> {
@@ -228,7 +228,7 @@ function TransactionFacts({ transaction, state }: Found) {
   );
 }
 
-/** Whether a transaction makes a group of its sender: it names the members itself. */
+/** True if a transaction registers a multisignature group; it contains the members. */
 function isRegistration(type: number): boolean {
   return type === 4 || type === 12;
 }

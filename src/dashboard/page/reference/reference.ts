@@ -36,13 +36,13 @@ SwaggerUIBundle({
   url: specUrl,
   dom_id: '#reference',
   deepLinking: true,
-  // Its makers' server would be sent the document.
+  // The validator would send the document to the server of the library's makers.
   validatorUrl: null,
   tryItOutEnabled: false,
   displayRequestDuration: true,
-  // Its colours are too dark to be read on their ground.
+  // The colours of the library's highlighting are too dark for its background.
   syntaxHighlight: false,
-  // Phones have no room for a list of forty operations above what is sought.
+  // On a phone, a list of forty open operations is too long.
   docExpansion: innerWidth < 700 ? 'none' : 'list',
   defaultModelsExpandDepth: 0,
   requestInterceptor: (request) => {
