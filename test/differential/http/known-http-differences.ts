@@ -186,7 +186,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reference:
       'the pool accepts unsigned amounts of any size, and strings that the database cannot store; with such an amount that is not a number, the node exits when the pool has another transaction of the sender',
     here: 'refused where a block with them would be refused, or where the amount cannot exist',
-    reason: 'Decision 13: no block can contain the former, and the latter have no honest use.',
+    reason: 'No block can contain such a string, and such an amount has no honest use (decision 13).',
   },
   {
     target: SUBMISSIONS,
