@@ -122,7 +122,7 @@ export const OPTIONS = {
     tlsCertificateFile: text('Certificate chain of the TLS listener, a PEM file.', '', 'a path', () => true),
     headersTimeoutMs: integer('Time within which a client must send its headers.', 5000, 1, 40_000, { unit: 'ms' }),
     socketTimeoutMs: integer(
-      'Time without progress of a request after which its connection is closed; between requests it is 5 s.',
+      'A request that makes no progress for this time has its connection closed. Between two requests the time is 5 s.',
       20_000,
       1,
       120_000,

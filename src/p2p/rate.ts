@@ -38,7 +38,7 @@ export class RateWindow {
   }
 }
 
-/** Limits the number of starts in a second. Further starts wait for the next second. */
+/** Limits how many actions may start in one second. Further actions wait for the next second. */
 export class Pace {
   readonly #clock: Clock;
   readonly #perSecondMax: number;

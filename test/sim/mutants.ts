@@ -24,7 +24,7 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'Math.floor(2 * delegates / 3)',
   },
   {
-    name: 'a precommit more than the threshold is needed',
+    name: 'one precommit more than the threshold is needed',
     file: BFT,
     from: 'if (votes >= limits.threshold)\n            next.finalized',
     to: 'if (votes > limits.threshold)\n            next.finalized',

@@ -92,7 +92,7 @@ function isAsked(waiting: readonly Waiting[], transaction: Transaction): boolean
 export function MissingSigners({ transaction }: { transaction: Transaction }) {
   const signatures = transaction.signatures?.length ?? 0;
   const asked = useAnswer<Signers>(`node/transactions/${transaction.id}/signers`, signatures);
-  // A node of another version does not tell, and one that took it into a block meanwhile no more.
+  // A node of another version has no such answer. Nor has a node that has put the transaction into a block meanwhile.
   if (asked.kind !== 'answered') return <span class="badge">{waitsFor('pending', signatures)}</span>;
   const { min, members } = asked.answer.data;
   return (

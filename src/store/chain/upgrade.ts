@@ -1,7 +1,7 @@
 /**
- * Upgrades a store of an earlier layout to this one, in place. The changes are small compared with the chain:
- * checksums, and the inner blocks over counted keys; leaf blocks stay as they are. So the upgrade is one transaction of
- * the database. If the process is killed meanwhile, the store stays as it was, and the next process begins again.
+ * Upgrades a store of an earlier layout to this one, in place. The upgrade changes little: it adds checksums, and
+ * rewrites the inner blocks of the trees of counted keys; the leaf blocks stay as they are. So the upgrade is one
+ * transaction of the database. If the process is killed meanwhile, the store stays as it was, and the next process begins again.
  */
 
 import { buildTree, type CountedLeaf } from '../index/build-tree.ts';

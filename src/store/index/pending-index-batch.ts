@@ -122,7 +122,7 @@ export class PendingIndexBatch {
     return this.#columns.type[row] ?? 0;
   }
 
-  /** Number of the sender's address. */
+  /** Index of the sender's address in the address list of this batch. */
   sender(row: number): number {
     return this.#columns.sender[row] ?? 0;
   }

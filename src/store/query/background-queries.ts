@@ -48,7 +48,7 @@ export class BackgroundQueries {
   }
 
   /**
-   * Reads from a list, which is made first if it is not kept.
+   * Reads from a cached list, and makes the list first if it is not cached.
    *
    * @param name key of the list among the kept lists
    * @param find makes the list; awaits `pause` after each chunk of some milliseconds

@@ -10,7 +10,7 @@ import { writeOrderedNumber } from './ordered-bytes.ts';
 export type SortInteger = bigint | number;
 
 export interface SortValue {
-  /** Upper bound of the bytes of a value. */
+  /** Maximum number of bytes of a value. */
   readonly bytesMax: number;
   /** @returns the position after the value */
   write(key: Buffer, value: SortInteger, at: number): number;

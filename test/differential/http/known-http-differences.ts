@@ -182,11 +182,12 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   {
     target: SUBMISSIONS,
     matches:
-      /^POST \/api\/transactions: 409 here \((Unknown member is no amount|invalid input syntax|unsupported Unicode)/,
+      /^POST \/api\/transactions: 409 here \((Unknown member is no amount|invalid input syntax|unsupported Unicode|should NOT nest deeper than|Unknown members make the asset longer)/,
     reference:
-      'the pool accepts unsigned amounts of any size, and strings that the database cannot store; with such an amount that is not a number, the node exits when the pool has another transaction of the sender',
-    here: 'refused where a block with them would be refused, or where the amount cannot exist',
-    reason: 'No block can contain such a string, and such an amount has no honest use (decision 13).',
+      'the pool accepts assets of any depth and size, unsigned amounts of any size, and strings that the database cannot store; with such an amount that is not a number, the node exits when the pool has another transaction of the sender',
+    here: 'refused where a block with them would be refused, where the amount cannot exist, and above 256 levels or 8,192 bytes of an asset with unknown members',
+    reason:
+      'No block can contain such a string, such an amount has no honest use (decision 13), and the pool holds 5,000 transactions.',
   },
   {
     target: SUBMISSIONS,
@@ -291,8 +292,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     target: SUBMISSIONS,
     input: /\\"(signature|signSignature)\\":\\"[0-9a-f]*[A-F]/,
     matches: /^POST \/api\/transactions: both 409, changed body\.errors\[\]\.message \(Failed to validate signature/,
-    reference: 'an invalid signature in capitals is repeated in capitals',
-    here: 'repeated in lower case',
+    reference: 'an error message quotes an invalid signature in the letter case of the request',
+    here: 'quoted in lower case',
     reason: 'A signature is kept as bytes.',
   },
 ];

@@ -22,3 +22,19 @@ test('a refusal for another reason is listed only of a transaction whose receive
   t.regex(found('x') ?? '', /receivedAt/);
   t.is(found('2026-01-01T00:00:00.000Z'), undefined);
 });
+
+test('what only the pool refuses of an asset is listed', (t) => {
+  for (const reason of ['should NOT nest deeper than # levels', 'Unknown members make the asset longer than # bytes'])
+    t.truthy(
+      knownDifference(
+        'generation 3, http submissions',
+        `POST /api/transactions: 409 here (${reason}), 200 there`,
+        '{}',
+      ),
+      reason,
+    );
+  t.is(
+    knownDifference('generation 3, http submissions', 'POST /api/transactions: 409 here (no reason), 200 there', '{}'),
+    undefined,
+  );
+});
