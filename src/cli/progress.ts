@@ -50,7 +50,7 @@ interface LineOptions {
 }
 
 export interface ProgressOptions extends LineOptions {
-  /** What the command does, for example `importing`. */
+  /** The work of the command, for example `importing`. */
   readonly what: string;
   /** Height of the block before the first that will be done. */
   readonly fromHeight: number;

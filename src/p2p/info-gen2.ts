@@ -1,4 +1,4 @@
-/** What a generation 2 node says of itself, member by member. */
+/** The information that a node of generation 2 sends about itself, member by member. */
 
 import semver from 'semver';
 
@@ -21,7 +21,7 @@ export const INFO_MEMBERS = [
   'state',
 ] as const;
 
-/** What every info says of its sender's state; that of others is known from their connections. */
+/** The state in each info that a node sends about itself: connected. Receivers know the state of others from connections. */
 export const STATE = 2;
 
 const TEXTS = ['os', 'version', 'protocolVersion', 'nethash', 'broadhash', 'nonce'] as const;

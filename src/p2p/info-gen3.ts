@@ -1,4 +1,4 @@
-/** What a generation 3 node says of itself, member by member. */
+/** The information that a node of generation 3 sends about itself, member by member. */
 
 import type { PeerAddress, PeerInfo } from '../ports/transport.ts';
 import { readMembers } from './info.ts';

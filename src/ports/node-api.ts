@@ -95,7 +95,7 @@ export interface SyncProgress {
 
 export type HistorySpan = 'hour' | 'day';
 
-/** What happened on the node in the last hour or day. */
+/** Figures of the node over the last hour or day. */
 export interface NodeHistory {
   /** Length of a point. */
   readonly intervalMs: number;
@@ -365,7 +365,7 @@ export interface NodeApi {
   setForging(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate>;
   /** All metrics of the node in the text format of Prometheus; undefined if the node keeps none. */
   metricsText(): Promise<string> | undefined;
-  /** What happened in the last hour or day, for charts. */
+  /** Figures of the last hour or day, for charts. */
   history(span: HistorySpan): Live<NodeHistory>;
   /**
    * The latest diagnostics, newest first.

@@ -4,7 +4,7 @@ import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
 import type { PeerId } from '../../ports/transport.ts';
 
-/** What a failed dial says about the address. */
+/** Conclusion from a failed dial about the address. */
 export type DialOutcome =
   /** The address leads back to this node. */
   | 'self'

@@ -6,7 +6,7 @@
 import type { IncomingMessage } from 'node:http';
 import { BODY_BYTES_MAX, INPUT_BYTES_MAX, PIPELINED_BYTES_MAX } from './limits.ts';
 
-/** What the gate reads of a request: `complete` turns true when its last byte came. */
+/** Members of a request that the gate reads. `complete` turns true when the last byte has arrived. */
 export type GatedRequest = Pick<IncomingMessage, 'headers' | 'complete'>;
 
 interface Exchange {
