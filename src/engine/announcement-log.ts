@@ -1,6 +1,6 @@
 /**
- * Items to announce, in the order of their arrival. Each item has a permanent number, so that a reader can resume where it
- * stopped.
+ * Items to announce, in the order of their arrival. Each item has a permanent number, so that a walk can resume where
+ * the previous walk stopped.
  */
 
 /** An item to announce. */

@@ -1,8 +1,9 @@
 /**
- * Announcements to peers. Each peer is told at its own rate, with several items in one message, and never told of items that it
- * has. A new item goes at once to a few peers that were told nothing lately, and to the others one after another. So the peers
- * are due at different times: whenever an item is new, some peers are free to get it at once, and they pass it on. If no
- * connected peer is known to have an item, it is announced again after a while.
+ * Announcements to peers. Each peer gets announcements at its own rate, with several items in one message. An item that
+ * a peer already has is not announced to it. A new item goes at once to the few peers that have had no message for the
+ * longest time. The other peers get it one after another. So different peers may be told at different times. Whenever
+ * an item is new, some peers can get it at once, and these peers pass it on. If no connected peer is known to have an
+ * item, the node announces the item again after a while.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -14,17 +15,23 @@ import { type Announced, AnnouncementLog } from './announcement-log.ts';
 
 /** Maximum of items in one message; the wire protocol sets it. */
 export const ITEMS_PER_MESSAGE_MAX = 25;
-/** Maximum of items kept for announcement: as many as a full pool can cause. */
+/** Maximum of items kept for announcement. A full pool causes as many announcements. */
 export const ITEMS_MAX = 5_000;
-/** Maximum of items that we remember as known to one peer. An older item may be announced to that peer a second time. */
+/**
+ * Maximum of items that we remember as known to one peer. The node may announce an older item to that peer a second
+ * time.
+ */
 export const KNOWN_PER_PEER_MAX = 500;
-/** Maximum of peers whose rate is remembered, more than can be connected. The rate goes on counting after a connection ends. */
+/**
+ * Maximum of peers for which the node remembers the time of the last message. More peers than this cannot be connected.
+ * The rate limit of a peer still holds after its connection has ended.
+ */
 export const PEERS_MAX = 20_000;
 /** Time that a new item waits, so that other items can share its message. */
 const GATHER_MS = 200;
 /**
- * Number of peers that are told of an item at the same moment. If each of these peers tells as many others, the item reaches
- * hundreds of nodes in five steps.
+ * Number of peers that are told of an item at the same moment. If each of these peers tells three more, the item
+ * reaches hundreds of nodes in five steps.
  */
 const AT_ONCE_MAX = 3;
 /**
@@ -38,14 +45,14 @@ const AGAIN_LOOK_MS = 10_000;
 
 export interface AnnouncementOptions<T> {
   readonly clock: Clock;
-  /** Connected peers that may be told now. */
+  /** Connected peers that may get an announcement now. */
   readonly targets: () => readonly PeerId[];
   /** Number of peers that one item is announced to. */
   readonly peersPerItemMax: number;
   /** Highest rate of messages to one peer. */
   readonly rate: Sending;
   readonly keyOf: (item: T) => string;
-  /** False for an item that need not be announced any more. */
+  /** False for an item that no longer needs an announcement. */
   readonly isCurrent: (item: T) => boolean;
   readonly send: (peerId: PeerId, items: readonly T[]) => void;
 }
@@ -58,16 +65,16 @@ interface Told {
   readonly known: LruMap<string, true>;
   /** Time of the last message to this peer; Unix time in milliseconds, 0 for never. */
   lastMs: number;
-  /** For each log, the number of the first entry that this peer has not been told. */
+  /** For each log, the number of the first entry that was not announced to this peer yet. */
   readonly next: [firstHand: number, relayed: number, again: number];
 }
 
 export class Announcements<T> {
   readonly #options: AnnouncementOptions<T>;
   /**
-   * Three logs, in the order in which peers are told of their items. The first log has items that this node got first. The
-   * second log has items that a peer announced, and that this peer passes on, too. The third log has items that are announced
-   * again.
+   * Three logs of items. Each peer gets the items of the first log first, then those of the second, then those of the
+   * third. The first log has items that this node got first. The second log has items that a peer announced to this
+   * node. The third log has items that the node announces again.
    */
   readonly #logs = LOGS.map(() => new AnnouncementLog<T>(ITEMS_MAX));
   /** The valid entry for each key, in any of the logs. */
@@ -134,7 +141,9 @@ export class Announcements<T> {
     this.#arm(GATHER_MS);
   }
 
-  /** Called when a connection ends. A peer that returns is told of all items again, as it may have lost them. */
+  /**
+   * Called when a connection ends. A peer that reconnects gets all current items again, because it may have lost them.
+   */
   disconnected(peerId: PeerId): void {
     this.#peers.delete(peerId);
   }
@@ -197,8 +206,8 @@ export class Announcements<T> {
   }
 
   /**
-   * Announces items again whose time has come. If a peer has an item, the item is checked again later: that peer may leave, and
-   * then nobody may have it.
+   * Announces each item again whose `againMs` has passed. If a peer has an item, the item is checked again later,
+   * because that peer may disconnect.
    */
   #tellAgain(): void {
     const { clock, isCurrent } = this.#options;
@@ -216,7 +225,7 @@ export class Announcements<T> {
     return false;
   }
 
-  /** Takes the next items for a peer, and marks them as told. */
+  /** Takes the next items for a peer, and marks these items as announced to it. */
   #take(told: Told): readonly T[] {
     const taken: T[] = [];
     for (const index of LOGS) {

@@ -17,7 +17,9 @@ import type { BlockImporter } from './block-importer.ts';
 import { BlockSender } from './block-sender.ts';
 import type { Chain } from './chain.ts';
 
-/** Maximum of remembered blocks. Thanks to this memory, a block that arrives from many peers is checked once. */
+/**
+ * Maximum of remembered blocks. Without this memory, a block that arrives from many peers would be checked many times.
+ */
 const SEEN_BLOCKS_MAX = 1000;
 /** Codes of refusals that may be due to our clock: if our clock is slow, the block is valid a moment later. */
 const PASSING_REFUSALS: ReadonlySet<BlockRejectionCode> = new Set([
@@ -67,7 +69,7 @@ export class BlockGossip {
     });
   }
 
-  /** @param json the block as the peer sent it, unread */
+  /** @param json the block as the peer sent it, not parsed yet */
   async receive(peerId: PeerId, json: unknown): Promise<void> {
     const { chain, importer, clock, noteBlockTime, penalise, synchronizer } = this.#dependencies;
     const receivedMs = clock.nowMs();

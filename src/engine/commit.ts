@@ -16,8 +16,9 @@ import { BlockRejected } from '../protocol/verdict.ts';
 const UNDO_BLOCKS_WITHOUT_FINALITY = 1010;
 
 /**
- * Name of a note that keeps the finalized height from before blocks were reverted: 4 bytes, little-endian. The state loses this
- * height with the reverted blocks, because equal chains have equal states. But a final block must stay final.
+ * Name of a note that keeps the finalized height from before blocks were reverted: 4 bytes, little-endian. The revert
+ * removes this height from the state, because the state may depend on nothing but the chain. The note keeps final
+ * blocks final.
  */
 const FINALIZED_NOTE = 'chain/finalized';
 

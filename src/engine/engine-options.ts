@@ -16,13 +16,16 @@ import type { PeerManagerOptions } from './peers/manager.ts';
 
 export interface EngineOptions {
   readonly identity: NodeIdentity;
-  /** Platform and kernel release, which peers are told. */
+  /** Platform and kernel release, as peers see them. */
   readonly os: string;
   /** Time for which a forger waits for the late block of a missed slot; less than the block time. */
   readonly waitThresholdMs: number;
   readonly broadcastIntervalMs: number;
   readonly transactionsPerQueueMax: number;
-  /** True: delegates sign by the journal of this folder alone, whatever they may have signed elsewhere. */
+  /**
+   * If true, a delegate signs whenever the journal of this data folder allows it. Signatures that the delegate made
+   * elsewhere are ignored.
+   */
   readonly riskDoubleForging: boolean;
   /** False asks peers not to tell other nodes the address of this node. */
   readonly advertiseAddress?: boolean;
@@ -64,15 +67,15 @@ export interface EngineDependencies {
    */
   readonly isForgingHeld?: (() => boolean) | undefined;
   /**
-   * Time of the main thread that answers to peers may take. Other parts of the node can share it; by default the engine makes
-   * its own.
+   * The share of main-thread time that answers to peers may use. Other parts of the node can use the same share. By
+   * default the engine creates a share of its own.
    */
   readonly workShare?: WorkShare;
   readonly random: Random;
   readonly journal: FolderJournal;
   /**
-   * Highest signed headers, kept outside the data folder, if anywhere. The watermarks are read only if `riskDoubleForging` is
-   * false.
+   * The highest header that each delegate signed, kept outside the data folder; undefined if there is no place for
+   * them. The watermarks are read only if `riskDoubleForging` is false.
    */
   readonly watermarks?: SigningWatermarks | undefined;
   /** Keeps accepted transactions across restarts; by default they are kept in memory. */

@@ -279,7 +279,8 @@ export class Engine {
   }
 
   /**
-   * Calls the listener with each transaction that passed verification for the first time, or lacks only members' signatures.
+   * Calls the listener with each transaction that passes verification for the first time. A transaction that lacks only
+   * signatures of group members counts as passed.
    */
   listenToTransactions(listener: (transaction: Transaction) => void): void {
     this.#transactionListeners.push(listener);

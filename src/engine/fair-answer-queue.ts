@@ -1,7 +1,7 @@
 /**
- * A fair queue of answers to peers' questions. Each peer waits behind its own questions only. Named peers come before all
- * others. All answers share the main-thread time that the work of strangers gets (`WorkShare`), so that no number of asking
- * peers keeps the node from its blocks. When a peer leaves, its questions are dropped.
+ * A fair queue of answers to peers' questions. Each peer waits behind its own questions only. Named peers come before
+ * all others. All answers share the main-thread time that is reserved for requests of strangers (`WorkShare`). So no
+ * number of asking peers can stop the node from processing blocks. When a peer leaves, its questions are dropped.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -49,7 +49,7 @@ export class FairAnswerQueue {
     this.#options = options;
   }
 
-  /** Questions that wait for their answer. */
+  /** Number of questions that wait for their answer. */
   get waiting(): number {
     return this.#waiting;
   }
@@ -95,8 +95,8 @@ export class FairAnswerQueue {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const charge = this.#options.share.begin();
       await next.work();
-      // The answer is packed by promise steps that follow this one. Packing costs as much as the answer, so it must be charged,
-      // too.
+      // Later promise steps encode the answer for the wire. Encoding costs as much time as the answer itself, so its
+      // time must be charged, too.
       await settled();
       charge();
       if (this.#waiting > 0 && !this.#options.share.isFree) return this.#serveLater();
@@ -118,7 +118,7 @@ export class FairAnswerQueue {
   }
 }
 
-/** Resolves some promise steps later, so that work which follows at once from an answer is charged, too. */
+/** Resolves some promise steps later, so that work which directly follows an answer is charged, too. */
 async function settled(): Promise<void> {
   for (let depth = 0; depth < SETTLING_DEPTH; depth += 1) await Promise.resolve();
 }

@@ -23,7 +23,7 @@ import { TransactionFetcher } from './transaction-fetcher.ts';
  * connections, they cause only two checks per second.
  */
 const FALSE_SIGNATURE_PAUSE_MS = 60_000;
-/** Maximum of senders of false signatures that are remembered: far more than can be connected in that time. */
+/** Maximum of remembered senders of false signatures. Fewer peers than this can connect during one pause. */
 const FALSE_SIGNERS_MAX = 5000;
 /** Maximum of characters of an id: 64 bits in decimal. */
 const ID_CHARACTERS_MAX = 20;
@@ -43,7 +43,7 @@ export interface GossipDependencies extends BlockGossipDependencies {
   /** Number of peers that get a message which does not go to all peers. */
   readonly gossipPeersMax: number;
   readonly transactionGossip: GenerationProfile['transactionGossip'];
-  /** The budget that pays for checking the signatures that a peer sends. */
+  /** The verification budget for the signatures that a peer sends. */
   readonly payerOf: (peerId: PeerId) => Payer;
   /** Ends the connection of a peer that used up its signature budget without sending anything useful. */
   readonly cutWasteful: (peerId: PeerId) => void;
@@ -125,7 +125,10 @@ export class Gossip {
     this.#transactions.add(id);
   }
 
-  /** Announces a known transaction again, because a client submitted it once more: perhaps it got lost in the network. */
+  /**
+   * Announces a known transaction again after a client has submitted it once more, because the network may have lost
+   * it.
+   */
   announceAgain(id: TransactionId): void {
     this.#transactions.addAgain(id);
   }
@@ -163,7 +166,9 @@ export class Gossip {
     }
   }
 
-  /** Asks a peer for the transactions of its pool. Used with the first connections after a start. */
+  /**
+   * Asks a peer for the transactions of its pool. The engine calls this method for the first connections after a start.
+   */
   fetchPool(peerId: PeerId): Promise<void> {
     return this.#fetcher.pool(peerId);
   }
@@ -263,7 +268,8 @@ export class Gossip {
 
   #noteFailure(peerId: PeerId, error: unknown): void {
     const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
-    // If a peer does not answer, it is no fault of ours. The chain logs by itself that the store cannot be written to.
+    // A missing answer of a peer is not a fault of this node. The chain itself logs that the store cannot be written
+    // to.
     const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && !TOLD_BY_CHAIN.has(code));
     this.#dependencies.observer.log(isOurs ? 'error' : 'debug', code, 'could not handle a message', {
       peer: peerId,

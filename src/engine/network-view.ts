@@ -60,9 +60,9 @@ export class NetworkView {
   /**
    * The reason, as a sentence, why consent is too low to forge; undefined if it is high enough.
    *
-   * Anybody may dial us from many ports and claim another tip. So consent is enough if it comes from the peers that we dialled
-   * or that the operator named. The reference counts the peers that it dialled. A node that dialled none of its peers can only
-   * rely on the peers that dialled it. So the consent of all peers together is enough, too.
+   * Anybody may dial us from many ports and claim another tip. So consent is enough if it comes from the peers that we
+   * dialled or that the operator named. The reference (lisk-sdk) counts the peers that it dialled. A node that dialled
+   * none of its peers can only rely on the peers that dialled it. So the consent of all peers together is enough, too.
    *
    * @param percentMin 0 requires no consent
    */
@@ -108,7 +108,10 @@ export class NetworkView {
     };
   }
 
-  /** The most frequent height among connected peers; the lowest of several such heights; 0 without peers. */
+  /**
+   * The most frequent height among connected peers; 0 without peers. If several heights are equally frequent, the
+   * lowest of them.
+   */
   networkHeight(): number {
     const counts = new Map<number, number>();
     for (const { info } of this.#dependencies.transport.connections()) {

@@ -1,4 +1,7 @@
-/** Runs many searches for signers at once. In each round, the checks of all searches are verified together. */
+/**
+ * Maximum of checks that are verified at once. The verifier finds the result of a check by its content for up to as
+ * many checks (`KEYED_CHECKS_MAX` of the pool). In each round, the checks of all searches are verified together.
+ */
 
 import type { Verifier } from '../ports/verifier.ts';
 import type { SignatureSearch } from '../protocol/types.ts';
@@ -10,8 +13,8 @@ import type { SignatureSearch } from '../protocol/types.ts';
 const CHECKS_AT_ONCE_MAX = 200;
 
 /**
- * Runs searches to their end. The number of rounds is bounded, because a transaction has 15 signatures at most, and each takes
- * a few rounds.
+ * Runs the searches until each has its result. The number of rounds is bounded, because a transaction has 15 signatures
+ * at most, and each takes a few rounds.
  */
 export async function answerSearches(
   searches: readonly SignatureSearch[],

@@ -1,7 +1,8 @@
 /**
- * The events of single slots, as far as this node saw them: a forged block, a pause with its reason, a refused block, a
- * reverted block with the better branch. The modules log these events with the number of the slot, and the history takes them
- * from the log. So the history explains a missing block from the facts of its slot, not from other events at about that time.
+ * Stores the events of single slots as far as this node saw them. An event is a forged block, a pause of forging, a
+ * refused block or a reverted block. The modules log these events with the number of the slot, and this class takes the
+ * events from the log. So the history explains a missing block by events of its slot, not by other events at about the
+ * same time.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -9,14 +10,20 @@ import type { SlotFact, SlotRange, SlotReport } from '../ports/node-api.ts';
 import type { LogFields, Observer } from '../ports/observer.ts';
 import { plainFields } from './diagnostics.ts';
 
-/** Maximum of slots in the history: nearly ten rounds, so that an operator can still examine a fault of the last night. */
+/**
+ * Maximum of slots in the history. They span nearly ten rounds, so that an operator can still examine a fault of the
+ * last night.
+ */
 const SLOTS_MAX = 1000;
 /** Maximum of facts for one slot. The limit is needed because a stranger may send many false blocks for a slot. */
 const FACTS_MAX = 8;
 const SWITCHES_MAX = 500;
 const BRANCHES_MAX = 200;
 const OLD_ORDERS_MAX = 200;
-/** Maximum of ranges of slots without a gap; each standstill of the process begins a new range. */
+/**
+ * Maximum of ranges of slots in which the scheduler looked without a gap. Each standstill of the process begins a new
+ * range.
+ */
 const LOOKS_MAX = 500;
 /** Modules whose log lines with a slot are facts of that slot. */
 const MODULES: ReadonlySet<string> = new Set(['chain', 'forge']);
@@ -63,7 +70,7 @@ export class SlotHistory {
   looked(slot: number): void {
     const last = this.#looks.at(-1);
     if (last?.toSlot === slot) return;
-    // If the clock was set back, slots come for a second time.
+    // After the clock was set back, the same slots come a second time.
     const isNext = last?.toSlot === slot - 1;
     const range = { fromSlot: isNext ? last.fromSlot : slot, toSlot: slot };
     this.#looks = [...(isNext ? this.#looks.slice(0, -1) : this.#looks), range].slice(-LOOKS_MAX);

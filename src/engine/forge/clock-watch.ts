@@ -8,7 +8,7 @@
 import type { Clock, ProcessTimes } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
 
-/** The advance of each clock between two looks. Only `setMs` may be negative. */
+/** The advance of each clock between two calls of `look`. Only `setMs` may be negative. */
 export interface Passage {
   /** Time for which the machine ran. */
   readonly ranMs: number;
@@ -23,7 +23,7 @@ export interface Passage {
 export interface ClockWatchDependencies {
   /** The system clock, which can be set. */
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** The clocks that cannot be set; undefined if the system has none that is known. */
+  /** The clocks that cannot be set; undefined if this system has none that the node knows. */
   readonly times: ProcessTimes | undefined;
   /** Called when the clock was set. `byMs` is undefined if the machine may have slept instead. */
   readonly clockSet?: ((byMs: number | undefined) => void) | undefined;
@@ -38,8 +38,8 @@ interface Reading {
 }
 
 /**
- * Smallest step of the clock that is reported. Time services correct a clock in smaller steps or gradually. A larger step loses
- * slots.
+ * Smallest step of the clock that is reported. Time services correct a clock in smaller steps or gradually. A larger
+ * step makes delegates miss slots.
  */
 const SET_MS_MIN = 2000;
 /** Shortest sleep that is reported. The clocks are not read at exactly the same time, so a small difference means nothing. */
@@ -119,7 +119,9 @@ export function isSetPast({ ranMs, sleptMs = 0, setMs }: Passage): boolean {
   return setMs >= SET_MS_MIN && setMs > ranMs + sleptMs;
 }
 
-/** Explains in a clause why slots passed between two looks; undefined if the clocks show no cause. */
+/**
+ * Returns a clause for the log that explains why slots passed between two looks; undefined if the clocks show no cause.
+ */
 export function causeOf({ ranMs, processorMs, sleptMs, setMs }: Passage): string | undefined {
   const causes: string[] = [];
   if (sleptMs !== undefined && sleptMs >= SLEPT_MS_MIN) causes.push(`the machine was asleep for ${seconds(sleptMs)} s`);

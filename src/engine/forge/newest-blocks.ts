@@ -23,7 +23,7 @@ export type Newest = BlockHeader | undefined | 'unknown';
 export class NewestBlocks {
   readonly #chain: SearchedChain;
   readonly #settledBlocks: number;
-  /** The block up to which `#below` holds the newest blocks of delegates. */
+  /** The map `#below` holds the newest blocks of delegates up to this block. */
   #anchor: BlockHeader | undefined;
   #below = new Map<PublicKey, BlockHeader>();
   /** The lowest height that was searched. */
@@ -55,7 +55,9 @@ export class NewestBlocks {
     return known();
   }
 
-  /** Searches the blocks that came since the last call. If the anchor was reverted, the search begins again. */
+  /**
+   * Searches the blocks that were appended since the last call. If the anchor was reverted, the search begins again.
+   */
   #refresh(): void {
     const { state, tip } = this.#chain;
     const { id, height } = tip.header;

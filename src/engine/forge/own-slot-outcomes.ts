@@ -46,7 +46,8 @@ export class OwnSlotOutcomes implements ChainListener {
 
   constructor(dependencies: OwnSlotOutcomesDependencies) {
     this.#dependencies = dependencies;
-    // The counters start at zero. A counter that began with its first slot would show no increase for that slot.
+    // The counters start at zero. If a counter first appeared with its first slot, its graph would show no increase for
+    // that slot.
     for (const result of RESULTS) dependencies.observer.count('own_slots_total', 0, { result });
   }
 
@@ -55,7 +56,7 @@ export class OwnSlotOutcomes implements ChainListener {
     this.#listeners.push(listener);
   }
 
-  /** Ignores empty slots up to this one: a devnet moved its clock past them on purpose. */
+  /** Ignores empty slots up to this one, because a devnet moved its clock past them on purpose. */
   skipTo(slot: number): void {
     this.#skippedTo = Math.max(this.#skippedTo, slot);
   }

@@ -1,4 +1,4 @@
-/** The pause of forging on this node: the reason why none of its delegates forges at present, and the start of the pause. */
+/** Records a pause of forging on this node: the reason why none of its delegates forges, and the start of the pause. */
 
 import type { Clock } from '../../ports/clock.ts';
 import type { ForgingPause } from '../../ports/node-api.ts';

@@ -23,7 +23,7 @@ import { Refusals, type ForgingSlot } from './refusals.ts';
 import { SleptSlots } from './slept-slots.ts';
 import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
 
-/** Maximum of the time between two looks, and so of the time until a change of the clock is noticed. */
+/** Maximum time between two looks. The scheduler notices a change of the clock within this time. */
 const SLEEP_MS_MAX = 1000;
 
 export interface ForgingDependencies {
@@ -48,7 +48,10 @@ export interface ForgingDependencies {
   readonly observer: Observer;
   /** Time for which the late block of a missed slot is awaited, counted from the start of the present slot. */
   readonly waitThresholdMs: number;
-  /** True: delegates sign by the journal of this folder alone, whatever they may have signed elsewhere. */
+  /**
+   * If true, a delegate signs whenever the journal of this data folder allows it. Signatures that the delegate made
+   * elsewhere are ignored.
+   */
   readonly riskDoubleForging: boolean;
   readonly witnesses: TipCheckDependencies['witnesses'];
   /** The reason why nothing may be forged now; undefined if there is none. */
@@ -188,8 +191,8 @@ export class ForgingScheduler {
   }
 
   /**
-   * Sets the timer for the next moment that matters after a look. All moments are computed from the time of that look. The
-   * clock has gone on since the look, and a moment that passed in between still needs another look.
+   * Sets the timer for the next moment that matters after a look. All moments are computed from the time of that look.
+   * The clock has advanced since the look, and a moment that has passed since then still needs another look.
    */
   #arm(lookedMs: number): void {
     if (this.#stopped) return;
@@ -321,7 +324,7 @@ export class ForgingScheduler {
   #told({ code, reason, untilS }: Waiting): ForgingWait {
     const { chain, clock } = this.#dependencies;
     const untilMs = untilS === undefined ? 0 : momentMs(untilS, chain.rules.params);
-    // If the expected end has passed, no time of the end is known.
+    // If the expected end has passed, the end is unknown.
     return { code, reason, ...(untilMs > clock.nowMs() ? { untilMs } : {}) };
   }
 }

@@ -15,11 +15,11 @@ import type { Chain } from '../chain.ts';
 /** The evidence that peers give about the tip of the network. */
 export interface Witnesses {
   /**
-   * Tips of the connected peers that this node dialled or that its operator named, because other peers may claim anything. If
-   * no such peer is connected, the tips of all connected peers.
+   * Tips of the connected peers that this node dialled or that its operator named, because other peers may claim
+   * anything. If no such peer is connected, the list has the tips of all connected peers.
    */
   readonly tips: readonly AnnouncedTip[];
-  /** Number of fixed peers, which the operator wants to be connected always, and number of those with a tip in `tips`. */
+  /** Number of fixed peers, which should always be connected, and the number of them that have a tip in `tips`. */
   readonly named: number;
   readonly namedHeard: number;
   /** Whether the node knows peers that it can reach, by name or from an earlier run. */
@@ -55,8 +55,8 @@ const UNFINISHED_BLOCKS = 1;
 /** Length of a standstill after which the tip must be proved again, as after a start. */
 const STANDSTILL_MS = 30_000;
 /**
- * Time after which connections from before a standstill are trusted again. Connections that are silent for twenty seconds end,
- * and peers announce their tips within seconds.
+ * Time after which connections from before a standstill are trusted again. A connection that is silent for twenty
+ * seconds is closed, and peers announce their tips within seconds.
  */
 const HEARTBEATS_MS = 30_000;
 
@@ -98,7 +98,8 @@ export class TipCheck {
     this.tick();
     if (this.#isShown) return undefined;
     const doubt = this.#doubt();
-    // On a chain that has not begun, the proof is not kept: a peer with a block may still connect.
+    // On a chain that has only its genesis block, the proof is not stored, because a peer with a block may still
+    // connect.
     if (doubt === undefined && this.#dependencies.chain.tip.header.height > 1) this.#isShown = true;
     return doubt;
   }
@@ -135,9 +136,9 @@ export class TipCheck {
     const { params } = chain.rules;
     const { height } = chain.tip.header;
     const ahead = this.#aheadOf(tips);
-    // The check ends after as many slots as there are active delegates, because each of them has had a slot by then. After
-    // that, peers that claim a better chain but do not send it delay us no more. The end is computed from the time of the
-    // chain, because the process may use another clock.
+    // The check ends after as many slots as there are active delegates, because each of them has had a slot by then.
+    // After that, a peer that claims a better chain without sending it cannot delay forging. The end is computed from
+    // the time of the chain, because the process may use another clock.
     const agoS = Math.floor((clock.nowMs() - this.#startedMs) / 1000);
     const untilS = Math.max(0, chain.nowS() - agoS) + params.activeDelegates * params.blockTimeS;
     const isLate = chain.currentSlot() > slotAt(untilS, params);
@@ -158,8 +159,8 @@ export class TipCheck {
       const reason =
         `the chain here ends at height ${height}, and its delegates signed block ${lost}: ` +
         'the rest must come from peers, or from a newer backup';
-      // The option that waives the check is named only if it may be the right remedy. This requires that peers had the time of
-      // a round and none of them sent the missing blocks, or that no peers are expected.
+      // The message names the option that waives the check only if that option may be the right remedy. The option may
+      // be right if peers had one round of time and sent no missing block, or if no peers are expected.
       const isLastResort = isLate && (tips.length > 0 || !areExpected);
       return { reason: isLastResort ? `${reason}; if every node has lost it, ${WAIVER}` : reason };
     }
@@ -174,8 +175,9 @@ export class TipCheck {
   }
 
   /**
-   * Time since which a peer must have connected to count. After a standstill, old connections may be dead without our
-   * knowledge, and their announcements are old. Connections that survive the heartbeats count again.
+   * Time since which a peer must have connected to count as a witness. After a standstill, old connections may be dead
+   * without our knowledge, and the tips announced on them are old. A connection that survives the heartbeats counts
+   * again.
    */
   #heardSinceMs(): number {
     const isOver = this.#dependencies.clock.nowMs() >= this.#startedMs + HEARTBEATS_MS;

@@ -46,7 +46,8 @@ export class WatermarkedJournal implements SigningJournal {
     this.#journal = journal;
     this.#firstBlockId = firstBlockId;
     this.#watermarks = watermarks;
-    // If this place has watermarks, then a delegate without a watermark and without a line in the journal has signed nothing.
+    // If the folder of the watermarks has any, a delegate without a watermark and without a line in the journal has
+    // signed nothing.
     const areKept = journal.delegates().some((delegate) => watermarks?.read(delegate) !== undefined);
     for (const delegate of journal.delegates()) {
       const watermark = this.#look(delegate);

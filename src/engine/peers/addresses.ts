@@ -18,7 +18,10 @@ export function ipOf(peerId: PeerId): string {
   return peerId.slice(0, peerId.indexOf(':'));
 }
 
-/** True for addresses that never leave the machine. Several nodes at one such address are several peers. */
+/**
+ * True for loopback addresses, whose traffic never leaves the machine. Several nodes at one such address are several
+ * peers.
+ */
 export function isLoopback(ip: string): boolean {
   return ip.startsWith('127.');
 }
@@ -76,8 +79,8 @@ export function netgroupOf(secret: Uint8Array, ip: string): number {
 }
 
 /**
- * Like `netgroupOf`, but undefined for addresses in networks where a choice of different netgroups is impossible: those of this
- * machine, of a private network, or of special purpose.
+ * The netgroup of an address as in `netgroupOf`; undefined for addresses of this machine, of a private network, or of
+ * special purpose. Such networks offer no choice of netgroups.
  */
 export function spreadGroupOf(secret: Uint8Array, ip: string): number | undefined {
   return ipScope(ip) === 'global' ? netgroupOf(secret, ip) : undefined;

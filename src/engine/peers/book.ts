@@ -1,7 +1,7 @@
 /**
- * The peer book: addresses that we heard of (new), addresses that we were connected to (tried), addresses that are banned. A
- * secret assigns the peers of both lists to buckets, so that nobody can push out other peers on purpose. Every list has a
- * maximum size.
+ * The peer book: addresses that we heard of (new), addresses that we were connected to (tried), addresses that are
+ * banned. A secret decides which bucket a peer belongs to, so that an attacker cannot push out other peers on purpose.
+ * Every list has a maximum size.
  */
 
 import { hexOf, utf8 } from '../../primitives/bytes.ts';
@@ -85,8 +85,8 @@ export class PeerBook {
   }
 
   /**
-   * Like `netgroupOf`, for the choice of outbound peers; undefined for networks where a choice of different netgroups is
-   * impossible.
+   * The netgroup as in `netgroupOf`, for the choice of outbound peers; undefined for networks that offer no choice of
+   * netgroups.
    */
   spreadGroupOf(ip: string): number | undefined {
     return spreadGroupOf(this.#secret, ip);
@@ -217,7 +217,8 @@ export class PeerBook {
     const isTried = said['list'] === 'tried';
     const bucket = said['bucket'];
     if (typeof bucket !== 'number' || !(bucket >= 0 && bucket < (isTried ? TRIED_BUCKETS : NEW_BUCKETS))) return;
-    // Only the address is checked: this node wrote the note, and the rest was read from the wire before.
+    // Only the address is checked, because this node wrote the note. The node checked the other fields when it received
+    // them.
     this.#place(info as unknown as PeerInfo, isTried ? 'tried' : 'new', bucket, addedMs);
   }
 

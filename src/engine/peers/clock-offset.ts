@@ -17,7 +17,10 @@ const PEERS_MAX = 256;
  * later.
  */
 const SAMPLES_PER_PEER = 8;
-/** Minimum of blocks for each peer, and minimum of peers. A single peer may have a slow connection, or lie. */
+/**
+ * Minimum number of blocks for each peer, and also the minimum number of peers. A single peer may have a slow
+ * connection, or lie.
+ */
 const SAMPLES_MIN = 3;
 const PEERS_MIN = 2;
 const SAMPLE_AGE_MS_MAX = 3_600_000;
@@ -28,8 +31,8 @@ const SAMPLE_AGE_MS_MAX = 3_600_000;
 export const CLOCK_OFFSET_WARN_MS = 2_000;
 const WARN_EVERY_MS = 3_600_000;
 /**
- * Time for which a verdict about another clock, or about one of two clocks, must hold before it is reported. Our clock may just
- * have been set, and the newest blocks of the peers show that only one after another.
+ * Time for which a verdict of kind `peer` or `unclear` must hold before it is logged. After our clock was set, the
+ * newest blocks of the peers show the change only one after another.
  */
 const LASTING_MS = 120_000;
 
@@ -156,8 +159,8 @@ export class ClockOffset {
    * The offset on which at least two of these peers, and most of those with enough samples, agree. Forging depends on this
    * offset, so the offset becomes undefined as soon as the clocks agree again.
    *
-   * @param peers peers that a stranger cannot choose to be among
-   * @param limitMs smaller offsets count as none
+   * @param peers peers whose choice a stranger cannot influence
+   * @param limitMs smaller offsets are ignored
    * @returns positive if the peers are ahead; undefined if they do not agree on an offset beyond the limit
    */
   agreedMs(peers: readonly PeerId[], limitMs: number): number | undefined {
@@ -224,7 +227,7 @@ export class ClockOffset {
   }
 }
 
-/** The voices whose clocks agree with a clock that is ahead of ours by `offsetMs`. */
+/** The peers in `voices` whose clocks agree with a clock that is ahead of ours by `offsetMs`. */
 function near(voices: readonly Voice[], offsetMs: number): readonly Voice[] {
   return voices.filter((voice) => Math.abs(voice.offsetMs - offsetMs) < CLOCK_OFFSET_WARN_MS);
 }

@@ -4,7 +4,7 @@ import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
 import type { PeerId } from '../../ports/transport.ts';
 
-/** Conclusion from a failed dial about the address. */
+/** The conclusion about an address from a failed dial. */
 export type DialOutcome =
   /** The address leads back to this node. */
   | 'self'

@@ -1,6 +1,7 @@
 /**
- * Decides which peers this node dials, and when it dials them again. Fixed peers are always dialled, and other peers of the
- * book in rounds. Seeds are dialled to get their lists of peers. Now and then one outbound peer is exchanged for another.
+ * Decides which peers this node dials, and when it dials them again. Fixed peers are always dialled, and other peers of
+ * the book are dialled in rounds. Seeds are dialled to get their lists of peers. Now and then one outbound peer is
+ * exchanged for another.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -21,11 +22,11 @@ import { DialPlan } from './dial-plan.ts';
 import { selectToDial, selectToExchange, shuffled, TRIED_ENOUGH } from './selection.ts';
 
 export interface PeerIntervals {
-  /** Time between rounds of dialling. Default 10 000, as in the reference. */
+  /** Time between rounds of dialling. The default is 10 000, as in the reference (lisk-sdk). */
   readonly populateMs: number;
-  /** Time between rounds of asking seeds. Default 30 000. */
+  /** Time between rounds of asking seeds. The default is 30 000. */
   readonly seedMs: number;
-  /** Time between exchanges of one outbound peer for another. Default 300 000. */
+  /** Time between exchanges of one outbound peer for another. The default is 300 000. */
   readonly shuffleMs: number;
 }
 
@@ -58,7 +59,7 @@ export interface DiallerDependencies {
   readonly observer: Observer;
 }
 
-/** Time until the next round of dialling after a fresh node has heard of its first peers. */
+/** Time between the first peers that a fresh node hears of and its next round of dialling. */
 const DISCOVERED_WAIT_MS = 1_000;
 
 export class Dialler {

@@ -166,7 +166,7 @@ export class PeerManager {
   }
 
   /**
-   * Saves the book and closes all connections. If saving fails, the connections are closed all the same.
+   * Saves the book and closes all connections. If saving fails, the connections are still closed.
    *
    * @throws AggregateError if the book cannot be saved or a connection cannot be closed
    */
@@ -293,7 +293,7 @@ export class PeerManager {
 
   #connected(connection: Connection): void {
     const { peerId, direction, info } = connection;
-    // A fault during the handshake may have led to a ban before there was a connection to close.
+    // A fault during the handshake may have led to a ban when there was no connection to close yet.
     if (!this.#admits(info.ip)) {
       this.#transport.disconnect(peerId, FORBIDDEN);
       return;
@@ -328,8 +328,8 @@ export class PeerManager {
   }
 
   /**
-   * Whether other peers may be told of an address. A special address may mean another machine to each peer, or no machine. So a
-   * special address is told only if the operator named it.
+   * Whether other peers may be told of an address. A special address may lead each peer to a different machine, or to
+   * no machine. So a special address is told only if the operator named it.
    */
   #mayTell(info: PeerAddress): boolean {
     return !isSpecial(info.ip) || this.isNamed(peerIdOf(info));

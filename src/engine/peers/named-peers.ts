@@ -1,4 +1,4 @@
-/** The peers that the operator named, and the role of each. */
+/** The peers that the operator named, with the role of each peer. */
 
 import type { PeerRole } from '../../ports/node-api.ts';
 import { peerIdOf, type PeerAddress, type PeerId } from '../../ports/transport.ts';
@@ -48,7 +48,7 @@ export class NamedPeers {
     return this.pinned.has(peerId) || this.#seeds.has(peerId);
   }
 
-  /** @returns true if the seed is new and can be used */
+  /** @returns true if the seed was not known before and can be used */
   addSeed(seed: PeerAddress): boolean {
     const peerId = peerIdOf(seed);
     if (!this.#isUsable(seed) || this.fixed.has(peerId) || this.#seeds.has(peerId)) return false;

@@ -14,10 +14,13 @@ import { BAN_MS, pointsOf, REPUTATION_FULL } from './penalties.ts';
 /** Close code and reason for a banned peer. */
 export const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to connect' };
 
-/** Close code of our own. The reference has no code for this case; its nodes dial again after an unknown code. */
+/**
+ * This close code is not a code of the reference (lisk-sdk). The reference has no code for this case. A node of the
+ * reference dials again after a code that it does not know.
+ */
 const WASTEFUL: CloseReason = { code: 4429, reason: 'Too many signatures to verify' };
 
-/** Faults that cost even named peers points, because they endanger the node. */
+/** Faults that cost points even for named peers, because they endanger the node. */
 const WIRE_FAULTS: ReadonlySet<PeerFaultCode> = new Set([
   'MESSAGE_RATE',
   'MESSAGE_FLOOD',

@@ -37,7 +37,7 @@ export class Backoff {
   /**
    * Records a failure.
    *
-   * @param isItsFault false always gives the shortest backoff, and is not counted as a failure
+   * @param isItsFault if false, the backoff is the shortest one, and the failure is not counted
    */
   fail(peerId: PeerId, isItsFault = true): void {
     const failures = this.failures(peerId) + (isItsFault ? 1 : 0);

@@ -1,17 +1,17 @@
-/** Finds the block at which our chain and a peer's chain part. */
+/** Finds the block at which our chain and a peer's chain split. */
 
 import type { ChainReader } from '../../ports/store.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
 
 /**
- * Number of newest blocks that the question names one by one. One answer has the same number of blocks. So if the common height
- * is found too low by fewer blocks, no further question is needed.
+ * Number of newest blocks that the question names one by one. One answer has the same number of blocks at most. So if
+ * the result is too low by fewer blocks than this, one answer brings all missing blocks.
  */
 const DENSE_BLOCKS = 34;
 
 /**
- * Heights to ask about, ascending. The newest heights are all included, then ever fewer. `floorHeight` is always included,
- * because nothing at or below it may change.
+ * Heights to ask about, ascending. The newest heights are all included. Further down, the distance between the heights
+ * grows. `floorHeight` is always included, because nothing at or below it may change.
  */
 function sampleHeights(tipHeight: number, floorHeight: number): readonly number[] {
   const heights: number[] = [];
@@ -27,9 +27,9 @@ function sampleHeights(tipHeight: number, floorHeight: number): readonly number[
 }
 
 /**
- * Finds the highest height that is known to be common with the peer. Near the tip, the result is exact. Further down, the
- * result may be too low, by at most its distance from the tip. The blocks in between are then downloaded again. Undefined if
- * the peer has none of our blocks down to `floorHeight`.
+ * Finds the highest height that is known to be common with the peer. Near the tip, the result is exact. Further down,
+ * the result may be too low. The error is at most the distance of the result from the tip. The blocks in between are
+ * then downloaded again. The result is undefined if the peer has none of our blocks down to `floorHeight`.
  */
 export async function findCommonHeight(
   chain: ChainReader,

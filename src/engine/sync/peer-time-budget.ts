@@ -1,18 +1,18 @@
 /**
- * The time that a peer may take for the blocks that it sends. A node follows one peer at a time. Without this budget, a peer
- * could send a single block just before each time-out, and keep the node from all others for hours.
+ * The time that a peer may take for the blocks that it sends. A node follows one peer at a time. Without this budget, a
+ * peer could send a single block just before each time-out. The node would then follow no other peer for hours.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Block } from '../../protocol/types.ts';
 
-/** Time for the first answer and for the last one, which may be empty. */
+/** Time for the first answer and for the last one. The last one may be empty. */
 const FREE_MS = 12_000;
 /**
- * Time earned with each block. An answer of 34 blocks may take as long as the transport waits for one, 10 s. An answer has
- * fewer blocks only in two cases: it is the last answer, or its blocks are so full that the answer has the maximum size of a
- * message.
+ * Time earned with each block. An answer of 34 blocks earns 10 s, which is as long as the transport waits for an
+ * answer. An answer has fewer than 34 blocks only in two cases. It is the last answer, or its blocks are so full that
+ * the answer has the maximum size of a message.
  */
 const PER_BLOCK_MS = 300;
 const PER_TRANSACTION_MS = 5;
