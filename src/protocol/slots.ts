@@ -1,5 +1,6 @@
 /**
- * Computes slots and times. Chain time is in whole seconds since the network's epoch, and a slot lasts `blockTimeS` seconds.
+ * Converts between slots and times. Chain time is in whole seconds since the network's epoch, and a slot lasts
+ * `blockTimeS` seconds.
  */
 
 import type { ChainParams } from './params.ts';

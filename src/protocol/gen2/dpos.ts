@@ -10,26 +10,29 @@ import type { StateReader, StateWriter } from '../state.ts';
 import { addVoteWeight } from '../tx/vote-weight.ts';
 import type { BlockHeader, PublicKey } from '../types.ts';
 
-/** Number of delegate lists that are kept. A round uses the list from its start, and nothing needs older lists. */
+/**
+ * Number of delegate lists that stay in the state. A round uses the list from its start, and nothing needs older lists.
+ */
 const LISTS_KEPT = 2;
 
 /**
- * Adds the block to its generator's count, and ends the round if the block is its last. The genesis block also ends a round of
- * its own, without earnings or missed blocks. So the votes of the genesis block count at once.
+ * Adds the block to its generator's count, and ends the round if the block is the last of the round. The genesis block
+ * also ends a round of its own, without earnings or missed blocks. So the votes of the genesis block count at once.
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));
   if (block.height === 1) {
     bookPendingWeights(state);
     freeze(state, 1, params);
-    // If a round has one block, the genesis block ends the first round, too.
+    // If a round has only one block, the genesis block also ends the first round.
     if (isLastOfRound(block.height, params)) freeze(state, 2, params);
     return;
   }
   if (!isLastOfRound(block.height, params)) return;
 
   const round = roundOf(block.height, params);
-  // A recomputed list must use the vote weights with which the round was forged, so it is computed before the weights change.
+  // A recomputed list must use the vote weights with which the round was forged. So the list is computed before the
+  // weights change.
   const list = listOf(state, round, params);
   assert(list !== undefined, `the list of round ${round} is known at its end`);
   bookPendingWeights(state);
@@ -79,7 +82,8 @@ function bookPendingWeights(state: StateWriter): void {
 }
 
 /**
- * Converts as described above. From 10^21 on, such a text has an exponent, and no column of the reference can hold the number.
+ * Converts an amount to the decimal text of its double and back, as the reference does. From 10^21 on, the decimal text
+ * has an exponent, and no column of the reference's database can hold the number.
  */
 function throughDouble(beddows: bigint): bigint {
   const text = String(Number(beddows));

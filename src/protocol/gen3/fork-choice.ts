@@ -1,4 +1,4 @@
-/** The cases of the fork choice rule of LIP-0014, one predicate for each. */
+/** The cases of the fork choice rule of LIP-0014, with one predicate for each case. */
 
 import type { ChainParams } from '../params.ts';
 import type { AnnouncedTip, TipView } from '../rules.ts';
@@ -45,7 +45,9 @@ function isTieBreak(tip: TipView, received: TipView, params: Timing): boolean {
   );
 }
 
-/** Whether a chain is better. This function also decides between tips that peers only announce. */
+/**
+ * Whether the chain of a received tip is better than ours. This function also compares tips that peers only announce.
+ */
 export function isBetterChain(tip: AnnouncedTip, received: AnnouncedTip): boolean {
   return (
     tip.maxHeightPrevoted < received.maxHeightPrevoted ||

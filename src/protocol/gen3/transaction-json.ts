@@ -27,9 +27,9 @@ const NO_ID = 'incalculable-id';
 const ID_CHARACTERS_MAX = 256;
 
 /**
- * Reads a transaction with all static checks except of its signature. Id, fee and sender's address are computed; those in the
- * document are ignored. A malformed transaction is accepted if the network has an exception for it. Such a transaction keeps
- * the id of the document, because its real id cannot be computed.
+ * Reads a transaction with all static checks except that of its signature. Id, fee and sender's address are computed.
+ * Their values in the document are ignored. A malformed transaction is accepted if the network has an exception for it.
+ * Such a transaction keeps the id of the document, because its real id cannot be computed.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors
  */
@@ -129,8 +129,8 @@ function senderIdOf(senderPublicKey: unknown): Address {
 interface Reading {
   readonly errors: readonly TransactionError[];
   /**
-   * The transaction with the id of its document. Present even if there are errors, as long as the bytes of the transaction can
-   * be determined.
+   * The transaction with the id of its document. The transaction is present even if there are errors, as long as its
+   * bytes can be determined.
    */
   readonly transaction: Transaction | undefined;
 }
@@ -153,7 +153,7 @@ function readTransaction(json: unknown, types: Types): Reading {
   errors.push(...assetErrors);
   if (isShapeless || payload === undefined) return { errors, transaction: undefined };
   const asset = errors.length > 0 ? undefined : type.writtenAsset(member(json, 'asset'), payload);
-  // The schema has just shown that these members have these types.
+  // The schema has just checked that these members have these types.
   return { errors, transaction: draftOf(base as CheckedMembers, senderId, payload, type.fee(payload), asset) };
 }
 

@@ -1,4 +1,7 @@
-/** The context in which a transaction is applied, besides the state, and the differences of the generations in it. */
+/**
+ * The context in which a transaction is applied, besides the state. It includes the differences between the
+ * generations.
+ */
 
 import type { Exceptions, Generation } from '../params.ts';
 import type { SignatureOracle, Transaction } from '../types.ts';
@@ -28,7 +31,7 @@ export const GEN2_DIALECT: TransactionDialect = {
   voteWeight: 'pending',
 };
 
-/** The digests that the keys of a transaction sign, 32 bytes each. */
+/** The digests that are signed with the keys of a transaction, 32 bytes each. */
 interface SigningDigests {
   /** Digest for the primary signature and for members' signatures. */
   signingDigest(transaction: Transaction): Uint8Array;

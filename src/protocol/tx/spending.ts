@@ -9,9 +9,9 @@ import { addAmount, countedAmount } from './amounts.ts';
 const NONE: ReadonlyMap<Transaction, TransactionError> = new Map<Transaction, TransactionError>();
 
 /**
- * Errors of the transactions that spend too much, in the order of the batch. Senders with only one transaction are left out,
- * because verifying that transaction checks the same. The amount of a refused transaction does not count when the sender's
- * later transactions are checked.
+ * Errors of the transactions that spend too much, in the order of the batch. A sender with only one transaction is
+ * skipped, because the verification of that transaction makes the same check. The amount of a refused transaction does
+ * not count when the sender's later transactions are checked.
  */
 export function spendingErrors(
   state: StateReader,
