@@ -45,8 +45,8 @@ export interface Ed25519 {
 }
 
 /**
- * Selects the preferred back end, or the other one if the preferred one is not available. Then it checks the back end
- * with all edge cases.
+ * Selects the preferred back end, or the other one if the preferred one is not available. The function then checks the
+ * back end with all edge cases.
  *
  * @param prefer the native library by default
  * @throws ProtocolError `ED25519_BACKEND_WRONG` if an answer differs from the rule of the network
@@ -59,7 +59,7 @@ export function selectEd25519(prefer: Ed25519Backend = 'sodium'): Ed25519 {
 
 let fallback: Ed25519 | undefined;
 
-/** The back end of this process. It is selected at the first call. */
+/** The back end of this process. The back end is selected at the first call. */
 export function defaultEd25519(): Ed25519 {
   fallback ??= selectEd25519();
   return fallback;

@@ -13,7 +13,7 @@ export interface EncryptedPassphrase {
   readonly cipherText: Buffer;
   /** The initialisation vector, 12 bytes. */
   readonly iv: Buffer;
-  /** The salt. It has 16 bytes if this module encrypted the passphrase; other tools may use another length. */
+  /** The salt. The salt has 16 bytes if this module encrypted the passphrase; other tools may use another length. */
   readonly salt: Buffer;
   /** The authentication tag, 16 bytes. */
   readonly tag: Buffer;
@@ -109,7 +109,7 @@ export async function encryptPassphrase(
 
 /**
  * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID`; or `PASSWORD_WRONG` if the password is wrong or the text was
- *   changed. These two cases cannot be distinguished
+ *   changed. A wrong password and a changed text cannot be distinguished
  */
 export async function decryptPassphrase(encrypted: string | EncryptedPassphrase, password: string): Promise<string> {
   const { iterations, cipherText, iv, salt, tag } =

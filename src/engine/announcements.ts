@@ -1,9 +1,9 @@
 /**
  * Announcements to peers. Each peer gets announcements at its own rate, with several items in one message. An item that
  * a peer already has is not announced to it. A new item goes at once to the few peers that have had no message for the
- * longest time. The other peers get it one after another. So different peers may be told at different times. Whenever
- * an item is new, some peers can get it at once, and these peers pass it on. If no connected peer is known to have an
- * item, the node announces the item again after a while.
+ * longest time. The other peers get the item one after another. So different peers get announcements at different
+ * times. Whenever an item is new, some peers can get it at once, and these peers pass it on. If no connected peer is
+ * known to have an item, the node announces the item again after a while.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -87,8 +87,8 @@ export class Announcements<T> {
   #timerDueMs = Infinity;
   #againTimer: Timer | undefined;
   /**
-   * Limits how many peers are told at one moment: each message to a peer advances this time by one peer's share of the
-   * interval. Unix time in milliseconds.
+   * Limits how many peers get messages at one moment. Each message to a peer advances this time by the interval between
+   * two messages, divided by the number of peers. Unix time in milliseconds.
    */
   #turnsMs = 0;
   #stopped = true;
@@ -136,7 +136,7 @@ export class Announcements<T> {
     for (const key of keys) known.set(key, true);
   }
 
-  /** Called when a connection opens: its peer is told of the current items. */
+  /** Called when a connection opens, so that its peer gets the current items. */
   connected(): void {
     this.#arm(GATHER_MS);
   }

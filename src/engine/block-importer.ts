@@ -1,7 +1,8 @@
 /**
  * Imports a block that a peer sent, in this order:
  *
- * 1. screen: fork choice, then checks of header, payload, slot owner and time. These checks verify one signature;
+ * 1. screen: fork choice, then checks of header, payload, slot owner and time. These header checks verify one
+ *    signature;
  * 2. verify the other signatures on other threads, while other work goes on;
  * 3. decide: repeat fork choice, because the tip may have moved, then validate the block;
  * 4. commit the block and tell the listeners: `Chain.commit`.
@@ -153,7 +154,7 @@ export class BlockImporter {
   /**
    * Turns the error of an import into its outcome.
    *
-   * @throws the error itself if it is no rejection by the rules
+   * @throws the error itself if it is not a rejection by the rules
    */
   #refused(block: Block, error: unknown): ImportOutcome {
     const rejection = error instanceof BranchRejected ? error.rejection : error;

@@ -122,8 +122,8 @@ export class Chain {
   }
 
   /**
-   * Reverts and appends blocks as one unit, moves the tip and tells the listeners. Call this method inside `runExclusive`, with
-   * validated blocks.
+   * Reverts and appends blocks as one unit, moves the tip and informs the listeners. Call this method inside
+   * `runExclusive`, with validated blocks.
    *
    * @throws BranchRejected for the first block that the rules refuse; in this case nothing has changed, and no listener is told
    */
@@ -164,7 +164,7 @@ export class Chain {
    *
    * @param perCommit number of blocks in one commit
    * @throws BranchRejected for the first refused block
-   * @throws ProtocolError `TIP_MOVED` if the blocks do not follow the tip any more
+   * @throws ProtocolError `TIP_MOVED` if the blocks no longer follow the tip
    */
   append(downloaded: readonly Block[], perCommit = BLOCKS_PER_TRANSACTION): Promise<void> {
     return this.runExclusive(async () => {

@@ -38,7 +38,7 @@ export class Diagnostics {
     this.#clock = clock;
   }
 
-  /** Returns an observer that passes all calls on to `observer`, and keeps the diagnostics among the log lines. */
+  /** Returns an observer that passes all calls on to `observer`, and stores the diagnostics among the log lines. */
   listenIn(observer: Observer): Observer {
     return this.#listenIn(observer, undefined);
   }

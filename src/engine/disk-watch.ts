@@ -30,7 +30,7 @@ export interface DiskWatchDependencies {
   readonly observer: Observer;
 }
 
-/** The reason why no block can be forged or kept now. */
+/** The reason why no block can be forged or stored now. */
 export interface Obstacle {
   readonly reason: string;
   /** Code of the error that caused the failure, to tell faults apart; undefined if nothing failed. */
@@ -86,8 +86,8 @@ export class DiskWatch {
       this.#failure = undefined;
       observer.log('info', 'STORE_WRITES_AGAIN', 'the disk takes what is written again');
     } catch (error) {
-      // This error is recorded and not thrown. The change before the trial is on disk, and its caller must not see a
-      // failure.
+      // The error of the trial write is recorded and not thrown. The change before the trial is on disk, and its caller
+      // must not see a failure.
       this.#note(error);
     }
   }

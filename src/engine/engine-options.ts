@@ -27,7 +27,7 @@ export interface EngineOptions {
    * elsewhere are ignored.
    */
   readonly riskDoubleForging: boolean;
-  /** False asks peers not to tell other nodes the address of this node. */
+  /** If false, this node asks peers not to tell its address to other nodes. */
   readonly advertiseAddress?: boolean;
   readonly peers: PeerManagerOptions;
   /** Public keys of delegates whose slot outcomes are reported, even if their forging is switched off here. */
@@ -38,7 +38,7 @@ export interface EngineOptions {
   readonly profile?: Partial<GenerationProfile>;
 }
 
-/** The ports at which this node can be reached; peers are told of them. */
+/** The ports at which this node can be reached; it sends them to its peers. */
 export interface ListeningPorts {
   readonly wsPort: number;
   /** 0 if HTTP is off. */
@@ -78,7 +78,7 @@ export interface EngineDependencies {
    * them. The watermarks are read only if `riskDoubleForging` is false.
    */
   readonly watermarks?: SigningWatermarks | undefined;
-  /** Keeps accepted transactions across restarts; by default they are kept in memory. */
+  /** Stores accepted transactions across restarts; by default they are in memory only. */
   readonly transactionJournal?: TransactionJournal;
   readonly observer: Observer;
 }

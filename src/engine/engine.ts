@@ -336,7 +336,7 @@ export class Engine {
   }
 
   /**
-   * Stops forging first, then everything else. Resolves when no work is under way any more.
+   * Stops forging first, then everything else. Resolves when no work is running.
    *
    * @throws AggregateError with the errors of the failed steps, after all steps have run
    */

@@ -20,7 +20,7 @@ export const QUESTIONS_WAITING_MAX = 64;
  * refused questions leaves less time for answers.
  */
 const REFUSAL_MS = 0.25;
-/** This error is made once, because the stack trace of an error costs more than the rest of a refusal. */
+/** The error object is created once, because the stack trace of an error costs more than the rest of a refusal. */
 const TOO_MANY = new ProtocolError('TOO_MANY_QUESTIONS', {}, 'Too many requests wait for an answer');
 
 type Answer = TransportHandlers['answer'];

@@ -1,4 +1,4 @@
-/** Behaviour towards other nodes that depends on the generation but is no rule of the chain, as data. */
+/** Behaviour towards other nodes that depends on the generation, as data. None of it is a rule of the chain. */
 
 export interface GenerationProfile {
   /** The form in which a transaction is announced: its id, so that peers ask for it, or the whole transaction. */

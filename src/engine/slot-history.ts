@@ -11,8 +11,8 @@ import type { LogFields, Observer } from '../ports/observer.ts';
 import { plainFields } from './diagnostics.ts';
 
 /**
- * Maximum of slots in the history. They span nearly ten rounds, so that an operator can still examine a fault of the
- * last night.
+ * Maximum of slots in the history. A thousand slots span nearly ten rounds, so that an operator can still examine a
+ * fault of the last night.
  */
 const SLOTS_MAX = 1000;
 /** Maximum of facts for one slot. The limit is needed because a stranger may send many false blocks for a slot. */
@@ -52,7 +52,7 @@ export class SlotHistory {
     this.#sinceMs = clock.nowMs();
   }
 
-  /** Returns an observer that passes all calls on, and keeps the facts of slots. */
+  /** Returns an observer that passes all calls on, and stores the events of slots. */
   listenIn(observer: Observer, module?: string): Observer {
     return {
       module: (name) => this.listenIn(observer.module(name), name),

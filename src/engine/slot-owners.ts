@@ -86,8 +86,8 @@ export class SlotOwners {
 
   /**
    * Finds the owners of a round. The blocks of the round show the owners of the slots that have blocks. The order in
-   * the store shows all owners. It is used if it is still stored and agrees with the blocks. The stored order may
-   * disagree if the network has an exception that computes the list of this round again.
+   * the store shows all owners. The stored order is used if it is still in the store and agrees with the blocks. The
+   * stored order may disagree if the network has an exception that computes the list of this round again.
    */
   #ownersOf(round: number): ReadonlyMap<number, PublicKey> {
     const rules = this.#rules;

@@ -1,7 +1,7 @@
 /**
  * Asks peers for the transactions that they announced. The node asks no peer more often than the rates of the network
  * allow. If several peers announce a transaction, only one of them is asked at first. After a refusal, the node does
- * not ask all other announcers for the same transaction. Honest pools hold transactions that this pool refuses, and
+ * not ask all other announcers for the same transaction. Honest pools contain transactions that this pool refuses, and
  * anybody can send false content for an id.
  */
 
@@ -88,8 +88,8 @@ interface Announcer {
   readonly bucket: TokenBucket;
   readonly wanted: Set<TransactionId>;
   /**
-   * Largest number of ids that the peer announced at once. The node asks for no more ids than this. A node of the
-   * reference (lisk-sdk) bans peers that ask for more ids than it is configured to announce.
+   * Largest number of ids that the peer announced at once. The node asks for no more ids than this. A node of lisk-sdk
+   * bans peers that ask for more ids than it is configured to announce.
    */
   largest: number;
   /**
@@ -241,8 +241,8 @@ export class TransactionFetcher {
   /**
    * Chooses the ids to ask a peer for. If there are none, returns the time until there may be some. Ids of transactions
    * that have arrived meanwhile are forgotten. Refused transactions get questions of their own, because their answers
-   * may be large and are not read completely. Such a question is sent only if there are no new ids, or as one of
-   * `AGAIN_EVERY` questions.
+   * may be large and are not read completely. A question for refused transactions is sent only if there are no new ids,
+   * or as one of `AGAIN_EVERY` questions.
    */
   #due(
     peerId: PeerId,

@@ -11,7 +11,9 @@ export interface ChainRecord {
   readonly kind: 'applied' | 'reverted';
   readonly height: number;
   readonly blockId: string;
-  /** Heights up to which no block could be reverted, before this change and after it. These heights never fall. */
+  /**
+   * Heights up to which no block could be reverted, before this change and after it. The finalized height never falls.
+   */
   readonly finalizedBefore: number;
   readonly finalizedAfter: number;
 }
@@ -22,8 +24,8 @@ export interface ChainLog {
   /** Sequence number of the oldest stored record; `last` + 1 if no record is stored. */
   floor(): number;
   /**
-   * Height up to which no block could be reverted at the newest record; 0 if there is no record. This height never
-   * falls.
+   * Height up to which no block could be reverted at the newest record; 0 if there is no record. The finalized height
+   * never falls.
    */
   finalized(): number;
   /** The stored records from a sequence number on, in ascending order, at most `limit`. */

@@ -1,6 +1,6 @@
 /**
- * The signing journal. It has each header that a delegate signed here, and what is known about earlier signatures. A
- * header is on disk before it is sent.
+ * The signing journal. The journal has each header that a delegate signed here, and what is known about earlier
+ * signatures. A header is on disk before it is sent.
  */
 
 import type { SignedHeader } from '../protocol/rules.ts';
@@ -34,7 +34,7 @@ export interface SigningJournal {
   outside(publicKey: PublicKey): OutsideEvidence;
   /**
    * If this journal has no header of the delegate, the delegate's last header from outside the data folder; otherwise
-   * undefined. It is also undefined if there is no such header.
+   * undefined. The result is also undefined if there is no such header.
    */
   recalled(publicKey: PublicKey): RecalledHeader | undefined;
   /**
@@ -45,8 +45,8 @@ export interface SigningJournal {
   /** Stores a signed header. The header is on disk (flushed) when this method returns. */
   record(publicKey: PublicKey, header: SignedHeader): void;
   /**
-   * Stores that the delegate may have signed unknown headers before a moment. This record is on disk when the method
-   * returns.
+   * Stores that the delegate may have signed unknown headers before a moment. The record of this moment is on disk when
+   * the method returns.
    */
   hold(publicKey: PublicKey, sinceS: number): void;
   close(): void;

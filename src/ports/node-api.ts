@@ -64,8 +64,8 @@ export interface ReadersStatus {
 
 interface ReaderStatus {
   /**
-   * Number of the reader. It is the lowest number from 1 on that is free when the reader starts. A new reader usually
-   * gets the number of the reader that it replaces.
+   * Number of the reader. The number is the lowest one from 1 on that is free when the reader starts. A new reader
+   * usually gets the number of the reader that it replaces.
    */
   readonly reader: number;
   /** `silent` means that the reader does not react, so another reader is started in addition. */
@@ -172,7 +172,9 @@ export interface SlotReport {
   readonly oldOrders: readonly OldOrder[];
 }
 
-/** The owner of a slot. It is absent if the order of forgers is no longer stored, or if the slot has no owner. */
+/**
+ * The owner of a slot. The owner is absent if the order of forgers is no longer stored, or if the slot has no owner.
+ */
 export interface SlotForger {
   readonly publicKey: PublicKey;
   /** Username of the delegate; empty if the key belongs to no delegate. */
@@ -256,7 +258,7 @@ export interface PeerVerdict {
   readonly roles: readonly PeerRole[];
   /** The list of the peer book that contains the peer. */
   readonly list?: 'new' | 'tried';
-  /** Reputation of the peer. It is 100 for a peer that never broke a rule; at 0, the peer is banned. */
+  /** Reputation of the peer. The reputation is 100 for a peer that never broke a rule; at 0, the peer is banned. */
   readonly reputation: number;
   readonly height?: number;
   readonly version?: string;

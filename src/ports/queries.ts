@@ -194,7 +194,7 @@ export interface ChainQueries {
   votes(account: Account, query: VoteQuery): Page<Account>;
   /** The group of a multisignature account; undefined for other accounts. */
   group(address: Address): GroupEntry | undefined;
-  /** Groups whose members include the account's key. They are sorted by balance, then by address. */
+  /** Groups whose members include the account's key. The groups are sorted by balance, then by address. */
   memberships(account: Account): readonly GroupEntry[];
   /** Number of transactions in the chain, including those of the genesis block. */
   transactionCount(): number;

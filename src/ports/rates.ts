@@ -103,8 +103,8 @@ const PACED: Sending = {
   piledMax: REQUESTS_PER_PEER_MAX * Math.ceil(STALL_MS / REQUEST_TIMEOUT_MS),
 };
 /**
- * Rate of the reference's (lisk-sdk's) questions during a synchronisation. The reference applies each batch before it
- * asks for the next one, and its calls time out after 2 s at the earliest.
+ * Rate of lisk-sdk's questions during a synchronisation. The reference (lisk-sdk) applies each batch before it asks for
+ * the next one, and its calls time out after 2 s at the earliest.
  */
 const SEQUENTIAL: Sending = { burst: 5, everyMs: 50, piledMax: STALL_MS / 2_000 };
 /** Rate of a question that is asked once after connecting, and is repeated a few times at most. */
@@ -123,7 +123,7 @@ const BROADCASTS: Sending = { burst: 1, everyMs: 1_000 };
 const RATIONED: Sending = { burst: 1, everyMs: 5_000 };
 /** Rate of messages that nodes of generation 2 do not limit. */
 const UNRATIONED: Sending = { burst: 1, everyMs: 1_000 };
-/** Rate of the ping that measures latency. It is sent again and again after 20 to 60 s. */
+/** Rate of the ping that measures latency. The ping is sent again and again after 20 to 60 s. */
 const PROBES: Sending = { burst: 1, everyMs: 20_000 };
 /** Rate of announcements of this node's own tip. If the tip changes faster, only the newest tip is announced. */
 const OWN_INFO: Sending = { burst: 3, everyMs: 1_000 };

@@ -1,6 +1,6 @@
 /**
  * The transaction journal. The journal has each transaction that this node accepted from a client. A transaction is on
- * disk before the client gets its answer. It stays in the journal until it is no longer needed.
+ * disk before the client gets its answer. The transaction stays in the journal until it is no longer needed.
  */
 
 import type { JsonObject, MemberSignature, TransactionId } from '../protocol/types.ts';

@@ -7,8 +7,8 @@ export interface Verifier {
   readonly backend: 'sodium' | 'noble';
   /**
    * Cost of all checks by `verify` so far, in milliseconds of one core. Each check whose result was not in the cache
-   * adds the time that this library takes on an ordinary machine. The real time is not measured. Otherwise peers would
-   * be charged more while the machine is busy.
+   * adds the time that this library takes on an ordinary machine. The real time is not measured. If the real time
+   * counted, peers would be charged more while the machine is busy.
    */
   readonly spentMs: number;
   /** Makes one check on the calling thread. */

@@ -1,6 +1,6 @@
 /** Amounts are bigint counts of beddows. 1 LSK = 10^8 beddows. */
 
-/** Largest amount of a transaction (2^63 - 1). It is also the largest balance that a transfer may lead to. */
+/** Largest amount of a transaction (2^63 - 1). The same value is the largest balance that a transfer may lead to. */
 export const AMOUNT_MAX = 9_223_372_036_854_775_807n;
 
 const BEDDOWS_PER_LSK = 100_000_000n;

@@ -96,8 +96,8 @@ export function isU64Decimal(text: string): boolean {
 }
 
 /**
- * True if both arrays have the same bytes. Do not use this function for secrets. It stops at the first difference, so
- * its duration reveals the position of the difference.
+ * True if both arrays have the same bytes. Do not use this function for secrets. The comparison stops at the first
+ * difference, so its duration reveals the position of the difference.
  */
 export function bytesEqual(a: Bytes, b: Bytes): boolean {
   return a.length === b.length && Buffer.compare(a, b) === 0;

@@ -38,7 +38,7 @@ export function decimalOf(text: string): Decimal | undefined {
   const [, sign = '', whole = '', fraction = '', bare = '', exponentText = '0'] = parts;
   const written = whole + fraction + bare;
   const first = zerosBefore(written);
-  // `place` is the decimal place of the first digit other than 0. It is 0 for units and 1 for tens.
+  // `place` is the decimal place of the first digit other than 0. The place is 0 for units and 1 for tens.
   const place = whole.length + Number(exponentText) - first - 1;
   if (place > REFERENCE_PLACES_MAX) return undefined;
   if (first === written.length || place < -REFERENCE_PLACES_MAX) return ZERO;

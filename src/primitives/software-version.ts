@@ -1,4 +1,7 @@
-/** Version of this software. It differs from `version`, which clients of Lisk use as the version of the protocol. */
+/**
+ * Version of this software. This version differs from `version`, which clients of Lisk use as the version of the
+ * protocol.
+ */
 
 /**
  * @param build build as nodes report it: `v` and the version, then the time of the build if it is known

@@ -1,5 +1,5 @@
 /**
- * Limits the time of the main thread that all work for other parties may take together. This work is HTTP requests,
+ * Limits the time of the main thread that all work for other parties may take together. Such work is HTTP requests,
  * event streams and questions of peers. All such work shares one budget, because two budgets of a half each would leave
  * no time for blocks. Work beyond the budget waits in line.
  */

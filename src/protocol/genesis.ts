@@ -23,7 +23,7 @@ export interface GenesisFormat extends BlockFormat {
   basicBytes(transaction: Transaction): Uint8Array;
   /** The payload of a vote in this generation. */
   votePayload(votes: readonly string[], voter: Address): Payload;
-  /** The genesis block in the file format of the reference. */
+  /** The genesis block in the file format of lisk-sdk. */
   toJson(genesis: Block, communityIdentifier: string): JsonObject;
 }
 
@@ -57,7 +57,8 @@ export interface Genesis {
 
 /**
  * @throws ProtocolError `GENESIS_INVALID` if there are no delegates, if two delegates or usernames are equal, or if the
- *   funding exceeds the supply. It is also thrown if an account is funded twice with the same amount, or with nothing
+ *   funding exceeds the supply. The error is also thrown if an account is funded twice with the same amount, or with
+ *   nothing
  */
 export function buildGenesis(request: GenesisRequest, format: GenesisFormat, ed25519: Ed25519): Genesis {
   const transactions = orders(request, format).map(({ sender, payload }) =>

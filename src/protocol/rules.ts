@@ -30,13 +30,13 @@ export interface Rules {
   // ---- transactions -------------------------------------------------------------------------------------------------
 
   /**
-   * Makes the checks that need no state and are not part of parsing. They cover the primary signature, the values that
-   * the transaction states, and whether its type may occur at a height. Transactions of generation 2 state their id and
-   * fee.
+   * Makes the checks that need no state and are not part of parsing. The checks cover the primary signature, the values
+   * that the transaction states, and whether its type may occur at a height. Transactions of generation 2 state their
+   * id and fee.
    *
    * @param context height, version and timestamp of the block; for a transaction of the pool, those of the tip. A field
-   *   is undefined if the reference does not pass it to its check. If the height is undefined, every type that is
-   *   limited to a range of heights is refused
+   *   is undefined if lisk-sdk does not pass it to its check. If the height is undefined, every type that is limited to
+   *   a range of heights is refused
    */
   validateTransaction(
     transaction: Transaction,
@@ -51,9 +51,9 @@ export interface Rules {
   primarySignatureChecks(transaction: Transaction): readonly SignatureCheck[];
 
   /**
-   * Finds the keys of the other signatures: those of group members and of a second key. These keys are only in the
-   * state. The search yields its signature checks in rounds, so that they can be made in advance. The result of the
-   * search is only a hint; no decision depends on it.
+   * Finds the keys of the other signatures: those of group members and of a second key. Only the state has these keys.
+   * The search yields its signature checks in rounds, so that they can be made in advance. The result of the search is
+   * only a hint; no decision depends on it.
    *
    * @param state state at a block near the transaction's own
    * @returns undefined if the transaction has no such signature
@@ -120,8 +120,8 @@ export interface Rules {
   blockSignatureChecks(block: Block): readonly SignatureCheck[];
 
   /**
-   * The part of `validateBlock` that costs one signature check: everything except the validity of the transactions. Its
-   * purpose is to limit the cost of a block that a stranger has made up.
+   * The part of `validateBlock` that costs one signature check: everything except the validity of the transactions.
+   * Screening a block limits the cost of a block that a stranger has made up.
    *
    * @param place the same as in `validateBlock`
    * @throws BlockRejected
@@ -132,8 +132,8 @@ export interface Rules {
    * Checks everything in a block that does not depend on its place in the chain: version, schema, signature, payload
    * and transactions.
    *
-   * @param place present if the block extends the tip. Several faults are then reported in the order of the reference.
-   *   The reference also checks the reward (generation 3) or the slot (generation 2) at this point
+   * @param place present if the block extends the tip. Several faults are then reported in the order of lisk-sdk. The
+   *   reference (lisk-sdk) also checks the reward (generation 3) or the slot (generation 2) at this point
    * @throws BlockRejected
    */
   validateBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void;
@@ -200,7 +200,7 @@ export interface Rules {
    * @param request.previouslyForged the last header of this delegate in the journal; undefined if the journal has none
    * @throws ProtocolError `FORGING_CONTRADICTS`, before anything is signed, if the new header would contradict
    *   `previouslyForged`
-   * @throws ProtocolError `FORGER_LEAVES` if the reference would refuse the block
+   * @throws ProtocolError `FORGER_LEAVES` if lisk-sdk would refuse the block
    */
   forge(state: StateReader, tip: BlockHeader, request: ForgeRequest): Block;
 
@@ -331,8 +331,8 @@ export interface Codec {
    */
   genesisFromJson(json: unknown): Block;
   /**
-   * Frees cached bytes and digests. They are otherwise kept as long as their transactions. If a caller needs each of
-   * many blocks only for a moment, calling this method saves much garbage collection.
+   * Frees cached bytes and digests. Bytes and digests are otherwise kept as long as their transactions. If a caller
+   * needs each of many blocks only for a moment, calling this method saves much garbage collection.
    */
   forgetTransactions(): void;
 }

@@ -59,7 +59,10 @@ export interface TransactionSigner {
   isSignedBySecond(transaction: Transaction, publicKey: PublicKey): boolean;
   /** The keys among `publicKeys` whose holders have signed as members of a group. */
   signersAmong(transaction: Transaction, publicKeys: readonly PublicKey[]): readonly PublicKey[];
-  /** The bytes from which the id is computed. They include the signatures of the sender, but not those of members. */
+  /**
+   * The bytes from which the id is computed. These bytes include the signatures of the sender, but not those of
+   * members.
+   */
   toBytes(transaction: Transaction): Uint8Array;
   /**
    * All transactions with these bytes. The list is empty if no transaction has these bytes. The list has two

@@ -17,8 +17,8 @@ export interface MultisignatureGroup {
 export interface Account {
   readonly address: Address;
   /**
-   * The key is set by the first outgoing transaction, or when the account becomes a member of a group. It never changes
-   * after that.
+   * The key is set by the first outgoing transaction, or when the account becomes a member of a group. Once set, the
+   * public key of an account never changes.
    */
   readonly publicKey?: PublicKey;
   readonly secondPublicKey?: PublicKey;
@@ -48,8 +48,8 @@ export interface Delegate {
    */
   readonly voteWeight: bigint;
   /**
-   * Generation 2: the change of the vote weight during the present round, in beddows. It takes effect at the end of the
-   * round. Always 0 in generation 3.
+   * Generation 2: the change of the vote weight during the present round, in beddows. The change takes effect at the
+   * end of the round. Always 0 in generation 3.
    */
   readonly pendingVoteWeight: bigint;
   /**
@@ -70,8 +70,8 @@ export interface StateReader {
   /** The unshuffled list that was frozen under this index, best delegate first. */
   roundList(index: number): readonly PublicKey[] | undefined;
   /**
-   * The record that the generation keeps between blocks, for example the BFT ledger. The same object is returned until the
-   * record changes.
+   * Data that the generation stores from block to block, for example the BFT ledger. The same object is returned until
+   * the data change.
    */
   ledger(): Uint8Array | undefined;
   /**

@@ -89,7 +89,7 @@ export interface Transaction {
    * their text. Neither the signed bytes nor the id include these signatures.
    */
   readonly signatures: readonly Signature[];
-  /** Generation 2: the recipient's key. It is only for information and is never signed. */
+  /** Generation 2: the recipient's key. The key is only for information and is never signed. */
   readonly recipientPublicKey?: PublicKey;
   /** Details of the original JSON; undefined for nearly all transactions. */
   readonly written?: Written;

@@ -59,7 +59,7 @@ export function timestampInFuture(id: TransactionId): TransactionError {
 }
 
 /**
- * An error as text in the form of the reference:
+ * An error as text in the form of lisk-sdk:
  * `Transaction: <id> failed at <dataPath>: <message>[, actual: ..][, expected: ..]`.
  */
 export function textOfTransactionError(error: TransactionError): string {
@@ -125,7 +125,8 @@ export type BlockRejectionCode =
   | 'BLOCK_FORGER_LEAVES'
   | 'BLOCK_KNOWN'
   /**
-   * The block is valid, but the reference cannot store it. The reference passes on such a block, and then refuses it.
+   * The block is valid, but lisk-sdk cannot store it. The reference (lisk-sdk) passes on such a block, and then refuses
+   * it.
    */
   | 'BLOCK_UNSTORABLE'
   /** A transaction of the block is invalid, or is not valid in the state. */
@@ -135,7 +136,7 @@ export class BlockRejected extends ProtocolError {
   declare readonly code: BlockRejectionCode;
   readonly transactionErrors: readonly TransactionError[];
 
-  /** @param message the text that the reference uses */
+  /** @param message the text that lisk-sdk uses */
   constructor(
     code: BlockRejectionCode,
     message: string,

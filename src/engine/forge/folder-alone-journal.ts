@@ -1,6 +1,6 @@
 /**
  * The signing journal of a node with `riskDoubleForging`: only the journal in the data folder limits its signatures.
- * This journal never relies on the watermarks that an earlier run left, but it keeps them up to date. A later run may
+ * The journal never relies on the watermarks that an earlier run left, but it updates the watermarks. A later run may
  * rely on the watermarks, and an outdated watermark would mislead that run.
  */
 

@@ -256,7 +256,7 @@ export class SigningGuard {
   }
 }
 
-/** Number of consecutive slots that contain a slot of each active delegate for certain. */
+/** Number of consecutive slots that certainly contain a slot of each active delegate. */
 function slotsWithEveryTurn({ activeDelegates }: ChainParams): number {
   return 2 * activeDelegates - 1;
 }

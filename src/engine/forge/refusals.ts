@@ -1,6 +1,7 @@
 /**
  * The reasons why our slots were not used. A reason is logged only when its slot is over. Before the end of the slot,
- * the delegate may still forge. Otherwise the node could report a slot as missed, and forge in it a second later.
+ * the delegate may still forge. Otherwise the node could report a slot as missed, and forge in the same slot a second
+ * later.
  */
 
 import { hexOf } from '../../primitives/bytes.ts';

@@ -167,7 +167,7 @@ export class ForgingScheduler {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#attempt;
-    // The present slot will not be used any more, so its reason can be logged now.
+    // The present slot will not be used, so the reason can be logged now.
     this.#refusals.tellPending();
   }
 

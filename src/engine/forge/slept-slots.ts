@@ -1,6 +1,6 @@
 /**
- * Finds our slots that passed while this process did not look: the machine slept, other work took the time, or the clock was
- * set.
+ * Finds our slots that passed while this process did not look. The machine may have slept, other work may have taken
+ * the time, or the clock may have been set.
  */
 
 import type { Observer } from '../../ports/observer.ts';

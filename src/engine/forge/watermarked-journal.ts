@@ -19,7 +19,7 @@ import type { PublicKey } from '../../protocol/types.ts';
 
 export interface WatermarkedJournalDependencies {
   readonly journal: FolderJournal;
-  /** The watermarks; undefined if there is no place to keep them. */
+  /** The watermarks; undefined if there is no folder for them. */
   readonly watermarks: SigningWatermarks | undefined;
   readonly observer: Observer;
   /** Present chain time in whole seconds. */

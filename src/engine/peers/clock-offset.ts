@@ -13,8 +13,8 @@ import { ipOf, isLoopback } from './addresses.ts';
 /** Maximum of peers whose samples are kept. */
 const PEERS_MAX = 256;
 /**
- * Number of latest blocks of a peer that are kept. The block with the shortest delay counts, because a delay only makes a block
- * later.
+ * Number of stored blocks of each peer; these are its latest blocks. The block with the shortest delay counts, because
+ * a delay only makes a block later.
  */
 const SAMPLES_PER_PEER = 8;
 /**
@@ -179,13 +179,13 @@ export class ClockOffset {
   }
 
   /**
-   * The offset that all recent blocks of a peer confirm. Blocks may be late for many reasons, and after a standstill many are
-   * late at once. So a peer counts as behind only if all its kept blocks are late. A block is early only because of a clock, so
-   * the last few blocks are enough to show that a peer is ahead.
+   * The offset that all recent blocks of a peer confirm. Blocks may be late for many reasons, and after a standstill
+   * many are late at once. So a peer counts as behind only if all its stored blocks are late. A block is early only
+   * because of a clock, so the last few blocks are enough to show that a peer is ahead.
    */
   #lastingOffsetMs(peerId: PeerId): number | undefined {
     const nowMs = this.#clock.nowMs();
-    // Samples from the future were taken before the clock was set back.
+    // Samples with a time in the future were measured before the clock was set back.
     const fresh = (this.#samples.get(peerId) ?? []).filter(
       ({ atMs }) => atMs >= nowMs - SAMPLE_AGE_MS_MAX && atMs <= nowMs,
     );

@@ -27,7 +27,10 @@ export const REMEMBERED_MAX = 10_000;
 const OWN_MAX = 32;
 /** Waits after failures. The wait doubles with each failure. */
 const WAIT = { firstMs: 10_000, mostMs: 600_000 };
-/** Waits for fixed peers. These waits are shorter, because the nodes of a small network start one after another. */
+/**
+ * Waits for fixed peers. Waits for fixed peers are shorter than for other peers, because the nodes of a small network
+ * start one after another.
+ */
 const WAIT_FIXED = { firstMs: 1_000, mostMs: 10_000 };
 /** Time before a fixed peer is dialled again after it gave an answer that will not change soon. */
 const WAIT_FIXED_FINAL_MS = 60_000;

@@ -22,7 +22,7 @@ import { DialPlan } from './dial-plan.ts';
 import { selectToDial, selectToExchange, shuffled, TRIED_ENOUGH } from './selection.ts';
 
 export interface PeerIntervals {
-  /** Time between rounds of dialling. The default is 10 000, as in the reference (lisk-sdk). */
+  /** Time between rounds of dialling. The default is 10 000, as in lisk-sdk. */
   readonly populateMs: number;
   /** Time between rounds of asking seeds. The default is 30 000. */
   readonly seedMs: number;

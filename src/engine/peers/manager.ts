@@ -244,7 +244,7 @@ export class PeerManager {
     return [...this.#named.fixed.keys()];
   }
 
-  /** Connections that ended lately, oldest first. */
+  /** Connections that ended recently, oldest first. */
   droppedPeers(): readonly DroppedPeer[] {
     return this.#dropped;
   }
@@ -256,7 +256,7 @@ export class PeerManager {
   /**
    * Charges a peer for a fault that the engine found in its message. Fixed, seed and whitelisted peers are not charged.
    *
-   * @param code any rejection code; a code that is no offence costs no points
+   * @param code any rejection code; a code that is not an offence costs no points
    */
   penalise(peerId: PeerId, code: string, detail: string): void {
     this.#scoring.penalise(peerId, code, detail);
@@ -328,8 +328,8 @@ export class PeerManager {
   }
 
   /**
-   * Whether other peers may be told of an address. A special address may lead each peer to a different machine, or to
-   * no machine. So a special address is told only if the operator named it.
+   * Whether this node may send an address to other peers. A special address may lead each peer to a different machine,
+   * or to no machine. So a special address is sent to peers only if the operator named it.
    */
   #mayTell(info: PeerAddress): boolean {
     return !isSpecial(info.ip) || this.isNamed(peerIdOf(info));

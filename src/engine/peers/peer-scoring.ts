@@ -15,8 +15,8 @@ import { BAN_MS, pointsOf, REPUTATION_FULL } from './penalties.ts';
 export const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to connect' };
 
 /**
- * This close code is not a code of the reference (lisk-sdk). The reference has no code for this case. A node of the
- * reference dials again after a code that it does not know.
+ * This close code does not exist in lisk-sdk. The reference (lisk-sdk) has no code for this case. A node of lisk-sdk
+ * dials again after a code that it does not know.
  */
 const WASTEFUL: CloseReason = { code: 4429, reason: 'Too many signatures to verify' };
 
@@ -29,8 +29,8 @@ const WIRE_FAULTS: ReadonlySet<PeerFaultCode> = new Set([
 ]);
 export const REPUTATIONS_MAX = 5_000;
 /**
- * Maximum length of the text of an offence. The text is limited because it may repeat what a peer sent, and the text of a ban
- * is kept for a day.
+ * Maximum length of the text of an offence. The length is limited because the text may repeat what a peer sent. The
+ * text of a ban is stored for a day.
  */
 const DETAIL_CHARACTERS_MAX = 300;
 
@@ -66,7 +66,7 @@ export class PeerScoring {
   /**
    * Charges a peer for a fault that the engine found in its message. Peers that the operator named are not charged.
    *
-   * @param code any rejection code; a code that is no offence costs no points
+   * @param code any rejection code; a code that is not an offence costs no points
    */
   penalise(peerId: PeerId, code: string, said: string): void {
     const { named, observer } = this.#dependencies;

@@ -67,7 +67,7 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   SYNC_BRANCH_INVALID: 100,
 };
 
-/** Points that an offence costs; 0 for a code that is no offence. */
+/** Points that an offence costs; 0 for a code that is not an offence. */
 export function pointsOf(code: string): number {
   return Object.hasOwn(POINTS, code) ? POINTS[code as OffenceCode] : 0;
 }

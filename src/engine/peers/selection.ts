@@ -34,10 +34,10 @@ export interface Spread<P> {
  * Draws up to `free` distinct peers to dial (LIP-0004). The chance to draw a tried peer is the share of tried peers, but at
  * least a half.
  *
- * A netgroup gets a second place only if the netgroup of each candidate has a place already. The same holds for each
- * further place. Addresses in one network are cheap for an attacker. By this rule, the addresses of one network only
- * get places that no other candidate takes, even if the node knows many of them. The nodes of a network with a single
- * netgroup can still connect to each other.
+ * A netgroup gets a second place only if the netgroup of each candidate has a place already. A third or further place
+ * has the same condition. Addresses in one network are cheap for an attacker. By this rule, the addresses of one
+ * network only get places that no other candidate takes, even if the node knows many of them. The nodes of a network
+ * with a single netgroup can still connect to each other.
  */
 export function selectToDial<P>(
   newPeers: readonly P[],

@@ -1,4 +1,4 @@
-/** The node's verdict on each known address, in one list. The list tells operators why a peer is not connected. */
+/** The node's verdict on each known address, in one list. The list shows operators why a peer is not connected. */
 
 import type { PeerRole, PeerVerdict } from '../../ports/node-api.ts';
 import { peerIdOf, type CloseReason, type Connection, type PeerId, type PeerInfo } from '../../ports/transport.ts';

@@ -1,9 +1,9 @@
 /**
  * Handles transactions that this node has accepted from clients. Each transaction is written to the journal on disk
  * before its client is answered. The transaction stays in the journal until its block is too deep to be reverted. A
- * transaction also leaves the journal if it has waited too long, or if it turns out not to fit the chain. After a
- * start, these transactions are checked like new ones and announced again. Transactions from peers are not written to
- * the journal. The node that accepted such a transaction from its client keeps it.
+ * transaction also leaves the journal if it has waited too long, or if the chain makes it invalid. After a start, these
+ * transactions are checked like new ones and announced again. Transactions from peers are not written to the journal.
+ * The node that accepted a transaction from a client is responsible for it.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -42,7 +42,7 @@ const SLICE_MS = 5;
  * meanwhile.
  */
 const SLICE_COUNT = 25;
-/** Time after which a transaction that did not fit the state is checked again. */
+/** Time after which a transaction that was not valid in the state is checked again. */
 const RETRY_MS = 10_000;
 /** Time over which dropped transactions are collected into one log line. */
 const TELL_MS = 1_000;
@@ -91,7 +91,10 @@ export class AcceptedTransactions {
     this.#tellDropped();
   }
 
-  /** Takes a client's transaction. The transaction is accepted when it is on disk. Then peers are told of the transaction. */
+  /**
+   * Takes a client's transaction. The transaction is accepted when it is on disk. After that, the node announces the
+   * transaction to its peers.
+   */
   async submit(json: unknown, payer: Payer): Promise<SubmitResult> {
     const { pool, announceAgain } = this.#dependencies;
     const result = pool.admit(json, payer);
@@ -153,7 +156,10 @@ export class AcceptedTransactions {
     this.#forgetDeep();
   }
 
-  /** Called after the pool has taken back the transactions of the reverted blocks, as far as it has room for them. */
+  /**
+   * Called after the pool has put the transactions of the reverted blocks back into its queues, as far as it has room
+   * for them.
+   */
   blocksReverted(blocks: readonly Block[]): void {
     for (const { id } of blocks.flatMap(({ transactions }) => transactions)) {
       if (this.#confirmed.delete(id) && !this.#dependencies.pool.has(id)) this.#wait(id);
@@ -303,8 +309,8 @@ export class AcceptedTransactions {
       this.#drop(id, WAITED_TOO_LONG);
       return;
     }
-    // The time of arrival must not lie in the future. It may do so after the clock was set back. With such a time, the
-    // transaction would wait longer than allowed.
+    // The time of arrival must not lie in the future. The time may lie in the future after the clock was set back. With
+    // such a time, the transaction would wait longer than allowed.
     const result = pool.admit(entry.json, NO_PAYER, Math.min(entry.receivedAtMs, nowMs));
     if (result.accepted) {
       this.#waiting.delete(id);

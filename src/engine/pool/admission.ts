@@ -36,9 +36,9 @@ export function admitFromClient(
 }
 
 /**
- * Takes a peer's transaction into `received`. Later steps check whether it fits the state. A transaction with
- * signatures of group members is checked at once, because the sender's verification budget pays only for this check. No
- * budget pays for the later steps.
+ * Takes a peer's transaction into `received`. Later steps check whether the transaction is valid in the state. A
+ * transaction with signatures of group members is checked at once, because the sender's verification budget pays only
+ * for this check. No budget pays for the later steps.
  *
  * @throws TransactionRejected; `isFaultOfSender` tells whether the sender is at fault
  */

@@ -1,6 +1,6 @@
 /**
- * Holds accepted transactions in memory, within the limits of a journal. A journal file keeps the same entries on disk;
- * a node without a data folder has only these.
+ * Holds accepted transactions in memory, within the limits of a journal. A journal file stores the same entries on
+ * disk; a node without a data folder has only the entries in memory.
  */
 
 import type { JournaledTransaction, TransactionJournal } from '../../ports/transaction-journal.ts';

@@ -33,8 +33,8 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
  *
  * Each member may sign only once. A key can make any number of different valid signatures of one message, and the node
  * would have to verify each of them. The reference (lisk-sdk) accepts several signatures of one member. With two
- * signatures of one member, a transaction of the reference can reach the required number without being valid. For each
- * further signature, the reference then checks all pairs of members and signatures again.
+ * signatures of one member, a transaction of lisk-sdk can reach the required number without being valid. For each
+ * further signature, lisk-sdk then checks all pairs of members and signatures again.
  *
  * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` if the named member did not make the signature; `TRANSACTION_INVALID` if
  *   the rules refuse it, if the member has signed before, or if no pending transaction has the id; `VERIFICATION_LIMIT`

@@ -1,7 +1,7 @@
 /**
  * Transactions that wait for a block. Transactions from peers go `received` -> `validated` -> `verified` -> `ready`;
- * transactions from clients begin at `verified`. Group transactions wait in `pending` for members' signatures. The pool is no
- * part of consensus: each node decides alone what its pool holds.
+ * transactions from clients begin at `verified`. Group transactions wait in `pending` for members' signatures. The pool
+ * is not part of consensus, so each node decides alone which transactions its pool has.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -23,8 +23,8 @@ export interface PoolLimits {
   /** Maximum of transactions that a queue takes from clients and peers. */
   readonly perQueueMax: number;
   /**
-   * Maximum of transactions that one step handles. It is also the maximum of transactions of one queue in an answer to
-   * a peer.
+   * Maximum of transactions that one step handles. The same limit is the maximum of transactions of one queue in an
+   * answer to a peer.
    */
   readonly releaseLimit: number;
 }
@@ -106,7 +106,7 @@ export class TransactionPool {
   }
 
   /**
-   * Takes a client's transaction and verifies it at once. Only `tell` announces the transaction.
+   * Takes a client's transaction and verifies it at once. Call `tell` afterwards to announce the transaction.
    *
    * @param receivedAtMs time of arrival; Unix time in milliseconds, now by default
    */
@@ -301,8 +301,8 @@ export class TransactionPool {
   }
 
   /**
-   * The transactions for a peer that asks for the pool, at most `limit`. Those in `ready` come first, then `pending`,
-   * then `verified`, each oldest first.
+   * The transactions for a peer that asks for the pool, at most `limit`. The transactions in `ready` come first, then
+   * those in `pending`, then those in `verified`, each oldest first.
    */
   forSharing(limit: number): readonly Transaction[] {
     const { releaseLimit } = this.#limits;

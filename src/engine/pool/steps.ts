@@ -23,7 +23,7 @@ export function validateReceived(context: PoolContext, queues: PoolQueues, count
   }
 }
 
-/** Moves transactions from `validated` to `verified` or `pending` if they fit the state. */
+/** Moves transactions from `validated` to `verified` or `pending` if they are valid in the state. */
 export function verifyValidated(context: PoolContext, queues: PoolQueues, countMax: number, events: StepEvents): void {
   if (queues.isFull('verified')) return;
   for (const pooled of queues.oldest('validated', countMax)) verifyOne(context, queues, pooled, events);

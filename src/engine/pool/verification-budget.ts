@@ -36,8 +36,8 @@ export interface Payer {
 export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), wasUseful: () => undefined };
 
 /**
- * Limits of one address and of a group of addresses (`Crowd`). An address may use 5 % of a core. This is enough for
- * forty signatures per second in JavaScript, or eight hundred with the native library. The burst of an address is
+ * Limits of one address and of a group of addresses (`Crowd`). An address may use 5 % of a core. This share is enough
+ * for forty signatures per second in JavaScript, or eight hundred with the native library. The burst of an address is
  * enough for several blocks of transactions with one signature each, even in JavaScript. A group may use 10 % of a
  * core, so the four groups together use less than half of it.
  */
@@ -52,9 +52,8 @@ const CROWD_RESERVE_MS = 100;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
 /**
  * Checking time that an address may use without sending anything useful. After that, signatures from this address are
- * not checked. In JavaScript, the time is enough for five damaged copies of a transaction. Honest nodes of the
- * reference (lisk-sdk) may pass on such copies. The bucket refills within two minutes, or at once when the address
- * sends something useful.
+ * not checked. In JavaScript, the time is enough for five damaged copies of a transaction. Honest nodes of lisk-sdk may
+ * pass on such copies. The bucket refills within two minutes, or at once when the address sends something useful.
  */
 const WASTE: BucketSize = { capacityMs: 100, refillMsPerS: 2 };
 /**

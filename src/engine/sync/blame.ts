@@ -45,7 +45,7 @@ export class Blame {
     observer.log('warn', code, 'could not synchronise with a peer', { peer: peerId, reason });
     // Our own chain has changed meanwhile; the next check of announced tips decides what to do.
     if (code === 'TIP_MOVED') return;
-    // The node left this peer because other peers were waiting. This peer may only have a slow connection.
+    // The node left this peer because other peers were waiting. The peer may only have a slow connection.
     if (code === 'SYNC_CLAIM_UNPROVED') {
       backoff.fail(peerId, false);
       return;
@@ -81,10 +81,10 @@ export class Blame {
   }
 
   /**
-   * Handles an error that no rule of this class covers. Such an error is a defect of this node, whatever the peer sent.
-   * The node backs off from the peer, and each further error makes the backoff longer. Without a backoff, a peer that
-   * triggers the defect again and again could keep the node from all other peers. The peer loses no points, because an
-   * honest peer may cause the error, too.
+   * Handles an error that no rule of this class covers. An error that no rule covers is a defect of this node, whatever
+   * the peer sent. The node backs off from the peer, and each further error makes the backoff longer. Without a
+   * backoff, a peer that triggers the defect again and again could keep the node from all other peers. The peer loses
+   * no points, because an honest peer may cause the error, too.
    */
   #defectShown(peerId: PeerId, error: unknown): void {
     const { observer, backoff } = this.#dependencies;

@@ -14,10 +14,13 @@ import type { Block, BlockHeader } from '../../protocol/types.ts';
 /** Maximum of blocks that are accepted in one answer. Nodes of both generations send fewer. */
 const BLOCKS_PER_ANSWER_MAX = 100;
 /**
- * Maximum of batches that are downloaded ahead. They keep the verifier threads busy and take a few megabytes of memory.
+ * Maximum of batches that are downloaded ahead. Batches that are ready keep the verifier threads busy and take a few
+ * megabytes of memory.
  */
 export const BATCHES_AHEAD_MAX = 6;
-/** Time without an answer after which another peer is asked, too. It is several times the usual time of an answer. */
+/**
+ * Time without an answer after which another peer is asked, too. The time is several times the usual time of an answer.
+ */
 const PATIENCE_MS = 1500;
 /** Weight of the newest answer in the estimate of a peer's answering time. */
 const NEWEST_WEIGHT = 0.3;

@@ -11,8 +11,8 @@ import type { Block } from '../../protocol/types.ts';
 const FREE_MS = 12_000;
 /**
  * Time earned with each block. An answer of 34 blocks earns 10 s, which is as long as the transport waits for an
- * answer. An answer has fewer than 34 blocks only in two cases. It is the last answer, or its blocks are so full that
- * the answer has the maximum size of a message.
+ * answer. An answer has fewer than 34 blocks only in two cases. Either the answer is the last one, or its blocks are so
+ * full that the answer has the maximum size of a message.
  */
 const PER_BLOCK_MS = 300;
 const PER_TRANSACTION_MS = 5;
@@ -49,7 +49,7 @@ export class PeerTimeBudget {
   /**
    * Adds time for received blocks.
    *
-   * @throws ProtocolError `SYNC_TOO_SLOW` if the blocks so far took too long
+   * @throws ProtocolError `SYNC_TOO_SLOW` if the peer took too long for its blocks
    */
   reward(blocks: readonly Pick<Block, 'transactions'>[]): void {
     for (const { transactions } of blocks) this.#earnedMs += PER_BLOCK_MS + transactions.length * PER_TRANSACTION_MS;

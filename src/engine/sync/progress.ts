@@ -3,11 +3,11 @@
 import type { SyncProgress } from '../../ports/node-api.ts';
 
 /**
- * Time over which the rate is measured. It is long enough for a steady value, and short enough to show a change of
- * peer.
+ * Time over which the rate is measured. The window is long enough for a steady value, and short enough to show a change
+ * of peer.
  */
 const WINDOW_MS = 30_000;
-/** Maximum of samples of the progress that are kept. */
+/** Maximum of stored samples of the progress. */
 const SAMPLES_MAX = 60;
 
 interface Sample {

@@ -2,8 +2,8 @@
  * Keeps our chain up to date with the network. The synchronizer notices that a peer has a better chain, and follows
  * that peer, one peer at a time, until no better chain is announced.
  *
- * A run starts when a received block does not fit our chain, or when a peer has announced a better tip for a while. The
- * second start is needed on a quiet network, where a node might otherwise wait for a block for ever.
+ * A run starts when a received block does not follow our tip, or when a peer has announced a better tip for a while.
+ * The second start is needed on a quiet network, where a node might otherwise wait for a block for ever.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -203,8 +203,8 @@ export class Synchronizer {
     if (this.#chain.disk.checkWritable() !== undefined) return;
     const isTrusted = peerId !== undefined && this.#backoff.failures(peerId) <= FAILURES_TRUSTED;
     let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
-    // A block from a doubted source does not make the node follow its sender. Such a block only makes the node check
-    // the peers that it dialled, if these claim a better chain, too.
+    // A block from a doubted source does not make the node follow its sender. A block from a doubted source only makes
+    // the node check the peers that it dialled, if these claim a better chain, too.
     if (claim !== undefined && shown !== undefined && !this.#claims.isHeard(claim)) {
       if (this.#candidates.dialled(new Set()).length === 0) return;
       claim = undefined;

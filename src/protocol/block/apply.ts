@@ -139,13 +139,11 @@ export function applyTransactions(
   if (fault !== undefined) throw unstorable(block, fault.message);
 }
 
-/**
- * Largest value of an integer column in the database of the reference (lisk-sdk). Its columns for amounts have 64 bits.
- */
+/** Largest value of an integer column in the database of lisk-sdk. Columns for amounts have 64 bits. */
 const COLUMN_INTEGER_MAX = 2_147_483_647;
 
 /**
- * Refuses blocks that the reference (lisk-sdk) cannot store. The reference stores a block after it has verified the
+ * Refuses blocks that lisk-sdk cannot store. The reference (lisk-sdk) stores a block after it has verified the
  * transactions and before it applies them. Storing fails for some valid blocks.
  */
 function refuseUnstorable(block: Block): void {

@@ -21,8 +21,8 @@ export function lineOfBlock(block: Block, codec: Codec): string {
 export interface ReadBlock {
   readonly block: Block;
   /**
-   * The first difference between the line and the bytes of the block; undefined if there is none. This comparison finds
-   * any change of a file, even if no signature covers the changed member.
+   * The first difference between the line and the bytes of the block; undefined if there is none. The comparison of
+   * line and block finds any change of a file, even if no signature covers the changed member.
    */
   readonly fault: string | undefined;
 }
@@ -61,7 +61,7 @@ function jsonOf(line: string): unknown {
     const json = JSON.parse(line) as unknown;
     const isOurs = TOTALS.every((name) => typeof member(json, name) !== 'number');
     // Lines that this program wrote have no totals as numbers, so their text can be parsed unchanged. The unknown
-    // members of assets then keep their values.
+    // members of assets then stay unchanged.
     return isOurs ? json : (JSON.parse(withAmountsAsText(line)) as unknown);
   } catch (error) {
     throw new BlockRejected('BLOCK_MALFORMED', `it is no JSON: ${messageOf(error)}`);

@@ -65,9 +65,9 @@ export function readCount(json: unknown, name: string, missing?: number): number
 }
 
 /**
- * Reads an amount in beddows. The amount may be any text that the reference's number library reads (`+7`, ` 7.0`,
- * `7e0`), because the block's bytes contain only the number itself. The amount may also be an exact JSON number, which
- * some peers send. A list with one element is read like this element, as by the library.
+ * Reads an amount in beddows. The amount may be any text that lisk-sdk's number library reads (`+7`, ` 7.0`, `7e0`),
+ * because the block's bytes contain only the number itself. The amount may also be an exact JSON number, which some
+ * peers send. A list with one element is read like this element, as by the library.
  */
 export function readTotal(json: unknown, name: string): bigint {
   const value = member(json, name);
@@ -90,7 +90,7 @@ export function readOpenTotal(json: unknown, name: string): bigint {
   const value = member(json, name);
   const number = decimalIn(value);
   const beddows = number && integerOf(number);
-  // The reference's number library writes these texts for a sum with an exponent that is too large for the library
+  // The lisk-sdk number library writes these texts for a sum with an exponent that is too large for the library
   // (`0e9999999999`).
   const isEndless = value === 'Infinity' || value === 'NaN';
   const isTooLarge = number !== undefined && !number.isNegative && (beddows === undefined || beddows > U64_MAX);
@@ -105,8 +105,8 @@ export function readHex(json: unknown, name: string, byteLength: number): string
 }
 
 /**
- * Reads lower-case hexadecimal text of a given number of bytes. It serves for members that the reference compares with
- * text that it computed.
+ * Reads lower-case hexadecimal text of a given number of bytes. The function serves for members that lisk-sdk compares
+ * with text that it computed.
  */
 export function readLowerHex(json: unknown, name: string, byteLength: number): string {
   const value = member(json, name);

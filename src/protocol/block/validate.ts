@@ -1,6 +1,6 @@
 /**
  * Makes all checks of a block that do not depend on its place in the chain. Each check throws an error, or yields the
- * message of the reference for the fault.
+ * message of lisk-sdk for the fault.
  */
 
 import { sha256, sha256Hex } from '../../crypto/hash.ts';
@@ -17,8 +17,8 @@ export interface BlockFormat {
   /** The bytes that the generator signs: the header without its signature. */
   headerBytes(header: BlockHeader): Uint8Array;
   /**
-   * The bytes of a transaction from which its id is computed. They include its signatures, except those of group
-   * members.
+   * The bytes of a transaction from which its id is computed. These bytes include the transaction's signatures, except
+   * those of group members.
    */
   transactionBytes(transaction: Transaction): Uint8Array;
 }
@@ -54,7 +54,7 @@ export function hasProperPrevious(header: BlockHeader, params: Pick<ChainParams,
   return header.height !== 1 && header.id !== params.genesisBlockId;
 }
 
-/** All faults of the payload, in the order in which the reference checks them. */
+/** All faults of the payload, in the order in which lisk-sdk checks them. */
 export function* payloadFaults(
   block: Block,
   params: Pick<ChainParams, 'transactionsPerBlockMax'>,

@@ -7,8 +7,8 @@ import type { ChainParams } from '../params.ts';
 type Versions = Pick<ChainParams, 'exceptions'>;
 
 /**
- * Block version of a height. It is the lowest version in the exceptions whose range includes the height, otherwise the
- * version of the generation.
+ * Block version of a height. The version is the lowest one in the exceptions whose range includes the height, otherwise
+ * the version of the generation.
  */
 export function versionAt(height: number, own: number, params: Versions): number {
   const excepted = [...params.exceptions.blockVersions]

@@ -23,14 +23,14 @@ export const BLOCK_VERSION = 1;
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 /**
- * Totals of this size or larger are written as text. Receivers that run the reference throw an error for numbers with
- * more decimal digits, but accept text.
+ * Totals of this size or larger are written as text. Receivers that run lisk-sdk throw an error for numbers with more
+ * decimal digits, but accept text.
  */
 const TOTAL_AS_NUMBER_LIMIT = 1_000_000_000_000_000n;
 
 /**
- * Reads a block. The id of the block is computed, and unknown members are ignored. A missing total is 0, and a missing count is
- * the number of transactions. The height is taken from the document, although nobody signed it.
+ * Reads a block. The id of the block is computed, and unknown members are ignored. A missing total is 0, and a missing
+ * count is the number of transactions. The height comes from the document, although no signature covers it.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
  */
@@ -65,8 +65,8 @@ export function headerToJson(header: BlockHeader): JsonObject {
 }
 
 /**
- * Writes the members in the order in which the reference sends them. The list of transactions has the same place in
- * this order.
+ * Writes the members in the order in which lisk-sdk sends them. The list of transactions has the same place in this
+ * order.
  */
 function blockJson(header: BlockHeader, transactions: { readonly transactions?: readonly Json[] }): JsonObject {
   return {

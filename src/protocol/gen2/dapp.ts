@@ -1,5 +1,5 @@
 /**
- * Checks the content of an application registration. Such registrations occur only in the early history of live
+ * Checks the content of an application registration. Application registrations occur only in the early history of live
  * networks.
  */
 

@@ -69,9 +69,9 @@ export function isRecomputed(round: number, params: ChainParams): boolean {
 }
 
 /**
- * Adds the pending weights to the vote weights. The reference converts each sum to a double, which rounds sums above 2^53
- * beddows. The reference then gives its database the shortest decimal text of that double. Above 2^54 beddows, the text is
- * another integer than the double (18014398509481990 for 2^54 + 8).
+ * Adds the pending weights to the vote weights. The reference (lisk-sdk) converts each sum to a double, which rounds
+ * sums above 2^53 beddows. The reference then gives its database the shortest decimal text of that double. Above 2^54
+ * beddows, the text is another integer than the double (18014398509481990 for 2^54 + 8).
  */
 function bookPendingWeights(state: StateWriter): void {
   for (const delegate of [...state.delegates()]) {
@@ -82,8 +82,8 @@ function bookPendingWeights(state: StateWriter): void {
 }
 
 /**
- * Converts an amount to the decimal text of its double and back, as the reference does. From 10^21 on, the decimal text
- * has an exponent, and no column of the reference's database can hold the number.
+ * Converts an amount to the decimal text of its double and back, as lisk-sdk does. From 10^21 on, the decimal text has
+ * an exponent, and no column of lisk-sdk's database can hold the number.
  */
 function throughDouble(beddows: bigint): bigint {
   const text = String(Number(beddows));

@@ -4,13 +4,13 @@
  * ids are compared as text. All nodes decide in this way, whichever block came first (fork cause 5).
  *
  * A received block may be one height above the tip and follow another parent (fork cause 1). If this block is older
- * than the tip, the reference reverts two blocks. If this block is newer than the tip, the reference waits until
- * polling shows that its own chain is behind. In both cases the reference then follows the longer chain. This node
- * follows the longer chain at once, and reverts nothing before the other chain has arrived.
+ * than the tip, lisk-sdk reverts two blocks. If this block is newer than the tip, lisk-sdk waits until polling shows
+ * that its own chain is behind. In both cases lisk-sdk then follows the longer chain. This node follows the longer
+ * chain at once, and reverts nothing before the other chain has arrived.
  *
- * If two chains of equal length split below their tips, each node of the reference stays on its own chain. Two halves
- * of a network could then wait for each other's consent for ever. This node compares the tips of two chains of equal
- * length as if the tips were rivals at one place.
+ * If two chains of equal length split below their tips, each node of lisk-sdk stays on its own chain. Two halves of a
+ * network could then wait for each other's consent for ever. This node compares the tips of two chains of equal length
+ * as if the tips were rivals at one place.
  */
 
 import type { AnnouncedTip, TipView } from '../rules.ts';

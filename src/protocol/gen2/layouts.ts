@@ -252,7 +252,7 @@ export function beddowsOf(amount: string): bigint | undefined {
   return beddows <= U64_MAX ? beddows : undefined;
 }
 
-/** Maximum of characters in the recipient column of the reference's database. */
+/** Maximum of characters in the recipient column of lisk-sdk's database. */
 const RECIPIENT_COLUMN_MAX = 22;
 
 /**

@@ -61,11 +61,11 @@ const STATIC_FEES = [
 
 /**
  * Reads a transaction with all static checks, except those of its signature, id and fee. Id and fee come from the
- * document, and are checked together with the signature (`statedErrors`), as in the reference. A malformed transaction
- * is accepted if the network has an exception for it.
+ * document, and are checked together with the signature (`statedErrors`), as in lisk-sdk. A malformed transaction is
+ * accepted if the network has an exception for it.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with all errors. The list of errors
- *   is missing if the reference throws a plain error
+ *   is missing if lisk-sdk throws a plain error
  */
 export function transactionFromJson(json: unknown, types: Types, exceptions: Exceptions): Transaction {
   const { errors, transaction } = readTransaction(json, types);
@@ -172,7 +172,7 @@ interface Reading {
 function readTransaction(json: unknown, types: Types): Reading {
   const type = typeFor(json, types);
   const document = documentOf(json, type);
-  // If one of these members is missing or empty, the reference throws a plain error.
+  // If one of these members is missing or empty, lisk-sdk throws a plain error.
   for (const name of ['id', 'senderPublicKey', 'senderId', 'signature'] as const) {
     if (!document[name]) throw plainRefusal(`${name} is required to be set before use`);
   }
@@ -202,9 +202,9 @@ function readTransaction(json: unknown, types: Types): Reading {
 }
 
 /**
- * Whether a document with an id has the form in which nodes write a transaction without a group. Such a document
- * satisfies the base schema, so the schema check is skipped. If the result is false, the document may still satisfy the
- * schema.
+ * Whether a document with an id has the form in which nodes write a transaction without a group. A document in this
+ * form satisfies the base schema, so the schema check is skipped. If the result is false, the document may still
+ * satisfy the schema.
  */
 export function isPlainDocument(document: Document): boolean {
   const { amount, fee, senderId, recipientId, recipientPublicKey } = document;
@@ -298,7 +298,7 @@ function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload
 /**
  * Decimal text of a number, or of a string of digits; undefined for anything else.
  *
- * @throws TransactionRejected for a number with more than 15 significant digits, as the reference's number library does
+ * @throws TransactionRejected for a number with more than 15 significant digits, as lisk-sdk's number library does
  */
 function numberText(value: unknown): string | undefined {
   if (typeof value !== 'number') return digitsText(canonicalDigits(value));
@@ -310,8 +310,8 @@ function numberText(value: unknown): string | undefined {
 }
 
 /**
- * The reference's number library writes integers of more than 21 digits with an exponent. So such integers do not count
- * as digits.
+ * The lisk-sdk number library writes integers of more than 21 digits with an exponent. So such integers do not count as
+ * digits.
  */
 function digitsText(digits: string | undefined): string | undefined {
   if (digits === undefined || digits.length <= DIGITS_IN_FULL_MAX) return digits;

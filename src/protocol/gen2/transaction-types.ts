@@ -1,4 +1,4 @@
-/** Transaction types 0 to 7 in the JSON of generation 2. This JSON has amount and recipient beside the asset. */
+/** Transaction types 0 to 7 in the JSON of generation 2. In this JSON, amount and recipient are outside the asset. */
 
 import { addressFault, addressOf } from '../../crypto/keys.ts';
 import { isHex } from '../../primitives/bytes.ts';
@@ -19,7 +19,7 @@ import { createDappReader, dappErrors } from './dapp.ts';
 import { recipientFault as recipientTextFault } from '../tx/recipient.ts';
 import { beddowsOf, LEGACY_LAYOUTS, looseMovementOf, movementOf } from './layouts.ts';
 
-/** Matches NUL, and a text that the reference takes for NUL because of a badly escaped pattern. */
+/** Matches NUL, and a text that lisk-sdk takes for NUL because of a badly escaped pattern. */
 const containsNul = (text: string): boolean => text.includes('\0') || text.includes('U00000000');
 
 /** Compiles schemas with the formats of generation 2. */
@@ -265,7 +265,7 @@ const outTransfer = typeOf(
     if (moved === undefined || typeof dappId !== 'string' || typeof transactionId !== 'string') {
       return { errors: refusals.errors, payload: undefined };
     }
-    // The column in the reference's database has 20 characters. The record of our store can hold 255.
+    // The column in lisk-sdk's database has 20 characters. The record of our store can hold 255.
     if (dappId.length > DAPP_ID_CHARACTERS_MAX) {
       return { errors: refusals.errors, payload: undefined };
     }
@@ -288,8 +288,8 @@ function isPositive(amount: string): boolean {
 }
 
 /**
- * The error of a recipient; undefined if it is correct. The reference applies the checks for a text to a recipient of
- * any type. A list can also fail by its length. Any other value fails because it does not end with `L`.
+ * The error of a recipient; undefined if it is correct. The reference (lisk-sdk) applies the checks for a text to a
+ * recipient of any type. A list can also fail by its length. Any other value fails because it does not end with `L`.
  */
 function recipientFault(recipientId: unknown): string | undefined {
   if (typeof recipientId === 'string') return recipientTextFault(recipientId);

@@ -19,8 +19,8 @@ export interface BftLimits {
    */
   readonly threshold: number;
   /**
-   * Number of heights that the votes of a header reach back, 3N-1. The same number of headers is searched for a
-   * contradiction.
+   * Number of heights that the votes of a header reach back, 3N-1. A contradiction is searched for in the same number
+   * of headers.
    */
   readonly range: number;
   /**
@@ -82,7 +82,7 @@ export function lastHeightIn(ledger: BftLedger): number {
 /**
  * The contradiction of a header with the chain's prevoted height or with an earlier header of its delegate.
  *
- * @returns the message of the reference; undefined if there is no contradiction
+ * @returns the message of lisk-sdk; undefined if there is no contradiction
  */
 export function headerFault(ledger: BftLedger, header: BftHeader, limits: BftLimits): string | undefined {
   if (ledger.generators.length >= limits.range && header.maxHeightPrevoted !== ledger.maxPrevoted) {
@@ -100,7 +100,7 @@ export type SignedHeights = Pick<BftHeader, 'height' | 'maxHeightPreviouslyForge
 /**
  * Whether two headers of one delegate contradict each other. The order of signing does not matter.
  *
- * @returns the message of the reference; undefined if the delegate may sign both
+ * @returns the message of lisk-sdk; undefined if the delegate may sign both
  */
 export function contradictionOf(one: SignedHeights, other: SignedHeights): string | undefined {
   const [earlier, later] = isOrdered(one, other) ? [one, other] : [other, one];
@@ -148,8 +148,8 @@ export function addHeader(ledger: BftLedger, header: BftHeader, minHeightActive:
   lists.minHeightActive[last] = minHeightActive;
   const { maxPrevoted, finalized } = ledger;
   const next = { firstHeight, generators, ...lists, maxPrevoted, finalized };
-  // If a header names a previous block at its own height or above, its delegate came from a longer chain. Such a header
-  // must not vote.
+  // If a header names a previous block at its own height or above, its delegate came from a longer chain. The header of
+  // a delegate from a longer chain must not vote.
   if (header.maxHeightPreviouslyForged >= header.height) return next;
 
   const own = newestVoteOf(next, header.generatorPublicKey);

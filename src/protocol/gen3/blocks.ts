@@ -142,8 +142,8 @@ export function createBlockRules(
   }
 
   /**
-   * The genesis header votes for itself. The reference counts this vote when it starts, which is always before the second
-   * block.
+   * The genesis header votes for itself. The reference (lisk-sdk) counts this vote when it starts, which is always
+   * before the second block.
    */
   function applyGenesis(state: StateWriter, genesis: Block): void {
     transactionRules.applyGenesisTransactions(state, genesis);

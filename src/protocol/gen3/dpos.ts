@@ -1,5 +1,5 @@
 /**
- * Updates the delegates of generation 3 for a block. These updates are the counts of blocks and, after a round, its
+ * Updates the delegates of generation 3 for a block. The updates are the counts of blocks and, after a round, its
  * payout and the next list.
  */
 
@@ -15,7 +15,7 @@ import { BlockRejected } from '../verdict.ts';
 
 /**
  * Number of frozen lists that stay in the state. Finality needs the newest five lists, and the tip of a rival chain may
- * be two rounds below ours. The reference stores all lists.
+ * be two rounds below ours. The reference (lisk-sdk) stores all lists.
  */
 const LISTS_KEPT = 8;
 

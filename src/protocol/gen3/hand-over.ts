@@ -1,8 +1,9 @@
 /**
  * Decides when a delegate may sign again although its earlier headers are unknown here (LIP-0014). Suppose that a block
  * is final, and that it is newer than all unknown headers. The unknown headers can then only be on branches that this
- * chain has left. Such a branch can be higher than this chain by at most the slots that this chain missed. A new header
- * that names that height as the delegate's previous height contradicts none of the unknown headers.
+ * chain has left. A branch that this chain has left can be higher than this chain by at most the number of slots that
+ * this chain missed. A new header that names that height as the delegate's previous height contradicts none of the
+ * unknown headers.
  */
 
 import type { ChainParams } from '../params.ts';

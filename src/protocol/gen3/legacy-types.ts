@@ -1,7 +1,8 @@
 /**
  * Transaction types 0 to 7 in the history of a generation 3 chain. The bytes of these types are those of generation 2.
- * The assets of these types have the form of generation 3. They include amounts and recipients, and the members of a
- * registration are not nested. Only the assets of applications, and of transfers to and from applications, are nested.
+ * The assets of these types have the form of generation 3. The assets include amounts and recipients, and the members
+ * of a registration are not nested. Only the assets of applications, and of transfers to and from applications, are
+ * nested.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -58,7 +59,8 @@ const transfer = typeOf(
   (asset, id) => {
     const { errors, payload } = readTransfer(asset, id);
     if (payload !== undefined) return { errors, payload };
-    // A recipient that is no address can still be written as bytes. Exceptions of live networks have such recipients.
+    // A recipient that is not an address can still be written as bytes. Exceptions of live networks have such
+    // recipients.
     const moved = movementOf(amountIn(asset), member(asset, 'recipientId'));
     const data = member(asset, 'data');
     if (moved === undefined || (data !== undefined && typeof data !== 'string')) return { errors, payload: undefined };

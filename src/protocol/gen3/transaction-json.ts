@@ -28,8 +28,9 @@ const ID_CHARACTERS_MAX = 256;
 
 /**
  * Reads a transaction with all static checks except that of its signature. Id, fee and sender's address are computed.
- * Their values in the document are ignored. A malformed transaction is accepted if the network has an exception for it.
- * Such a transaction keeps the id of the document, because its real id cannot be computed.
+ * The values of id, fee and sender's address in the document are ignored. A malformed transaction is accepted if the
+ * network has an exception for it. A transaction that is malformed keeps the id of the document, because its real id
+ * cannot be computed.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors
  */
@@ -84,7 +85,7 @@ export function transactionToJson(transaction: Transaction, types: Types, blockI
   };
 }
 
-/** The members of a document that the base schema checks, with the reference's defaults for missing ones. */
+/** The members of a document that the base schema checks, with lisk-sdk's defaults for missing ones. */
 interface BaseMembers extends SharedMembers {
   readonly type: number;
 }

@@ -19,7 +19,7 @@ import { createVoteReader } from '../tx/vote.ts';
 import { writtenAsset } from '../tx/written.ts';
 import type { JsonObject, Payload, PayloadKind } from '../types.ts';
 
-/** Matches NUL, and two spellings of NUL that the pattern of the reference matches, too. */
+/** Matches NUL, and two spellings of NUL that the pattern of lisk-sdk matches, too. */
 const containsNul = (text: string): boolean =>
   text.includes('\0') || text.includes('\\u0000') || text.includes('\\x00');
 

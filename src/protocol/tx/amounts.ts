@@ -7,7 +7,7 @@ import { decimalOf, DecimalSum, ZERO, type Decimal } from '../../primitives/deci
 import type { Transaction } from '../types.ts';
 import { member } from './json.ts';
 
-/** Maximum of decimal digits that the reference accepts in an amount given as a number. */
+/** Maximum of decimal digits that lisk-sdk accepts in an amount given as a number. */
 const SIGNIFICANT_DIGITS_MAX = 15;
 
 /** Number of beddows that a transaction moves besides its fee; 0 if it moves none. */
@@ -29,7 +29,7 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
 /**
  * The amount that a transaction adds to three sums: the total of its block, the spending of its sender, and the vote
  * weights of its sender's delegates. If a transaction moves no amount, its counted amount is a member of its asset that
- * nobody signs. The member may have any form that the reference's number library reads.
+ * nobody signs. The member may have any form that lisk-sdk's number library reads.
  *
  * @returns undefined if the member is not a number; no block may contain such a transaction
  */
@@ -60,7 +60,7 @@ export function addAmount(to: DecimalSum, amount: bigint | Decimal): void {
 }
 
 /**
- * Reads a member of a document as the reference's number library does. A missing or empty member is 0, and a list with one
+ * Reads a member of a document as lisk-sdk's number library does. A missing or empty member is 0, and a list with one
  * number is that number.
  *
  * @returns undefined if the member is not a number, or if it is a JSON number with more than 15 digits
@@ -76,7 +76,10 @@ export function decimalIn(value: unknown): Decimal | undefined {
   return Array.isArray(value) ? decimalOf(textOfList(value)) : undefined;
 }
 
-/** The text of a list with a single element. The reference treats a list with a single element like this element. */
+/**
+ * The text of a list with a single element. The reference (lisk-sdk) treats a list with a single element like this
+ * element.
+ */
 function textOfList(list: readonly unknown[]): string {
   let value: unknown = list;
   while (Array.isArray(value) && value.length === 1) [value] = value as readonly unknown[];

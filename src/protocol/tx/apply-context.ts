@@ -1,5 +1,5 @@
 /**
- * The context in which a transaction is applied, besides the state. It includes the differences between the
+ * The context in which a transaction is applied, besides the state. The context includes the differences between the
  * generations.
  */
 

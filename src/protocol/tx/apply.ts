@@ -17,9 +17,9 @@ import { applyVote } from './vote.ts';
 const OK: TransactionVerdict = { status: 'ok' };
 
 /**
- * Applies a transaction, and returns its verdict. Errors are collected in the order in which the reference finds them.
- * The state changes even if there are errors, because an exception of the network may turn a failure into a success. So
- * the caller should pass an overlay, and drop the overlay unless the verdict is `ok`.
+ * Applies a transaction, and returns its verdict. Errors are collected in the order in which lisk-sdk finds them. The
+ * state changes even if there are errors, because an exception of the network may turn a failure into a success. So the
+ * caller should pass an overlay, and drop the overlay unless the verdict is `ok`.
  *
  * Vote weights are changed separately (`bookVoteWeight`). Keys of accounts stay in the letter case in which they were
  * sent, because later transactions of the block are compared with that form. `settleKeys` converts the keys to lower

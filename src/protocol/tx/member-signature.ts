@@ -12,7 +12,7 @@ import { firstUnmatchedSignature, groupStanding, isSignedBy } from './signatures
  *
  * Signatures that arrived with the transaction are verified only when there are enough signatures. Anybody can add
  * false signatures to a copy of a transaction. When false signatures are found, they are removed. A second signature of
- * a member is removed, too. The reference keeps false signatures, and then refuses every further signature.
+ * a member is removed, too. The reference (lisk-sdk) keeps false signatures, and then refuses every further signature.
  *
  * @param added its hexadecimal texts may be in upper or lower case; their form was checked before
  * @returns the transaction with the signature and whether its signatures are complete, or the errors for which the signature is
@@ -58,8 +58,8 @@ function unfitness(
   { publicKey, signature }: MemberSignature,
 ): TransactionError | undefined {
   const registers = payload.kind === 'multisignature';
-  // The reference verifies the signature before it gives this answer. This node gives the answer without verifying,
-  // because anybody could otherwise cause any number of signature checks.
+  // The reference (lisk-sdk) verifies the signature before it gives this answer. This node gives the answer without
+  // verifying, because anybody could otherwise cause any number of signature checks.
   if (members === undefined) return transactionError(id, 'Sender is not a multisignature account', '.signatures');
   if (!members.includes(publicKey)) {
     const owner = registers ? '' : ` for account '${senderId}'`;

@@ -1,8 +1,8 @@
 /**
  * Recipients that the network accepts: addresses, and the text `NaNL`. The number before the `L` may be `NaN`, because
- * the reference parses the text, writes the number as text again, and compares the two texts. A transfer to `NaNL` has
- * the bytes, the id and the signature of a transfer to `10L`. But it credits an account of its own. No node accepts
- * such a transfer over HTTP, but peers pass it on.
+ * lisk-sdk parses the text, writes the number as text again, and compares the two texts. A transfer to `NaNL` has the
+ * bytes, the id and the signature of a transfer to `10L`. But it credits an account of its own. No node accepts such a
+ * transfer over HTTP, but peers pass it on.
  */
 
 import { addressFault } from '../../crypto/keys.ts';
@@ -16,7 +16,7 @@ export function recipientOf({ payload }: Pick<Transaction, 'payload'>): Address 
   return 'recipientId' in payload ? payload.recipientId : undefined;
 }
 
-/** The error of a recipient, with the message of the reference; undefined if it is correct. */
+/** The error of a recipient, with the message of lisk-sdk; undefined if it is correct. */
 export function recipientFault(recipientId: string): string | undefined {
   return recipientId === NAN_ADDRESS ? undefined : addressFault(recipientId);
 }

@@ -1,6 +1,6 @@
 /**
  * Compiles the schemas of transactions. The text of an error is part of the HTTP interface, because clients show it.
- * The reference reports the errors of Ajv 6 with its option `allErrors`, so Ajv 6 is used here.
+ * The reference (lisk-sdk) reports the errors of Ajv 6 with its option `allErrors`, so Ajv 6 is used here.
  */
 
 import Ajv from 'ajv';
@@ -14,7 +14,9 @@ import { recipientFault } from './recipient.ts';
 /** Checks a value against a schema, and returns the errors; an empty list if the value is valid. */
 export type Shape = (value: unknown) => readonly ErrorObject[];
 
-/** Format of a URI in the reference. The reference uses an older validator, which accepts a comma in the scheme. */
+/**
+ * Format of a URI in lisk-sdk. The reference (lisk-sdk) uses an older validator, which accepts a comma in the scheme.
+ */
 const LOOSE_URI = /^[a-z][a-z0-9+,.-]*:[^\s]*$/i;
 
 /** Compiles schemas with the formats of one generation. */
@@ -159,7 +161,7 @@ function isPublicKey(text: string): boolean {
 }
 
 /**
- * The reference's format of ids accepts a sign and leading zeros. The lax format has no effect, because the ids are
+ * The lisk-sdk format of ids accepts a sign and leading zeros. The lax format has no effect, because the ids are
  * computed from the bytes anyway.
  */
 function isLooseId(text: string): boolean {

@@ -28,8 +28,8 @@ export function isSignedBy(
 }
 
 /**
- * Errors of the second signature. The second signature is required if the account has a second key. Otherwise it is
- * forbidden.
+ * Errors of the second signature. The second signature is required if the account has a second key. Without a second
+ * key, a second signature is forbidden.
  */
 export function secondSignatureErrors(
   transaction: Transaction,
@@ -117,8 +117,8 @@ interface Match {
 
 /**
  * For each transaction, caches the matches of its signatures. With a cached match, the next verification costs one
- * check for each signature. It costs no check if the signature cache finds the result by the check object. The
- * signature is still checked each time. This cache only changes the order in which members are tried.
+ * check for each signature. The verification costs no check if the signature cache finds the result by the check
+ * object. The signature is still checked each time. This cache only changes the order in which members are tried.
  */
 const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
 
@@ -128,8 +128,8 @@ const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
  *
  * A signature does not show its signer. So it is checked with the key of each member without a matching signature. The
  * first signature without a match ends the search after at most 15 checks. Fifteen valid signatures in the worst order
- * take 120 checks. The reference checks all signatures, which takes up to 225 checks, and reports each one without a
- * match. Both methods accept the same transactions.
+ * take 120 checks. The reference (lisk-sdk) checks all signatures, which takes up to 225 checks, and reports each one
+ * without a match. Both methods accept the same transactions.
  */
 export function firstUnmatchedSignature(
   transaction: Transaction,
@@ -179,8 +179,8 @@ function matchOf(
  * needs one check for each signature. The results of these checks are then in the cache. If the search fails, the
  * transaction is verified as it would be without a search. No verdict depends on the search.
  *
- * A group of 15 members costs 15 checks if all members signed in their order, and 120 in the worst order. It costs 29
- * until the first signature turns out to match no member.
+ * A group of 15 members costs 15 checks if all members signed in their order, and 120 in the worst order. The search
+ * costs 29 checks until the first signature turns out to match no member.
  *
  * @param sender the account before the transaction
  */

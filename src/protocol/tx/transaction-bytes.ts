@@ -1,4 +1,4 @@
-/** Bytes and digests of transactions. They are computed once for each transaction object. */
+/** Bytes and digests of transactions. Bytes and digests are computed once for each transaction object. */
 
 import { idOf, sha256 } from '../../crypto/hash.ts';
 import { assert, ProtocolError } from '../../primitives/errors.ts';
@@ -16,7 +16,7 @@ export interface TransactionBytes {
   /** The bytes that the primary signature covers, without the network identifier. */
   basicBytes(fields: BasicFields): Buffer;
   /**
-   * The bytes from which the id of the transaction and the payload hash of a block are computed. They include the
+   * The bytes from which the id of the transaction and the payload hash of a block are computed. The bytes include the
    * primary and the second signature, but not members' signatures.
    */
   transactionBytes(transaction: Transaction): Buffer;

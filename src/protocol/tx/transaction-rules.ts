@@ -88,7 +88,7 @@ export interface TransactionRules extends Pick<
   ): {
     readonly verdicts: readonly TransactionVerdict[];
     /**
-     * The reason why the reference could not store the result of the batch although each transaction is valid; undefined if
+     * The reason why lisk-sdk could not store the result of the batch although each transaction is valid; undefined if
      * there is none.
      */
     readonly fault: TransactionError | undefined;

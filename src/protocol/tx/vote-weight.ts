@@ -21,8 +21,8 @@ export type VoteWeightMode = 'live' | 'pending';
 
 /**
  * Vote weights to check at the end of a block. Between the transactions of a block, weights may have fractions and any
- * size, because the reference computes with unbounded numbers. At the end of the block, they must be signed 64-bit
- * integers, because the reference stores them.
+ * size, because lisk-sdk computes with unbounded numbers. At the end of the block, they must be signed 64-bit integers,
+ * because lisk-sdk stores them.
  */
 export interface UnsettledWeights {
   /** For each delegate, the amounts that are not added yet, because they have fractions or at least forty digits. */
@@ -38,8 +38,7 @@ export function noUnsettledWeights(): UnsettledWeights {
 /**
  * Adds the remaining amounts at the end of a block.
  *
- * @returns a delegate whose weight the reference cannot store, which makes the block invalid; undefined if there is
- *   none
+ * @returns a delegate whose weight lisk-sdk cannot store, which makes the block invalid; undefined if there is none
  */
 export function settleWeights(
   state: StateWriter,
@@ -79,7 +78,7 @@ function negatedSums(): (amounts: readonly Decimal[]) => bigint | undefined {
   };
 }
 
-/** Whether the reference's database can store a weight. */
+/** Whether lisk-sdk's database can store a weight. */
 export function isStorableWeight(weight: bigint): boolean {
   return weight <= AMOUNT_MAX && weight >= -AMOUNT_MAX - 1n;
 }
@@ -100,7 +99,7 @@ export function bookVoteWeight(
   const recipientId = receiverOf(state, payload);
   const recipientVotes = recipientId === undefined ? NO_VOTES : (state.account(recipientId)?.votes ?? NO_VOTES);
   const sender = state.account(transaction.senderId);
-  // Most transactions are transfers between accounts that do not vote. Such transfers change no vote weight.
+  // Most transactions are transfers between accounts that do not vote. Transfers of this kind change no vote weight.
   if (recipientVotes.length === 0 && sender?.votes.length === 0 && payload.kind !== 'vote') return;
   const changes = new Map<PublicKey, bigint>();
   const add = (publicKey: PublicKey, by: bigint): void => {

@@ -11,10 +11,10 @@ import { integerOf, type Decimal } from '../../primitives/decimal.ts';
 import { countedAmount } from './amounts.ts';
 
 /**
- * Maximum of nested arrays and objects in an asset of a block. The reference copies assets recursively when it stores
- * them. The maximum depth of the reference depends on how much of its code V8 has compiled. The maximum is below 1,780
- * levels in a fresh process, and up to 3,141 levels in a process that has run for long. This node must accept whatever
- * any node of the reference can store. V8 in this node writes JSON of some 4,000 levels.
+ * Maximum of nested arrays and objects in an asset of a block. The reference (lisk-sdk) copies assets recursively when
+ * it stores them. The maximum depth of lisk-sdk depends on how much of its code V8 has compiled. The maximum is below
+ * 1,780 levels in a fresh process, and up to 3,141 levels in a process that has run for long. This node must accept
+ * whatever any node of lisk-sdk can store. V8 in this node writes JSON of some 4,000 levels.
  */
 const ASSET_NESTING_MAX = 3_400;
 
@@ -39,7 +39,7 @@ export function keyAsWritten({ senderPublicKey, written }: Transaction): string 
   return written?.senderPublicKey ?? senderPublicKey;
 }
 
-/** Converts keys of accounts to lower case after a block, because the reference stores them as bytes. */
+/** Converts keys of accounts to lower case after a block, because lisk-sdk stores them as bytes. */
 export function settleKeys(state: StateWriter, addresses: Iterable<Address>): void {
   for (const address of addresses) {
     const account = state.account(address);
@@ -81,9 +81,9 @@ export function assetOf({ written }: Transaction, known: JsonObject): JsonObject
 }
 
 /**
- * The reason why the reference cannot store an otherwise valid transaction; undefined if the reference can store it. In
- * JSON, the database of the reference accepts no NUL and no half of a surrogate pair. Its copying of assets has a
- * maximum depth. The reference passes on a block with such a transaction, and then refuses the block.
+ * The reason why lisk-sdk cannot store an otherwise valid transaction; undefined if lisk-sdk can store it. In JSON, the
+ * database of lisk-sdk accepts no NUL and no half of a surrogate pair. Copying of assets in lisk-sdk has a maximum
+ * depth. The reference (lisk-sdk) passes on a block with such a transaction, and then refuses the block.
  */
 export function storageFault({ id, written }: Transaction): TransactionError | undefined {
   const asset = written?.asset;
@@ -126,8 +126,8 @@ function couldExist(counted: Decimal | undefined): boolean {
 }
 
 /**
- * Upper limit for the supply of any network. It is low enough that the total of a block with such amounts fits into 64
- * bits.
+ * Upper limit for the supply of any network. The limit is low enough that the total of a block with such amounts fits
+ * into 64 bits.
  */
 const SUPPLY_MAX = 20_000_000_000_000_000n;
 

@@ -1,4 +1,6 @@
-/** The checksum of consensus state in a store. It is updated with each write and saved with each transaction. */
+/**
+ * The checksum of consensus state in a store. The checksum is updated with each write and saved with each transaction.
+ */
 
 import type { CountedWriter } from '../index/counted-key-sets.ts';
 import { readsOf, type KeyValueReader } from '../tables/key-value.ts';

@@ -68,8 +68,8 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
 
 /**
  * Opens the store of a folder and locks it until `close`. A store of an earlier layout is upgraded. If a process was
- * killed while the indexes lagged behind the chain, this function writes the missing entries. This takes at most some
- * seconds.
+ * killed while the indexes lagged behind the chain, this function writes the missing entries. Writing the missing
+ * entries takes at most some seconds.
  *
  * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_NOT_ALLOWED`, `STORE_UNREADABLE`,
  *   `STORE_LAYOUT_MISMATCH`, `STORE_DAMAGED`, `STORE_GENERATION_MISMATCH`, `STORE_NETWORK_MISMATCH` or

@@ -60,8 +60,8 @@ export class ChainReader {
     try {
       isTaken = isWanted(store);
     } finally {
-      // The new moment is closed if it is not wanted, and also if `isWanted` throws. Otherwise its pages could not be
-      // reused.
+      // The new moment is closed if it is not wanted, and also if `isWanted` throws. An open moment keeps its pages
+      // from being reused.
       if (!isTaken) void store.close();
     }
     if (!isTaken) return false;

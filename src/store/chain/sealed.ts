@@ -1,6 +1,6 @@
 /**
- * Reads and writes records with a checksum of their key and content. Such records are used for data whose damage no
- * other record would show.
+ * Reads and writes records with a checksum of their key and content. A checksum in the record is used for data whose
+ * damage no other record would show.
  */
 
 import { CHECKSUM_BYTES, checksumOfEntry } from './state-checksum.ts';

@@ -46,8 +46,8 @@ export function isOlder(keyValue: KeyValueReader): boolean {
 export type OnUpgradeStep = (step: string, fraction: number) => void;
 
 /**
- * Upgrades a store to the present layout. This takes some seconds for twenty million transactions. If the store only
- * looks older because of a flipped bit, the steps find nothing to change.
+ * Upgrades a store to the present layout. The upgrade takes some seconds for twenty million transactions. If the store
+ * only looks older because of a flipped bit, the steps find nothing to change.
  *
  * @param keyValue a store for which `isOlder` is true
  */

@@ -11,8 +11,8 @@ import { TABLES } from '../tables/layout.ts';
 import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
 
 /**
- * Limits that exceed each key and value of the layout. The largest value is the genesis block. Its size is bounded by
- * the largest allowed file of a network folder.
+ * Limits that exceed each key and value of the layout. The largest value is the genesis block. The size of this block
+ * is bounded by the largest allowed file of a network folder.
  */
 const KEY_BYTES_MAX = 1_000;
 const VALUE_BYTES_MAX = 64 * 1024 * 1024;

@@ -80,7 +80,7 @@ export function openForWriting(
   try {
     makeFolder(directory);
   } catch (error) {
-    // This error says that no folder can be created here. It says nothing about a store.
+    // The error says that no folder can be created here, and it says nothing about a store.
     if (error instanceof ProtocolError) throw error;
     const isOfWriting = isMissingRight(error) || isReadOnlyMedium(error);
     throw isOfWriting ? refusalToWrite(directory, error) : unreadable(directory, messageOf(error), error);
@@ -121,8 +121,8 @@ export function openForReading(
   try {
     database = withOpenLock(directory, () => {
       if (clock !== undefined) refuseOtherContainer(directory, clock);
-      // A reader must be able to record in the lock file which pages it reads. Otherwise the node would overwrite these
-      // pages.
+      // A reader must be able to record in the lock file which pages it reads. Without this record, the node would
+      // overwrite these pages.
       refuseForeignFiles(directory, [LOCKS_FILE], access);
       if (existsSync(directory) && isOnReadOnlyMedium(directory, access)) refuseOwner(directory, clock);
       // LMDB ends the process with a signal if it opens an empty file for reading.
@@ -276,8 +276,8 @@ function refuseForeignFiles(directory: string, names: readonly string[], access:
 
 /**
  * Refuses a data file that has more than one hard link. After a copy by hard links, two processes could each lock their
- * own folder and still write to the same file. They would overwrite each other's data, or data that were meant as a
- * backup.
+ * own folder and still write to the same file. The two processes would overwrite each other's data, or data that were
+ * meant as a backup.
  */
 function refuseSharedFile(directory: string): void {
   const { nlink = 1 } = statSync(join(directory, DATA_FILE), { throwIfNoEntry: false }) ?? {};
@@ -329,8 +329,8 @@ function prepareLocksFile(directory: string): void {
 
 /**
  * Refuses a folder on a read-only medium if another process may write to it. On a read-only medium, the library reads
- * without locks. This is safe only if no process writes to the folder. A folder may be mounted twice, and its node may
- * write to it through the other mount.
+ * without locks. Reading without locks is safe only if no process writes to the folder. A folder may be mounted twice,
+ * and its node may write to it through the other mount.
  */
 function refuseOwner(directory: string, clock: Clock | undefined): void {
   const owner = ownerOf(directory, LOCK_NAME, clock);

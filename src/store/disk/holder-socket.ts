@@ -27,8 +27,8 @@ socket.on('error', ({ code }) => process.exit(['ECONNREFUSED', 'ENOENT', 'ENOTSO
 const NOBODY = 3;
 
 /**
- * Listens on the socket until the process ends or until `close` is called. A file system may support no sockets. Then
- * no process listens, and only the age of a claim counts.
+ * Listens on the socket until the process ends or until `close` is called. A file system may support no sockets.
+ * Without sockets, no process listens, and only the age of a claim counts.
  *
  * @param name name of the socket in the folder
  */

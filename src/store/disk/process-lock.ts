@@ -1,8 +1,8 @@
 /**
  * Locks a folder, or a named object in it, for one process. A claim is a file that is named after its process and the
- * start time of that process. So a claim of a killed process is recognised, and does not block a restart. Its process
- * has ended, or another process with the same number started at another time. Because the names differ, removing a
- * stale claim never removes a new claim.
+ * start time of that process. So a claim of a killed process is recognised, and does not block a restart. In this case,
+ * the process of the claim has ended, or another process with the same number started at another time. Because the
+ * names differ, removing a stale claim never removes a new claim.
  *
  * Process numbers of different containers cannot be compared, because each node may have number 1. So a process with a
  * clock updates the time of its claim every few seconds, and listens on a socket beside the claim. A claim of another
@@ -178,8 +178,8 @@ function keepTouching(file: string, clock: Clock): () => void {
 
 function isTouched(file: string, clock: Clock | undefined): boolean {
   try {
-    // A claim with a time far in the future counts as stale, like a claim with a time far in the past. Such a time
-    // means that the clock was set back, and a living owner would have updated its claim since.
+    // A claim with a time far in the future counts as stale, like a claim with a time far in the past. A time in the
+    // future means that the clock was set back, and a living owner would have updated its claim since.
     return clock === undefined || Math.abs(clock.nowMs() - statSync(file).mtimeMs) < ELSEWHERE_MS_MAX;
   } catch {
     return false;

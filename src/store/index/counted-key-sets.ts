@@ -27,7 +27,7 @@ export const INNER_BLOCKS_CACHED_MAX = 256;
 
 export interface CountedWriter extends KeyValueWriter {
   /**
-   * Adds many keys without values. This is much faster than one call for each key.
+   * Adds many keys without values. Adding many keys at once is much faster than one call for each key.
    *
    * @param keys ascending keys of one counted table; the caller may reuse their memory after the call
    * @returns number of leaf blocks that the keys changed
@@ -101,8 +101,8 @@ export class CountedKeySets implements KeyValue {
   }
 
   /**
-   * Finds a damaged block. Its value is not a block, or its keys contradict the stored number of keys or the
-   * neighbouring blocks. Returns the start of the block; undefined if no block is damaged.
+   * Finds a damaged block. The value of a damaged block is not a block, or its keys contradict the stored number of
+   * keys or the neighbouring blocks. Returns the start of the block; undefined if no block is damaged.
    */
   wrongBlock(): Buffer | undefined {
     for (const table of this.#tables.keys()) {

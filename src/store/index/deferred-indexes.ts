@@ -18,7 +18,10 @@ import { layoutOf, layoutText, META_LAYOUT, TABLES } from '../tables/layout.ts';
 import { heightWithTransactions, transactionsAt, transactionTotal } from '../tables/stored-transactions.ts';
 import { TransactionLists } from './transaction-lists.ts';
 
-/** Before thousands of blocks are appended, up to this many stored ids are read. That takes a fraction of a second. */
+/**
+ * Before thousands of blocks are appended, up to this many stored ids are read. Reading these ids takes a fraction of a
+ * second.
+ */
 const IDS_READ_MAX = 200_000;
 /**
  * Number of pages that one transaction of a backfill changes. Until the end of the transaction, these pages stay in
@@ -26,8 +29,8 @@ const IDS_READ_MAX = 200_000;
  */
 const PAGES_PER_TRANSACTION = 3_000;
 /**
- * Maximum of transactions that are read again from the blocks at once. They take about ten megabytes. The number is
- * limited, because the watermark may be at the start of a long chain.
+ * Maximum of transactions that are read again from the blocks at once. These transactions take about ten megabytes. The
+ * number is limited, because the watermark may be at the start of a long chain.
  */
 const TRANSACTIONS_AT_ONCE = 100_000;
 
@@ -96,8 +99,8 @@ export class DeferredIndexes {
   }
 
   /**
-   * Called at the end of a transaction of the store. It writes the pending entries or, if indexing is deferred, the
-   * watermark.
+   * Called at the end of a transaction of the store. The method writes the pending entries or, if indexing is deferred,
+   * the watermark.
    */
   flush(keys: CountedWriter): void {
     if (this.#lists.pending === 0) return;

@@ -8,9 +8,9 @@ import { KeyBlock } from './key-block.ts';
 const SIZE_BYTES = 4;
 
 export class InnerBlock {
-  /** Height above the leaf blocks. It is 1 for blocks whose children are leaf blocks. */
+  /** Height above the leaf blocks. The level is 1 for blocks whose children are leaf blocks. */
   readonly level: number;
-  /** Start of the first child when this block was created. It is the key of this block in the level above. */
+  /** Start of the first child when this block was created. This start is the key of the block in the level above. */
   readonly start: Buffer;
   readonly starts: KeyBlock;
   readonly sizes: number[];
@@ -70,7 +70,7 @@ export class InnerBlock {
     return sum;
   }
 
-  /** The child that contains the place of a key. It is the last child whose start is not above the key. */
+  /** The child that contains the place of a key. This child is the last child whose start is not above the key. */
   childOf(key: Uint8Array): number {
     const rank = this.starts.rank(key);
     return rank < this.sizes.length && this.starts.isAt(rank, key) ? rank : Math.max(0, rank - 1);

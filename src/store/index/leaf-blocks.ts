@@ -141,9 +141,9 @@ export class LeafBlocks {
   }
 
   /**
-   * Finds a damaged block. Its value is not a block, or its keys contradict the stored number of keys or the
-   * neighbouring blocks. Returns the start of a leaf block or the key of an inner block; undefined if no block is
-   * damaged.
+   * Finds a damaged block. The value of a damaged block is not a block, or its keys contradict the stored number of
+   * keys or the neighbouring blocks. Returns the start of a leaf block or the key of an inner block; undefined if no
+   * block is damaged.
    */
   wrongBlock(): Buffer | undefined {
     const block = this.#tree.wrongBlock();

@@ -69,7 +69,7 @@ export class PostingLists {
 
   /**
    * Keys for the tables of all transactions. The caller must use each block before it asks for the next one. The same
-   * holds for the generators below.
+   * rule holds for the generators of keys below.
    */
   *amongAll(): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();

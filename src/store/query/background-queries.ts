@@ -1,6 +1,6 @@
 /**
  * Answers queries that no index can answer. One query runs at a time, in chunks, over a snapshot of the store. So
- * blocks can be applied meanwhile, and other work waits for one chunk at most. The resulting list is kept until the
+ * blocks can be applied meanwhile, and other work waits for one chunk at most. The resulting list is stored until the
  * chain changes. So the next page of the same list takes no longer than any page.
  */
 
@@ -19,7 +19,7 @@ export const ITEMS_KEPT_MAX = 2_000_000;
 
 export interface BackgroundQueryOptions {
   readonly pause: Pause;
-  /** Number of items that are read and sorted without a pause. This takes some milliseconds. */
+  /** Number of items that are read and sorted without a pause. Reading and sorting them takes some milliseconds. */
   readonly atOnceMax: number;
   /**
    * Maximum of candidates that are sorted. For more candidates, reading an index in its order is faster than sorting.

@@ -37,7 +37,8 @@ export class LikePattern {
     const tokens = this.#tokens;
     let token = 0;
     let at = 0;
-    // Position to return to if a match fails. It suffices to let the last `%` match more elements.
+    // Position to return to if a match fails. For a correct result, it suffices that the last `%` matches more
+    // elements.
     let lastMany = -1;
     let takenUpTo = 0;
     while (at < subject.length) {

@@ -27,7 +27,7 @@ export interface OrderedKeysOptions {
   readonly bounds?: ValueBounds;
 }
 
-/** A "tail" is a key without its prefix. It has the value and the tie-break. */
+/** A "tail" is a key without its prefix. A tail has the value and the tie-break. */
 export class OrderedKeys {
   readonly #keys: KeyValueReader;
   readonly #parts: readonly Part[];

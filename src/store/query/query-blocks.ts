@@ -78,7 +78,7 @@ export class BlockQueries {
     );
   }
 
-  /** A page of blocks by height. This order is also the order by timestamp. */
+  /** A page of blocks by height. Blocks have the same order by height and by timestamp. */
   #inOrder(blocks: Blocks, { sort, after, limit, offset }: BlockQuery): Page<BlockHeader> {
     const { length } = blocks;
     const isDown = sort.direction === 'desc';

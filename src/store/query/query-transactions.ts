@@ -1,7 +1,7 @@
 /**
- * Queries for transactions. If an index has the result in the requested order, the page is read from the index.
- * Otherwise the shortest list of candidates is used. A short list is filtered and sorted at once, a long one in chunks
- * (background-queries.ts).
+ * Queries for transactions. If an index has the result in the requested order, the page is read from the index. If no
+ * index has it, the shortest list of candidates is used. A short list is filtered and sorted at once, a long one in
+ * chunks (background-queries.ts).
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -81,7 +81,9 @@ export class TransactionQueries {
     return { ...page, items: page.items.map(({ place, transaction }) => entryOf(store, place, transaction)) };
   }
 
-  /** Finds registrations of applications. Their number is at most some hundred, because new ones are impossible. */
+  /**
+   * Finds registrations of applications. There are at most some hundred registrations, because new ones are impossible.
+   */
   dapps({ transactionId, name, sort, ...page }: DappQuery): Page<TransactionEntry> {
     const store = this.#store;
     const found: { readonly place: TransactionPlace; readonly name: string }[] = [];
@@ -184,7 +186,7 @@ function packedPage(store: StoredChain, list: readonly PackedPlace[], query: Tra
   return { ...page, items: page.items.map((at) => entryOf(store, unpacked(at))) };
 }
 
-/** Key of a list among the kept lists. It consists of the filters and the order of the query. */
+/** Key of a list among the kept lists. The key consists of the filters and the order of the query. */
 function nameOf({ limit: _limit, offset: _offset, after: _after, ...list }: TransactionQuery): string {
   return `transactions ${JSON.stringify(list, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`;
 }

@@ -23,8 +23,8 @@ import {
 } from './ordered-bytes.ts';
 
 /**
- * A kind of key part. If the bytes of a part do not show their own end, the part extends to the next parts. These must
- * have a fixed size.
+ * A kind of key part. If the bytes of a part do not show their own end, the part extends to the next parts. The next
+ * parts must then have a fixed size.
  */
 export interface KeyPart<T> {
   /** Description for the published table of keys. */
@@ -48,7 +48,7 @@ const U32_BYTES = 4;
 const KEY_BYTES = 32;
 const ADDRESS_BYTES_MAX = 255;
 
-/** Numbers of the tables of lists. They are parts of the keys of long lists. */
+/** Numbers of the tables of lists. These numbers are parts of the keys of long lists. */
 const TYPE_LIST = 52;
 
 function fixed<T>(

@@ -57,8 +57,8 @@ export interface KeyValue extends KeyValueReader {
    */
   transact<T>(work: (writer: KeyValueWriter) => T): T;
   /**
-   * A read-only view of the keys at this moment. It is valid until its own `close` or the `close` of these keys. While
-   * the view is open, freed space cannot be reused. So a view should be open for seconds only.
+   * A read-only view of the keys at this moment. The view is valid until its own `close` or the `close` of these keys.
+   * While the view is open, freed space cannot be reused. So a view should be open for seconds only.
    */
   snapshot(): KeyValue;
   close(): Promise<void>;

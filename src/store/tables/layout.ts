@@ -1,7 +1,7 @@
 /**
- * The table of all keys. It is published in docs/store-layout.md. The store is one database of binary keys. The first
- * byte of a key is the number of its table. The rest is big-endian, so that keys sort like their values. Each change of
- * the form of a key or value needs a new `LAYOUT_VERSION`.
+ * The table of all keys. The page docs/store-layout.md is generated from this table. The store is one database of
+ * binary keys. The first byte of a key is the number of its table. The rest of the key is big-endian, so that keys sort
+ * like their values. Each change of the form of a key or value needs a new `LAYOUT_VERSION`.
  */
 
 import { TRANSACTION_SORTS, type BlockAmountSort, type TransactionSort } from '../../ports/queries.ts';
@@ -149,7 +149,7 @@ export const COUNTED_TABLES: readonly TableName[] = (Object.keys(TABLES) as Tabl
   (name) => TABLES[name].isCounted,
 );
 
-/** Numbers of tables in earlier layouts. These numbers are never used again. */
+/** Numbers of tables in earlier layouts. Retired table numbers are never used again. */
 export const RETIRED_TABLES: readonly number[] = [3];
 
 export const META_LAYOUT = 'layout';
@@ -205,8 +205,8 @@ export function listPlaceKey(list: Uint8Array, place: TransactionPlace): Buffer 
 }
 
 /**
- * Prefix of the list of transactions from an address to itself. Such a list exists only in sorted orders, and only if
- * the list is long.
+ * Prefix of the list of transactions from an address to itself. A list of transactions to oneself exists only in sorted
+ * orders, and only if the list is long.
  */
 export function selfListKey(address: Address): Buffer {
   const key = TABLES.transactionsBySender.prefix(address);
@@ -214,7 +214,7 @@ export function selfListKey(address: Address): Buffer {
   return key;
 }
 
-/** No table has this number. It is used in the keys of long lists only. */
+/** No table has this number. The number is used in the keys of long lists only. */
 export const SELF_LIST = 56;
 
 /** A sort order of transactions, with all data that the store needs. */
@@ -222,8 +222,8 @@ export interface TransactionOrder {
   /** Number of the order in the keys of long lists. The number is never used for another order. */
   readonly number: number;
   /**
-   * Table of all transactions in this order. It is undefined for the order by type, which reads the lists of all types
-   * one after the other.
+   * Table of all transactions in this order. The table is undefined for the order by type, which reads the lists of all
+   * types one after the other.
    */
   readonly table: TableName | undefined;
   /** Form of the value in keys. The place of the transaction follows the value. */
