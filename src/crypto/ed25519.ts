@@ -1,9 +1,10 @@
 /**
- * Ed25519 signatures. This module accepts exactly the signatures that libsodium 1.0.16 to 1.0.22 accepts. The rules
- * are: S is below the group order, the public key is canonical, neither the public key nor R has small order, and the
- * equation has no cofactor. Libraries give different answers for signatures and keys that break these rules. Nodes with
- * different answers would fork. So each implementation (back end) is called only after cheap checks of the bytes. A
- * back end must also answer the published edge cases correctly before it is used (`ed25519-vectors.ts`).
+ * Ed25519 signatures. This module accepts exactly the signatures that libsodium 1.0.16 to 1.0.22 accepts. A signature
+ * is valid under four rules. S is below the group order, the public key is canonical, neither the public key nor R has
+ * small order, and the equation has no cofactor. Libraries give different answers for signatures and keys that break
+ * these rules. Nodes with different answers would fork. So each implementation (back end) is called only after cheap
+ * checks of the bytes. A back end must also answer the published edge cases correctly before it is used
+ * (`ed25519-vectors.ts`).
  */
 
 import { createRequire } from 'node:module';
@@ -48,7 +49,7 @@ export interface Ed25519 {
  * Selects the preferred back end, or the other one if the preferred one is not available. The function then checks the
  * back end with all edge cases.
  *
- * @param prefer the native library by default
+ * @param prefer name of the preferred back end; the native library by default
  * @throws ProtocolError `ED25519_BACKEND_WRONG` if an answer differs from the rule of the network
  */
 export function selectEd25519(prefer: Ed25519Backend = 'sodium'): Ed25519 {

@@ -24,7 +24,7 @@ export interface EncryptedPassphrase {
 export interface EncryptionOptions {
   /** Rounds of PBKDF2; 1,000,000 by default. */
   readonly iterations?: number;
-  /** 16 random bytes, never used before. */
+  /** 16 random bytes that were never used before. */
   readonly salt: Uint8Array;
   /** 12 random bytes, never used before with the same password and salt. */
   readonly iv: Uint8Array;
@@ -83,7 +83,7 @@ export function textOfEncryptedPassphrase(encrypted: EncryptedPassphrase): strin
 }
 
 /**
- * @returns the encrypted passphrase as text
+ * @returns the encrypted passphrase as a text of the form of a URL query
  * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID` if an option is out of bounds
  */
 export async function encryptPassphrase(
@@ -115,7 +115,7 @@ export async function decryptPassphrase(encrypted: string | EncryptedPassphrase,
   const { iterations, cipherText, iv, salt, tag } =
     typeof encrypted === 'string' ? parseEncryptedPassphrase(encrypted) : encrypted;
   const key = await deriveKey(password, salt, iterations, KEY_BYTES, 'sha256');
-  // The length is given because Node would otherwise accept a tag of four bytes, which can be guessed.
+  // The length of the tag is given, because Node would otherwise accept a tag of four bytes, which can be guessed.
   const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES });
   decipher.setAuthTag(tag);
   try {

@@ -28,7 +28,7 @@ export class AnnouncementLog<T> {
   /**
    * Adds an entry.
    *
-   * @returns the dropped oldest entry if the log was full; otherwise undefined
+   * @returns the oldest entry, which was dropped because the log was full; undefined if no entry was dropped
    */
   add(entry: Announced<T>): Announced<T> | undefined {
     this.#entries.push(entry);

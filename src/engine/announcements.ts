@@ -13,7 +13,7 @@ import type { Sending } from '../ports/rates.ts';
 import type { PeerId } from '../ports/transport.ts';
 import { type Announced, AnnouncementLog } from './announcement-log.ts';
 
-/** Maximum of items in one message; the wire protocol sets it. */
+/** Maximum of items in one message, as the wire protocol sets it. */
 export const ITEMS_PER_MESSAGE_MAX = 25;
 /** Maximum of items kept for announcement. A full pool causes as many announcements. */
 export const ITEMS_MAX = 5_000;
@@ -30,8 +30,8 @@ export const PEERS_MAX = 20_000;
 /** Time that a new item waits, so that other items can share its message. */
 const GATHER_MS = 200;
 /**
- * Number of peers that are told of an item at the same moment. If each of these peers tells three more, the item
- * reaches hundreds of nodes in five steps.
+ * Number of peers that may get an item at the same moment. If each of these peers tells three more, the item reaches
+ * hundreds of nodes in five steps.
  */
 const AT_ONCE_MAX = 3;
 /**
@@ -73,8 +73,8 @@ export class Announcements<T> {
   readonly #options: AnnouncementOptions<T>;
   /**
    * Three logs of items. Each peer gets the items of the first log first, then those of the second, then those of the
-   * third. The first log has items that this node got first. The second log has items that a peer announced to this
-   * node. The third log has items that the node announces again.
+   * third. The first log has items that this node got before its peers announced them. The second log has items that a
+   * peer announced to this node. The third log has items that the node announces again.
    */
   readonly #logs = LOGS.map(() => new AnnouncementLog<T>(ITEMS_MAX));
   /** The valid entry for each key, in any of the logs. */
@@ -114,7 +114,7 @@ export class Announcements<T> {
     this.#add(this.#heard.has(key) ? 1 : 0, key, item, AGAIN_MS);
   }
 
-  /** Announces an item again, unless a connected peer has it or it was announced a moment ago. */
+  /** Announces an item again, unless a connected peer has it or the node announced it a moment ago. */
   addAgain(item: T): void {
     const nowMs = this.#options.clock.nowMs();
     const key = this.#options.keyOf(item);
@@ -167,7 +167,7 @@ export class Announcements<T> {
     this.#forgetOld();
     const peers = targets();
     const waiting = peers.map((peerId) => ({ peerId, told: this.#toldTo(peerId) }));
-    // Peers that waited longest come first.
+    // The peers that waited longest come first.
     waiting.sort((a, b) => a.told.lastMs - b.told.lastMs);
     const turnMs = this.#options.rate.everyMs / Math.max(1, peers.length);
     let nextMs = Infinity;

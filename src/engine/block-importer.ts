@@ -7,7 +7,7 @@
  * 3. decide: repeat fork choice, because the tip may have moved, then validate the block;
  * 4. commit the block and tell the listeners: `Chain.commit`.
  *
- * The chain is locked against other changes during steps 1, 3 and 4, but not during step 2. So a flood of invalid
+ * Other changes of the chain are locked out during steps 1, 3 and 4, but not during step 2. So a flood of invalid
  * blocks costs little time, and a block that this node forges does not wait for the flood.
  */
 
@@ -23,7 +23,7 @@ import { SerialQueue } from './serial-queue.ts';
 /** The result of an import. */
 export type ImportOutcome =
   | { readonly kind: 'applied' }
-  /** The block is the valid tip of a better chain: the node should synchronise with its sender. */
+  /** The block is the valid tip of a better chain, so the node should synchronise with the sender of the block. */
   | { readonly kind: 'betterChain' }
   | { readonly kind: 'ignored'; readonly status: ForkStatus }
   | { readonly kind: 'refused'; readonly rejection: BlockRejected };
@@ -54,7 +54,7 @@ export class BlockImporter {
     return this.#arrivals.run(() => this.#import(block, receivedAtS));
   }
 
-  /** Resolves when no received block waits and no change of the chain is under way. */
+  /** Resolves when no received block waits and no change of the chain is running. */
   async idle(): Promise<void> {
     await this.#arrivals.idle();
     await this.#chain.idle();
@@ -91,7 +91,7 @@ export class BlockImporter {
   /**
    * Asks fork choice for the place of a block.
    *
-   * @returns `fits`, or the outcome of a block that does not fit
+   * @returns `fits`, or the outcome of a block that can neither extend nor replace the tip
    * @throws BlockRejected if the tip of a better chain, or a doubly forged block, has a wrong header, signature or
    *   payload
    */
@@ -105,14 +105,15 @@ export class BlockImporter {
         return tip.header.height <= finalizedHeight ? { kind: 'ignored', status } : { kind: 'fits', status };
       case 'betterChain':
         // Only a known delegate may make this node synchronise. Branches that split a short time ago have the same
-        // delegates. Checking the signatures of transactions would prove no more, because a delegate can also sign a
-        // block without transactions.
+        // delegates. The node does not check signatures of transactions here. They would prove nothing, because a
+        // delegate can also sign a block without transactions.
         if (state.delegate(block.generatorPublicKey) === undefined) return { kind: 'ignored', status };
         rules.screenBlock(block, verify);
         this.#refuseFuture(block);
         return { kind: 'betterChain' };
       case 'doubleForging':
-        // Anybody can write the public key of the tip's delegate into a header. Only that delegate can sign the header.
+        // Anybody can write the public key of the tip's delegate into a header, but only this delegate can sign the
+        // header.
         rules.screenBlock(block, verify);
         this.#dependencies.observer.log('warn', 'BLOCK_DOUBLE_FORGING', 'a delegate forged twice in one place', {
           height: block.height,
@@ -172,7 +173,7 @@ export class BlockImporter {
   /**
    * Refuses a block of a future slot.
    *
-   * @throws BlockRejected `BLOCK_TIMESTAMP_INVALID` for a block whose slot has not come
+   * @throws BlockRejected `BLOCK_TIMESTAMP_INVALID` for a block whose slot has not begun
    */
   #refuseFuture(block: Block): void {
     const slot = slotAt(block.timestamp, this.#chain.rules.params);

@@ -1,4 +1,4 @@
-/** Sends blocks to peers, to each peer at most at the rate that peers accept. */
+/** Sends blocks to peers. Each peer gets blocks at most at the rate that peers accept. */
 
 import { LruMap } from '../primitives/bounded.ts';
 import { TokenBucket } from '../primitives/token-bucket.ts';

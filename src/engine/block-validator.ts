@@ -21,7 +21,7 @@ export interface BlockValidatorDependencies {
 export class BlockValidator {
   readonly verify: SignatureOracle;
   readonly #dependencies: BlockValidatorDependencies;
-  /** Blocks that another thread has validated; they are not validated again. */
+  /** Blocks that another thread has validated, so that they are not validated again. */
   readonly #validated = new WeakSet<Block>();
 
   constructor(dependencies: BlockValidatorDependencies) {
@@ -51,7 +51,7 @@ export class BlockValidator {
 
   /**
    * Checks everything about a block that does not depend on its place in a chain. If the signatures of the block were
-   * prechecked, the validation is quick.
+   * checked in advance, the validation is quick.
    *
    * @param place the same as in `Rules.validateBlock`
    * @throws BranchRejected
@@ -66,8 +66,8 @@ export class BlockValidator {
   }
 
   /**
-   * Prechecks and validates a block of another chain. Nothing else about its tip can be checked, because this node does
-   * not have that chain.
+   * Checks the signatures of a block of another chain, and validates the block. Nothing else about its tip can be
+   * checked, because this node does not have that chain.
    *
    * @throws BlockRejected
    */

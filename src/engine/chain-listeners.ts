@@ -1,5 +1,6 @@
 /**
- * Reports each change of the chain: to the log, to the metrics, then to the listeners in the order in which they registered.
+ * Reports each change of the chain to the log, to the metrics, and then to the listeners in the order in which they
+ * registered.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -18,7 +19,7 @@ export interface ChainListener {
   /** @param blocks oldest first */
   applied?(blocks: readonly Block[], origin: BlockOrigin): void;
   /**
-   * Called before `applied` when the chain switches to another branch.
+   * Called before `applied` if the chain switches to another branch.
    *
    * @param blocks highest first
    */
@@ -118,8 +119,8 @@ export class ChainListeners {
     this.#logOldOrder(reverted[0] ?? (first && state.header(first.height - 1)));
     const lowest = reverted.at(-1);
     if (lowest === undefined) return;
-    // The delegates' order in the slots after the parent was that of the branch that the node left. The branch may have
-    // been in another round than the present chain.
+    // The delegates' order in the slots after the parent was that of the branch that the node left. The old branch may
+    // have been in another round than the present chain.
     const parent = state.header(lowest.height - 1) ?? lowest;
     const fromSlot = slotAt(parent.timestamp, params) + 1;
     const fields = { fromSlot, toSlot: this.#currentSlot(), ...forBlock };

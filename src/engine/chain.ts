@@ -19,8 +19,8 @@ import { DiskWatch } from './disk-watch.ts';
 import { SerialQueue } from './serial-queue.ts';
 
 /**
- * Number of downloaded blocks in one commit: as many as a peer sends in one answer. The blocks of a commit share one wait for
- * the disk. A commit delays other work by much less than a tenth of a second.
+ * Number of downloaded blocks in one commit. A peer sends as many in one answer. The blocks of a commit share one wait
+ * for the disk. A commit delays other work by much less than a tenth of a second.
  */
 const BLOCKS_PER_TRANSACTION = 34;
 
@@ -91,7 +91,9 @@ export class Chain {
     return this.#finalizedHeight;
   }
 
-  /** Lowest height at which a rival branch may part from our chain. No block at this height or below can be reverted. */
+  /**
+   * Lowest height at which a rival branch may split from our chain. No block at this height or below can be reverted.
+   */
   get floorHeight(): number {
     const undoFloor = this.#store.undoFloor();
     const kept = undoFloor === undefined ? this.tip.header.height : undoFloor - 1;
@@ -125,7 +127,8 @@ export class Chain {
    * Reverts and appends blocks as one unit, moves the tip and informs the listeners. Call this method inside
    * `runExclusive`, with validated blocks.
    *
-   * @throws BranchRejected for the first block that the rules refuse; in this case nothing has changed, and no listener is told
+   * @throws BranchRejected for the first block that the rules refuse; nothing has changed then, and no listener is
+   *   called
    */
   commit({ origin, receivedAtS, ...batch }: Commit): void {
     const context = { nowS: this.nowS(), verify: this.verify };
@@ -201,8 +204,9 @@ export class Chain {
    * chain ends with them. A node with a slow clock refuses the newest blocks of every branch, so it needs such partial
    * switches.
    *
-   * @throws BranchRejected for the refused block; the chain is then the old one, or the branch up to that block
-   * @throws ProtocolError `SWITCH_NOT_BETTER`, `SWITCH_BELOW_FINALITY` or `TIP_MOVED`; the chain is then the old one
+   * @throws BranchRejected for the refused block; the chain is then unchanged, or it ends with the last block before
+   *   the refused one
+   * @throws ProtocolError `SWITCH_NOT_BETTER`, `SWITCH_BELOW_FINALITY` or `TIP_MOVED`; the chain is then unchanged
    */
   switchTo(commonHeight: number, branch: readonly Block[]): Promise<void> {
     return this.runExclusive(() => {

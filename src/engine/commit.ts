@@ -16,7 +16,7 @@ import { BlockRejected } from '../protocol/verdict.ts';
 const UNDO_BLOCKS_WITHOUT_FINALITY = 1010;
 
 /**
- * Name of a note that keeps the finalized height from before blocks were reverted: 4 bytes, little-endian. The revert
+ * Name of a note that has the finalized height from before blocks were reverted: 4 bytes, little-endian. The revert
  * removes this height from the state, because the state may depend on nothing but the chain. Without this note, final
  * blocks could be reverted.
  */
@@ -24,7 +24,7 @@ const FINALIZED_NOTE = 'chain/finalized';
 
 /** Blocks that are reverted and appended together. */
 export interface BlockBatch {
-  /** All blocks above this height are reverted first; if it is absent, no block is reverted. */
+  /** All blocks above this height are reverted first; if the height is absent, no block is reverted. */
   readonly revertAbove?: number;
   /** Blocks to append after the reverts, oldest first. */
   readonly blocks: readonly Block[];
@@ -57,7 +57,7 @@ export function finalizedHeightOf(store: ChainStore, rules: Rules): number {
  * Reverts and appends a batch in one transaction of the store.
  *
  * @returns the reverted blocks, highest first
- * @throws BranchRejected for the first block that the rules refuse; then the chain is unchanged
+ * @throws BranchRejected for the first block that the rules refuse; the chain is then unchanged
  */
 export function commitBlocks(
   store: ChainStore,

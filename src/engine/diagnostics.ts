@@ -101,7 +101,7 @@ export class Diagnostics {
   }
 }
 
-/** Turns log fields into numbers, booleans and short texts, which fit on a line. */
+/** Turns log fields into numbers, booleans and short texts, so that a diagnostic takes one line. */
 export function plainFields(fields: LogFields): Diagnostic['fields'] {
   const entries = Object.entries(fields).flatMap(([name, value]): [string, string | number | boolean][] => {
     if (typeof value === 'number' || typeof value === 'boolean') return [[name, value]];

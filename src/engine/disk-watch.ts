@@ -33,7 +33,7 @@ export interface DiskWatchDependencies {
 /** The reason why no block can be forged or stored now. */
 export interface Obstacle {
   readonly reason: string;
-  /** Code of the error that caused the failure, to tell faults apart; undefined if nothing failed. */
+  /** Code of the error that caused the failure, which distinguishes faults; undefined if nothing failed. */
   readonly cause?: string;
   /** Unix time in milliseconds of the first failed write; absent if no write failed. */
   readonly writesFailSinceMs?: number;
@@ -66,8 +66,8 @@ export class DiskWatch {
   }
 
   /**
-   * The reason why the store cannot be written to; undefined if no failure of the disk is known. After a failure, a write is
-   * tried again from time to time.
+   * The reason why the store cannot be written to; undefined if there is no known failure of the disk. After a failure,
+   * this method repeats the trial write if the last one is old enough.
    */
   checkWritable(): Obstacle | undefined {
     if (this.#failure !== undefined && this.#dependencies.clock.nowMs() - this.#failure.seenMs >= TRIAL_INTERVAL_MS)

@@ -18,7 +18,7 @@ export interface EngineOptions {
   readonly identity: NodeIdentity;
   /** Platform and kernel release, as peers see them. */
   readonly os: string;
-  /** Time for which a forger waits for the late block of a missed slot; less than the block time. */
+  /** Time for which a forger waits for the late block of a missed slot. The time is less than the block time. */
   readonly waitThresholdMs: number;
   readonly broadcastIntervalMs: number;
   readonly transactionsPerQueueMax: number;
@@ -41,12 +41,12 @@ export interface EngineOptions {
 /** The ports at which this node can be reached; it sends them to its peers. */
 export interface ListeningPorts {
   readonly wsPort: number;
-  /** 0 if HTTP is off. */
+  /** Port of the HTTP server; 0 if HTTP is off. */
   readonly httpPort: number;
 }
 
 export interface EngineDependencies {
-  /** May be empty; the engine then applies the genesis block. */
+  /** The store may be empty; the engine then applies the genesis block. */
   readonly store: ChainStore;
   readonly rules: Rules;
   readonly genesis: Block;

@@ -1,7 +1,7 @@
 /**
  * A fair queue of answers to peers' questions. Each peer waits behind its own questions only. Named peers come before
- * all others. All answers share the main-thread time that is reserved for requests of strangers (`WorkShare`). So no
- * number of asking peers can stop the node from processing blocks. When a peer leaves, its questions are dropped.
+ * all others. All answers share the main-thread time that is reserved for requests of strangers (`WorkShare`). Asking
+ * peers, however many, cannot stop the node from processing blocks. When a peer leaves, its questions are dropped.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -16,8 +16,8 @@ import type { PeerId, TransportHandlers } from '../ports/transport.ts';
 export const QUESTIONS_WAITING_MAX = 64;
 
 /**
- * Time to read and refuse a question, in milliseconds (measured: 0.25). Refusals use up the shared time, too, so a crowd of
- * refused questions leaves less time for answers.
+ * Time to read and refuse a question, in milliseconds (measured: 0.25). Refusals also use up the shared time, so many
+ * refused questions leave less time for answers.
  */
 const REFUSAL_MS = 0.25;
 /** The error object is created once, because the stack trace of an error costs more than the rest of a refusal. */
@@ -55,9 +55,9 @@ export class FairAnswerQueue {
   }
 
   /**
-   * Queues a question, and answers it when its turn comes.
+   * Queues a question, and answers it after the earlier questions in the queue.
    *
-   * @throws ProtocolError `TOO_MANY_QUESTIONS` if too many questions wait, `PEER_GONE` if the peer left meanwhile
+   * @throws ProtocolError `TOO_MANY_QUESTIONS` if too many questions are waiting, `PEER_GONE` if the peer has left
    */
   answer(peerId: PeerId, request: Parameters<Answer>[1]): Promise<unknown> {
     const queues = this.#options.isNamed(peerId) ? this.#named : this.#others;

@@ -20,7 +20,7 @@ import { TransactionFetcher } from './transaction-fetcher.ts';
 
 /**
  * Time for which the member signatures of a peer are ignored after it sent a false one. Even if such peers take all
- * connections, they cause only two checks per second.
+ * connections, they cause at most two checks per second.
  */
 const FALSE_SIGNATURE_PAUSE_MS = 60_000;
 /** Maximum of remembered senders of false signatures. Fewer peers than this can connect during one pause. */
@@ -29,7 +29,7 @@ const FALSE_SIGNERS_MAX = 5000;
 const ID_CHARACTERS_MAX = 20;
 /** Longest time for which the transactions of a peer are verified without a pause. */
 const SLICE_MS = 5;
-/** Maximum of messages of one peer that are handled at a time; further ones are dropped. */
+/** Maximum of messages of one peer that are handled at a time; further messages are dropped. */
 const PENDING_PER_PEER_MAX = 8;
 
 export interface GossipDependencies extends BlockGossipDependencies {
@@ -133,7 +133,7 @@ export class Gossip {
     this.#transactions.addAgain(id);
   }
 
-  /** Records that a peer asked for these transactions and got them. */
+  /** Records that a peer asked for these transactions and received them. */
   gave(peerId: PeerId, transactions: unknown): void {
     if (Array.isArray(transactions)) this.#transactions.given(peerId, idsOf(transactions));
   }
@@ -191,17 +191,17 @@ export class Gossip {
 
   #heardOf(peerId: PeerId, ids: readonly TransactionId[]): void {
     const { synchronizer, payerOf } = this.#dependencies;
-    // If the peer's budget is used up, its transaction would not be verified, so we do not ask for it. Other peers announce
-    // this transaction, too.
+    // If the peer's budget is used up, a transaction from this peer would not be verified. So the node does not ask the
+    // peer for it. Other peers announce this transaction, too.
     if (!synchronizer.syncing && payerOf(peerId).mayAsk()) this.#fetcher.announced(peerId, ids);
   }
 
   /**
    * Verifies the transactions of a peer in slices, so that other messages do not wait for all of them.
    *
-   * @returns ids of the transactions that the pool looked at, as the peer states them. If the peer's budget is used up, or one
-   *   of its transactions is at fault, the ids of the rest are left out. Transactions that a full pool refused are included:
-   *   the pool would refuse them from other peers, too.
+   * @returns ids of the transactions that the pool looked at, as the peer states them. If the peer's budget is used up,
+   *   or one of its transactions is at fault, the ids of the remaining transactions are left out. Transactions that a
+   *   full pool refused are included, because the pool would refuse the same transactions from other peers, too.
    */
   async #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): Promise<readonly TransactionId[]> {
     const { clock, pool, penalise, payerOf, cutWasteful } = this.#dependencies;
@@ -227,10 +227,10 @@ export class Gossip {
   }
 
   /**
-   * Adds the signatures of a peer to pending transactions. Honest peers verify a signature before they pass it on. A false
-   * signature costs us a check and costs its sender nothing, so after a false one the peer's signatures are ignored for a
-   * while. The peer loses no points, because an honest peer may have another transaction with the same id
-   * (`peers/penalties.ts`).
+   * Adds the signatures of a peer to pending transactions. Honest peers verify a signature before they pass it on. A
+   * false signature costs its sender nothing, but it costs us a check. So after a false signature, the node ignores the
+   * peer's signatures for a while. The peer loses no points, because an honest peer may have another transaction with
+   * the same id (`peers/penalties.ts`).
    */
   #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
     const { pool, clock, observer, payerOf } = this.#dependencies;

@@ -44,7 +44,7 @@ const COMMON_BLOCK_IDS_MAX = 1000;
  * Creates the function that answers peers' questions. The function rejects with `PeerFault` for a malformed question,
  * and with `ProtocolError` for a question that cannot be answered:
  *
- * - `BLOCK_UNKNOWN`: the chain has no block with the given id
+ * - `BLOCK_UNKNOWN`: the chain has no block with the given id;
  * - `TOO_MANY_BLOCK_IDS`: a question for a common block has too many ids
  */
 export function createServer(dependencies: ServeDependencies): PeerHandlers['answer'] {

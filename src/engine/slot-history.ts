@@ -15,7 +15,10 @@ import { plainFields } from './diagnostics.ts';
  * fault of the last night.
  */
 const SLOTS_MAX = 1000;
-/** Maximum of facts for one slot. The limit is needed because a stranger may send many false blocks for a slot. */
+/**
+ * Maximum of stored events for one slot. The limit is needed because a stranger may send many false blocks for one
+ * slot.
+ */
 const FACTS_MAX = 8;
 const SWITCHES_MAX = 500;
 const BRANCHES_MAX = 200;
@@ -25,7 +28,7 @@ const OLD_ORDERS_MAX = 200;
  * range.
  */
 const LOOKS_MAX = 500;
-/** Modules whose log lines with a slot are facts of that slot. */
+/** Modules whose log lines with a slot number are stored as events of that slot. */
 const MODULES: ReadonlySet<string> = new Set(['chain', 'forge']);
 const SWITCHED = 'FORGING_SWITCHED';
 const BRANCH_LEFT = 'BRANCH_LEFT';
@@ -38,13 +41,13 @@ export type SlotFacts = Omit<SlotReport, 'slots'> & {
 
 export class SlotHistory {
   readonly #clock: Pick<Clock, 'nowMs'>;
-  /** Facts by slot, in the order in which the slots got their first fact. */
+  /** Events by slot, in the order in which the slots got their first event. */
   readonly #slots = new Map<number, SlotFact[]>();
   #switches: SlotReport['switches'] = [];
   #branches: SlotReport['branches'] = [];
   #oldOrders: SlotReport['oldOrders'] = [];
   #looks: readonly SlotRange[] = [];
-  /** Unix time in milliseconds since which the facts are complete. */
+  /** Unix time in milliseconds since which all events are stored. */
   #sinceMs: number;
 
   constructor(clock: Pick<Clock, 'nowMs'>) {
@@ -76,7 +79,7 @@ export class SlotHistory {
     this.#looks = [...(isNext ? this.#looks.slice(0, -1) : this.#looks), range].slice(-LOOKS_MAX);
   }
 
-  /** The known facts of some slots. */
+  /** The stored events of the given slots. */
   report(firstSlot: number, count: number): SlotFacts {
     const slots = Array.from({ length: count }, (_, index) => firstSlot + index);
     return {

@@ -23,8 +23,8 @@ export interface SlotOwner {
 }
 
 /**
- * Whether the order of forgers for the next block must still hold in a slot, even if other nodes have filled every slot since
- * the tip.
+ * Whether the order of forgers for the next block is certain to hold in a slot. Other nodes may have filled every slot
+ * since the tip.
  */
 export function isOrderCertain(tip: BlockHeader, slot: number, params: ChainParams): boolean {
   const slotsSince = Math.max(0, slot - slotAt(tip.timestamp, params) - 1);

@@ -35,8 +35,8 @@ const FIRST_ASKED_ALONE_MS = 2_000;
 const ASKED_FORGOTTEN_MS = 60_000;
 /**
  * After this many peers have sent a transaction that was refused, no peer is asked for it for a while. Each question
- * goes to another peer. If one peer were enough, an attacker could hide a good transaction behind a damaged copy with
- * the same id.
+ * goes to another peer. If the refusal for one peer were enough, an attacker could hide a good transaction behind a
+ * damaged copy with the same id.
  */
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
@@ -193,7 +193,7 @@ export class TransactionFetcher {
     } catch (error) {
       failed(peerId, error);
       announcer.batchMax = Math.max(1, Math.floor(ids.length / 2));
-      // If the failed question had one id only, that id is left to other peers.
+      // If the failed question had only one id, the node leaves this id to other peers.
       if (ids.length > 1 && this.#announcers.get(peerId) === announcer) for (const id of ids) announcer.wanted.add(id);
     }
   }
@@ -240,9 +240,9 @@ export class TransactionFetcher {
 
   /**
    * Chooses the ids to ask a peer for. If there are none, returns the time until there may be some. Ids of transactions
-   * that have arrived meanwhile are forgotten. Refused transactions get questions of their own, because their answers
-   * may be large and are not read completely. A question for refused transactions is sent only if there are no new ids,
-   * or as one of `AGAIN_EVERY` questions.
+   * that have arrived meanwhile are forgotten. Refused transactions get separate questions, because the answers may be
+   * large and are not read completely. A question for refused transactions is sent only if there are no new ids, or as
+   * one of `AGAIN_EVERY` questions.
    */
   #due(
     peerId: PeerId,

@@ -1,4 +1,4 @@
-/** The numbered log of changes of the chain. A reader that was disconnected can read the records that it missed. */
+/** The numbered log of all changes of the chain. A reader that was disconnected can read the records that it missed. */
 
 import type { Block } from '../protocol/types.ts';
 

@@ -19,7 +19,7 @@ export interface Timer {
  * these clocks, it was set.
  */
 export interface ProcessTimes {
-  /** Milliseconds for which the machine has run; the time of a suspension does not count. */
+  /** Milliseconds for which the machine has run, without the time of suspensions. */
   runMs(): number;
   /** Milliseconds like `runMs`, but including the time of a suspension; undefined if the system has no such clock. */
   bootMs(): number | undefined;

@@ -8,7 +8,8 @@ import type { PublicKey } from '../protocol/types.ts';
 
 /**
  * Evidence from outside the data folder about a delegate's last signature. `unknown`: there is no evidence. `agrees`:
- * the last signature is in this journal. `later`: there is a later signature, so this journal is incomplete.
+ * the last signature is in this journal. `later`: the delegate has signed after the last header of this journal, so the
+ * journal is incomplete.
  */
 export type OutsideEvidence = 'unknown' | 'agrees' | 'later';
 

@@ -19,7 +19,7 @@ export interface NodeIdentity {
   readonly build: string;
   /** Commit of the source code: 40 hexadecimal characters, or empty. */
   readonly commit: string;
-  /** 16 alphanumeric characters, new at every start. */
+  /** 16 alphanumeric characters, chosen at each start of the process. */
   readonly nonce: string;
 }
 
@@ -30,9 +30,12 @@ export interface NodeStatus {
   /** Unix time in milliseconds. */
   readonly currentTimeMs: number;
   readonly secondsSinceEpoch: number;
-  /** SHA-256 of the last five block ids, highest first, hexadecimal; the nethash if the chain has only the genesis block. */
+  /**
+   * Broadhash of the chain, hexadecimal: SHA-256 of the ids of the last five blocks, highest first. If the chain has
+   * only the genesis block, the nethash.
+   */
   readonly broadhash: string;
-  /** Percent of connected peers that agree with this node's tip, 0 to 100; 0 without peers. */
+  /** Percentage of connected peers that agree with this node's tip, from 0 to 100; 0 without peers. */
   readonly consensusPercent: number;
   /** Most frequent height among connected peers; 0 without peers. */
   readonly networkHeight: number;
@@ -74,7 +77,7 @@ interface ReaderStatus {
   readonly sinceMs: number;
   /** Memory of the reader in bytes, without pages of the store; 0 before its first report. */
   readonly memoryBytes: number;
-  /** Number of requests to the reader since its start, including refused ones. */
+  /** Number of requests to the reader since its start, including those that the reader refused. */
   readonly requests: number;
 }
 
@@ -107,7 +110,7 @@ export interface NodeHistory {
 }
 
 export interface HistoryPoint {
-  /** Start of the interval, Unix time in milliseconds. */
+  /** Start of the interval; Unix time in milliseconds. */
   readonly timeMs: number;
   /** Number of blocks that were applied. */
   readonly blocks: number;
@@ -129,7 +132,7 @@ export interface HistoryPoint {
 
 /** A decision of the node, with the reason for it. */
 export interface Diagnostic {
-  /** Number of the diagnostic; diagnostics are counted from 1 since the start. */
+  /** Number of the diagnostic; the first one after the start has number 1. */
   readonly number: number;
   /** Unix time in milliseconds. */
   readonly timeMs: number;
@@ -198,7 +201,10 @@ interface OldOrder extends SlotRange {
   readonly height: number;
 }
 
-/** A branch that the node left. In its slots, the order of the delegates may differ from the order of the present chain. */
+/**
+ * A branch that the node left. In the slots of the branch, the order of the delegates may differ from the order of the
+ * present chain.
+ */
 interface LeftBranch {
   /** Time when the node left the branch; Unix time in milliseconds. */
   readonly timeMs: number;
@@ -242,12 +248,12 @@ export interface PeerVerdict {
   /** Port of the peer; absent for a banned address without a known peer. */
   readonly wsPort?: number;
   /**
-   * `dropped`: the connection ended, and no new one was opened. `waiting`: the peer is not dialled before `untilMs`;
-   * without `untilMs`, it is never dialled. `known`: the node knows the address, and may dial it.
+   * `dropped`: the connection ended, and no new one was opened. `waiting`: the peer is not dialled before `untilMs`; if
+   * `untilMs` is absent, the peer is never dialled. `known`: the node knows the address, and may dial it.
    */
   readonly verdict: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known';
   readonly direction?: 'inbound' | 'outbound';
-  /** Start of the connection, or its end if it was dropped; Unix time in milliseconds. */
+  /** Start of the connection, or its end if the connection was dropped; Unix time in milliseconds. */
   readonly sinceMs?: number;
   /** End of the ban, or end of the wait before the next dial; Unix time in milliseconds. */
   readonly untilMs?: number;
@@ -312,7 +318,9 @@ export interface Forger {
 export interface NodeListener {
   /** Called when the log of the chain has new records. */
   chainChanged?(): void;
-  /** Called when the pool accepted a transaction that passed verification or waits for members' signatures. */
+  /**
+   * Called when the pool accepted a transaction that passed verification, or one that waits for members' signatures.
+   */
   transactionReceived?(transaction: Transaction): void;
 }
 
@@ -354,7 +362,7 @@ export interface NodeApi {
   peers(): Live<readonly PeerEntry[]>;
   /** The verdicts on all known addresses. Connected peers come first. */
   peerVerdicts(): Live<readonly PeerVerdict[]>;
-  /** The next `limit` forgers, beginning `offset` slots after the present one. */
+  /** The next `limit` forgers, beginning with the slot that is `offset` slots after the present one. */
   forgers(limit: number, offset: number): Live<Page<Forger>>;
   /**
    * @param client address of the client, which is charged for the signature checks; if its budget is used up, the
@@ -364,7 +372,7 @@ export interface NodeApi {
   /** @param client the same as for `submitTransaction` */
   submitSignature(json: unknown, client?: string): Promise<SubmitResult>;
   /**
-   * Builds, signs and submits the transaction that registers a second key. The keys are not stored.
+   * Builds, signs and submits the transaction that registers a second key. The node does not store the keys.
    *
    * @param client the same as for `submitTransaction`
    */

@@ -86,7 +86,7 @@ export interface DelegateQuery extends PageRequest {
 /** Sort fields of blocks that differ from the order of the chain. */
 export type BlockAmountSort = 'totalAmount' | 'totalFee';
 
-/** A query for blocks. Times are in whole seconds since the epoch, and their bounds are inclusive. */
+/** A query for blocks. Times are in whole seconds since the epoch. The bounds are inclusive. */
 export interface BlockQuery extends PageRequest {
   readonly blockId?: BlockId;
   readonly height?: number;
@@ -154,7 +154,7 @@ export interface VoteQuery extends PageRequest {
   readonly sort: Sort<'username' | 'balance'>;
 }
 
-/** A multisignature account with its members, sorted by balance, then by address. */
+/** A multisignature account with its members. The members are sorted by balance, then by address. */
 export interface GroupEntry {
   readonly account: Account;
   readonly members: readonly Account[];

@@ -1,7 +1,8 @@
 /**
- * The rates of all messages and calls between nodes. One table has both the rates at which this node sends and the
- * rates that it accepts. So no limit can be below the rate of an honest node. All limits are defined here. Each limit
- * is computed from the largest number of messages of an honest sender that can arrive at the same time.
+ * Defines the rates of all messages and calls between nodes. One table has both the rates at which this node sends and
+ * the rates that it accepts. So no limit can be below the rate of an honest node. This file defines all limits of
+ * rates. Each limit is computed from the largest number of messages of an honest sender that can arrive at the same
+ * time.
  *
  * Sources: releases 2.3.8 (lisk-framework 0.4.8, lisk-p2p 0.3.7) and 3.0.2 (0.5.2, 0.4.2), with the limits of their
  * configuration: `broadcasts.broadcastInterval` 1 to 60 s (default 5 s), `BLOCK_TIME` at least 2 s. Release 3.0.2
@@ -26,7 +27,7 @@ export type RateKind =
   | 'transactionIds'
   | 'transactions'
   | 'signatures'
-  /** A ping that measures the round trip. */
+  /** A ping that measures the round-trip time. */
   | 'probe';
 
 /**
@@ -77,7 +78,7 @@ const CHARGED_FROM = 2;
 
 /**
  * Time in milliseconds to read, look up and refuse one item of a message, before any signature check. Measured: 15 us
- * for a signature, 45 us for a transaction that is already known. The sender's budget pays for this time
+ * for a signature, 45 us for a transaction that is already known. The sender's verification budget pays for this time
  * (`engine/pool/verification-budget.ts`). Without this charge, peers could keep a core busy with items alone, even if
  * they stay within the rates of messages.
  */
@@ -114,7 +115,10 @@ const ONCE: Sending = { burst: 5, everyMs: RATE_WINDOW_MS };
  * adds a few changes.
  */
 const TIPS: Sending = { burst: 5, everyMs: 1_000 };
-/** Rate of a periodic broadcast: one message in each interval. The configuration allows intervals of one second. */
+/**
+ * Rate of a periodic broadcast: one message in each interval. The configuration of nodes allows intervals of one
+ * second.
+ */
 const BROADCASTS: Sending = { burst: 1, everyMs: 1_000 };
 /**
  * Rate of messages that release 3.0.2 limits to three in ten seconds. At the default interval of that release, a fourth

@@ -10,7 +10,7 @@ import type { Block, BlockHeader, BlockId, Transaction, TransactionId } from '..
 /** The place of a transaction in the chain. */
 export interface TransactionPlace {
   readonly height: number;
-  /** Position in its block, from 0. */
+  /** Position of the transaction in its block, from 0. */
   readonly index: number;
 }
 
@@ -26,9 +26,9 @@ export interface ChainReader extends StateReader {
 
 export interface ChainWriter extends ChainReader, StateWriter {
   /**
-   * Appends a block to the tip. The method runs `apply`, which writes the state. The method then stores the block, all
-   * index entries and counters, and an undo record of all overwritten values. After an error, some of these values have
-   * been written. Only the end of the transaction discards them. So the caller must not catch the error inside the
+   * Appends a block to the chain. The method runs `apply`, which writes the state. The method then stores the block,
+   * all index entries and counters, and an undo record of all overwritten values. After an error, some of these values
+   * have been written. Only the end of the transaction discards them. So the caller must not catch the error inside the
    * transaction, because the transaction would then commit these values.
    */
   append(block: Block, apply: (state: StateWriter) => void): void;
@@ -59,7 +59,7 @@ export interface ChainStore extends ChainReader, NoteStore {
    * changed. `work` must not be asynchronous.
    */
   transact<T>(work: (writer: ChainWriter) => T): T;
-  /** Names of notes that begin with the prefix, ascending. */
+  /** Names of all notes that begin with the prefix, in ascending order. */
   noteKeys(prefix: string): readonly string[];
   /** SHA-256 of all consensus state in the order of keys, hexadecimal. Nodes with the same tip must have the same digest. */
   stateDigest(): string;

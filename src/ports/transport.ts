@@ -19,7 +19,7 @@ export function peerIdOf({ ip, wsPort }: PeerAddress): PeerId {
   return `${ip}:${String(wsPort)}`;
 }
 
-/** The info that a node sends about itself. Members that the generation does not have are undefined. */
+/** The info that a node sends about itself. Members that do not exist in the generation are undefined. */
 export interface NodeInfo {
   readonly os: string;
   readonly version: string;
@@ -87,8 +87,8 @@ export type PeerRequest =
 export type ChainQuestion = Exclude<PeerRequest, { kind: 'peers' }>;
 
 /**
- * Answers by the kind of the question. The transport has checked the form of the answers, but not the JSON of blocks
- * and transactions in them.
+ * Answers to questions, by the kind of the question. The transport has checked the form of the answers, but not the
+ * JSON of blocks and transactions in them.
  */
 export interface PeerAnswers {
   readonly peers: readonly PeerInfo[];
@@ -110,18 +110,22 @@ export type PeerMessage =
   | { readonly kind: 'transactions'; readonly transactions: readonly unknown[] }
   | { readonly kind: 'signatures'; readonly signatures: readonly MemberSignature[] };
 
-/** The engine's handlers for everything that peers send. The handlers are set once, when the transport starts. */
+/**
+ * Functions of the engine that handle everything that peers send. The handlers are set when the transport starts, and
+ * never change.
+ */
 export interface TransportHandlers {
   /**
-   * Answers a peer's question. If this method throws a `ProtocolError`, the peer gets an error answer, unless its generation
-   * punishes error answers. If this method throws a `PeerFault`, the peer also loses points.
+   * Answers a peer's question. If this method throws a `ProtocolError`, the peer gets an error answer. There is no
+   * answer if the peer's generation punishes error answers. If this method throws a `PeerFault`, the asking peer also
+   * loses points.
    */
   answer(peerId: PeerId, request: PeerRequest): Promise<unknown>;
   message(peerId: PeerId, message: PeerMessage): void;
   /** Called when a connection is open and both sides have found each other compatible. */
   connected(connection: Connection): void;
   disconnected(peerId: PeerId, direction: 'inbound' | 'outbound', reason: CloseReason): void;
-  /** Called when the peer sent a new info about itself. */
+  /** Called when the peer sent new info about itself. */
   updated(peerId: PeerId, info: PeerInfo): void;
   /** Called when the peer broke the wire protocol. The transport leaves the connection open. */
   fault(peerId: PeerId, fault: PeerFaultCode, detail: string): void;
@@ -179,7 +183,7 @@ export interface Transport {
   /**
    * Sends a question to a peer, and resolves with the answer.
    *
-   * @throws ProtocolError `REQUEST_FAILED` with the reason (time-out, closed, refused, malformed)
+   * @throws ProtocolError `REQUEST_FAILED` with the reason: time-out, closed, refused or malformed
    */
   request<R extends PeerRequest>(peerId: PeerId, request: R): Promise<AnswerTo<R>>;
   /**
@@ -187,7 +191,7 @@ export interface Transport {
    * is dropped without an error.
    */
   send(peerId: PeerId, message: PeerMessage): void;
-  /** Replaces the info of this node and sends it to each peer. */
+  /** Replaces the info of this node, and sends the new info to each peer. */
   announce(info: NodeInfo): void;
   close(): Promise<void>;
 }

@@ -32,7 +32,7 @@ export function isHex(text: string): boolean {
 
 const HEX_BYTES_MAX = 64;
 const CHARACTERS = Buffer.alloc(HEX_BYTES_MAX * 2);
-/** For each character code: 0 if the character is a lower-case hexadecimal digit, else 1. */
+/** For each character code, 0 if the character is a lower-case hexadecimal digit, and otherwise 1. */
 const NO_DIGIT = Uint8Array.from({ length: 256 }, (_, code) => (/[0-9a-f]/.test(String.fromCharCode(code)) ? 0 : 1));
 
 /**
@@ -71,7 +71,7 @@ const U64_VIEW = new DataView(U64_BYTES.buffer);
  * Writes an unsigned 64-bit integer, big-endian. The function uses a DataView, because DataView writes a bigint several
  * times as fast as Buffer does.
  *
- * @throws RangeError unless the integer is in 0..2^64-1
+ * @throws RangeError if the integer is not in 0..2^64-1
  */
 export function writeU64BE(bytes: Bytes, value: bigint, at: number): void {
   if (value < 0n || value > U64_MAX) throw new RangeError(`${value} does not fit 64 bits`);

@@ -7,10 +7,10 @@ export class TokenBucket {
   #atMs = Number.NEGATIVE_INFINITY;
 
   /**
-   * The bucket is full at the start.
+   * A new bucket is full.
    *
    * @param capacity tokens that can be taken at once
-   * @param everyMs time in which one token comes back
+   * @param everyMs time in milliseconds after which one token is added
    */
   constructor(capacity: number, everyMs: number) {
     this.#capacity = capacity;
@@ -18,7 +18,7 @@ export class TokenBucket {
     this.#tokens = capacity;
   }
 
-  /** Takes tokens if there are enough. */
+  /** Takes tokens if the bucket has enough of them. */
   take(nowMs: number, count = 1): boolean {
     this.#fill(nowMs);
     if (this.#tokens < count) return false;

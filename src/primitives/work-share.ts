@@ -1,12 +1,12 @@
 /**
  * Limits the time of the main thread that all work for other parties may take together. Such work is HTTP requests,
  * event streams and questions of peers. All such work shares one budget, because two budgets of a half each would leave
- * no time for blocks. Work beyond the budget waits in line.
+ * no time for blocks. Work beyond the budget must wait.
  */
 
 /**
- * Share of the main thread's time that work for other parties may take. The rest is for blocks, forging and the
- * operator.
+ * Share of the main thread's time that work for other parties may take. The rest of the time is for blocks, forging and
+ * the operator.
  */
 const WORK_SHARE = 0.5;
 /** Milliseconds that such work may take without a pause; a small part of the shortest slot. */

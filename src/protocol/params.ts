@@ -1,6 +1,6 @@
 /**
- * All consensus constants, with their units and sources. Values that differ between networks are in the files of
- * `networks/<name>`.
+ * Defines all consensus constants, with their units and sources. Values that differ between networks are in the files
+ * of `networks/<name>`.
  */
 
 import type { Address, BlockId, Signature, TransactionId } from './types.ts';
@@ -95,10 +95,13 @@ export interface ChainParams {
   /** Generation 3: number of rounds between freezing a list and using it; 0 in generation 2. */
   readonly delegateListRoundOffset: number;
   readonly genesisBlockId: BlockId;
-  /** Payload hash of the genesis block, hexadecimal; it identifies the network in generation 2. */
+  /** Payload hash of the genesis block, hexadecimal. In generation 2, it identifies the network. */
   readonly nethash: string;
   readonly communityIdentifier: string;
-  /** SHA-256 of nethash and communityIdentifier without a separator, hexadecimal; it identifies the network in generation 3. */
+  /**
+   * SHA-256 of nethash and communityIdentifier without a separator, hexadecimal. In generation 3, it identifies the
+   * network.
+   */
   readonly networkIdentifier: string;
   readonly exceptions: Exceptions;
 }

@@ -21,7 +21,10 @@ export function countProducedBlock(state: StateWriter, generator: Address): void
   if (account !== undefined) state.setAccount({ ...account, producedBlocks: account.producedBlocks + 1 });
 }
 
-/** Headers of the round that ends with `last`, in ascending order of height. `last` itself need not be in the state yet. */
+/**
+ * Headers of the round that ends with `last`, in ascending order of height. `last` itself need not be stored in the
+ * state yet.
+ */
 export function headersOfRound(state: StateReader, last: BlockHeader, params: RoundLength): readonly BlockHeader[] {
   const headers: BlockHeader[] = [];
   for (let height = firstHeightOf(roundOf(last.height, params), params); height < last.height; height += 1) {

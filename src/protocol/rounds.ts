@@ -30,8 +30,8 @@ export function isLastOfRound(height: number, { activeDelegates }: RoundLength):
 }
 
 /**
- * The delegates with the highest vote weights, highest first; equal weights are ordered by ascending public key. The list has
- * at most as many delegates as a round.
+ * The delegates with the highest vote weights, highest first. Equal weights are ordered by ascending public key. The
+ * list has at most as many delegates as a round.
  */
 export function delegatesByWeight(state: StateReader, { activeDelegates }: RoundLength): readonly PublicKey[] {
   return [...state.delegates()]
@@ -40,7 +40,9 @@ export function delegatesByWeight(state: StateReader, { activeDelegates }: Round
     .map((delegate) => delegate.publicKey);
 }
 
-/** Compares two delegates: the higher vote weight comes first; equal weights are ordered by ascending public key. */
+/**
+ * Compares two delegates. The higher vote weight comes first, and equal weights are ordered by ascending public key.
+ */
 export function byWeight(a: Delegate, b: Delegate): number {
   if (a.voteWeight !== b.voteWeight) return a.voteWeight > b.voteWeight ? -1 : 1;
   return a.publicKey < b.publicKey ? -1 : 1;
@@ -66,7 +68,7 @@ export function shuffled<T>(list: readonly T[], round: number): readonly T[] {
   return order;
 }
 
-/** Index of the frozen list for a round, if lists are used `offset` rounds after they were frozen. */
+/** Index of the frozen list that a round uses, if lists are used `offset` rounds after they were frozen. */
 export function listIndexOf(round: number, offset: number): number {
   return Math.max(round - offset, 1);
 }
@@ -76,7 +78,7 @@ export function listIndexOf(round: number, offset: number): number {
 const orders = new WeakMap<readonly PublicKey[], { readonly round: number; readonly order: readonly PublicKey[] }>();
 
 /**
- * The order of forgers for a height; undefined if its list is unknown.
+ * The order of forgers for a height; undefined if the list of its round is unknown.
  *
  * @param offset number of rounds before a frozen list is used
  */

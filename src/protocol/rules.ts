@@ -1,7 +1,7 @@
 /**
  * The interface between a generation and the engine. The implementations are pure and synchronous: they get bytes,
  * parameters and a state reader, and return a decision or a rejection. The engine knows no type number, byte layout or
- * fork rule. If the engine seems to need such knowledge, a member is missing from this interface.
+ * fork rule. If the engine needs such knowledge, a member is missing from this interface.
  */
 
 import type { ChainParams } from './params.ts';
@@ -51,18 +51,18 @@ export interface Rules {
   primarySignatureChecks(transaction: Transaction): readonly SignatureCheck[];
 
   /**
-   * Finds the keys of the other signatures: those of group members and of a second key. Only the state has these keys.
-   * The search yields its signature checks in rounds, so that they can be made in advance. The result of the search is
-   * only a hint; no decision depends on it.
+   * Finds the keys of the signatures besides the primary one. They are the keys of group members and second keys. Only
+   * the state has these keys. The search yields its signature checks in rounds, so that they can be made in advance.
+   * The result of the search is only a hint, so no decision depends on it.
    *
    * @param state state at a block near the transaction's own
-   * @returns undefined if the transaction has no such signature
+   * @returns undefined if the transaction has no signature besides the primary one
    */
   signatureSearch(state: StateReader, transaction: Transaction): SignatureSearch | undefined;
 
   /**
-   * Verifies a transaction alone: it must not be in the future or confirmed, and it must be applicable to `state`. `state` does
-   * not change.
+   * Verifies a transaction alone. It must not be in the future or in the chain already, and it must be applicable to
+   * `state`. `state` does not change.
    */
   verifyTransaction(
     state: StateReader,
@@ -84,8 +84,8 @@ export interface Rules {
   /**
    * Adds a member's signature to a pending transaction.
    *
-   * @returns the transaction with the signature, and whether its signatures are complete; or the errors for which the signature
-   *   is refused
+   * @returns the transaction with the signature, and whether its signatures are complete; or the errors because of
+   *   which the signature is refused
    */
   addMemberSignature(
     state: StateReader,
@@ -106,8 +106,8 @@ export interface Rules {
   ): 'none' | 'pending' | 'ready';
 
   /**
-   * The reason why the pool refuses a transaction although a block may contain it: it is too large, or states an impossible
-   * amount. Undefined if the pool accepts it.
+   * The reason why the pool refuses a transaction that a block may contain. Such a transaction is too large, or states
+   * an impossible amount. The result is undefined if the pool accepts the transaction.
    */
   poolFault(transaction: Transaction): TransactionError | undefined;
 
@@ -120,8 +120,8 @@ export interface Rules {
   blockSignatureChecks(block: Block): readonly SignatureCheck[];
 
   /**
-   * The part of `validateBlock` that costs one signature check: everything except the validity of the transactions.
-   * Screening a block limits the cost of a block that a stranger has made up.
+   * Makes the checks of `validateBlock` that cost one signature check: all checks except those of the transactions'
+   * validity. Screening a block limits the cost of a block that a stranger has made up.
    *
    * @param place the same as in `validateBlock`
    * @throws BlockRejected
@@ -177,8 +177,8 @@ export interface Rules {
   // ---- slots and rounds ---------------------------------------------------------------------------------------------
 
   /**
-   * The order of forgers for the next `activeDelegates` slots after the tip: entry `slot mod activeDelegates` forges. The list
-   * is shorter if fewer delegates exist, and empty if no list is known.
+   * The order of forgers for the next `activeDelegates` slots after the tip. Entry `slot mod activeDelegates` is the
+   * owner of the slot. The list is shorter if fewer delegates exist, and empty if no list is known.
    *
    * @param height height of the block to be forged
    */
@@ -212,8 +212,8 @@ export interface Rules {
   contradiction(earlier: SignedHeader, header: SignedHeader): string | undefined;
 
   /**
-   * Finds a header to use instead of the journal's last one, for a delegate that may have signed headers which are not in the
-   * journal.
+   * Finds a header to use instead of the journal's last one. It is needed for a delegate that may have signed headers
+   * which are not in the journal.
    */
   handOver(state: StateReader, tip: BlockHeader, request: HandOverRequest): HandOver;
 }
@@ -266,7 +266,7 @@ export interface TipView {
   readonly receivedAtS?: number;
 }
 
-/** The tip of a peer as it announces it. */
+/** The tip of a peer, as the peer announces it. */
 export interface AnnouncedTip {
   readonly height: number;
   /** Highest prevoted height; 0 if the generation does not announce it. */

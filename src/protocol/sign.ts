@@ -1,6 +1,6 @@
 /**
- * Creates and checks transactions for wallets and tools, in both generations. A signer reads no state, so it cannot
- * tell whether a node would accept a transaction.
+ * Creates and checks transactions for wallets and tools, in both generations. A signer reads no state, so it does not
+ * know whether a node would accept a transaction.
  */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';
@@ -25,7 +25,7 @@ export type SigningNetwork = Pick<ChainParams, 'generation' | 'networkIdentifier
 
 interface SigningRequest {
   readonly payload: Payload;
-  /** Whole seconds since the epoch of the network. */
+  /** Chain time in whole seconds since the epoch of the network. */
   readonly timestamp: number;
   readonly keyPair: KeyPair;
   /** Second key pair, if the sender has registered one. */
@@ -53,7 +53,10 @@ export interface TransactionSigner {
    * @throws TransactionRejected if its form is wrong on any node
    */
   parse(json: unknown): Transaction;
-  /** The faults of a transaction that need no state, as sentences: a wrong id or fee, or a wrong signature of its sender. */
+  /**
+   * The faults of a transaction that can be found without state, as sentences: a wrong id or fee, or a wrong signature
+   * of its sender.
+   */
   faultsOf(transaction: Transaction): readonly string[];
   /** Whether the holder of a second key has signed. */
   isSignedBySecond(transaction: Transaction, publicKey: PublicKey): boolean;
@@ -65,7 +68,7 @@ export interface TransactionSigner {
    */
   toBytes(transaction: Transaction): Uint8Array;
   /**
-   * All transactions with these bytes. The list is empty if no transaction has these bytes. The list has two
+   * All transactions that have these bytes. The list is empty if no transaction has these bytes. The list has two
    * transactions if 64 bytes can be either the text of a transfer or a second signature.
    */
   fromBytes(bytes: Uint8Array): readonly Transaction[];

@@ -1,7 +1,7 @@
 /**
- * The consensus state as the rules see it. Values are immutable: a change is a new value that is written to a
- * `StateWriter`. All functions are synchronous, so the result of a check stays true until the caller has written its
- * changes.
+ * The consensus state, in the form that the rules use. Values are immutable, so a change is a new value that is written
+ * to a `StateWriter`. All functions are synchronous, so the result of a check stays true until the caller has written
+ * its changes.
  */
 
 import type { Address, BlockHeader, PublicKey, TransactionId } from './types.ts';
@@ -22,7 +22,7 @@ export interface Account {
    */
   readonly publicKey?: PublicKey;
   readonly secondPublicKey?: PublicKey;
-  /** Present if and only if the account is a delegate. */
+  /** Username of a delegate; undefined if the account is not a delegate. */
   readonly username?: string;
   /** Balance in beddows. The balance may be negative for accounts that fund others in a genesis block. */
   readonly balance: bigint;
@@ -111,7 +111,8 @@ export function emptyAccount(address: Address): Account {
 
 /**
  * Returns the account with another balance, and with a public key if one is given. All members are copied one by one,
- * because spreading objects of different shapes takes twenty times as long. Each transfer makes three copies.
+ * because spreading objects of different shapes takes twenty times as long. The copies matter because each transfer
+ * makes three of them.
  */
 export function withBalance(account: Account, balance: bigint, publicKey = account.publicKey): Account {
   const { address, votes, producedBlocks, missedBlocks, forgedFees, forgedRewards } = account;
@@ -130,7 +131,7 @@ export interface StateChanges {
   readonly accounts: ReadonlyMap<Address, Account>;
   readonly delegates: ReadonlyMap<PublicKey, Delegate>;
   readonly roundLists: ReadonlyMap<number, readonly PublicKey[] | undefined>;
-  /** Undefined if the ledger was not written. */
+  /** The new ledger; undefined if the ledger was not written. */
   readonly ledger: Uint8Array | undefined;
   readonly facts: ReadonlyMap<string, string>;
 }

@@ -1,6 +1,6 @@
 /**
- * The values of blocks and transactions, the same for both generations. The codec of each generation handles bytes and
- * type numbers. All other code reads only these values.
+ * The values of blocks and transactions. Both generations have the same values. The codec of each generation handles
+ * bytes and type numbers. All other code reads only these values.
  */
 
 /** Lower-case hexadecimal text of 32 bytes. */
@@ -75,7 +75,7 @@ export interface DappDescription {
 export interface Transaction {
   readonly id: TransactionId;
   readonly type: number;
-  /** Whole seconds since the network's epoch; may be any signed 32-bit integer. */
+  /** Whole seconds since the network's epoch. The number may be any signed 32-bit integer. */
   readonly timestamp: number;
   readonly senderPublicKey: PublicKey;
   readonly senderId: Address;
@@ -110,7 +110,7 @@ export interface BlockHeader {
   readonly height: number;
   /** Whole seconds since the network's epoch. */
   readonly timestamp: number;
-  /** Undefined only for the genesis block. */
+  /** Id of the previous block; undefined only for the genesis block. */
   readonly previousBlockId?: BlockId;
   readonly numberOfTransactions: number;
   /** Total amount in beddows. */
@@ -128,9 +128,9 @@ export interface BlockHeader {
   readonly payloadHash: string;
   readonly generatorPublicKey: PublicKey;
   readonly blockSignature: Signature;
-  /** Used in generation 3, version 2; 0 in older blocks. */
+  /** Used in blocks of version 2 (generation 3); 0 in older blocks. */
   readonly maxHeightPreviouslyForged: number;
-  /** Used in generation 3, version 2; 0 in older blocks. */
+  /** Used in blocks of version 2 (generation 3); 0 in older blocks. */
   readonly maxHeightPrevoted: number;
 }
 

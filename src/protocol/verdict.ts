@@ -53,7 +53,7 @@ export function transactionError(
 
 const IN_FUTURE = 'Invalid transaction timestamp. Timestamp is in the future';
 
-/** The error of a transaction whose timestamp is in a slot that has not begun, by the clock of this node. */
+/** The error of a transaction whose timestamp is in a future slot, by the clock of this node. */
 export function timestampInFuture(id: TransactionId): TransactionError {
   return transactionError(id, IN_FUTURE, '.timestamp');
 }
@@ -69,7 +69,7 @@ export function textOfTransactionError(error: TransactionError): string {
   return `Transaction: ${error.id} failed at ${error.dataPath}: ${error.message}${tail}`;
 }
 
-/** A transaction was refused; the error has all reasons. */
+/** The error for a refused transaction. It has all reasons of the refusal. */
 export class TransactionRejected extends ProtocolError {
   readonly errors: readonly TransactionError[];
 
@@ -83,7 +83,7 @@ export class TransactionRejected extends ProtocolError {
 export type TransactionRejectionCode =
   /** This network has no such type number: `Transaction type not found.` */
   | 'TRANSACTION_TYPE_UNKNOWN'
-  /** The type may not occur at this height: `Transaction type <t> is currently not allowed.` */
+  /** Blocks at this height may not contain the type: `Transaction type <t> is currently not allowed.` */
   | 'TRANSACTION_TYPE_NOT_ALLOWED'
   /**
    * The transaction has a wrong form, format or signature, and can never become valid. A peer that sends such a transaction
@@ -112,7 +112,7 @@ export type BlockRejectionCode =
   | 'BLOCK_SIGNATURE_INVALID'
   /** The block does not follow the tip, lacks a previous block, or names one although it must not. */
   | 'BLOCK_PREVIOUS_INVALID'
-  /** The block's slot is in the future, or not after its parent's slot. */
+  /** The block's slot is in the future, or it is not after the slot of its parent. */
   | 'BLOCK_TIMESTAMP_INVALID'
   | 'BLOCK_REWARD_INVALID'
   /** Count, totals, hash or size of the payload are wrong, or a transaction occurs twice. */

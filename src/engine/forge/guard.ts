@@ -2,7 +2,8 @@
  * Decides whether a delegate may sign here without contradicting a header that it signed elsewhere. The journal has the
  * headers that were signed here, and the chain shows headers that were signed on other nodes. If the chain has a block
  * of the delegate that was not signed here, another node may still be forging for the delegate. The other node may be
- * forging until one slot of the delegate has passed unused. A generation with finality demands more (`Rules.handOver`).
+ * forging until one slot of the delegate has passed unused. In a generation with finality, the delegate must wait
+ * longer (`Rules.handOver`).
  */
 
 import type { RecalledHeader, SigningJournal } from '../../ports/journal.ts';
@@ -125,11 +126,11 @@ export class SigningGuard {
   }
 
   /**
-   * Handles a folder without a record, such as a restored `bloomery backup`, on the chain for which the watermark of
-   * the delegate was written. The watermark has the last signed header, and a new header must not contradict that
-   * header. Another folder of this machine may be signing, so the node first waits for one slot in which the watermark
-   * stays unchanged. The node does not wait for finality here. If a third of all delegates waited for finality,
-   * finality would never come.
+   * Handles a data folder without a record of the delegate, such as a restored `bloomery backup`. Its chain must be
+   * that for which the delegate's watermark was written. The watermark has the last signed header, and a new header
+   * must not contradict that header. Another folder of this machine may be signing, so the node first waits for one
+   * slot in which the watermark stays unchanged. The node does not wait for finality here. If a third of all delegates
+   * waited for finality, finality would never come.
    */
   #recall(publicKey: PublicKey): Waiting | undefined {
     const { chain, journal } = this.#dependencies;
@@ -164,7 +165,7 @@ export class SigningGuard {
     return doubt === undefined ? this.#watch(publicKey) : { code: 'FORGING_OLD_TIP', ...doubt };
   }
 
-  /** Whether the chain has only its genesis block and the journal has no header of the delegate. */
+  /** Whether the chain has only its genesis block, and the journal has no header of the delegate. */
   #isBeginning(publicKey: PublicKey): boolean {
     const { chain, journal } = this.#dependencies;
     return chain.tip.header.height === GENESIS_HEIGHT && journal.last(publicKey) === undefined;
@@ -218,22 +219,25 @@ export class SigningGuard {
     if (riskDoubleForging) return undefined;
     const last = journal.last(publicKey);
     const foreign = this.#foreignHeader(publicKey);
-    // The hand-over waits until the foreign header is known; `#watch` gives the reason.
+    // The hand-over waits until the newest foreign header is known; `#watch` returns the reason for the wait.
     if (foreign === 'unknown') return undefined;
     if (foreign === undefined && !this.#isIncomplete(publicKey, last)) return undefined;
     const sinceS = Math.max(journal.heldSinceS(publicKey) ?? 0, foreign === undefined ? 0 : foreign.timestamp + 1);
     return chain.rules.handOver(chain.state, chain.tip.header, { publicKey, sinceS, last, nowS: chain.nowS() });
   }
 
-  /** Whether the delegate may have signed headers that the journal lacks, before the journal began or after its last header. */
+  /**
+   * Whether the delegate may have signed headers that the journal lacks. They may come from before the journal began or
+   * from after its last header.
+   */
   #isIncomplete(publicKey: PublicKey, last: SignedHeader | undefined): boolean {
     const heldSinceS = this.#dependencies.journal.heldSinceS(publicKey);
     return last === undefined || (heldSinceS !== undefined && heldSinceS > last.timestamp);
   }
 
   /**
-   * The newest block of the delegate on the chain that the journal does not have. The age of this block does not matter: a new
-   * header that names an older block would contradict it.
+   * The newest block of the delegate on the chain that is not in the journal. The age of this block does not matter,
+   * because a new header that names an older block would contradict it.
    */
   #foreignHeader(publicKey: PublicKey): Newest {
     const last = this.#dependencies.journal.last(publicKey);

@@ -7,7 +7,10 @@
 import type { StateReader } from '../../protocol/state.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 
-/** Maximum of headers read in one look, which takes some hundredths of a second. The scheduler looks again within a second. */
+/**
+ * Maximum of headers that are read in one look. Reading them takes some hundredths of a second. The scheduler looks
+ * again within a second.
+ */
 const HEADERS_PER_LOOK = 5000;
 const GENESIS_HEIGHT = 1;
 

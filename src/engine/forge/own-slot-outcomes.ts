@@ -1,7 +1,8 @@
 /**
- * Finds the outcomes of the slots of this node's delegates in the chain. A slot without a block counts as missed when the chain
- * has a block of a later slot. The owner of the empty slot is then certain, because it follows from the height of that later
- * block. So slots that passed while this node was down or behind are found, too, when later blocks come in.
+ * Finds the outcomes of the slots of this node's delegates in the chain. A slot without a block counts as missed as
+ * soon as the chain has a block of a later slot. The height of the later block determines the order of forgers, so the
+ * owner of the empty slot is certain. So slots that passed while this node was down or behind are found when later
+ * blocks arrive.
  */
 
 import type { Observer } from '../../ports/observer.ts';

@@ -16,8 +16,8 @@ export interface PauseDependencies {
 }
 
 /**
- * Smallest difference at which the clock counts as wrong: clocks of forgers differ a little, and time services set them in
- * small steps.
+ * Smallest difference at which the clock counts as wrong. The clocks of forgers differ a little, and time services set
+ * clocks in small steps.
  */
 const BEHIND_MS_MIN = 2000;
 const SET_IT = 'set it right (timedatectl set-ntp true)';

@@ -40,7 +40,7 @@ export class Refusals {
     this.#dependencies = dependencies;
   }
 
-  /** Keeps the first reason for a slot, because later reasons may be consequences of it. */
+  /** Stores the first reason for a slot only, because later reasons may be consequences of the first. */
   note({ slot, keyPair }: ForgingSlot, code: string, message: string, fields: Readonly<Record<string, unknown>>): void {
     if (slot === this.#toldSlot || slot === this.#pending?.slot) return;
     const { chain } = this.#dependencies;

@@ -46,7 +46,9 @@ export interface ForgingDependencies {
   /** Called in each slot in which the scheduler looks at the clock. */
   readonly looked?: (slot: number) => void;
   readonly observer: Observer;
-  /** Time for which the late block of a missed slot is awaited, counted from the start of the present slot. */
+  /**
+   * Time for which the scheduler waits for the late block of a missed slot, counted from the start of the present slot.
+   */
   readonly waitThresholdMs: number;
   /**
    * If true, a delegate signs whenever the journal of this data folder allows it. Signatures that the delegate made
@@ -56,7 +58,10 @@ export interface ForgingDependencies {
   readonly witnesses: TipCheckDependencies['witnesses'];
   /** The reason why nothing may be forged now; undefined if there is none. */
   readonly obstacle: () => Obstacle | undefined;
-  /** Unix time in milliseconds until which forging waits for a better chain that a peer claimed. A past time means no wait. */
+  /**
+   * Unix time in milliseconds until which forging waits for a better chain that a peer claimed. A past time means that
+   * forging does not wait.
+   */
   readonly waitUntilMs?: () => number;
 }
 
@@ -128,7 +133,7 @@ export class ForgingScheduler {
 
   start(): void {
     this.#stopped = false;
-    // A block that arrives in our slot may be the late block that we wait for.
+    // A block that arrives in our slot may be the late block for which the scheduler waits.
     this.#dependencies.chain.listen({
       applied: (_blocks, origin) => {
         if (origin === 'received') this.look();
@@ -191,8 +196,8 @@ export class ForgingScheduler {
   }
 
   /**
-   * Sets the timer for the next moment that matters after a look. All moments are computed from the time of that look.
-   * The clock has advanced since the look, and a moment that has passed since then still needs another look.
+   * Sets the timer for the next moment that matters after a look. All moments are computed from the time of the last
+   * look. The clock has advanced since the look, and a moment that has passed since then still needs another look.
    */
   #arm(lookedMs: number): void {
     if (this.#stopped) return;
@@ -242,7 +247,7 @@ export class ForgingScheduler {
     await this.#forge(false);
   }
 
-  /** @param isOnDemand true: do not wait for the late block of an earlier slot */
+  /** @param isOnDemand if true, forging does not wait for the late block of an earlier slot */
   async #forge(isOnDemand: boolean): Promise<Block | undefined> {
     const { chain } = this.#dependencies;
     const block = await chain.forge((tip) => this.#build(tip, isOnDemand));
@@ -274,7 +279,7 @@ export class ForgingScheduler {
     return isLateBlockPossible && !isOnDemand ? undefined : { slot, keyPair };
   }
 
-  /** Builds the block, and writes its header to the journal on disk before anybody can see the block. */
+  /** Builds the block, and writes its header to the journal on disk before the block leaves this process. */
   #build(tip: TipView, isOnDemand: boolean): Block | undefined {
     const { chain, clock, pool, journal } = this.#dependencies;
     const { rules, state } = chain;

@@ -32,7 +32,7 @@ export interface TipCheckDependencies {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Whether forging of a delegate is enabled on this node. */
   readonly isEnabled: (publicKey: PublicKey) => boolean;
-  /** @param sinceMs Unix time in milliseconds; peers that connected earlier do not count */
+  /** @param sinceMs Unix time in milliseconds; peers that connected before this time are ignored */
   readonly witnesses: (sinceMs: number) => Witnesses;
 }
 
@@ -45,14 +45,14 @@ export interface TipDoubt {
 
 /** Maximum age, in slots, of a received block that counts as new. The block may be late, and its slot may have just ended. */
 const FRESH_SLOTS = 2;
-/** Time after a start in which peers may connect, if it is unknown which peers will. */
+/** Time after a start in which peers may connect. It is used if the node does not know which peers will connect. */
 const SETTLE_MS = 5000;
 /**
- * Maximum of signed blocks that the chain may lack. The journal is written before the block, and the process may have crashed
- * in between.
+ * Maximum of signed blocks that the chain may lack. The journal is written before the block, and the process may have
+ * crashed between these two writes.
  */
 const UNFINISHED_BLOCKS = 1;
-/** Length of a standstill after which the tip must be proved again, as after a start. */
+/** Length of a standstill of the process after which the tip must be proved again, as after a start. */
 const STANDSTILL_MS = 30_000;
 /**
  * Time after which connections from before a standstill are trusted again. A connection that is silent for twenty
@@ -93,7 +93,7 @@ export class TipCheck {
     this.#lookedMs = nowMs;
   }
 
-  /** The reason why the tip may be an old one; undefined once it is proved not to be old. */
+  /** The reason why the tip may be an old one; undefined after the tip is proved to be current. */
   doubt(): TipDoubt | undefined {
     this.tick();
     if (this.#isShown) return undefined;
@@ -137,8 +137,8 @@ export class TipCheck {
     const { height } = chain.tip.header;
     const ahead = this.#aheadOf(tips);
     // The check ends after as many slots as there are active delegates, because each of them has had a slot by then.
-    // After that, a peer that claims a better chain without sending it cannot delay forging. The end is computed from
-    // the time of the chain, because the process may use another clock.
+    // After that, a peer that claims a better chain without sending it cannot delay forging. The end of the check is
+    // computed from chain time, because the process may use another clock.
     const agoS = Math.floor((clock.nowMs() - this.#startedMs) / 1000);
     const untilS = Math.max(0, chain.nowS() - agoS) + params.activeDelegates * params.blockTimeS;
     const isLate = chain.currentSlot() > slotAt(untilS, params);

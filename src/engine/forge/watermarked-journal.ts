@@ -1,7 +1,7 @@
 /**
- * The signing journal, together with the watermarks that are kept outside of its folder. If the folder was restored to an
- * earlier state, its journal lacks the newest lines. The watermark has the last signed header, and a new header must not
- * contradict that one. Without a watermark, a journal whose file is a copy is treated as incomplete.
+ * The signing journal, together with the watermarks that are stored outside of its folder. If the folder was restored
+ * to an earlier state, its journal lacks the newest lines. The watermark has the last signed header, and a new header
+ * must not contradict this header. Without a watermark, a journal whose file is a copy is treated as incomplete.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

@@ -13,8 +13,8 @@ import { ipOf, isLoopback } from './addresses.ts';
 /** Maximum of peers whose samples are kept. */
 const PEERS_MAX = 256;
 /**
- * Number of stored blocks of each peer; these are its latest blocks. The block with the shortest delay counts, because
- * a delay only makes a block later.
+ * Number of stored blocks of each peer; these are its latest blocks. The sample with the shortest delay counts, because
+ * a slow connection can only delay a block.
  */
 const SAMPLES_PER_PEER = 8;
 /**
@@ -25,8 +25,8 @@ const SAMPLES_MIN = 3;
 const PEERS_MIN = 2;
 const SAMPLE_AGE_MS_MAX = 3_600_000;
 /**
- * Smallest difference that is reported. Blocks of honest nodes need up to a second or two; with a larger difference, delegates
- * begin to miss slots.
+ * Smallest difference that is reported. Blocks of honest nodes arrive within a second or two. With a larger clock
+ * difference, delegates begin to miss slots.
  */
 export const CLOCK_OFFSET_WARN_MS = 2_000;
 const WARN_EVERY_MS = 3_600_000;
@@ -42,7 +42,7 @@ export type ClockVerdict =
   | { readonly kind: 'own'; readonly offsetMs: number }
   /** Our clock agrees with most clocks, and the clock of this peer does not. */
   | { readonly kind: 'peer'; readonly peerId: PeerId; readonly offsetMs: number }
-  /** The clock of this peer differs from ours, and there are too few other clocks to tell which of the two is wrong. */
+  /** The clock of this peer differs from ours. There are too few other clocks to decide which of the two is wrong. */
   | { readonly kind: 'unclear'; readonly peerId: PeerId; readonly offsetMs: number };
 
 interface Voice {
@@ -60,7 +60,7 @@ export class ClockOffset {
   readonly #observer: Observer;
   /** The samples of each peer, oldest first. */
   readonly #samples = new Map<PeerId, readonly Sample[]>();
-  /** The peers in `#samples` by their latest use, to forget the oldest. */
+  /** The peers in `#samples`, ordered by their latest use, so that the oldest can be dropped. */
   readonly #recent = new LruMap<PeerId, true>(PEERS_MAX);
   /** The present kind of verdict, and the Unix time in milliseconds since which it holds. */
   #standing: { readonly kind: ClockVerdict['kind'] | undefined; readonly sinceMs: number };
@@ -119,8 +119,8 @@ export class ClockOffset {
   }
 
   /**
-   * Tells which clock is wrong if one differs by much; undefined while all known clocks agree. All peers at one address count
-   * as one.
+   * Decides which clock is wrong if one differs by much; undefined while all known clocks agree. All peers at one
+   * address count as one.
    */
   verdict(): ClockVerdict | undefined {
     const verdict = this.#judge();
@@ -156,8 +156,8 @@ export class ClockOffset {
   }
 
   /**
-   * The offset on which at least two of these peers, and most of those with enough samples, agree. Forging depends on this
-   * offset, so the offset becomes undefined as soon as the clocks agree again.
+   * The offset on which at least two of these peers agree, and also most of the peers with enough samples. Forging
+   * depends on this offset, so the offset becomes undefined as soon as the clocks agree again.
    *
    * @param peers peers whose choice a stranger cannot influence
    * @param limitMs smaller offsets are ignored
@@ -179,9 +179,10 @@ export class ClockOffset {
   }
 
   /**
-   * The offset that all recent blocks of a peer confirm. Blocks may be late for many reasons, and after a standstill
-   * many are late at once. So a peer counts as behind only if all its stored blocks are late. A block is early only
-   * because of a clock, so the last few blocks are enough to show that a peer is ahead.
+   * The offset of a peer's clock that all its recent blocks confirm. Blocks may be late for many reasons, and after a
+   * standstill of this process many blocks are late at once. So a peer counts as behind only if all its stored blocks
+   * are late. A block is early only because of a wrong clock. So the last few blocks are enough to show that a peer's
+   * clock is ahead.
    */
   #lastingOffsetMs(peerId: PeerId): number | undefined {
     const nowMs = this.#clock.nowMs();

@@ -10,7 +10,7 @@ export type DialOutcome =
   | 'self'
   /** The peer is connected already; either side may have dialled. */
   | 'connected'
-  /** The peer is on another network or protocol, or refuses us; this will not change soon. */
+  /** The peer is on another network or protocol, or it refuses us. This will not change soon. */
   | 'hopeless'
   /** Nobody answers at the address at present. */
   | 'unreachable';
@@ -32,10 +32,10 @@ const WAIT = { firstMs: 10_000, mostMs: 600_000 };
  * start one after another.
  */
 const WAIT_FIXED = { firstMs: 1_000, mostMs: 10_000 };
-/** Time before a fixed peer is dialled again after it gave an answer that will not change soon. */
+/** Time before a fixed peer is dialled again, if the reason of its refusal will not change soon. */
 const WAIT_FIXED_FINAL_MS = 60_000;
 const WAIT_FORBIDDEN_MS = 86_400_000;
-/** Maximum of a random extra wait, which keeps two nodes from dialling each other at the same time again and again. */
+/** Maximum of a random extra wait. Without it, two nodes could dial each other at the same time again and again. */
 const JITTER_MS = 500;
 
 interface Wait {
@@ -63,7 +63,7 @@ export class DialPlan {
     return this.#dialling.has(peerId);
   }
 
-  /** True for addresses that turned out to be this node's own. */
+  /** True for addresses that were found to be this node's own. */
   isOwn(peerId: PeerId): boolean {
     return this.#own.has(peerId);
   }

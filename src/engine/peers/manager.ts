@@ -50,7 +50,7 @@ export interface PeerManagerDependencies {
   readonly workShare?: WorkShare | undefined;
 }
 
-/** Handlers in the rest of the engine for messages and changes of peers. */
+/** Functions with which the rest of the engine handles messages and changes of peers. */
 export interface PeerHandlers {
   answer(peerId: PeerId, question: ChainQuestion): Promise<unknown>;
   readonly message: TransportHandlers['message'];
@@ -224,7 +224,9 @@ export class PeerManager {
     );
   }
 
-  /** Peers that get a message which does not go to all: a random choice of inbound and outbound peers. */
+  /**
+   * Peers that get a message which does not go to all peers. They are a random choice of inbound and outbound peers.
+   */
   gossipTargets(): readonly PeerId[] {
     return selectToTell(this.#transport.connections(), this.#options.gossipPeersMax, this.#random);
   }
@@ -234,7 +236,7 @@ export class PeerManager {
     return this.#named.includes(peerId);
   }
 
-  /** A number that the peers of one netgroup share. */
+  /** A number that all peers of one netgroup share. */
   netgroupOf(peerId: PeerId): number {
     return this.#book.netgroupOf(ipOf(peerId));
   }

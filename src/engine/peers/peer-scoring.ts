@@ -41,7 +41,7 @@ export interface PeerScoringDependencies {
   readonly observer: Observer;
   /** Peers that the operator named. */
   readonly named: () => readonly PeerId[];
-  /** Called at each ban, so that the ban is saved and survives a restart. */
+  /** Called at each ban, so that the caller can save the ban for the next run. */
   readonly banned: () => void;
 }
 
@@ -113,7 +113,8 @@ export class PeerScoring {
     if (reputation > 0) return;
     this.#reputations.delete(peerId);
     const ip = ipOf(peerId);
-    // If the operator named a peer at the address, the address is not banned: only the offending peer is disconnected.
+    // If the operator named a peer at the address, the address is not banned, and only the offending peer is
+    // disconnected.
     if (named().some((each) => ipOf(each) === ip)) {
       observer.log('warn', 'PEER_EXPELLED', 'A peer at a trusted address is disconnected', fields);
       transport.disconnect(peerId, FORBIDDEN);

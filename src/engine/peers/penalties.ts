@@ -16,7 +16,7 @@ type SyncFaultCode =
   | 'SYNC_NO_COMMON_BLOCK'
   /** The downloaded blocks do not follow each other. */
   | 'SYNC_BLOCKS_UNLINKED'
-  /** A downloaded block was refused at its place in the peer's own chain. */
+  /** A downloaded block was refused, although it was checked at its place in the peer's own chain. */
   | 'SYNC_BRANCH_INVALID';
 
 type OffenceCode = PeerFaultCode | BlockRejectionCode | TransactionRejectionCode | SyncFaultCode;
@@ -26,8 +26,8 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   MALFORMED_PEER_LIST: 100,
   INFO_TOO_LARGE: 100,
   MESSAGE_FLOOD: 100,
-  // Points for each measuring window with too many messages. Ten windows with too many messages end a connection. So a
-  // short burst is tolerated, but a steady excess is not.
+  // Points for each second with too many messages. Ten seconds with too many messages end a connection. So a short
+  // burst is tolerated, but a steady excess is not.
   MESSAGE_RATE: 10,
   PROCEDURE_RATE: 10,
 
@@ -47,7 +47,7 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   BLOCK_UNSTORABLE: 0,
   BLOCK_TRANSACTION_INVALID: 0,
 
-  // No honest node offers such a transaction: before a node announces a transaction, it makes the same check.
+  // No honest node offers such a transaction, because each node makes the same check before it announces a transaction.
   TRANSACTION_INVALID: 100,
   TRANSACTION_TYPE_UNKNOWN: 0,
   TRANSACTION_TYPE_NOT_ALLOWED: 0,

@@ -6,7 +6,7 @@
 import type { Random } from '../../ports/clock.ts';
 import type { Connection, PeerId } from '../../ports/transport.ts';
 
-/** With fewer tried peers than this, new and tried peers are drawn with equal chance. */
+/** If there are fewer tried peers than this number, new and tried peers are drawn with equal chance. */
 export const TRIED_ENOUGH = 100;
 /** Maximum and minimum of peers in a list that is sent to a peer. If the node knows fewer peers, it sends them all. */
 const LISTED_MAX = 1_000;
@@ -31,8 +31,8 @@ export interface Spread<P> {
 }
 
 /**
- * Draws up to `free` distinct peers to dial (LIP-0004). The chance to draw a tried peer is the share of tried peers, but at
- * least a half.
+ * Draws up to `free` distinct peers to dial (LIP-0004). A tried peer is drawn with a probability that is the share of
+ * tried peers, but at least one half.
  *
  * A netgroup gets a second place only if the netgroup of each candidate has a place already. A third or further place
  * has the same condition. Addresses in one network are cheap for an attacker. By this rule, the addresses of one
@@ -135,12 +135,12 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
 }
 
 /**
- * Chooses the inbound connection to close for a newcomer. Four groups of connections are safe, because an attacker
- * cannot get into these groups at will. The first group has some connections of netgroups with a high secret number.
- * The second group has the connections with the shortest round trips. The third group has the connections of peers
- * whose questions this node could answer best. The fourth group is the older half of the other connections. Of all
- * connections that are not safe, a random one of the largest netgroup is closed. So an attacker with many connections
- * usually loses one of its own. If there are so few connections that all are safe, the youngest is closed.
+ * Chooses the inbound connection to close for a new connection. Four groups of connections are safe, because an
+ * attacker cannot get into these groups at will. The first group has some connections of netgroups with a high secret
+ * number. The second group has the connections with the shortest round trips. The third group has the connections of
+ * peers whose questions this node could answer best. The fourth group is the older half of the other connections. Of
+ * all connections that are not safe, a random connection of the largest netgroup is closed. So an attacker with many
+ * connections usually loses one of its own. If there are so few connections that all are safe, the youngest is closed.
  *
  * @param netgroupOf must be unpredictable for others
  */

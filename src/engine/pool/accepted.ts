@@ -46,9 +46,9 @@ const SLICE_COUNT = 25;
 const RETRY_MS = 10_000;
 /** Time over which dropped transactions are collected into one log line. */
 const TELL_MS = 1_000;
-/** Maximum of ids in that log line. */
+/** Maximum of ids in the log line about dropped transactions. */
 const TOLD_IDS_MAX = 10;
-/** Time between two log lines while the disk fails; each line has the number of refused transactions. */
+/** Time between two log lines while the disk fails. Each line has the number of refused transactions. */
 const TELL_FAILURE_MS = 600_000;
 /** Refusals whose cause is not the transaction itself. */
 const PASSING_REFUSALS: ReadonlySet<string> = new Set(['POOL_FULL', 'TRANSACTION_IN_FUTURE', 'TRANSACTION_KNOWN']);
@@ -314,7 +314,7 @@ export class AcceptedTransactions {
     const result = pool.admit(entry.json, NO_PAYER, Math.min(entry.receivedAtMs, nowMs));
     if (result.accepted) {
       this.#waiting.delete(id);
-      // In a damaged file, the stored id and the transaction may not belong together.
+      // In a damaged file, an entry may have a stored id that differs from the id of its transaction.
       if (result.transaction.id !== id) this.#drop(id, 'its id is that of another transaction');
       for (const signature of entry.signatures) pool.addSignature(signature);
       pool.tell(result.transaction.id);

@@ -36,7 +36,7 @@ export function admitFromClient(
 }
 
 /**
- * Takes a peer's transaction into `received`. Later steps check whether the transaction is valid in the state. A
+ * Puts a peer's transaction into `received`. Later steps check whether the transaction is valid in the state. A
  * transaction with signatures of group members is checked at once, because the sender's verification budget pays only
  * for this check. No budget pays for the later steps.
  *
@@ -73,9 +73,9 @@ export function isFaultOfSender(rejection: TransactionRejected): boolean {
 }
 
 /**
- * Checks a copy of a waiting transaction, so that a client learns what is wrong with the copy before it learns that the
- * transaction is known. In generation 2, the id of the waiting transaction comes from its JSON, so any other member of
- * the copy may differ. The signature of the copy is checked only if it differs from that of the waiting transaction.
+ * Checks a copy of a waiting transaction. A client then learns first what is wrong with the copy, and otherwise that
+ * the transaction is known. In generation 2, the id of the waiting transaction comes from its JSON, so any other member
+ * of the copy may differ. The signature of the copy is checked only if it differs from that of the waiting transaction.
  *
  * @throws TransactionRejected `TRANSACTION_INVALID`, `VERIFICATION_LIMIT`
  */

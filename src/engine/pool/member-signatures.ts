@@ -31,10 +31,10 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
  * Adds a member's signature to the pending transaction that it names. The transaction stays in `pending` until the next
  * processing step moves it. The transaction counts as `ready` once there are enough signatures.
  *
- * Each member may sign only once. A key can make any number of different valid signatures of one message, and the node
- * would have to verify each of them. The reference (lisk-sdk) accepts several signatures of one member. With two
- * signatures of one member, a transaction of lisk-sdk can reach the required number without being valid. For each
- * further signature, lisk-sdk then checks all pairs of members and signatures again.
+ * Each member may sign a transaction only once. A key can make any number of different valid signatures of one message,
+ * and the node would have to verify each of them. The reference (lisk-sdk) accepts several signatures of one member.
+ * With two signatures of one member, a transaction of lisk-sdk can reach the required number without being valid. For
+ * each further signature, lisk-sdk then checks all pairs of members and signatures again.
  *
  * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` if the named member did not make the signature; `TRANSACTION_INVALID` if
  *   the rules refuse it, if the member has signed before, or if no pending transaction has the id; `VERIFICATION_LIMIT`

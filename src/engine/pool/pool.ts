@@ -20,7 +20,7 @@ import { fillReady, validateReceived, verifyOne, verifyValidated, type StepEvent
 import { NO_PAYER, type Payer } from './verification-budget.ts';
 
 export interface PoolLimits {
-  /** Maximum of transactions that a queue takes from clients and peers. */
+  /** Maximum of transactions that a queue accepts from clients and peers. */
   readonly perQueueMax: number;
   /**
    * Maximum of transactions that one step handles. The same limit is the maximum of transactions of one queue in an
@@ -55,7 +55,7 @@ export interface ReceiveReport {
   readonly accepted: readonly TransactionId[];
   /** Refusals that are not the fault of the peer: the transaction is known or in the future, or the pool is full. */
   readonly refused: readonly TransactionRejected[];
-  /** The refusal of a transaction that no honest peer sends. The transactions after it were not read. */
+  /** The refusal of a transaction that no honest peer sends. The transactions after the refused one were not read. */
   readonly fault: TransactionRejected | undefined;
 }
 
@@ -71,7 +71,7 @@ export function isTooOld(receivedAtMs: number, isOfGroup: boolean, nowMs: number
   return Math.floor((nowMs - receivedAtMs) / 1000) > (isOfGroup ? GROUP_AGE_MAX_S : AGE_MAX_S);
 }
 
-/** Maximum of confirmed transactions whose arrival is remembered: two hours of full blocks, in about 2 MB. */
+/** Maximum of confirmed transactions whose time of arrival is stored. Two hours of full blocks take about 2 MB. */
 const CONFIRMED_TIMES_MAX = 20_000;
 
 export class TransactionPool {
@@ -253,7 +253,7 @@ export class TransactionPool {
     return this.#queues.get(id)?.transaction;
   }
 
-  /** Whether a transaction of the pool needs members' signatures. */
+  /** Whether a transaction in the pool needs members' signatures. */
   isOfGroup(id: TransactionId): boolean {
     return (this.#queues.get(id)?.group ?? 'none') !== 'none';
   }
@@ -289,7 +289,7 @@ export class TransactionPool {
   }
 
   /**
-   * Candidates for the next block, at most as many as fit into one block. The candidates have the order in which the
+   * Candidates for the next block, at most as many as fit into one block. The candidates are in the order in which the
    * pool found that they can be applied.
    *
    * The reference (lisk-sdk) offers the newest transactions first. For example, a sender makes a transfer and then

@@ -7,8 +7,8 @@ import { groupOf, type PoolContext } from './checks.ts';
 import type { PoolQueues } from './queues.ts';
 
 /**
- * The queue to which affected transactions of each queue move. `validated` comes first. In another order, transactions
- * that just moved to `validated` would move on to `received` at once.
+ * For each queue, the queue to which its affected transactions move. `validated` comes first. In another order,
+ * transactions that just moved to `validated` would move on to `received` at once.
  */
 const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
   ['validated', 'received'],

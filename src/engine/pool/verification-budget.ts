@@ -70,7 +70,7 @@ export interface VerificationBudgetDependencies {
 
 interface Source {
   readonly bucket: CostBucket;
-  /** Part of the crowd's reserve for this address; not empty if the address used little. */
+  /** Part of the crowd's reserve for this address. The bucket is not empty if the address used little time. */
   readonly modest: CostBucket;
   /** Budget for checks that bring nothing useful. Anything useful refills it. */
   waste: CostBucket;

@@ -43,7 +43,7 @@ export class Blame {
     if (code.startsWith('STORE_')) throw error;
     const reason = messageOf(error);
     observer.log('warn', code, 'could not synchronise with a peer', { peer: peerId, reason });
-    // Our own chain has changed meanwhile; the next check of announced tips decides what to do.
+    // Our own chain has changed meanwhile, so the next check of announced tips decides what to do.
     if (code === 'TIP_MOVED') return;
     // The node left this peer because other peers were waiting. The peer may only have a slow connection.
     if (code === 'SYNC_CLAIM_UNPROVED') {

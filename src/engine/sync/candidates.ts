@@ -38,11 +38,11 @@ export class Candidates {
   }
 
   /**
-   * Chooses a random peer of the largest group of peers that agree on the best announced tip.
+   * Chooses a random peer from the largest group of peers that agree on the best announced tip.
    *
-   * @param preferDialled true at every other check. Inbound peers may claim anything, and the highest claim wins. So
-   *   every other check prefers the peers that we dialled. However many inbound peers there are, the node then still
-   *   asks the peers that it dialled.
+   * @param preferDialled the caller passes true at every other check. Inbound peers may claim anything, and the highest
+   *   claim wins. So every other check prefers the peers that we dialled. However many inbound peers there are, the
+   *   node then still asks the peers that it dialled.
    */
   choose(excluded: ReadonlySet<PeerId>, preferDialled: boolean): PeerId | undefined {
     const groups = new Map<string, PeerId[]>();
@@ -84,7 +84,7 @@ export class Candidates {
     return connection?.direction !== 'outbound' && this.#better(excluded).length > 0;
   }
 
-  /** The connected peers with the best announced tip, if it is better than ours; otherwise rivals of our tip. */
+  /** The connected peers with the best announced tip if this tip is better than ours; otherwise rivals of our tip. */
   #better(
     excluded: ReadonlySet<PeerId>,
     among: (connection: Connection) => boolean = () => true,

@@ -16,7 +16,7 @@ export interface Claim {
   readonly direction: Connection['direction'];
   /** The signer of the block that the peer sent as its tip; undefined if the peer only announced a tip. */
   readonly signer?: PublicKey | undefined;
-  /** The claimed tip; undefined if nothing is known of it. */
+  /** The claimed tip; undefined if the tip is unknown. */
   readonly tip?: AnnouncedTip | undefined;
 }
 
@@ -95,7 +95,7 @@ export class Claims {
     this.#kinds.set(direction, doubtAfter(this.#kinds.get(direction), KIND_DOUBT_MS, KIND_DOUBT_MS_MAX, nowMs));
   }
 
-  /** Records that a claim brought us blocks of a better chain. */
+  /** Records that a claim was true: it brought us blocks of a better chain. */
   proved({ peerId, direction, signer }: Claim): void {
     this.#netgroups.delete(this.#dependencies.netgroupOf(peerId));
     this.#kinds.delete(direction);

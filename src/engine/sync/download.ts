@@ -47,7 +47,10 @@ export interface Batch {
   readonly prepared: Promise<void>;
 }
 
-/** The block before a batch. The question names its id, and the heights in the answer must follow its height. */
+/**
+ * The block before a batch. The question names the id of this block, and the heights in the answer must follow its
+ * height.
+ */
 type Parent = Pick<BlockHeader, 'id' | 'height'>;
 
 /**
@@ -137,8 +140,8 @@ class Download {
         const { blocks, peerId } = answer;
         if (leaderError !== undefined) this.#source.peerFailed(leader, leaderError);
         const prepared = this.#source.prepare(blocks);
-        // If the caller takes the batch, the caller handles the failure. If the caller has stopped, nobody needs to
-        // handle the failure.
+        // If the caller takes the batch, the caller handles the failure. If the caller has stopped, the failure needs
+        // no handling.
         prepared.catch(() => undefined);
         return { blocks, peerId, prepared };
       } else if (answer.peerId === leader) {
@@ -148,8 +151,8 @@ class Download {
       }
     }
     if (leaderError === undefined) return undefined;
-    // A helper sent the parent. If that helper is on another branch, the leader may not know the parent, and the helper is at
-    // fault.
+    // A helper sent the parent of the requested blocks. If that helper is on another branch, the leader may not know
+    // the parent, and the helper is at fault.
     if (parentFrom !== undefined && parentFrom !== leader) {
       this.#source.peerFailed(parentFrom, new ProtocolError('SYNC_HELPER_PARTED', { height: parent.height }));
     }

@@ -18,15 +18,15 @@ import { PeerTimeBudget } from './peer-time-budget.ts';
 
 /**
  * Maximum number of blocks by which an unproved rival branch may be higher than our tip. The number is ten rounds more
- * than the finality protocol looks back.
+ * than the range of heights that the finality protocol looks back.
  */
 const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 
 /**
- * Maximum of bytes, as stored, of a rival branch that is kept in memory until it has proved to be better. In memory,
- * the blocks take up to twenty times this size. Five thousand blocks of 25 transfers fit into this limit, or
- * eighty-five thousand empty blocks. While nothing becomes final, a branch may split so far below the tip that this
- * limit matters. Anybody can sign blocks that are valid apart from their place in a chain.
+ * Maximum size, as stored, of a rival branch that is kept in memory until it has proved to be better. In memory, the
+ * blocks take up to twenty times this size. Five thousand blocks of 25 transfers fit into this limit, or eighty-five
+ * thousand empty blocks. While nothing becomes final, a branch may split so far below the tip that this limit matters.
+ * Anybody can sign blocks that are valid apart from their place in a chain.
  */
 export const BRANCH_BYTES_MAX = 16_000_000;
 
@@ -87,7 +87,8 @@ export async function follow(peerId: PeerId, isShown: boolean, dependencies: Fol
  */
 async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowDependencies): Promise<boolean> {
   const { chain, transport, clock, helpers, peerFailed, isStopped } = dependencies;
-  // A rival branch becomes ours only after it has proved to be better. Before that proof, no helpers are asked for blocks.
+  // A rival branch becomes ours only after it has proved to be better. Before that proof, the node asks no helpers for
+  // blocks of the branch.
   let isOurs = from.height === chain.tip.header.height;
   const batches = downloadAfter(from, {
     leader: peerId,
@@ -172,8 +173,8 @@ async function changeBranch(
     for (const block of batch.blocks) {
       // Blocks are validated on arrival, so that invalid blocks cannot fill the memory.
       chain.validator.validate(block);
-      // Far below the tip, the question for the common block skips heights. So the peer may begin with blocks that we
-      // already have.
+      // For heights far below the tip, the question for the common block has only some of the block ids. So the peer
+      // may begin with blocks that we already have.
       if (branch.length === 0 && chain.state.header(block.height)?.id === block.id) commonHeight = block.height;
       else {
         branch.push(block);

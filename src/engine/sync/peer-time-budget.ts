@@ -1,6 +1,7 @@
 /**
- * The time that a peer may take for the blocks that it sends. A node follows one peer at a time. Without this budget, a
- * peer could send a single block just before each time-out. The node would then follow no other peer for hours.
+ * The time that a peer may take for the blocks that it sends. The budget is needed because a node follows one peer at a
+ * time. Without this budget, a peer could send a single block just before each time-out. The node would then follow no
+ * other peer for hours.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -17,8 +18,8 @@ const FREE_MS = 12_000;
 const PER_BLOCK_MS = 300;
 const PER_TRANSACTION_MS = 5;
 /**
- * Maximum of time that a peer can save up. Without the maximum, a peer that was fast for a whole chain could be slow for a day
- * afterwards.
+ * Maximum of unused time that a peer can collect. Without this maximum, a peer that sent a whole chain fast could then
+ * be slow for a day.
  */
 const SAVED_MS_MAX = 60_000;
 

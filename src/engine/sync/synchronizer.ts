@@ -1,6 +1,6 @@
 /**
- * Keeps our chain up to date with the network. The synchronizer notices that a peer has a better chain, and follows
- * that peer, one peer at a time, until no better chain is announced.
+ * Keeps our chain up to date with the network. When a peer has a better chain, the synchronizer follows that peer. It
+ * follows one peer at a time, until no better chain is announced.
  *
  * A run starts when a received block does not follow our tip, or when a peer has announced a better tip for a while.
  * The second start is needed on a quiet network, where a node might otherwise wait for a block for ever.
@@ -149,8 +149,8 @@ export class Synchronizer {
 
   /**
    * Time until which our block of the present slot waits for a claimed better chain, in milliseconds of the chain's
-   * clock. A block on a tip that is about to be replaced would be lost. The wait ends early enough to forge in the same
-   * slot.
+   * clock. If we forged on a tip that is about to be replaced, our block would be lost. The wait ends early enough to
+   * forge in the same slot.
    */
   get forgingWaitUntilMs(): number {
     if (this.#run === undefined) return -Infinity;

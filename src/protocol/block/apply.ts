@@ -114,8 +114,8 @@ export function refuseConfirmed(state: StateReader, block: Block): void {
 
 /**
  * Verifies each transaction of a block alone against the state before the block, and then applies them one after
- * another. No transaction of the block may be in the chain already. Inert transactions are part of the block, but have
- * no effect.
+ * another. A block is refused if the chain already has one of its transactions. Inert transactions are part of the
+ * block, but have no effect.
  *
  * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first transaction that fails, or `BLOCK_UNSTORABLE`
  */

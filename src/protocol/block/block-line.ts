@@ -69,8 +69,8 @@ function jsonOf(line: string): unknown {
 }
 
 /**
- * Matches only names of members. In a JSON string, a backslash precedes each quotation mark, so the expression does not
- * match there.
+ * The expression matches only names of members. In a JSON string, a backslash precedes each quotation mark, so the
+ * expression does not match there.
  */
 const AMOUNT_AS_NUMBER = /("(?:totalAmount|totalFee|reward|amount|fee)"\s*:\s*)(-?[0-9]+)(?![0-9.eE])/g;
 

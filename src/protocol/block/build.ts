@@ -100,7 +100,7 @@ function applicable(
   return fault === undefined ? together : together.filter((transaction) => !hasUnsignedAmount(transaction));
 }
 
-/** Applies the block to a copy of the state. A block that fails here is never signed. */
+/** Applies the block to a copy of the state. A block that fails this test is never signed. */
 function rehearse(state: StateReader, block: Block, parts: BuildParts, verify: SignatureOracle): void {
   try {
     // If the network has older history, the rules know block versions that are no longer forged.

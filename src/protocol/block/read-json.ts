@@ -17,8 +17,8 @@ const U64_MAX = 0xffff_ffff_ffff_ffffn;
 const TRANSACTIONS_MAX = 150;
 
 /**
- * Maximum of transactions in a genesis block. A genesis block may fund thousands of accounts. Positions in a block have
- * 16 bits.
+ * Maximum of transactions in a genesis block. A genesis block may fund thousands of accounts. A position in a block is
+ * stored in 16 bits.
  */
 export const GENESIS_TRANSACTIONS_MAX = 65_535;
 

@@ -65,8 +65,8 @@ export function headerToJson(header: BlockHeader): JsonObject {
 }
 
 /**
- * Writes the members in the order in which lisk-sdk sends them. The list of transactions has the same place in this
- * order.
+ * Writes the members in the order in which lisk-sdk sends them. The list of transactions is at the same position as in
+ * these messages.
  */
 function blockJson(header: BlockHeader, transactions: { readonly transactions?: readonly Json[] }): JsonObject {
   return {

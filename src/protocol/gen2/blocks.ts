@@ -56,7 +56,7 @@ export function createBlockRules(
   /**
    * The reference (lisk-sdk) collects all faults of a block, and reports them in the reverse order of their discovery,
    * beginning with the slot. If the slot is the only fault, this function accepts the block, and a later check refuses
-   * it. A block that only fails that later check costs its sender no points, because the fault may be due to our clock.
+   * it. A block that only fails the later check costs its sender no points, because the fault may be due to our clock.
    */
   function screenBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void {
     const faults = [...faultsOf(block, verify)].reverse();

@@ -11,13 +11,13 @@ import { addVoteWeight } from '../tx/vote-weight.ts';
 import type { BlockHeader, PublicKey } from '../types.ts';
 
 /**
- * Number of delegate lists that stay in the state. A round uses the list from its start, and nothing needs older lists.
+ * Number of delegate lists that stay in the state. A round uses the list from its start, and no code needs older lists.
  */
 const LISTS_KEPT = 2;
 
 /**
  * Adds the block to its generator's count, and ends the round if the block is the last of the round. The genesis block
- * also ends a round of its own, without earnings or missed blocks. So the votes of the genesis block count at once.
+ * also ends a round, but without earnings or missed blocks. So the votes of the genesis block take effect at once.
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));
@@ -61,8 +61,8 @@ function listOf(state: StateReader, round: number, params: ChainParams): readonl
 }
 
 /**
- * Whether the list of a round is computed again for each block. In a few rounds of a live network, delegates that registered
- * during the round entered its list.
+ * Whether the list of a round is computed again for each block. In a few rounds of a live network, a delegate that
+ * registered during the round entered the list of that round.
  */
 export function isRecomputed(round: number, params: ChainParams): boolean {
   return params.exceptions.ignoreDelegateListCacheForRounds.has(round);
@@ -70,8 +70,8 @@ export function isRecomputed(round: number, params: ChainParams): boolean {
 
 /**
  * Adds the pending weights to the vote weights. The reference (lisk-sdk) converts each sum to a double, which rounds
- * sums above 2^53 beddows. The reference then gives its database the shortest decimal text of that double. Above 2^54
- * beddows, the text is another integer than the double (18014398509481990 for 2^54 + 8).
+ * sums above 2^53 beddows. The reference (lisk-sdk) then writes the shortest decimal text of that double to its
+ * database. Above 2^54 beddows, the integer in this text can differ from the double (18014398509481990 for 2^54 + 8).
  */
 function bookPendingWeights(state: StateWriter): void {
   for (const delegate of [...state.delegates()]) {

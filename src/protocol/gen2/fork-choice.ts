@@ -1,6 +1,6 @@
 /**
- * Fork choice of generation 2. Generation 2 has no finality, and the longer chain wins. Between two blocks at one
- * place, the block with the earlier timestamp wins. If the timestamps are equal, the block with the smaller id wins;
+ * Fork choice of generation 2. Generation 2 has no finality, and the longer chain wins. If two blocks follow the same
+ * parent, the block with the earlier timestamp wins. If the timestamps are equal, the block with the smaller id wins;
  * ids are compared as text. All nodes decide in this way, whichever block came first (fork cause 5).
  *
  * A received block may be one height above the tip and follow another parent (fork cause 1). If this block is older
@@ -10,7 +10,7 @@
  *
  * If two chains of equal length split below their tips, each node of lisk-sdk stays on its own chain. Two halves of a
  * network could then wait for each other's consent for ever. This node compares the tips of two chains of equal length
- * as if the tips were rivals at one place.
+ * like two blocks with the same parent.
  */
 
 import type { AnnouncedTip, TipView } from '../rules.ts';

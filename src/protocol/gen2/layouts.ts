@@ -99,7 +99,7 @@ function recipientDetail({ recipientId }: { readonly recipientId?: Address }): B
   return known ? undefined : Buffer.from(recipientId ?? '', 'utf8');
 }
 
-/** The recipient, from the detail if there is one, otherwise from the bytes. */
+/** The recipient from the detail, if there is a detail; otherwise the recipient from the bytes. */
 function recipientFrom(head: Head, detail: Buffer | undefined): Address {
   return detail === undefined ? head.recipientId : detail.toString('utf8');
 }
@@ -244,7 +244,7 @@ const U64_MAX = 0xffff_ffff_ffff_ffffn;
  */
 const RECIPIENT_DIGITS_MAX = 100;
 
-/** An amount in beddows; undefined if eight bytes cannot hold it. */
+/** An amount in beddows; undefined if the amount needs more than eight bytes. */
 export function beddowsOf(amount: string): bigint | undefined {
   const digits = canonicalDigits(amount);
   if (digits === undefined || digits.length > 20) return undefined;
@@ -279,7 +279,7 @@ function integerIn(text: string): bigint | undefined {
   return number && integerOf(number);
 }
 
-/** Amount and recipient, if they can be written as bytes; the rules may still refuse them. */
+/** Amount and recipient, if they can be written as bytes. The rules may still refuse them. */
 export function movementOf(amount: string, recipientId: unknown): { amount: bigint; recipientId: Address } | undefined {
   const beddows = beddowsOf(amount);
   if (beddows === undefined || typeof recipientId !== 'string') return undefined;

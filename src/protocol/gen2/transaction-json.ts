@@ -45,8 +45,8 @@ export const BASE_SHAPE = GEN2_SHAPES.compile({
 });
 
 /**
- * For each type, the fee of a transaction whose document has none. For a registration of a group, this is the fee of
- * one key.
+ * For each type, the fee of a transaction whose document has none. For the registration of a group, the value is the
+ * fee for one key.
  */
 const STATIC_FEES = [
   '10000000',
@@ -76,7 +76,7 @@ export function transactionFromJson(json: unknown, types: Types, exceptions: Exc
   throw new TransactionRejected('TRANSACTION_INVALID', errors);
 }
 
-/** Whether a transaction that was read before is malformed and the network has an exception for it. */
+/** Whether a parsed transaction is malformed, but the network has an exception for it. */
 export function isExceptedShape(transaction: Transaction, types: Types, exceptions: Exceptions): boolean {
   const { errors } = readTransaction(transactionToJson(transaction, types), types);
   return errors.length > 0 && isExcepted(errors, transaction, exceptions, GEN2_DIALECT);

@@ -1,11 +1,11 @@
 /**
- * The finality protocol of generation 3 (LIP-0014). Each header is a prevote for the blocks before it. Enough prevotes
- * for a block allow precommits, and enough precommits finalize the block. A ledger is an immutable value; adding a
- * header creates a new ledger.
+ * The finality protocol of generation 3 (LIP-0014). Each header is a prevote for blocks before it. Enough prevotes for
+ * a block allow precommits, and enough precommits finalize the block. A ledger is an immutable value; adding a header
+ * creates a new ledger.
  *
  * The state of a delegate in the protocol follows from the newest voting header of the delegate in the ledger. The last
- * prevote of a delegate is the height of its newest voting header, and its last precommit is stored beside that header.
- * A delegate without a header in the ledger needs no state. Each header votes only within the last `range` heights, and
+ * prevote of a delegate is the height of its newest voting header. Its last precommit is stored with that header. A
+ * delegate without a header in the ledger needs no state. Each header votes only within the last `range` heights, and
  * older votes of that delegate are below these heights.
  */
 
@@ -59,7 +59,7 @@ export interface BftLedger extends HeaderLists {
   readonly generators: readonly PublicKey[];
   /** Highest height that ever had enough prevotes. */
   readonly maxPrevoted: number;
-  /** Highest height that ever had enough precommits; it never falls. */
+  /** Highest height that ever had enough precommits. This height never falls. */
   readonly finalized: number;
 }
 

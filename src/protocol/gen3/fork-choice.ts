@@ -35,7 +35,10 @@ function isDoubleForging(tip: BlockHeader, received: BlockHeader): boolean {
   return isDuplicate(tip, received) && tip.generatorPublicKey === received.generatorPublicKey;
 }
 
-/** Whether a rival wins: it was received in its own slot, and the tip is of an earlier slot and was received late. */
+/**
+ * Whether a rival wins. It wins if it was received in its own slot, and if the tip is of an earlier slot and was
+ * received late.
+ */
 function isTieBreak(tip: TipView, received: TipView, params: Timing): boolean {
   return (
     isDuplicate(tip.header, received.header) &&

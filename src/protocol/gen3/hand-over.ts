@@ -1,9 +1,8 @@
 /**
- * Decides when a delegate may sign again although its earlier headers are unknown here (LIP-0014). Suppose that a block
- * is final, and that it is newer than all unknown headers. The unknown headers can then only be on branches that this
- * chain has left. A branch that this chain has left can be higher than this chain by at most the number of slots that
- * this chain missed. A new header that names that height as the delegate's previous height contradicts none of the
- * unknown headers.
+ * Decides when a delegate may sign again although its earlier headers are unknown here (LIP-0014). Once a block that is
+ * newer than all unknown headers is final, the unknown headers can only be on branches that this chain has left. A
+ * branch that this chain has left can be higher than this chain by at most the number of slots that this chain missed.
+ * A new header that names that height as the delegate's previous height contradicts none of the unknown headers.
  */
 
 import type { ChainParams } from '../params.ts';
@@ -13,7 +12,7 @@ import type { BlockHeader } from '../types.ts';
 import { bftLimits, type BftLimits } from './bft.ts';
 import { finalityOf } from './ledger.ts';
 
-/** Maximum age of branches that are considered, as in the LIP. */
+/** Maximum age of branches that are considered, as in LIP-0014. */
 const MONTH_S = 30 * 86_400;
 /**
  * If finality is behind by more than this multiple of its usual distance, the node treats finality as stopped, and
@@ -114,8 +113,8 @@ function missedSlots(state: StateReader, block: BlockHeader, { blockTimeS }: Pic
 }
 
 /**
- * Distance in blocks between tip and finality if all delegates take part: two thirds of a round for prevotes, and two thirds of
- * a round for precommits.
+ * Distance in blocks between tip and finality if all delegates take part. It is two thirds of a round for prevotes and
+ * two thirds of a round for precommits.
  */
 function finalityBlocks({ threshold }: BftLimits): number {
   return 2 * threshold;
@@ -137,8 +136,8 @@ function ownHeaders(
 }
 
 /**
- * A header that stands for all unknown headers. The header has no height of its own, but names the highest height that any
- * unknown header can have.
+ * A header that stands for all unknown headers. The header itself has no height, but it names the highest height that
+ * any unknown header can have.
  */
 function naming(height: number, timestamp: number): SignedHeader {
   return { blockId: '', height: 0, timestamp, maxHeightPrevoted: 0, maxHeightPreviouslyForged: height };

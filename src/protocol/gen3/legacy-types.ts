@@ -210,7 +210,10 @@ export const LEGACY_TYPES: ReadonlyMap<number, TransactionType> = new Map(
   ]),
 );
 
-/** The older types that occur in a network's history. Each type is allowed below a height that the network defines. */
+/**
+ * The older types that occur in a network's history. Each older type is allowed below a height that the network
+ * defines.
+ */
 export function legacyTypesOf({ exceptions }: Pick<ChainParams, 'exceptions'>): readonly TransactionType[] {
   const { disableDappTransaction, disableDappTransfer, disableV1Transactions } = exceptions.precedent;
   const endOf = ({ kind }: TransactionType): number => {

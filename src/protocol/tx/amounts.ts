@@ -60,8 +60,8 @@ export function addAmount(to: DecimalSum, amount: bigint | Decimal): void {
 }
 
 /**
- * Reads a member of a document as lisk-sdk's number library does. A missing or empty member is 0, and a list with one
- * number is that number.
+ * Reads a member of a document as lisk-sdk's number library does. A missing or empty member counts as 0, and a list
+ * with one number counts as that number.
  *
  * @returns undefined if the member is not a number, or if it is a JSON number with more than 15 digits
  */

@@ -1,4 +1,7 @@
-/** Reads JSON that comes from strangers. Only own data members are read, never inherited ones or accessors. */
+/**
+ * Reads JSON that comes from strangers. Only own data members of an object are read, never inherited members or
+ * accessors.
+ */
 
 /** Value of an object's own member; undefined if there is none. */
 export function member(value: unknown, name: string): unknown {
@@ -17,7 +20,7 @@ export function numberIn(value: unknown, name: string): number {
 
 /**
  * Maximum length to which a list is cut before it is checked. The longest list that any rule allows has 101 entries (a
- * genesis vote), so further entries cannot make an invalid list valid. So a list with a million entries takes no longer
+ * genesis vote). So further entries cannot make an invalid list valid. So a list with a million entries takes no longer
  * to check than a list with this length.
  */
 const LIST_ITEMS_MAX = 200;

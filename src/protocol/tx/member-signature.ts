@@ -15,8 +15,8 @@ import { firstUnmatchedSignature, groupStanding, isSignedBy } from './signatures
  * a member is removed, too. The reference (lisk-sdk) keeps false signatures, and then refuses every further signature.
  *
  * @param added its hexadecimal texts may be in upper or lower case; their form was checked before
- * @returns the transaction with the signature and whether its signatures are complete, or the errors for which the signature is
- *   refused
+ * @returns the transaction with the signature and whether its signatures are complete, or the errors because of which
+ *   the signature is refused
  */
 export function addMemberSignature(
   state: StateReader,

@@ -11,7 +11,7 @@ import type { Address, Transaction } from '../types.ts';
 export const NAN_ADDRESS: Address = 'NaNL';
 const NAN_NUMBER = 10n;
 
-/** The recipient of a transaction; undefined if it has none. */
+/** The recipient of a transaction; undefined if the transaction has none. */
 export function recipientOf({ payload }: Pick<Transaction, 'payload'>): Address | undefined {
   return 'recipientId' in payload ? payload.recipientId : undefined;
 }

@@ -175,9 +175,9 @@ function matchOf(
 
 /**
  * Searches for the keys with which a transaction was signed: the second key and the keys of members. Other threads can
- * make these checks before the transaction is verified. If the search finds a member for each signature, verifying
- * needs one check for each signature. The results of these checks are then in the cache. If the search fails, the
- * transaction is verified as it would be without a search. No verdict depends on the search.
+ * make the checks of a search before the transaction is verified. If the search finds a member for each signature,
+ * verifying needs one check for each signature. The results of these checks are then in the cache. If the search fails,
+ * the transaction is verified as it would be without a search. No verdict depends on the search.
  *
  * A group of 15 members costs 15 checks if all members signed in their order, and 120 in the worst order. The search
  * costs 29 checks until the first signature turns out to match no member.

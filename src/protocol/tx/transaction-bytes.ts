@@ -46,15 +46,16 @@ export interface TransactionBytes {
  */
 class Known {
   /**
-   * Space for the network identifier, if one is signed, followed by `bytes`. With this layout, the signed bytes are contiguous.
+   * Space for the network identifier, if the signatures cover it, followed by `bytes`. With this layout, the signed
+   * bytes are contiguous.
    */
   readonly whole: Buffer;
   /** The basic bytes, followed by the signatures that are part of the id. */
   readonly bytes: Buffer;
   readonly basicLength: number;
   /**
-   * After use, the identifier stays there, because a process usually serves one network. The identifier that was used
-   * last stays there, because a process usually serves one network.
+   * After use, the identifier stays there, because a process usually serves one network. The identifier of the last
+   * call stays there, because a process usually serves one network.
    */
   networkIdentifier: string | undefined;
   digest: Buffer | undefined;

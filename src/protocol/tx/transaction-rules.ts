@@ -30,7 +30,8 @@ export interface TransactionRuleParts {
    */
   statedErrors(transaction: Transaction): readonly TransactionError[];
   /**
-   * Whether the network has an exception for a malformed transaction. The exception excuses all errors of such a transaction.
+   * Whether the transaction is malformed, but the network has an exception for it. The exception excuses all errors of
+   * such a transaction.
    */
   isExceptedShape(transaction: Transaction): boolean;
   /**
@@ -227,7 +228,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     multisignatureStatus: (state, transaction, verify) => {
       const { status } = groupStanding(transaction, state.account(transaction.senderId), contextFor(verify));
       // A group may have been registered after the signatures were added. The signatures may then be those of other
-      // keys. Such signatures count as missing until they are removed.
+      // keys. Signatures of other keys count as missing until they are removed.
       return status === 'fail' ? 'pending' : status;
     },
     poolFault,

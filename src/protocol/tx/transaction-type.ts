@@ -1,4 +1,4 @@
-/** The definition of a transaction type for a codec: its schema, its bytes and its fee. */
+/** Defines a transaction type for a codec: its schema, its bytes and its fee. */
 
 import type { Address, JsonObject, Payload, PayloadKind, PublicKey } from '../types.ts';
 import type { TransactionContext } from '../rules.ts';
@@ -12,7 +12,7 @@ export interface AssetReading {
   readonly payload: Payload | undefined;
 }
 
-/** The signed part of a transaction, without its signatures. */
+/** The signed part of a transaction, which does not include its signatures. */
 export interface BasicFields {
   readonly type: number;
   readonly timestamp: number;
@@ -53,10 +53,10 @@ export interface TransactionLayout {
 export interface TransactionType extends TransactionLayout {
   /** The asset in the form that the base schema of the transaction checks. */
   assetForBaseCheck(asset: unknown): unknown;
-  /** @param senderId address of the sender; empty if its key is malformed */
+  /** @param senderId address of the sender; empty if the sender's key is malformed */
   readAsset(asset: unknown, id: string, senderId: Address): AssetReading;
   assetToJson(payload: Payload): JsonObject;
-  /** The asset in its original form, if it contains more than the payload does; otherwise undefined. */
+  /** The asset in its original form, if it contains more than the payload; otherwise undefined. */
   writtenAsset(asset: unknown, payload: Payload): string | undefined;
   /** Whether the type may occur in this context. If the function is absent, the type may always occur. */
   matches?(context: TransactionContext): boolean;

@@ -105,8 +105,9 @@ export function applyTransfer(
 }
 
 /**
- * The error if the sender cannot pay the amount. If the fee already made the balance negative, an earlier check has
- * reported that, and it is not reported again. The error shows the balance before the fee.
+ * The error of a transfer whose sender cannot pay the amount; undefined if the sender can pay it. If the fee already
+ * made the balance negative, an earlier check has reported that, and it is not reported again. The error shows the
+ * balance before the fee.
  */
 export function amountErrors(transaction: Transaction, balance: bigint, amount: bigint): TransactionError[] {
   if (balance < 0n || balance >= amount) return [];

@@ -27,7 +27,7 @@ export type VoteWeightMode = 'live' | 'pending';
 export interface UnsettledWeights {
   /** For each delegate, the amounts that are not added yet, because they have fractions or at least forty digits. */
   readonly unbooked: Map<PublicKey, Decimal[]>;
-  /** Delegates whose weight was too large to store at some moment. */
+  /** Delegates whose weight was too large to be stored at some moment within the block. */
   readonly extreme: Set<PublicKey>;
 }
 
@@ -132,7 +132,7 @@ export function bookVoteWeight(
 /**
  * Adds to a delegate's vote weight.
  *
- * @param by beddows, may be negative
+ * @param by beddows to add; may be negative
  * @returns the vote weight that is in effect now
  * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE`
  */

@@ -11,16 +11,16 @@ import { integerOf, type Decimal } from '../../primitives/decimal.ts';
 import { countedAmount } from './amounts.ts';
 
 /**
- * Maximum of nested arrays and objects in an asset of a block. The reference (lisk-sdk) copies assets recursively when
- * it stores them. The maximum depth of lisk-sdk depends on how much of its code V8 has compiled. The maximum is below
- * 1,780 levels in a fresh process, and up to 3,141 levels in a process that has run for long. This node must accept
- * whatever any node of lisk-sdk can store. V8 in this node writes JSON of some 4,000 levels.
+ * Maximum of nested arrays and objects in an asset of a transaction in a block. The reference (lisk-sdk) copies assets
+ * recursively when it stores them. The maximum depth of lisk-sdk depends on how much of its code V8 has compiled. The
+ * maximum is below 1,780 levels in a fresh process, and up to 3,141 levels in a process that has run for long. This
+ * node must accept whatever any node of lisk-sdk can store. V8 in this node writes JSON of some 4,000 levels.
  */
 const ASSET_NESTING_MAX = 3_400;
 
 /**
- * Maximum of nested arrays and objects in an asset that this node accepts for its pool and for its own blocks. All real
- * nodes can store an asset of this depth.
+ * Maximum of nested arrays and objects in an asset that this node accepts for its pool and for its own blocks. All
+ * nodes of lisk-sdk can store an asset of this depth.
  */
 const POOLED_NESTING_MAX = 256;
 
@@ -69,8 +69,8 @@ export function writtenAsset(asset: unknown, known: JsonObject): string | undefi
     names.every((name) => Object.hasOwn(known, name) && isSameText(member(asset, name), known[name]));
   if (isKnown) return undefined;
   const amount = member(asset, 'amount');
-  // JSON can contain numbers that are too large for this runtime. If such an amount were written as null, it would
-  // count as 0. Written as text, it is not a valid amount.
+  // JSON can contain numbers that are too large for JavaScript. If such an amount were written as null, it would count
+  // as 0. Written as text, it is not a valid amount.
   const isInfinite = typeof amount === 'number' && !Number.isFinite(amount);
   return JSON.stringify(isInfinite ? { ...asset, amount: String(amount) } : asset);
 }

@@ -8,7 +8,7 @@ import type { OverwrittenAccount } from './undo.ts';
 
 /**
  * Maximum of cached accounts with votes. An account with all its votes takes about 10 KB, so the cache takes at most 20
- * MB.
+ * MB of memory.
  */
 export const VOTERS_CACHED_MAX = 2048;
 /**

@@ -1,7 +1,7 @@
 /**
  * Stores the chain and its state in a database of ordered keys. One transaction of the database writes or removes a
- * whole block: its state changes, undo record, index entries and counters. When a transaction fails, the caches in
- * memory are dropped.
+ * whole block: its state changes, undo record, index entries and counters. If a transaction of the database fails, the
+ * caches in memory are dropped.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -68,8 +68,8 @@ export interface StoredChain extends ChainStore {
   deferIndexing(): void;
   /**
    * Writes the missing entries into the indexes of transactions, in one short transaction for each step. No block may
-   * be appended before the last step. If the caller stops earlier, the next opening of the store completes the
-   * backfill.
+   * be appended before the last step. If the caller stops before the last step, the next opening of the store completes
+   * the backfill.
    *
    * @param limits sizes of the steps; with the default, each step fits into memory
    */
@@ -114,9 +114,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
   readonly damaged: Promise<ProtocolError>;
   readonly #tellDamage: (error: ProtocolError) => void;
 
-  /**
-   * @param directory folder of the store, for errors about damage
-   */
+  /** @param directory folder of the store, which errors about damage name */
   constructor(keyValue: CountedKeySets, codec: Codec, shortListMax: number, directory: string) {
     this.#keyValue = keyValue;
     this.tables = keyValue;
@@ -234,9 +232,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
     this.#recorder = recorder;
   }
 
-  /**
-   * @throws ProtocolError `STORE_DAMAGED` when the note of the finalized height does not match its checksum
-   */
+  /** @throws ProtocolError `STORE_DAMAGED` if the note of the finalized height does not match its checksum */
   note(name: NoteName): Uint8Array | undefined {
     const note = this.#keyValue.get(TABLES.notes.key(name));
     if (note === undefined || name !== FINALIZED_NOTE) return note;
@@ -378,9 +374,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
     return this.#keys;
   }
 
-  /**
-   * @throws ProtocolError `STORE_DAMAGED` for a record that does not match its checksum
-   */
+  /** @throws ProtocolError `STORE_DAMAGED` for an undo record that does not match its checksum */
   #overwrittenBy(height: number): readonly Overwritten[] | undefined {
     const undo = this.#undo.read(height);
     if (undo !== 'damaged') return undo;

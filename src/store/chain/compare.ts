@@ -82,7 +82,7 @@ interface Pair {
   readonly right: Buffer | undefined;
 }
 
-/** Joins the entries of two ascending walks by key. */
+/** Joins the entries of two walks in ascending order by key. */
 function* paired(leftEntries: Iterable<KeyValueEntry>, rightEntries: Iterable<KeyValueEntry>): Iterable<Pair> {
   const lefts = leftEntries[Symbol.iterator]();
   const rights = rightEntries[Symbol.iterator]();
@@ -101,7 +101,7 @@ function* paired(leftEntries: Iterable<KeyValueEntry>, rightEntries: Iterable<Ke
 
 /**
  * An undo record lists the overwritten entries in any order, so both lists are sorted before they are compared. All
- * other values have only one form.
+ * values other than undo records have only one form.
  */
 function isSameUndo(left: Buffer | undefined, right: Buffer | undefined): boolean {
   if (left === undefined || right === undefined) return false;

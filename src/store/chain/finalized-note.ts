@@ -1,6 +1,6 @@
 /**
- * The stored note of the finalized height. The note has a checksum, because it decides which blocks may be reverted. No
- * other record would show that the note is wrong.
+ * Reads and writes the stored note of the finalized height. The note has a checksum, because it decides which blocks
+ * may be reverted. No other record would show that the note is wrong.
  */
 
 import type { NoteName } from '../../ports/notes.ts';

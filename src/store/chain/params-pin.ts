@@ -1,6 +1,7 @@
 /**
- * Consensus parameters as a text, stored with the chain. Two networks have the same text if and only if all their
- * parameters are equal. So the node refuses a state that other rules produced, even if the genesis block is the same.
+ * Writes consensus parameters as a text, which is stored with the chain. Two networks have the same text if and only if
+ * all their parameters are equal. So the node refuses a state that other rules produced, even if the genesis block is
+ * the same.
  */
 
 import { sha256Hex } from '../../crypto/hash.ts';
@@ -12,7 +13,7 @@ const VALUE_LENGTH_MAX = 200;
 
 /**
  * Writes one line `member value` for each parameter, in the order of the parameters' names. The usual number of active
- * delegates is omitted, because older stores do not have it. When these stores were written, all networks had this
+ * delegates is omitted, because older stores have no line for it. When these stores were written, all networks had this
  * number.
  */
 export function paramsPin(params: ChainParams): string {
@@ -46,7 +47,7 @@ function shortened(text: string): string {
   return text.length <= VALUE_LENGTH_MAX ? text : `sha256:${sha256Hex(utf8(text))}`;
 }
 
-/** JSON without spaces, in which sets, maps and objects have a fixed order. */
+/** JSON without spaces. Sets, maps and objects have a fixed order in it. */
 function canonical(value: unknown): string {
   if (value instanceof Set) return `[${[...value].map(canonical).sort().join()}]`;
   if (value instanceof Map) {

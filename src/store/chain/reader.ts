@@ -72,7 +72,7 @@ export class ChainReader {
 
   /**
    * Frees the reader slots of processes that ended without closing the store, because these slots keep old pages in
-   * use. @returns number of slots freed
+   * use. @returns number of reader slots that were freed
    */
   clearStale(): number {
     return this.#disk.clearStale();

@@ -1,16 +1,16 @@
 /**
- * A checksum over the tables of consensus state: the sum of one hash for each entry. A write subtracts the hash of the
- * old entry and adds the hash of the new one. So the cost of a write does not depend on the size of the state, and the
- * order of writes does not matter. The sum is stored beside the state and written in the same transaction. If the
- * hashes of the entries do not add up to it, the state is damaged. The checksum finds accidental damage, not forgery,
- * because its hash is fast and not cryptographic.
+ * A checksum over the tables of consensus state. It is the sum of one hash for each entry. A write subtracts the hash
+ * of the old entry and adds the hash of the new one. So the cost of a write does not depend on the size of the state,
+ * and the order of writes does not matter. The sum is stored beside the state and written in the same transaction. If
+ * the hashes of the entries do not add up to it, the state is damaged. The checksum finds accidental damage. It cannot
+ * find forgery, because its hash is fast and not cryptographic.
  */
 
 import { compareKeys } from '../index/key-block.ts';
 import type { KeyValueEntry } from '../tables/key-value.ts';
 import { EMPTY } from '../tables/ordered-bytes.ts';
 
-/** Size of the checksum: two sums of 32 bits. */
+/** Number of bytes of the checksum, which has two sums of 32 bits. */
 export const CHECKSUM_BYTES = 8;
 
 /** Sum of hashes as two halves. Each half is counted modulo 2^32. */
@@ -91,7 +91,7 @@ export class StateChecksum {
     return walk !== undefined && walk.sum.low === this.#sum.low && walk.sum.high === this.#sum.high;
   }
 
-  /** Remembers the sum before a transaction. @returns a function that restores the sum if the transaction fails */
+  /** Stores the present sum before a transaction. @returns a function that restores the sum if the transaction fails */
   mark(): () => void {
     const sum = { ...this.#sum };
     const walk = this.#walk && { next: this.#walk.next, sum: { ...this.#walk.sum } };
@@ -115,7 +115,7 @@ function bytesOf({ low, high }: Sum): Buffer {
   return bytes;
 }
 
-/** Result of `hashEntry`. Two variables avoid a new object for each of some million entries. */
+/** Result of `hashEntry`. Two variables avoid creating an object for each of some million entries. */
 let hashLow = 0;
 let hashHigh = 0;
 

@@ -262,7 +262,9 @@ function sameDelegates(a: Delegate, b: Delegate): boolean {
   );
 }
 
-/** Writes or removes a value. If this changes the entry, the function adds the old value to `overwritten`. */
+/**
+ * Writes or removes a value of the state. If this changes the entry, the function adds the old value to `overwritten`.
+ */
 function put(keys: KeyValueWriter, key: Buffer, after: Buffer | undefined, overwritten: Overwritten[]): void {
   const before = keys.get(key);
   if (before === undefined ? after === undefined : after !== undefined && before.equals(after)) return;

@@ -1,6 +1,6 @@
 /**
  * A read-only view of a store that has an earlier layout. The view shows the store as if it were upgraded. The changes
- * of the upgrade stay in memory.
+ * of the upgrade stay in memory and are never written to the store.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -101,7 +101,7 @@ class View implements KeyValue {
   }
 }
 
-/** Splits a range so that each part lies either in one table that is in memory, or in none of them. */
+/** Splits a range so that each part lies either in one table that is in memory, or outside all these tables. */
 function partsOf({ gte, lt }: KeyRange): { gte: Uint8Array; lt: Uint8Array }[] {
   const parts: { gte: Uint8Array; lt: Uint8Array }[] = [];
   let from = gte;

@@ -21,7 +21,7 @@ export interface FileToExamine {
   read(offset: number, lengthBytes: number): Buffer;
 }
 
-// Byte offsets in the first two pages of an LMDB data file of lmdb 3.5 on 64-bit machines.
+// Positions of fields in the first two pages of an LMDB data file, for lmdb 3.5 on 64-bit machines.
 const MAGIC_AT = 24;
 const MAGIC = 0xbeefc0de;
 const PAGE_BYTES_AT = 48;
@@ -87,8 +87,8 @@ export function examine(file: FileToExamine): DataFile {
 }
 
 /**
- * Reads the descriptions of the tree at the start of the first two pages. The second description is empty if the first
- * is invalid.
+ * Reads the descriptions of the tree. They are at the start of the first two pages. The second description is empty if
+ * the first is invalid.
  */
 function readMetas(file: FileToExamine): readonly [Buffer, Buffer] {
   const first = file.read(0, META_BYTES);

@@ -95,7 +95,7 @@ async function* entriesIn(chunks: AsyncIterable<Buffer>): AsyncIterable<KeyValue
   if (await bytes.hasMore()) throw malformed('something follows its end');
 }
 
-/** Reads a stream of chunks as one sequence of bytes. Each byte is copied at most once. */
+/** Presents a stream of chunks as one sequence of bytes. Each byte is copied at most once. */
 class ByteQueue {
   readonly #chunks: AsyncIterator<Buffer>;
   #rest: Buffer = Buffer.alloc(0);

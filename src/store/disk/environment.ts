@@ -35,7 +35,7 @@ const LOCK_NAME = 'in-use';
 const MAP_BYTES = 64 * 2 ** 30;
 /**
  * Checking this number of pages takes about 150 ms of a start, and covers a small store completely. A running node
- * checks the other pages step by step.
+ * checks the remaining pages step by step.
  */
 const PAGES_CHECKED_BEFORE_WRITING = 25_000;
 /**
@@ -57,7 +57,7 @@ export interface WritingOptions {
   readonly create: boolean;
   /** If false, the operating system decides when written data reaches the disk. */
   readonly durable: boolean;
-  /** Needed for a folder that other containers can reach, as for `takeLock`. */
+  /** Clock for the lock, needed for a folder that other containers can reach (see `takeLock`). */
   readonly clock: Clock | undefined;
   /** True if this program has just checked the pages, and no process has written since. */
   readonly arePagesChecked: boolean;
@@ -134,7 +134,7 @@ export function openForReading(
     throw error instanceof ProtocolError ? error : refusalOf(directory, error);
   }
   try {
-    // As long as this transaction is open, no writer reuses a page of the tree.
+    // While this transaction is open, no writer reuses a page of the tree.
     const held = database.useReadTransaction();
     try {
       refuseDamagedPages(directory, PAGES_CHECKED_BEFORE_READING);
@@ -240,8 +240,8 @@ export function refusalToWrite(directory: string, error: unknown): ProtocolError
 }
 
 /**
- * Refuses a store that a process of another container holds. The library identifies readers by their process number,
- * and processes of two containers may have the same number (often 1).
+ * Refuses a store whose lock a process of another container holds. The library identifies readers by their process
+ * number, and processes of two containers may have the same number (often 1).
  */
 function refuseOtherContainer(directory: string, clock: Clock): void {
   const owner = existsSync(directory) ? ownerElsewhere(directory, LOCK_NAME, clock) : undefined;
@@ -257,7 +257,7 @@ function refuseOtherContainer(directory: string, clock: Clock): void {
  * Checks the right to write before the library needs this right. Without the right, the library would end the process
  * with a signal.
  *
- * @param names files to check; they may be missing
+ * @param names names of the files to check; a file may be missing
  */
 function refuseForeignFiles(directory: string, names: readonly string[], access: Access = accessSync): void {
   for (const name of names) {
@@ -297,7 +297,7 @@ function refuseSharedFile(directory: string): void {
  * not open that file, or if the disk had no room for it. A new file is written under another name and then linked to
  * its final name, because another process may open it at any moment.
  *
- * @throws error of the system about the file
+ * @throws system error about the file
  */
 function prepareLocksFile(directory: string): void {
   const path = join(directory, LOCKS_FILE);
@@ -407,7 +407,7 @@ function notAllowed(directory: string, what: 'read' | 'write to', path: string, 
   );
 }
 
-/** The error for a store with damaged content. */
+/** Creates the error for a store with damaged content. */
 export function storeDamaged(directory: string, why: string, cause?: unknown): ProtocolError {
   return new ProtocolError(
     'STORE_DAMAGED',
@@ -418,7 +418,7 @@ export function storeDamaged(directory: string, why: string, cause?: unknown): P
   );
 }
 
-/** The error for a folder whose store cannot be opened. */
+/** Creates the error for a folder whose store cannot be opened. */
 export function unreadable(directory: string, why: string, cause?: unknown): ProtocolError {
   return new ProtocolError(
     'STORE_UNREADABLE',

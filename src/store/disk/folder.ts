@@ -33,14 +33,14 @@ export function makeFolder(directory: string): void {
   for (const each of missing.reverse()) makeOne(each);
 }
 
-/** Initial size of the files of fixed size that the database maps into memory. */
+/** Initial size of the database files that have a fixed size and are mapped into memory. */
 const ROOM_BYTES = 64 * 1024;
 
 /**
  * Checks that a folder has free space by writing a file into it. If there is no space for a mapped file, the system
  * ends the process with a signal.
  *
- * @param bytes space that must be free
+ * @param bytes number of bytes that must be free
  * @throws Error of the operating system, for example `ENOSPC`
  */
 export function checkRoom(directory: string, bytes = ROOM_BYTES): void {

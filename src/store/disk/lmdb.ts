@@ -24,7 +24,7 @@ const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
  * Opens the folder for writing, and holds its lock until `close`. A missing folder is created if `create` is true.
  *
  * @param durable if false, the operating system decides when written data reaches the disk; for temporary stores
- * @param clock needed for a folder that other containers can reach
+ * @param clock needed for a folder that other containers can reach; see `takeLock`
  * @param arePagesChecked the same as for `openForWriting`
  * @throws ProtocolError like `openForWriting`
  */
@@ -62,7 +62,7 @@ export interface LmdbReader {
    * snapshot should be open for seconds only.
    */
   snapshot(): KeyValue;
-  /** Frees the reader slots of processes that have ended. @returns number of slots freed */
+  /** Frees the reader slots of processes that have ended. @returns number of reader slots that were freed */
   clearStale(): number;
   close(): Promise<void>;
 }
@@ -88,7 +88,7 @@ class LmdbKeyValue implements KeyValue {
   readonly #writer: KeyValueWriter;
   readonly #snapshots = new Set<LmdbSnapshot>();
   #writing = false;
-  /** True when the last transaction could not be written. */
+  /** True if the last transaction could not be written. */
   #hasFailed = false;
   #closed = false;
 
@@ -183,7 +183,7 @@ class LmdbKeyValue implements KeyValue {
   }
 }
 
-/** True for the errors with which the library reports damaged pages, now or earlier. */
+/** True for the errors with which the library reports a damaged page. */
 function isDamage(error: unknown): boolean {
   return /MDB_(CORRUPTED|PAGE_NOTFOUND|BAD_TXN|PANIC|CURSOR_FULL|PAGE_FULL|TXN_FULL)/.test(messageOf(error));
 }
@@ -253,7 +253,7 @@ class LmdbSnapshot implements KeyValue {
     return this.#database.getKeysCount({ ...bounds, transaction: this.#transaction });
   }
 
-  /** Returns the same snapshot again. */
+  /** Returns the same snapshot, which stays valid. */
   snapshot(): KeyValue {
     return {
       ...readsOf(this),

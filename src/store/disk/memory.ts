@@ -10,7 +10,7 @@ import { readsOf, type KeyRange, type KeyValue, type KeyValueEntry, type KeyValu
 /** A chunk with more keys is split. With this limit, inserting a key and finding the chunk of a key are both fast. */
 const CHUNK_KEYS_MAX = 512;
 
-/** A key as Latin-1 text: one character for each byte, so texts sort like bytes. */
+/** A key as Latin-1 text. Each character is one byte, so texts sort like bytes. */
 type KeyText = string;
 
 export class MemoryKeyValue implements KeyValue {

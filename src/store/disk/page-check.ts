@@ -7,7 +7,7 @@
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
-// Byte offsets in the first two pages and in every page, for lmdb 3.5 on 64-bit machines.
+// Positions of fields in the first two pages and in every page, for lmdb 3.5 on 64-bit machines.
 const PAGE_BYTES_AT = 48;
 const FREE_TREE_AT = 48;
 const MAIN_TREE_AT = 96;
@@ -73,7 +73,7 @@ export function checkPages(path: string, options: PageCheckOptions = {}): PageCh
   }
 }
 
-/** Lower and upper bound of the keys of a page. */
+/** Lower and upper bound for the keys of a page. */
 interface Between {
   readonly from: Buffer | undefined;
   readonly to: Buffer | undefined;

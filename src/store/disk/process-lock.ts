@@ -28,8 +28,8 @@ import { isHolderListening, listenAsHolder } from './holder-socket.ts';
 
 export interface ProcessLock {
   /**
-   * True while the claim is still there. If the process or its container was paused for long, another process may have
-   * removed the claim as stale and taken the lock.
+   * True while the claim file still exists. If the process or its container was paused for long, another process may
+   * have removed the claim as stale and taken the lock.
    */
   isHeld(): boolean;
   release(): void;
@@ -54,7 +54,7 @@ const OWNER = /^(\d+)\.([0-9a-z]+(?:-\d+)?)(?:-in(\d+))?$/;
 const ownClaims = new Set<string>();
 
 /**
- * Takes the lock. The function writes its own claim first and then looks for other claims. So if several processes
+ * Takes the lock. The function first writes its own claim, and then looks for other claims. So if several processes
  * start at once, all of them may be refused, but two never succeed.
  *
  * @param directory an existing folder
@@ -191,7 +191,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: the process is alive and belongs to another user.
+    // The code EPERM means that the process is alive and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
@@ -219,7 +219,7 @@ function startOf(pid: number): string | undefined {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().slice(0, 8);
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the program's name in parentheses and may contain spaces, so fields are counted from the
+    // The second field is the program's name in parentheses. It may contain spaces, so fields are counted from the
     // third one.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return 'ended';

@@ -1,4 +1,4 @@
-/** Builds the inner blocks over existing leaf blocks, from the bottom up in one pass. */
+/** Builds the inner blocks over existing leaf blocks in one pass, from the bottom up. */
 
 import { InnerBlock } from './inner-block.ts';
 import { KeyBlock } from './key-block.ts';
@@ -14,7 +14,7 @@ export interface CountedLeaf {
 
 /**
  * @param table number of the table
- * @param leaves all leaf blocks of the table, ascending
+ * @param leaves all leaf blocks of the table, in ascending order
  * @returns the inner blocks of all levels, from the level above the leaf blocks up to the root; empty if there are no
  *   leaf blocks
  */

@@ -2,7 +2,7 @@
  * Sets of keys without values. Each set counts its keys. Each counted table is split into leaf blocks of neighbouring
  * keys. A leaf block is one value on the disk (key-block.ts), and an inner block stores the number of its keys. So it
  * takes about as long to count a range, or to skip its first million keys, as to read its first page. Readers and
- * writers see single keys, not blocks.
+ * writers work with single keys, not with blocks.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

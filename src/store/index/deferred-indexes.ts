@@ -140,7 +140,7 @@ export class DeferredIndexes {
       throw error;
     } finally {
       this.#isBackfilling = false;
-      // The caller stopped before the end, so the memory has only a part of the missing entries.
+      // The caller stopped before the end of the backfill, so the memory has only a part of the missing entries.
       if (this.#partEnd !== undefined) this.forget();
     }
   }

@@ -22,7 +22,7 @@ export class IdBloomFilter {
     this.#marks[word] = (this.#marks[word] ?? 0) | (1 << low);
   }
 
-  /** True for each id that was added; false for most other ids. */
+  /** True for each id that was added, and false for most other ids. */
   mayHold(key: Buffer): boolean {
     const low = key.readUInt32BE(LOW_AT);
     return ((this.#marks[wordOf(low)] ?? 0) & (1 << low)) !== 0;

@@ -1,6 +1,6 @@
 /**
- * Index entries of blocks, transactions and accounts, with one function for each. The store calls the same function
- * when it adds an object and when it removes it, so index and content always agree.
+ * Computes the index entries of blocks, transactions and accounts, with one function for each kind of object. The store
+ * calls the same function when it adds an object and when it removes it, so index and content always agree.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -97,7 +97,7 @@ const ACCOUNT_FACETS: readonly AccountFacet[] = [
   },
 ];
 
-/** True for equal texts in equal order. */
+/** True if both lists have equal texts in equal order. */
 export function sameTexts(a: readonly string[], b: readonly string[]): boolean {
   return a === b || (a.length === b.length && a.every((text, i) => text === b[i]));
 }

@@ -167,13 +167,13 @@ export class KeyBlock {
     return true;
   }
 
-  /** True when the key at a position is equal to `key`. */
+  /** True if the key at a position is equal to `key`. */
   isAt(at: number, key: Uint8Array): boolean {
     return this.#holds(at, key);
   }
 
   /**
-   * Splits the keys into several blocks of at most `bytesMax` bytes each; a block has at least one key.
+   * Splits the keys into several blocks of at most `bytesMax` bytes each. A block has at least one key.
    *
    * @param more number of bytes that each key takes besides its own bytes
    */

@@ -13,7 +13,7 @@ export const INNER_BYTES_MAX = 8000;
 /** Sizes at which leaf blocks and inner blocks are split. Tests use small sizes, which give trees of many levels. */
 export const BLOCK_SIZES: BlockSizes = {
   leafBytesMax: LEAF_BYTES_MAX,
-  // Together with its key, a value of this size fills a page of the disk.
+  // A value of this size and its key together fill a page of the disk.
   leafBytesCut: 4000,
   innerBytesMax: INNER_BYTES_MAX,
   innerBytesCut: 3900,

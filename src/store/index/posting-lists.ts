@@ -140,7 +140,7 @@ export class PostingLists {
     return this.#ofAddresses(long, TABLES.transactionsByRecipient.number, this.#recipientOfRow);
   }
 
-  /** Lists of the transactions that an address sent to itself. */
+  /** Lists of the transactions that each address sent to itself. */
   #ofSelves(long: LongLists): Lists {
     const ofRow = this.#senderOfRow.map((sender, row) => (sender === this.#recipientOfRow[row] ? sender : NONE));
     return this.#ofAddresses(long, SELF_LIST, ofRow);

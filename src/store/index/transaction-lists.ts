@@ -37,13 +37,13 @@ export const ADDRESSES_CACHED_MAX = 65_536;
 const TYPES_CACHED_MAX = 64;
 /** When a list becomes long, this many of its transactions are read at once. These transactions take some megabytes. */
 const MEMBERS_AT_ONCE = 20_000;
-/** Number of ids that are written at once. */
+/** Maximum of ids that are written at once. */
 const IDS_PER_CHUNK = 4096;
 /** Number of keys with the data of transfers that are written at once. The keys may belong to as many leaf blocks. */
 const DATA_PER_CHUNK = 1024;
 /** Smallest number of ids in a disk page. */
 const IDS_PER_PAGE = 64;
-/** Number of disk pages that a leaf block takes, with the pages of its inner block. */
+/** Number of disk pages that change with a leaf block, including the pages of its inner block. */
 const PAGES_PER_LEAF = 3;
 
 /**

@@ -47,7 +47,7 @@ export class BackgroundQueries {
   }
 
   /**
-   * Reads from a cached list, and makes the list first if it is not cached.
+   * Reads from a cached list. If the list is not cached, this method makes it first.
    *
    * @param name the key of the list among the kept lists
    * @param find makes the list; it awaits `pause` after each chunk of some milliseconds
@@ -117,7 +117,7 @@ export class BackgroundQueries {
 /** Number of items in a chunk. Reading them takes some milliseconds. */
 export const CHUNK_ITEMS = 200;
 
-/** Sorts by merging sorted parts, with pauses between them. */
+/** Sorts parts and merges the sorted parts, with pauses in between. */
 export async function sortInChunks<T>(
   items: readonly T[],
   compare: (a: T, b: T) => number,

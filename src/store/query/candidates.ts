@@ -14,7 +14,7 @@ import type { ListFilter } from './ordered-places.ts';
 
 export interface Candidates {
   readonly size: number;
-  /** Places in the order of the chain, or of a table. */
+  /** The places of the candidates, in the order of the chain or of a table. */
   places(): Iterable<TransactionPlace>;
 }
 

@@ -15,7 +15,7 @@ export class LikePattern {
   readonly #tokens: readonly number[];
 
   /**
-   * `%` stands for any sequence, `_` for any single element, and a backslash makes the next element literal. A
+   * `%` stands for any sequence, and `_` stands for any single element. A backslash makes the next element literal. A
    * backslash at the end of the pattern stands for itself.
    */
   constructor(pattern: Iterable<number>) {

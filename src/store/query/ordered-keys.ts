@@ -59,7 +59,7 @@ export class OrderedKeys {
     return direction === 'asc' ? this.#upFrom(page.offset, page.limit) : this.#down(page);
   }
 
-  /** Number of tails up to and including this one. The tail itself need not exist in an index. */
+  /** Number of tails up to the given one, which is included. The tail itself need not exist in an index. */
   offsetAfter(tail: Buffer, direction: Direction): number {
     if (direction === 'asc') return this.#through(tail);
     const value = tail.subarray(0, this.#valueEnd(tail, 0));
@@ -98,7 +98,7 @@ export class OrderedKeys {
     return page;
   }
 
-  /** Tails in ascending order from a position on. */
+  /** The tails in ascending order, from a position on. */
   #upFrom(position: number, limit: number): readonly Buffer[] {
     const from = position === 0 ? undefined : position < this.total ? this.#at(position) : null;
     if (from === null) return [];

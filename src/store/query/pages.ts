@@ -1,4 +1,4 @@
-/** Cuts pages out of lists in memory and of indexes on the disk. */
+/** Returns pages of lists in memory and of indexes on the disk. */
 
 import type { Cursor, Direction, Page, PageRequest } from '../../ports/queries.ts';
 import { prefixRange, type KeyRange, type KeyValueReader } from '../tables/key-value.ts';
@@ -69,7 +69,10 @@ export function compareValues(a: bigint | number | string, b: bigint | number | 
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Compares values of which some are unknown. An unknown value is larger than every known value, as in PostgreSQL. */
+/**
+ * Compares values of which some are unknown. For such values, an unknown value is larger than every known value, as in
+ * PostgreSQL.
+ */
 export function compareWithUnknown<T>(compare: Compare<T>): Compare<T | null | undefined> {
   return (a, b) => {
     const isUnknownA = a === null || a === undefined;
@@ -85,7 +88,7 @@ export function compareTexts(a: string, b: string): number {
 }
 
 /**
- * A page of index keys. A key has a value and then a tie-break. The tie-break ascends in both directions, so a
+ * A page of index keys. A key has a value and then a tie-break. The tie-break ascends in both directions. So a
  * descending page is read in groups of equal values. In a counted table, the cost does not depend on the depth of the
  * page.
  *

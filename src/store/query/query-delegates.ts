@@ -164,7 +164,7 @@ function entriesOf(store: StoredChain, params: ChainParams, height: number): Rea
   return new Map(
     delegates.map((delegate, index) => {
       const account = store.account(delegate.address) ?? emptyAccount(delegate.address);
-      // Generation 3 stores no rank; the rank is the position in this order.
+      // Generation 3 stores no rank, so the rank is the position in this order.
       const rank = params.generation === 3 ? index + 1 : delegate.rank === 0 ? null : delegate.rank;
       const entry: DelegateEntry = {
         delegate,

@@ -124,7 +124,8 @@ const TRANSACTION_FILTERS: Filters = {
       const key = text.toLowerCase();
       return only(PUBLIC_KEY_TEXT.test(key), ({ senderPublicKey }) => senderPublicKey === key);
     },
-    // A sender can use only the public key of its account, so the list of the account has all its transactions.
+    // A sender can use only the public key of its account. So the list of the account has all transactions with this
+    // key.
     list: (text, { store }) => {
       const key = text.toLowerCase();
       if (!PUBLIC_KEY_TEXT.test(key)) return undefined;

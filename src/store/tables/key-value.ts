@@ -30,7 +30,7 @@ export interface KeyValueReader {
   count(range: KeyRange): number;
 }
 
-/** The read methods of a reader, for an object that adds its own methods to write or to close. */
+/** The read methods of a reader, for an object that adds methods to write or to close. */
 export function readsOf(reader: KeyValueReader): KeyValueReader {
   return {
     get: (key) => reader.get(key),

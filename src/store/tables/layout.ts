@@ -160,7 +160,7 @@ export const META_ACCOUNTS = 'accounts';
 export const META_STATE_CHECKSUM = 'stateChecksum';
 
 /**
- * Text that the store has under `META_LAYOUT`. While the indexes of transactions lag, the text contains their
+ * Text that the store has under `META_LAYOUT`. While the indexes of transactions lag, the text contains the index
  * watermark. Versions that cannot backfill the indexes do not know this form of the text, so they refuse the store.
  *
  * @param watermark height above which transactions are in no index; undefined if all transactions are indexed
@@ -184,7 +184,7 @@ export const STATE_TABLES: readonly TableName[] = (Object.keys(TABLES) as TableN
   .filter((name) => TABLES[name].role === 'state')
   .sort((a, b) => TABLES[a].number - TABLES[b].number);
 
-/** All keys of consensus state; the numbers of its tables are consecutive. */
+/** All keys of consensus state. The numbers of the state tables are consecutive. */
 export const STATE_RANGE = {
   gte: TABLES.accounts.all.gte,
   lt: TABLES.facts.all.lt,

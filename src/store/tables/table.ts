@@ -22,7 +22,7 @@ export interface KeySpan {
 
 /** Types of the values of a key's parts. */
 export type ValuesOf<P extends readonly PartName[]> = { [I in keyof P]: PartValue<P[I]> };
-/** The first values of a key, possibly none. */
+/** The values of the first parts of a key; there may be none. */
 export type LeadingOf<V extends readonly unknown[]> = V extends readonly [...infer Head, unknown]
   ? V | LeadingOf<Head>
   : V;
