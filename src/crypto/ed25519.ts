@@ -105,8 +105,8 @@ export function loadSodium(): Ed25519 | undefined {
     },
     verify({ publicKey, message, signature }) {
       if (!mayBeValid(publicKey, signature)) return false;
-      // For bytes in shared memory, the binding of libsodium returns `undefined`. So such bytes are copied first, and
-      // only a result of `true` counts as valid.
+      // For bytes in shared memory, the binding of libsodium returns `undefined`. Bytes in shared memory are copied
+      // first, and only a result of `true` counts as valid.
       return sodium.crypto_sign_verify_detached(owned(signature), owned(message), owned(publicKey)) === true;
     },
     keyPairOfSeed(seed) {

@@ -1,4 +1,4 @@
-/** Computes SHA-256, and the ids that are parts of such digests. */
+/** Computes SHA-256, and the ids that are parts of SHA-256 digests. */
 
 import { hash } from 'node:crypto';
 

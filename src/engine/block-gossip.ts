@@ -95,7 +95,7 @@ export class BlockGossip {
         return;
       case 'ignored':
         // The cache has the digest of the whole document instead of the block's id. The signature of blocks of versions
-        // 0 and 1 does not cover their height. So another copy of this block may have the right height.
+        // 0 and 1 does not cover their height. Another copy of an old block may have the right height.
         this.#refusedDocuments.set(digest, true);
         return;
       case 'refused':

@@ -36,9 +36,9 @@ export class BlockValidator {
 
   /**
    * Checks the signatures of blocks, on other threads if there are any. A later `validate` or append finds the results
-   * in the cache. The method begins with the checks that need no state. The method then checks second signatures and
-   * the signatures of group members, with the keys of the state at the tip. This method changes nothing, so it may run
-   * while other work goes on.
+   * in the cache. `precheckSignatures` begins with the checks that need no state. The method then checks second
+   * signatures and the signatures of group members, with the keys of the state at the tip. This method changes nothing,
+   * so it may run while other work goes on.
    */
   async precheckSignatures(blocks: readonly Block[]): Promise<void> {
     const { rules, verifier, state } = this.#dependencies;

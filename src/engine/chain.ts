@@ -201,8 +201,8 @@ export class Chain {
   /**
    * Replaces all blocks above `commonHeight` by a branch that fork choice prefers, as one unit. If the rules refuse a
    * block of the branch, fork choice compares the blocks before it with the old tip. If it prefers these blocks, the
-   * chain ends with them. A node with a slow clock refuses the newest blocks of every branch, so it needs such partial
-   * switches.
+   * chain ends with them. A node with a slow clock refuses the newest blocks of every branch, so it must be able to
+   * switch to a part of a branch.
    *
    * @throws BranchRejected for the refused block; the chain is then unchanged, or it ends with the last block before
    *   the refused one

@@ -18,7 +18,7 @@ export interface EngineOptions {
   readonly identity: NodeIdentity;
   /** Platform and kernel release, as peers see them. */
   readonly os: string;
-  /** Time for which a forger waits for the late block of a missed slot. The time is less than the block time. */
+  /** Time for which a forger waits for the late block of a missed slot. The threshold is less than the block time. */
   readonly waitThresholdMs: number;
   readonly broadcastIntervalMs: number;
   readonly transactionsPerQueueMax: number;

@@ -1,4 +1,7 @@
-/** Behaviour towards other nodes that depends on the generation, as data. None of it is a rule of the chain. */
+/**
+ * Behaviour towards other nodes that depends on the generation, as data. This behaviour is not part of the rules of the
+ * chain.
+ */
 
 export interface GenerationProfile {
   /**

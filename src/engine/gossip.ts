@@ -19,8 +19,8 @@ import type { Payer } from './pool/verification-budget.ts';
 import { TransactionFetcher } from './transaction-fetcher.ts';
 
 /**
- * Time for which the member signatures of a peer are ignored after it sent a false one. Even if such peers take all
- * connections, they cause at most two checks per second.
+ * Time for which the member signatures of a peer are ignored after it sent a false one. Even if senders of false
+ * signatures take all connections, they cause at most two checks per second.
  */
 const FALSE_SIGNATURE_PAUSE_MS = 60_000;
 /** Maximum of remembered senders of false signatures. Fewer peers than this can connect during one pause. */
@@ -191,8 +191,8 @@ export class Gossip {
 
   #heardOf(peerId: PeerId, ids: readonly TransactionId[]): void {
     const { synchronizer, payerOf } = this.#dependencies;
-    // If the peer's budget is used up, a transaction from this peer would not be verified. So the node does not ask the
-    // peer for it. Other peers announce this transaction, too.
+    // If the peer's budget is used up, a transaction from this peer would not be verified. The node does not ask a peer
+    // with a used-up budget for transactions. Other peers announce this transaction, too.
     if (!synchronizer.syncing && payerOf(peerId).mayAsk()) this.#fetcher.announced(peerId, ids);
   }
 

@@ -65,7 +65,7 @@ export class NetworkView {
    *
    * Anybody may dial us from many ports and claim another tip. So consent is enough if it comes from the peers that we
    * dialled or that the operator named. The reference (lisk-sdk) counts the peers that it dialled. If a node has
-   * dialled none of its peers, it can only rely on the peers that dialled it. So the consent of all peers together is
+   * dialled none of its peers, it can only rely on the peers that dialled it. The consent of all peers together is
    * enough, too.
    *
    * @param percentMin 0 requires no consent

@@ -62,8 +62,8 @@ export class SlotOwners {
   }
 
   /**
-   * The lowest height above the genesis block whose block has this slot or a later one. The caller ensures that such a
-   * block exists.
+   * The lowest height above the genesis block whose block has this slot or a later one. The caller ensures that the
+   * chain has a block of this slot or a later one.
    */
   #heightAt(slot: number, tipHeight: number): number {
     let [low, high] = [2, tipHeight];

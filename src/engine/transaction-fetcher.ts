@@ -42,8 +42,8 @@ export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
 /**
  * While there are new transactions to ask for, one of this many questions asks for refused transactions. In a busy
- * network, there are always new transactions. Without such questions, one damaged copy could keep a good transaction
- * away for ever.
+ * network, there are always new transactions. Without questions for refused transactions, one damaged copy could keep a
+ * good transaction away for ever.
  */
 export const AGAIN_EVERY = 4;
 /**
@@ -51,7 +51,7 @@ export const AGAIN_EVERY = 4;
  * time.
  */
 const REFUSED_FORGOTTEN_MS = 600_000;
-/** Maximum of refused transactions that are remembered, and of peers that are remembered for each such transaction. */
+/** Maximum of remembered refused transactions. For each of these, as many peers are remembered at most. */
 const REFUSED_MAX = 10_000;
 const GIVERS_MAX = 12;
 /** Maximum of bytes for all remembered ids: 100 bytes for an id that was asked for, 500 for a refused transaction. */

@@ -35,7 +35,7 @@ export interface SigningJournal {
   outside(publicKey: PublicKey): OutsideEvidence;
   /**
    * If this journal has no header of the delegate, the delegate's last header from outside the data folder; otherwise
-   * undefined. The result is also undefined if there is no such header.
+   * undefined. Undefined also if no header of the delegate is known.
    */
   recalled(publicKey: PublicKey): RecalledHeader | undefined;
   /**

@@ -324,7 +324,10 @@ export interface NodeListener {
   transactionReceived?(transaction: Transaction): void;
 }
 
-/** A value that is available at once in the node's own process. A reader process must ask the node for such a value. */
+/**
+ * A value that is available at once in the node's own process. A reader process must ask the node for a value of this
+ * kind.
+ */
 export type Live<T> = T | Promise<T>;
 
 export interface NodeApi {

@@ -169,7 +169,7 @@ export const RATES: readonly RateRow[] = ROWS.flatMap(([kind, words, own, refere
   }),
 );
 
-/** @throws RangeError if the generation has no such message, which is a defect of this node */
+/** @throws RangeError if the generation has no message of this kind, which is a defect of this node */
 export function rateOf(generation: Generation, kind: RateKind): RateRow {
   const row = RATES.find((each) => each.generation === generation && each.kind === kind);
   if (row === undefined) throw new RangeError(`generation ${generation} has no ${kind}`);

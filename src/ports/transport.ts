@@ -129,7 +129,7 @@ export interface TransportHandlers {
   updated(peerId: PeerId, info: PeerInfo): void;
   /** Called when the peer broke the wire protocol. The transport leaves the connection open. */
   fault(peerId: PeerId, fault: PeerFaultCode, detail: string): void;
-  /** Whether an IP address may connect now. The function is called before each handshake. */
+  /** Whether an IP address may connect now. `admits` is called before each handshake. */
   admits(ip: string): boolean;
   /**
    * Whether the operator named a peer at an IP address. A named peer can connect even while many strangers are

@@ -45,8 +45,8 @@ export function isCanonicalHex(text: string, byteLength: number): boolean {
   const length = byteLength * 2;
   if (text.length !== length || Buffer.byteLength(text, 'utf8') !== length) return false;
   CHARACTERS.write(text, 'latin1');
-  // The loop has no branch for each character. Hexadecimal texts are random, so a processor would often predict such a
-  // branch wrongly.
+  // The loop has no branch for each character. Hexadecimal texts are random, so a processor would often predict a
+  // branch for each character wrongly.
   let wrong = 0;
   for (let at = 0; at < length; at += 1) wrong |= NO_DIGIT[CHARACTERS[at] as number] as number;
   return wrong === 0;

@@ -1,19 +1,19 @@
 /**
- * Limits the time of the main thread that all work for other parties may take together. Such work is HTTP requests,
- * event streams and questions of peers. All such work shares one budget, because two budgets of a half each would leave
- * no time for blocks. Work beyond the budget must wait.
+ * Limits the time of the main thread that all work for other parties may take together. Work for other parties is HTTP
+ * requests, event streams and questions of peers. All work for other parties shares one budget, because two budgets of
+ * a half each would leave no time for blocks. Work beyond the budget must wait.
  */
 
 /**
- * Share of the main thread's time that work for other parties may take. The rest of the time is for blocks, forging and
+ * Share of the main thread's time that work for other parties may take. The remaining time is for blocks, forging and
  * the operator.
  */
 const WORK_SHARE = 0.5;
-/** Milliseconds that such work may take without a pause; a small part of the shortest slot. */
+/** Milliseconds that work for other parties may take without a pause. They are a small part of the shortest slot. */
 const WORK_BURST_MS = 10;
 /**
- * Largest debt that work can cause which cannot be postponed. Without this limit, a flood of such work would block all
- * other work for others even after the flood.
+ * Largest debt that work can cause which cannot be postponed. Without this limit, a flood of work that cannot be
+ * postponed would block other work even after the flood.
  */
 const OUTSIDE_DEBT_MS_MAX = 50;
 

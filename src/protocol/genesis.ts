@@ -34,7 +34,10 @@ interface GenesisDelegate {
 
 export interface GenesisRequest {
   readonly communityIdentifier: string;
-  /** This account signs the block and pays out the supply. So its balance after the block is minus the supply. */
+  /**
+   * This account signs the block and pays out the supply. The balance of this account after the block is minus the
+   * supply.
+   */
   readonly generator: KeyPair;
   /** This account gets the whole supply, funds the other accounts, and votes for all delegates. */
   readonly funder: KeyPair;

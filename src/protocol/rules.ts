@@ -1,7 +1,7 @@
 /**
  * The interface between a generation and the engine. The implementations are pure and synchronous: they get bytes,
  * parameters and a state reader, and return a decision or a rejection. The engine knows no type number, byte layout or
- * fork rule. If the engine needs such knowledge, a member is missing from this interface.
+ * fork rule. If the engine needs knowledge of these details, a member is missing from this interface.
  */
 
 import type { ChainParams } from './params.ts';
@@ -106,8 +106,8 @@ export interface Rules {
   ): 'none' | 'pending' | 'ready';
 
   /**
-   * The reason why the pool refuses a transaction that a block may contain. Such a transaction is too large, or states
-   * an impossible amount. The result is undefined if the pool accepts the transaction.
+   * The reason why the pool refuses a transaction that a block may contain. The pool refuses a transaction that is too
+   * large, or that states an impossible amount. Undefined if the pool accepts the transaction.
    */
   poolFault(transaction: Transaction): TransactionError | undefined;
 
@@ -139,9 +139,9 @@ export interface Rules {
   validateBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void;
 
   /**
-   * Checks the slot owner of a block, as far as the owner is known while the block's parent is not the tip. The check
-   * is cheap. The check is needed because strangers can make any number of blocks that are valid except for their slot
-   * owner.
+   * Checks the slot owner of a block, as far as the owner is known while the block's parent is not the tip. Checking
+   * the slot owner is cheap. This check is needed because strangers can make any number of blocks that are valid except
+   * for their slot owner.
    *
    * @param state state at the parent or at a rival of the block
    * @throws BlockRejected `BLOCK_FORGER_INVALID`

@@ -92,7 +92,7 @@ export interface StateWriter extends StateReader {
   /** Stores a list under an index; `undefined` removes the list. */
   setRoundList(index: number, list: readonly PublicKey[] | undefined): void;
   setLedger(ledger: Uint8Array): void;
-  /** Stores a value under a name. Only a revert removes such values. */
+  /** Stores a value under a name. Only a revert removes stored values. */
   setFact(name: string, value: string): void;
 }
 

@@ -75,7 +75,7 @@ export interface DappDescription {
 export interface Transaction {
   readonly id: TransactionId;
   readonly type: number;
-  /** Whole seconds since the network's epoch. The number may be any signed 32-bit integer. */
+  /** Whole seconds since the network's epoch. The timestamp may be any signed 32-bit integer. */
   readonly timestamp: number;
   readonly senderPublicKey: PublicKey;
   readonly senderId: Address;
@@ -120,7 +120,7 @@ export interface BlockHeader {
   /** Reward in beddows. */
   readonly reward: bigint;
   /**
-   * Number of bytes of the payload, as the generator states it. The number is signed and limited, but it is never
+   * Number of bytes of the payload, as the generator states it. The stated size is signed and limited, but it is never
    * compared with the real size.
    */
   readonly payloadLength: number;

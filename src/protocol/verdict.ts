@@ -86,8 +86,8 @@ export type TransactionRejectionCode =
   /** Blocks at this height may not contain the type: `Transaction type <t> is currently not allowed.` */
   | 'TRANSACTION_TYPE_NOT_ALLOWED'
   /**
-   * The transaction has a wrong form, format or signature, and can never become valid. A peer that sends such a transaction
-   * loses all its points.
+   * The transaction has a wrong form, format or signature, and can never become valid. A peer that sends a transaction
+   * of this kind loses all its points.
    */
   | 'TRANSACTION_INVALID'
   /** The transaction is already in a queue of the pool or in the chain. */
@@ -121,12 +121,15 @@ export type BlockRejectionCode =
   | 'BLOCK_FORGER_INVALID'
   /** A header field of the finality protocol contradicts the chain or an earlier header of the delegate. */
   | 'BLOCK_BFT_INVALID'
-  /** The generator of a round's last block is not active in the next round. Release 3.0.2 refuses such a block. */
+  /**
+   * The generator of a round's last block is not active in the next round. Release 3.0.2 refuses a block whose
+   * generator leaves the active delegates.
+   */
   | 'BLOCK_FORGER_LEAVES'
   | 'BLOCK_KNOWN'
   /**
-   * The block is valid, but lisk-sdk cannot store it. The reference (lisk-sdk) passes on such a block, and then refuses
-   * it.
+   * The block is valid, but lisk-sdk cannot store it. The reference (lisk-sdk) passes on a block that it cannot store,
+   * and then refuses the block.
    */
   | 'BLOCK_UNSTORABLE'
   /** A transaction of the block is invalid, or is not valid in the state. */
@@ -149,7 +152,10 @@ export class BlockRejected extends ProtocolError {
   }
 }
 
-/** Whether a block was refused only because of this node's clock. Honest nodes may have accepted such a block. */
+/**
+ * Whether a block was refused only because of this node's clock. Honest nodes may have accepted a block that is early
+ * by our clock only.
+ */
 export function isByClock({ code, transactionErrors }: BlockRejected): boolean {
   if (code === 'BLOCK_TIMESTAMP_INVALID') return true;
   const isLate = ({ message }: TransactionError): boolean => message === IN_FUTURE;

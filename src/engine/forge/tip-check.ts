@@ -16,7 +16,7 @@ import type { Chain } from '../chain.ts';
 export interface Witnesses {
   /**
    * Tips of the connected peers that this node dialled or that its operator named, because other peers may claim
-   * anything. If no such peer is connected, the list has the tips of all connected peers.
+   * anything. If neither a dialled nor a named peer is connected, the list has the tips of all connected peers.
    */
   readonly tips: readonly AnnouncedTip[];
   /** Number of fixed peers, which should always be connected, and the number of them that have a tip in `tips`. */

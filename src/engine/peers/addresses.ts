@@ -19,8 +19,8 @@ export function ipOf(peerId: PeerId): string {
 }
 
 /**
- * True for loopback addresses, whose traffic never leaves the machine. Several nodes at one such address are several
- * peers.
+ * True for loopback addresses, whose traffic never leaves the machine. Several nodes at one loopback address are
+ * several peers.
  */
 export function isLoopback(ip: string): boolean {
   return ip.startsWith('127.');
@@ -33,8 +33,8 @@ export function sourceOf(peerId: PeerId): string {
 }
 
 /**
- * True for addresses of special purpose, such as the metadata services of clouds. A peer at such an address is neither
- * dialled nor announced to other peers, unless the operator named it.
+ * True for addresses of special purpose, such as the metadata services of clouds. A peer at a special address is
+ * neither dialled nor announced to other peers, unless the operator named it.
  */
 export function isSpecial(ip: string): boolean {
   return (ipScope(ip) ?? 'special') === 'special';
@@ -80,7 +80,7 @@ export function netgroupOf(secret: Uint8Array, ip: string): number {
 
 /**
  * The netgroup of an address as in `netgroupOf`; undefined for addresses of this machine, of a private network, or of
- * special purpose. Such networks offer no choice of different netgroups.
+ * special purpose. Private and special networks offer no choice of different netgroups.
  */
 export function spreadGroupOf(secret: Uint8Array, ip: string): number | undefined {
   return ipScope(ip) === 'global' ? netgroupOf(secret, ip) : undefined;

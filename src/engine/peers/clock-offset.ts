@@ -181,8 +181,8 @@ export class ClockOffset {
   /**
    * The offset of a peer's clock that all its recent blocks confirm. Blocks may be late for many reasons, and after a
    * standstill of this process many blocks are late at once. So a peer counts as behind only if all its stored blocks
-   * are late. A block is early only because of a wrong clock. So the last few blocks are enough to show that a peer's
-   * clock is ahead.
+   * are late. A block is early only because of a wrong clock. The last few early blocks are enough to show that a
+   * peer's clock is ahead.
    */
   #lastingOffsetMs(peerId: PeerId): number | undefined {
     const nowMs = this.#clock.nowMs();

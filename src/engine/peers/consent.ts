@@ -19,9 +19,9 @@ export interface OwnTip {
  *
  * A node of release 2.3.8 announces the height and broadhash of the genesis block until gossip brings it a block. The
  * node announces these values even if it has synchronised in the meantime. A peer that still announces the genesis
- * block is treated as a peer that has announced no tip. If such a peer counted as a peer on another tip, a newly
- * started network could deadlock. Half of its nodes would then keep the other half from forging. Without a new block,
- * that first half would never announce a tip.
+ * block is treated as a peer that has announced no tip. If a peer without an announced tip counted as a peer on another
+ * tip, a newly started network could deadlock. Half of its nodes would then keep the other half from forging. Without a
+ * new block, that first half would never announce a tip.
  *
  * @param isYoung whether our chain has only the genesis block
  */

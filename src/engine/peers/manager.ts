@@ -331,7 +331,7 @@ export class PeerManager {
 
   /**
    * Whether this node may send an address to other peers. A special address may lead each peer to a different machine,
-   * or to no machine. So a special address is sent to peers only if the operator named it.
+   * or to no machine. A special address is sent to peers only if the operator named it.
    */
   #mayTell(info: PeerAddress): boolean {
     return !isSpecial(info.ip) || this.isNamed(peerIdOf(info));

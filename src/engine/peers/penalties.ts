@@ -26,8 +26,8 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   MALFORMED_PEER_LIST: 100,
   INFO_TOO_LARGE: 100,
   MESSAGE_FLOOD: 100,
-  // Points for each second with too many messages. Ten seconds with too many messages end a connection. So a short
-  // burst is tolerated, but a steady excess is not.
+  // Points for each second with too many messages. Ten seconds with too many messages end a connection. A short burst
+  // of messages is tolerated, but a steady excess is not.
   MESSAGE_RATE: 10,
   PROCEDURE_RATE: 10,
 
@@ -47,7 +47,8 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   BLOCK_UNSTORABLE: 0,
   BLOCK_TRANSACTION_INVALID: 0,
 
-  // No honest node offers such a transaction, because each node makes the same check before it announces a transaction.
+  // No honest node offers an invalid transaction, because each node makes the same check before it announces a
+  // transaction.
   TRANSACTION_INVALID: 100,
   TRANSACTION_TYPE_UNKNOWN: 0,
   TRANSACTION_TYPE_NOT_ALLOWED: 0,
@@ -55,9 +56,9 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   TRANSACTION_IN_FUTURE: 0,
   TRANSACTION_NOT_APPLICABLE: 0,
   // A signature names its transaction by a 64-bit id, and two transactions can share an id. If a false signature cost
-  // points, an attacker with such a pair of transactions could abuse the penalty. The attacker could make nodes ban
-  // each other if they hold different transactions of the pair. So the node only ignores the sender's signatures for a
-  // while (`engine/gossip.ts`).
+  // points, an attacker with two transactions of one id could abuse the penalty. The attacker could make nodes ban each
+  // other if they hold different transactions of the pair. For this reason, the node only ignores the sender's
+  // signatures for a while (`engine/gossip.ts`).
   MEMBER_SIGNATURE_FALSE: 0,
   POOL_FULL: 0,
   VERIFICATION_LIMIT: 0,

@@ -22,8 +22,8 @@ const LATENCY_SHARE = 0.068;
 /** Describes how outbound peers are distributed over netgroups. */
 export interface Spread<P> {
   /**
-   * Number of the peer's netgroup. Undefined for a network that offers no choice of netgroups. Any number of peers in
-   * such a network may be drawn.
+   * Number of the peer's netgroup. Undefined for a network that offers no choice of netgroups. From a network without
+   * choice, any number of peers may be drawn.
    */
   groupOf(peer: P): number | undefined;
   /** The netgroup of each outbound connection that is open or being opened. */

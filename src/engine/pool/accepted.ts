@@ -38,8 +38,8 @@ export interface AcceptedDependencies {
 /** Maximum time for which transactions are checked without a pause after a start. */
 const SLICE_MS = 5;
 /**
- * Maximum of transactions that are checked without a pause. The limit matters in simulations, whose clock stands still
- * meanwhile.
+ * Maximum of transactions that are checked without a pause. This limit matters in simulations, whose clock stands still
+ * while transactions are checked.
  */
 const SLICE_COUNT = 25;
 /** Time after which a transaction that was not valid in the state is checked again. */
@@ -309,8 +309,8 @@ export class AcceptedTransactions {
       this.#drop(id, WAITED_TOO_LONG);
       return;
     }
-    // The time of arrival must not lie in the future. The time may lie in the future after the clock was set back. With
-    // such a time, the transaction would wait longer than allowed.
+    // The time of arrival must not lie in the future. The time may be in the future after the clock was set back. With
+    // a time in the future, the transaction would wait longer than allowed.
     const result = pool.admit(entry.json, NO_PAYER, Math.min(entry.receivedAtMs, nowMs));
     if (result.accepted) {
       this.#waiting.delete(id);

@@ -22,7 +22,7 @@ export interface PoolContext {
  * The reasons why the type of a new transaction may not enter the pool.
  *
  * The reference (lisk-sdk) makes this check without a height, and so refuses every type that is limited to a range of
- * heights. Transactions of such types belong to old heights, and reach a node only in blocks.
+ * heights. Transactions of these limited types belong to old heights, and reach a node only in blocks.
  */
 export function typeErrorsOnEntry({ rules }: PoolContext, transaction: Transaction): readonly TransactionError[] {
   return rules.typeErrors(transaction, {});

@@ -35,8 +35,9 @@ export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blo
 
 /**
  * Handles reverted blocks from the highest down. A reverted transaction had paid recipients, who may have spent the
- * amounts since. So the transactions of these recipients are verified again. The reverted transactions go to
- * `verified`. The pool does not announce these transactions again, because they were announced when they first arrived.
+ * amounts since. The transactions of recipients of a reverted transaction are verified again. The reverted transactions
+ * go to `verified`. The pool does not announce these transactions again, because they were announced when they first
+ * arrived.
  *
  * @param blocks reverted blocks in any order
  */

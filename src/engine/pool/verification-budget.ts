@@ -53,7 +53,8 @@ const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
 /**
  * Checking time that an address may use without sending anything useful. After that, signatures from this address are
  * not checked. In JavaScript, the time is enough for five damaged copies of a transaction. Honest nodes of lisk-sdk may
- * pass on such copies. The bucket refills within two minutes, or at once when the address sends something useful.
+ * pass on damaged copies of a transaction. The bucket refills within two minutes, or at once when the address sends
+ * something useful.
  */
 const WASTE: BucketSize = { capacityMs: 100, refillMsPerS: 2 };
 /**

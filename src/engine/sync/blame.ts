@@ -56,7 +56,7 @@ export class Blame {
     const isItsFault = !(cause instanceof BlockRejected && isByClock(cause)) && !isRival;
     backoff.fail(peerId, isItsFault);
     if (LIES.has(code)) penalise(peerId, code, reason);
-    // The block was checked at its own place in the peer's chain, so no honest peer has such a block.
+    // The block was refused at its own place in the peer's chain, so no honest peer has this block.
     else if (cause instanceof BlockRejected && isItsFault) penalise(peerId, 'SYNC_BRANCH_INVALID', reason);
   }
 

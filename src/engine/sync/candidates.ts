@@ -41,8 +41,8 @@ export class Candidates {
    * Chooses a random peer from the largest group of peers that agree on the best announced tip.
    *
    * @param preferDialled the caller passes true at every other check. Inbound peers may claim anything, and the highest
-   *   claim wins. So every other check prefers the peers that we dialled. However many inbound peers there are, the
-   *   node then still asks the peers that it dialled.
+   *   claim wins. So every other check prefers the peers that we dialled to inbound peers. However many inbound peers
+   *   there are, the node then still asks the peers that it dialled.
    */
   choose(excluded: ReadonlySet<PeerId>, preferDialled: boolean): PeerId | undefined {
     const groups = new Map<string, PeerId[]>();

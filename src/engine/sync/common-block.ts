@@ -5,7 +5,7 @@ import type { PeerId, Transport } from '../../ports/transport.ts';
 
 /**
  * Number of newest blocks whose ids the question contains without gaps. One answer has the same number of blocks at
- * most. So if the result is too low by fewer blocks than this, one answer brings all missing blocks.
+ * most. If the result is too low by fewer blocks than this number, one answer brings all missing blocks.
  */
 const DENSE_BLOCKS = 34;
 
@@ -29,8 +29,8 @@ function sampleHeights(tipHeight: number, floorHeight: number): readonly number[
 /**
  * Finds the highest height at which the peer is known to have the same block. Near the tip, the result is exact.
  * Further down, the result may be too low. The error is at most the distance of the result from the tip. The blocks
- * between the result and the exact height are then downloaded again. The result is undefined if the peer has none of
- * our blocks down to `floorHeight`.
+ * between the result and the exact height are then downloaded again. The common height is undefined if the peer has
+ * none of our blocks down to `floorHeight`.
  */
 export async function findCommonHeight(
   chain: ChainReader,

@@ -19,7 +19,8 @@ const BLOCKS_PER_ANSWER_MAX = 100;
  */
 export const BATCHES_AHEAD_MAX = 6;
 /**
- * Time without an answer after which another peer is asked, too. The time is several times the usual time of an answer.
+ * Time without an answer after which another peer is asked, too. This waiting time is several times the usual time of
+ * an answer.
  */
 const PATIENCE_MS = 1500;
 /** Weight of the newest answer in the estimate of a peer's answering time. */
@@ -28,7 +29,7 @@ const NEWEST_WEIGHT = 0.3;
 export interface DownloadSource {
   /** The peer whose chain is downloaded. The download ends where its chain ends. */
   readonly leader: PeerId;
-  /** Peers that announce the same tip. The function is called again before each batch. */
+  /** Peers that announce the same tip. The function `helpers` is called again before each batch. */
   readonly helpers: () => readonly PeerId[];
   readonly transport: Pick<Transport, 'request'>;
   readonly clock: Clock;

@@ -17,7 +17,7 @@ import { downloadAfter, type Batch } from './download.ts';
 import { PeerTimeBudget } from './peer-time-budget.ts';
 
 /**
- * Maximum number of blocks by which an unproved rival branch may be higher than our tip. The number is ten rounds more
+ * Maximum number of blocks by which an unproved rival branch may be higher than our tip. The limit is ten rounds more
  * than the range of heights that the finality protocol looks back.
  */
 const BRANCH_AHEAD_BLOCKS_MAX = 1313;
@@ -173,8 +173,8 @@ async function changeBranch(
     for (const block of batch.blocks) {
       // Blocks are validated on arrival, so that invalid blocks cannot fill the memory.
       chain.validator.validate(block);
-      // For heights far below the tip, the question for the common block has only some of the block ids. So the peer
-      // may begin with blocks that we already have.
+      // For heights far below the tip, the question for the common block has only some of the block ids. The peer may
+      // therefore begin with blocks that we already have.
       if (branch.length === 0 && chain.state.header(block.height)?.id === block.id) commonHeight = block.height;
       else {
         branch.push(block);

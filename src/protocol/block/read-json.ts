@@ -105,7 +105,7 @@ export function readHex(json: unknown, name: string, byteLength: number): string
 }
 
 /**
- * Reads lower-case hexadecimal text of a given number of bytes. The function serves for members that lisk-sdk compares
+ * Reads lower-case hexadecimal text of a given number of bytes. The reader serves for members that lisk-sdk compares
  * with text that it computed.
  */
 export function readLowerHex(json: unknown, name: string, byteLength: number): string {

@@ -133,12 +133,12 @@ function readNumberOfTransactions(json: unknown, length: number): number {
 }
 
 /**
- * Reads a total. A JSON number may be too large to be exact. For such a number, the result is the sum over the
- * transactions, provided that this sum has the same JSON number.
+ * Reads a total. A JSON number may be too large to be exact. For a number that is too large to be exact, the result is
+ * the sum over the transactions, if this sum has the same JSON number.
  *
  * If the sum has more than 64 bits, release 2.3.8 still writes the sum into a header of its own form, and accepts that
  * header. The release passes the block on with this number, and then cannot store the block. So the sender of a block
- * with such a sum may be honest.
+ * with a sum of more than 64 bits may be honest.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, or `BLOCK_UNSTORABLE` for a sum of more than 64 bits
  */

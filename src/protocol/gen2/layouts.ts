@@ -257,8 +257,8 @@ const RECIPIENT_COLUMN_MAX = 22;
 
 /**
  * Reads amount and recipient like `movementOf`, but for a transfer out of an application. No rule requires the
- * recipient of such a transfer to be an address. So all characters but the last are read as a number in any form (`1l`,
- * `+7L`, `1e3L`).
+ * recipient of a transfer out of an application to be an address. So all characters but the last are read as a number
+ * in any form (`1l`, `+7L`, `1e3L`).
  */
 export function looseMovementOf(
   amount: string,

@@ -310,8 +310,8 @@ function numberText(value: unknown): string | undefined {
 }
 
 /**
- * The lisk-sdk number library writes integers of more than 21 digits with an exponent. So such integers do not count as
- * digits.
+ * The lisk-sdk number library writes integers of more than 21 digits with an exponent. So integers of more than 21
+ * digits do not count as digits here.
  */
 function digitsText(digits: string | undefined): string | undefined {
   if (digits === undefined || digits.length <= DIGITS_IN_FULL_MAX) return digits;

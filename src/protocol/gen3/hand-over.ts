@@ -85,7 +85,8 @@ export function handOver(
 
 /**
  * Highest height that an unknown header can have, on a chain whose only final block is the genesis block. If a third of
- * the delegates waited for finality, no block would ever become final. So the wait on such a chain is limited.
+ * the delegates waited for finality, no block would ever become final. So on a chain whose only final block is the
+ * genesis block, the wait for finality is limited.
  *
  * @param wait.dueS time by which finality should have come
  * @param wait.isNew whether the chain has no block of the delegate

@@ -59,8 +59,8 @@ const transfer = typeOf(
   (asset, id) => {
     const { errors, payload } = readTransfer(asset, id);
     if (payload !== undefined) return { errors, payload };
-    // A recipient that is not an address can still be written as bytes. Exceptions of live networks have such
-    // recipients.
+    // A recipient that is not an address can still be written as bytes. Exceptions of live networks have recipients
+    // that are no addresses.
     const moved = movementOf(amountIn(asset), member(asset, 'recipientId'));
     const data = member(asset, 'data');
     if (moved === undefined || (data !== undefined && typeof data !== 'string')) return { errors, payload: undefined };

@@ -41,7 +41,7 @@ export function applyDelegate(
   if (sender.username !== undefined) {
     errors.push(transactionError(transaction.id, 'Account is already a delegate', dialect.usernamePath));
   }
-  // No known exception excuses such an error, and the state cannot store two delegates with one name.
+  // No known exception excuses an error in a registration, and the state cannot store two delegates with one name.
   if (errors.length > 0) return errors;
   state.setAccount({ ...sender, username });
   state.setDelegate({

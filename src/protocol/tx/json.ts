@@ -20,8 +20,8 @@ export function numberIn(value: unknown, name: string): number {
 
 /**
  * Maximum length to which a list is cut before it is checked. The longest list that any rule allows has 101 entries (a
- * genesis vote). So further entries cannot make an invalid list valid. So a list with a million entries takes no longer
- * to check than a list with this length.
+ * genesis vote). Further entries of a longer list cannot make an invalid list valid. A list with a million entries
+ * takes no longer to check than a list with this length.
  */
 const LIST_ITEMS_MAX = 200;
 

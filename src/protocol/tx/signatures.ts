@@ -93,7 +93,7 @@ function memberStanding(
     const error = transactionError(id, 'Encountered duplicate signature in transaction', '.signatures');
     return { status: 'fail', errors: [error] };
   }
-  // Missing signatures are reported before invalid ones. So no signature is verified until there are enough signatures.
+  // Missing signatures are reported before invalid ones. No signature is verified until there are enough signatures.
   if (signatures.length < min) {
     const error = {
       name: 'TransactionPendingError',
@@ -126,10 +126,10 @@ const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
  * Finds the first signature that matches no remaining member of the group; undefined if every signature belongs to a
  * different member. Each member may match one signature only.
  *
- * A signature does not show its signer. So it is checked with the key of each member without a matching signature. The
- * first signature without a match ends the search after at most 15 checks. Fifteen valid signatures in the worst order
- * take 120 checks. The reference (lisk-sdk) checks all signatures, which takes up to 225 checks, and reports each one
- * without a match. Both methods accept the same transactions.
+ * A signature does not show its signer. A signature is therefore checked with the key of each member without a matching
+ * signature. The first signature without a match ends the search after at most 15 checks. Fifteen valid signatures in
+ * the worst order take 120 checks. The reference (lisk-sdk) checks all signatures, which takes up to 225 checks, and
+ * reports each one without a match. Both methods accept the same transactions.
  */
 export function firstUnmatchedSignature(
   transaction: Transaction,

@@ -31,12 +31,12 @@ export interface TransactionRuleParts {
   statedErrors(transaction: Transaction): readonly TransactionError[];
   /**
    * Whether the transaction is malformed, but the network has an exception for it. The exception excuses all errors of
-   * such a transaction.
+   * the malformed transaction.
    */
   isExceptedShape(transaction: Transaction): boolean;
   /**
-   * The reason why no forger should include a transaction, even if it is valid. The pool drops such a transaction.
-   * Undefined if there is no such reason.
+   * The reason why no forger should include a transaction, even if it is valid. The pool drops a transaction that no
+   * forger should include. Undefined if a forger may include the transaction.
    */
   forgingFault?(transaction: Transaction): TransactionError | undefined;
   /** Kinds of transactions that are verified again when another transaction of the same kind is confirmed. */

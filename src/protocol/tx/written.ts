@@ -25,9 +25,9 @@ const ASSET_NESTING_MAX = 3_400;
 const POOLED_NESTING_MAX = 256;
 
 /**
- * Maximum of bytes of an asset with unknown members that the pool accepts. The network limits such an asset only by the
- * maximum size of a message, 3 MB. The queues of the pool have room for 5,000 transactions, and the transactions of a
- * block must fit into a message.
+ * Maximum of bytes of an asset with unknown members that the pool accepts. The network limits an asset with unknown
+ * members only by the maximum size of a message, 3 MB. The queues of the pool have room for 5,000 transactions, and the
+ * transactions of a block must fit into a message.
  */
 const POOLED_ASSET_BYTES_MAX = 8_192;
 
@@ -69,8 +69,8 @@ export function writtenAsset(asset: unknown, known: JsonObject): string | undefi
     names.every((name) => Object.hasOwn(known, name) && isSameText(member(asset, name), known[name]));
   if (isKnown) return undefined;
   const amount = member(asset, 'amount');
-  // JSON can contain numbers that are too large for JavaScript. If such an amount were written as null, it would count
-  // as 0. Written as text, it is not a valid amount.
+  // JSON can contain numbers that are too large for JavaScript. If an amount that is too large were written as null, it
+  // would count as 0. Written as text, it is not a valid amount.
   const isInfinite = typeof amount === 'number' && !Number.isFinite(amount);
   return JSON.stringify(isInfinite ? { ...asset, amount: String(amount) } : asset);
 }
@@ -83,7 +83,8 @@ export function assetOf({ written }: Transaction, known: JsonObject): JsonObject
 /**
  * The reason why lisk-sdk cannot store an otherwise valid transaction; undefined if lisk-sdk can store it. In JSON, the
  * database of lisk-sdk accepts no NUL and no half of a surrogate pair. Copying of assets in lisk-sdk has a maximum
- * depth. The reference (lisk-sdk) passes on a block with such a transaction, and then refuses the block.
+ * depth. The reference (lisk-sdk) passes on a block with a transaction that it cannot store, and then refuses the
+ * block.
  */
 export function storageFault({ id, written }: Transaction): TransactionError | undefined {
   const asset = written?.asset;
@@ -126,8 +127,8 @@ function couldExist(counted: Decimal | undefined): boolean {
 }
 
 /**
- * Upper limit for the supply of any network. The limit is low enough that the total of a block with such amounts fits
- * into 64 bits.
+ * Upper limit for the supply of any network. The limit is low enough that the total of a block with the largest amounts
+ * fits into 64 bits.
  */
 const SUPPLY_MAX = 20_000_000_000_000_000n;
 

@@ -92,7 +92,7 @@ export interface StoredChain extends ChainStore {
 }
 
 /**
- * Callers use this object as a `StoredChain`. The function that runs inside a transaction uses it as a `ChainWriter`.
+ * Callers use this object as a `StoredChain`. The work inside a transaction uses the same object as a `ChainWriter`.
  */
 export class KeyValueChainStore implements StoredChain, ChainWriter {
   readonly tables: KeyValueReader;

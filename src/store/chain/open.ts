@@ -32,7 +32,7 @@ export interface MemoryChainStoreOptions {
   readonly codec: Codec;
   readonly params: ChainParams;
   /**
-   * Largest number of items in a short list, which is stored in the order of the chain only. The number never changes
+   * Largest number of items in a short list, which is stored in the order of the chain only. This limit never changes
    * during the life of a store. Tests use small numbers.
    */
   readonly shortListMax?: number;

@@ -1,8 +1,8 @@
 /**
  * Upgrades a store of an earlier layout to the present one, in place. The upgrade adds checksums, and rewrites the
- * inner blocks of the trees of counted keys. The leaf blocks stay as they are. So the changes fit into one transaction
- * of the database. If the process is killed during the upgrade, the store stays as it was, and the next process begins
- * again.
+ * inner blocks of the trees of counted keys. The leaf blocks stay as they are. The changes of the upgrade fit into one
+ * transaction of the database. If the process is killed during the upgrade, the store stays as it was, and the next
+ * process begins again.
  */
 
 import { buildTree, type CountedLeaf } from '../index/build-tree.ts';
@@ -27,8 +27,8 @@ export const FIRST_LAYOUT_READ = 4;
 const LAYOUT_KEY = TABLES.meta.key(META_LAYOUT);
 const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
 /**
- * Up to layout 6, each leaf block had a separate entry with the number of its keys. The value of that entry had this
- * number of bytes.
+ * Up to layout 6, each leaf block had a separate entry with the number of its keys. The value of the entry of a leaf
+ * block had this number of bytes.
  */
 const SIZE_BYTES = 4;
 

@@ -17,7 +17,7 @@ export type DataFile =
 /** The file to examine. Another process may write to it during the examination. */
 export interface FileToExamine {
   sizeBytes(): number;
-  /** Reads bytes from an offset on. The result is shorter if the file ends before. */
+  /** Reads bytes from an offset on. The returned buffer is shorter if the file ends before. */
   read(offset: number, lengthBytes: number): Buffer;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Reads and writes a store as a plain sequence of bytes, which can be moved to another machine. For each entry, the
  * sequence has the length of the key (u16), the key, the length of the value (u32), and the value. A key of length 0
- * marks the end. Unlike a database file, such a sequence can come from an untrusted source, because the reader checks
- * each length.
+ * marks the end. Unlike a database file, a dump can come from an untrusted source, because the reader checks each
+ * length.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -11,8 +11,8 @@ import { TABLES } from '../tables/layout.ts';
 import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
 
 /**
- * Limits that exceed each key and value of the layout. The largest value is the genesis block. The size of this block
- * is bounded by the largest allowed file of a network folder.
+ * Limits that exceed each key and value of the layout. The largest value is the genesis block. The size of the genesis
+ * block is bounded by the largest allowed file of a network folder.
  */
 const KEY_BYTES_MAX = 1_000;
 const VALUE_BYTES_MAX = 64 * 1024 * 1024;

@@ -276,7 +276,7 @@ function refuseForeignFiles(directory: string, names: readonly string[], access:
 
 /**
  * Refuses a data file that has more than one hard link. After a copy by hard links, two processes could each lock their
- * own folder and still write to the same file. The two processes would overwrite each other's data, or data that were
+ * own folder and still write to the same file. Both processes would overwrite each other's data, or data that were
  * meant as a backup.
  */
 function refuseSharedFile(directory: string): void {

@@ -1,7 +1,7 @@
 /**
  * Finds out whether a process of another container is alive. Each process that holds a lock listens on a socket beside
- * its claim. The system accepts connections even for a paused process, and refuses them after the process has ended. So
- * this works even if the containers number their processes independently.
+ * its claim. The system accepts connections even for a paused process, and refuses them after the process has ended.
+ * Connecting works even if the containers number their processes independently.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -63,8 +63,8 @@ export function listenAsHolder(directory: string, name: string): HolderSocket {
 
 /** True if a process listens on the socket; false if there is no socket. */
 export function isHolderListening(directory: string, name: string): boolean {
-  // Node can connect only asynchronously, but a lock must be decided before the event loop continues. So a child
-  // process connects.
+  // Node can connect only asynchronously, but a lock must be decided before the event loop continues. A child process
+  // connects instead.
   const { status } = spawnSync(process.execPath, ['-e', CONNECT, name], {
     cwd: directory,
     stdio: 'ignore',

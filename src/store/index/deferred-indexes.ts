@@ -30,7 +30,7 @@ const IDS_READ_MAX = 200_000;
 const PAGES_PER_TRANSACTION = 3_000;
 /**
  * Maximum of transactions that are read again from the blocks at once. These transactions take about ten megabytes. The
- * number is limited, because the watermark may be at the start of a long chain.
+ * number of transactions is limited, because the watermark may be at the start of a long chain.
  */
 const TRANSACTIONS_AT_ONCE = 100_000;
 

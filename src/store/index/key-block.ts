@@ -9,7 +9,7 @@ import { EMPTY } from '../tables/ordered-bytes.ts';
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
 /**
- * Maximum of unused bytes that the buffer of a block may keep in memory. The number is the size of Node's pool of small
+ * Maximum of unused bytes that the buffer of a block may keep in memory. The limit is the size of Node's pool of small
  * buffers.
  */
 const SHARED_MEMORY_MIN = 8192;

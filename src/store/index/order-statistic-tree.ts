@@ -133,8 +133,8 @@ export class OrderStatisticTree {
   }
 
   /**
-   * Inserts leaf blocks that were split off from another leaf block. The number of keys of that block falls by the
-   * number of their keys.
+   * Inserts leaf blocks that were split off from another leaf block. The number of keys of the split leaf block falls
+   * by the number of keys that were moved.
    */
   insertBehind(leaf: LeafPlace, leaves: readonly { readonly start: Buffer; readonly size: number }[]): void {
     this.grow(leaf, -leaves.reduce((sum, { size }) => sum + size, 0));

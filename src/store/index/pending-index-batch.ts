@@ -179,7 +179,7 @@ export class PendingIndexBatch {
     this.#slots[this.#slotOf(idHigh[row] ?? 0, idLow[row] ?? 0)] = row;
   }
 
-  /** Position of an id in the hash table: the position of its row, or the free position for such a row. */
+  /** Position of an id in the hash table: the position of its row or, if there is no row, the free position for it. */
   #slotOf(high: number, low: number): number {
     const { idHigh, idLow } = this.#columns;
     const last = this.#slots.length - 1;

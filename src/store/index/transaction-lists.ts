@@ -6,8 +6,8 @@
  *
  * Long lists are stored in every sort order that readers can ask for. Short lists are stored in the order of the chain
  * only. Sorting some hundred transactions for a query takes less time than storing four more entries for each
- * transaction. The length that counts for an address is the number of transactions that it sent and received. So its
- * two lists become long at the same time.
+ * transaction. The length that counts for an address is the number of transactions that it sent and received. The two
+ * lists of an address, sent and received, become long at the same time.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

@@ -70,7 +70,7 @@ export function compareValues(a: bigint | number | string, b: bigint | number | 
 }
 
 /**
- * Compares values of which some are unknown. For such values, an unknown value is larger than every known value, as in
+ * Compares values of which some are unknown. A value that is unknown is larger than every known value, as in
  * PostgreSQL.
  */
 export function compareWithUnknown<T>(compare: Compare<T>): Compare<T | null | undefined> {

@@ -256,7 +256,7 @@ function prefixOf(generator: PublicKey | undefined, field: BlockAmountSort): Buf
 
 /**
  * Blocks with equal values are sorted by height in the direction of the sort. In descending order, a real node also
- * lists such blocks from the tip down.
+ * lists blocks with equal values from the tip down.
  */
 function orderBy(field: BlockAmountSort): Compare<BlockHeader> {
   return (a, b) => compareValues(a[field], b[field]) || a.height - b.height;

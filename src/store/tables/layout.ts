@@ -214,7 +214,7 @@ export function selfListKey(address: Address): Buffer {
   return key;
 }
 
-/** No table has this number. The number is used in the keys of long lists only. */
+/** No table has this number. Only the keys of long lists use this number. */
 export const SELF_LIST = 56;
 
 /** A sort order of transactions, with all data that the store needs. */

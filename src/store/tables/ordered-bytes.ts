@@ -144,8 +144,8 @@ export function writePlace(bytes: Buffer, height: number, index: number, at: num
 }
 
 /**
- * Writes a 32-bit word byte by byte. Keys contain millions of such words, and this loop takes a third of the time that
- * a method of Buffer takes.
+ * Writes a 32-bit word byte by byte. Keys contain millions of 32-bit words, and this loop takes a third of the time
+ * that a method of Buffer takes.
  */
 function writeWord(bytes: Buffer, value: number, at: number): void {
   bytes[at] = value >> 24;
