@@ -46,8 +46,8 @@ export interface Ed25519 {
 }
 
 /**
- * Selects the preferred back end, or the other one if the preferred one is not available. The function then checks the
- * back end with all edge cases.
+ * Selects the preferred back end, or the other back end if the preferred one is not available. The function then checks
+ * the back end with all edge cases.
  *
  * @param prefer name of the preferred back end; the native library by default
  * @throws ProtocolError `ED25519_BACKEND_WRONG` if an answer differs from the rule of the network

@@ -2,8 +2,8 @@
  * Announcements to peers. Each peer gets announcements at its own rate, with several items in one message. An item that
  * a peer already has is not announced to it. A new item goes at once to the few peers that have had no message for the
  * longest time. The other peers get the item one after another. So different peers get announcements at different
- * times. Whenever an item is new, some peers can get it at once, and these peers pass it on. If no connected peer is
- * known to have an item, the node announces the item again after a while.
+ * times. Whenever an item is new, some peers can get it at once, and pass it on. If no connected peer is known to have
+ * an item, the node announces the item again after a while.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -15,7 +15,7 @@ import { type Announced, AnnouncementLog } from './announcement-log.ts';
 
 /** Maximum of items in one message, as the wire protocol sets it. */
 export const ITEMS_PER_MESSAGE_MAX = 25;
-/** Maximum of items kept for announcement. A full pool causes as many announcements. */
+/** Maximum of items kept for announcement. A full pool causes up to this number of announcements. */
 export const ITEMS_MAX = 5_000;
 /**
  * Maximum of items that we remember as known to one peer. The node may announce an older item to that peer a second

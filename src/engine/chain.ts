@@ -19,8 +19,8 @@ import { DiskWatch } from './disk-watch.ts';
 import { SerialQueue } from './serial-queue.ts';
 
 /**
- * Number of downloaded blocks in one commit. A peer sends as many in one answer. The blocks of a commit share one wait
- * for the disk. A commit delays other work by much less than a tenth of a second.
+ * Number of downloaded blocks in one commit. A peer sends the same number of blocks in one answer. The blocks of a
+ * commit share one wait for the disk. A commit delays other work by much less than a tenth of a second.
  */
 const BLOCKS_PER_TRANSACTION = 34;
 
@@ -200,9 +200,9 @@ export class Chain {
 
   /**
    * Replaces all blocks above `commonHeight` by a branch that fork choice prefers, as one unit. If the rules refuse a
-   * block of the branch, fork choice compares the blocks before it with the old tip. If it prefers these blocks, the
-   * chain ends with them. A node with a slow clock refuses the newest blocks of every branch, so it must be able to
-   * switch to a part of a branch.
+   * block of the branch, fork choice compares the blocks before it with the old tip. If fork choice prefers the blocks
+   * before the refused one, the chain ends with these blocks. A node with a slow clock refuses the newest blocks of
+   * every branch, so it must be able to switch to a part of a branch.
    *
    * @throws BranchRejected for the refused block; the chain is then unchanged, or it ends with the last block before
    *   the refused one

@@ -1,7 +1,8 @@
 /**
  * Stores the latest diagnostics of the node with their reasons, for queries. Diagnostics record refused blocks, dropped
  * peers, changes of branch, missed slots of the node's delegates, and accepted transactions that were dropped. Each
- * module logs these events, and this class takes the diagnostics from the log. So no module reports an event twice.
+ * module logs its refusals and faults, and this class takes the diagnostics from the log. So no module reports an event
+ * twice.
  */
 
 import type { Clock } from '../ports/clock.ts';

@@ -67,7 +67,7 @@ export class DiskWatch {
 
   /**
    * The reason why the store cannot be written to; undefined if there is no known failure of the disk. After a failure,
-   * this method repeats the trial write if the last one is old enough.
+   * this method repeats the trial write, at most once in `TRIAL_INTERVAL_MS`.
    */
   checkWritable(): Obstacle | undefined {
     if (this.#failure !== undefined && this.#dependencies.clock.nowMs() - this.#failure.seenMs >= TRIAL_INTERVAL_MS)

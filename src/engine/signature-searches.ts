@@ -1,14 +1,11 @@
-/**
- * Maximum of checks that are verified at once. The verifier finds the result of a check by its content for up to as
- * many checks (`KEYED_CHECKS_MAX` of the pool). In each round, the checks of all searches are verified together.
- */
+/** Runs many searches for signers at once. In each round, the checks of all searches are verified together. */
 
 import type { Verifier } from '../ports/verifier.ts';
 import type { SignatureSearch } from '../protocol/types.ts';
 
 /**
- * Maximum of checks that are verified at once: as many as the verifier still finds by their content (`KEYED_CHECKS_MAX` of the
- * pool).
+ * Maximum of checks that are verified at once. The verifier finds the results of this number of checks by their content
+ * (`KEYED_CHECKS_MAX` of the pool).
  */
 const CHECKS_AT_ONCE_MAX = 200;
 

@@ -1,6 +1,6 @@
 /**
  * Stores the events of single slots as far as this node saw them. An event is a forged block, a pause of forging, a
- * refused block or a reverted block. The modules log these events with the number of the slot, and this class takes the
+ * refused block or a reverted block. The modules log the events of a slot with its number, and this class takes the
  * events from the log. So the history explains a missing block by events of its slot, not by other events at about the
  * same time.
  */

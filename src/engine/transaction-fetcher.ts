@@ -51,7 +51,10 @@ export const AGAIN_EVERY = 4;
  * time.
  */
 const REFUSED_FORGOTTEN_MS = 600_000;
-/** Maximum of remembered refused transactions. For each of these, as many peers are remembered at most. */
+/**
+ * Maximum of remembered refused transactions. The same number is the maximum of peers that are remembered for each
+ * refused transaction.
+ */
 const REFUSED_MAX = 10_000;
 const GIVERS_MAX = 12;
 /** Maximum of bytes for all remembered ids: 100 bytes for an id that was asked for, 500 for a refused transaction. */

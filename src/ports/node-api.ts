@@ -114,9 +114,9 @@ export interface HistoryPoint {
   readonly timeMs: number;
   /** Number of blocks that were applied. */
   readonly blocks: number;
-  /** Number of transactions in those blocks. */
+  /** Number of transactions in the blocks that were applied. */
   readonly transactions: number;
-  /** Number of slots without a block between those blocks. */
+  /** Number of slots without a block between the blocks that were applied. */
   readonly missedSlots: number;
   /** Number of times that blocks were reverted. */
   readonly reorgs: number;

@@ -12,7 +12,7 @@
 
 import type { Generation } from '../protocol/params.ts';
 
-/** Kinds of messages and calls. These names do not depend on the generation. */
+/** Kinds of messages and calls. The names of kinds do not depend on the generation. */
 export type RateKind =
   /** An announcement of the node's own info. */
   | 'info'

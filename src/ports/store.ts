@@ -27,8 +27,8 @@ export interface ChainReader extends StateReader {
 export interface ChainWriter extends ChainReader, StateWriter {
   /**
    * Appends a block to the chain. The method runs `apply`, which writes the state. The method then stores the block,
-   * all index entries and counters, and an undo record of all overwritten values. After an error, some of these values
-   * have been written. Only the end of the transaction discards them. So the caller must not catch the error inside the
+   * all index entries and counters, and an undo record of all overwritten values. After an error, the state may be
+   * partly written. Only the end of the transaction discards them. So the caller must not catch the error inside the
    * transaction, because the transaction would then commit these values.
    */
   append(block: Block, apply: (state: StateWriter) => void): void;

@@ -116,9 +116,9 @@ export type PeerMessage =
  */
 export interface TransportHandlers {
   /**
-   * Answers a peer's question. If this method throws a `ProtocolError`, the peer gets an error answer. There is no
-   * answer if the peer's generation punishes error answers. If this method throws a `PeerFault`, the asking peer also
-   * loses points.
+   * Answers a peer's question. If this method throws a `ProtocolError`, the peer gets an error answer. A generation
+   * that punishes error answers is an exception. If this method throws a `PeerFault`, the asking peer also loses
+   * points.
    */
   answer(peerId: PeerId, request: PeerRequest): Promise<unknown>;
   message(peerId: PeerId, message: PeerMessage): void;

@@ -52,8 +52,8 @@ export interface Rules {
 
   /**
    * Finds the keys of the signatures besides the primary one. They are the keys of group members and second keys. Only
-   * the state has these keys. The search yields its signature checks in rounds, so that they can be made in advance.
-   * The result of the search is only a hint, so no decision depends on it.
+   * the state has the keys of group members and second keys. The search yields its signature checks in rounds, so that
+   * they can be made in advance. The result of the search is only a hint, so no decision depends on it.
    *
    * @param state state at a block near the transaction's own
    * @returns undefined if the transaction has no signature besides the primary one

@@ -42,7 +42,7 @@ export interface TransactionSigner {
   /**
    * Reads a signed transaction with all checks that need no state.
    *
-   * @throws TransactionRejected if its form is wrong on any node
+   * @throws TransactionRejected if no node accepts the form of the transaction
    * @throws ProtocolError `TRANSACTION_INVALID` for a wrong id, fee or signature, for example for a signature made for
    *   another network
    */
@@ -50,7 +50,7 @@ export interface TransactionSigner {
   /**
    * Reads a transaction without checking id, fee and signature.
    *
-   * @throws TransactionRejected if its form is wrong on any node
+   * @throws TransactionRejected if no node accepts the form of the transaction
    */
   parse(json: unknown): Transaction;
   /**

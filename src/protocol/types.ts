@@ -1,6 +1,6 @@
 /**
  * The values of blocks and transactions. Both generations have the same values. The codec of each generation handles
- * bytes and type numbers. All other code reads only these values.
+ * bytes and type numbers. All code outside of the codecs reads only the values of this file.
  */
 
 /** Lower-case hexadecimal text of 32 bytes. */
@@ -86,7 +86,7 @@ export interface Transaction {
   readonly signSignature?: Signature;
   /**
    * Signatures of group members, in the letter case in which they were sent, because the network compares signatures by
-   * their text. Neither the signed bytes nor the id include these signatures.
+   * their text. Neither the signed bytes nor the id include the signatures of group members.
    */
   readonly signatures: readonly Signature[];
   /** Generation 2: the recipient's key. The key is only for information and is never signed. */

@@ -110,8 +110,8 @@ export class TipCheck {
   }
 
   /**
-   * Whether only delegates of this node can have signed blocks after the tip, and none of them did. The answer is yes if all
-   * slots since the tip belong to these delegates, and the last header of each is known.
+   * Whether only delegates of this node can have signed blocks after the tip, and none of them did. The answer is yes
+   * if all slots since the tip belong to delegates of this node, and the last header of each is known.
    */
   hasNobodyGoneOn(): boolean {
     const { chain, isEnabled, journal } = this.#dependencies;

@@ -156,7 +156,7 @@ export class ClockOffset {
   }
 
   /**
-   * The offset on which at least two of these peers agree, and also most of the peers with enough samples. Forging
+   * The offset on which at least two of the given peers agree, and also most of the peers with enough samples. Forging
    * depends on this offset, so the offset becomes undefined as soon as the clocks agree again.
    *
    * @param peers peers whose choice a stranger cannot influence

@@ -9,13 +9,16 @@ export interface NamedPeersOptions {
   /** The address at which this node listens. */
   readonly own: PeerAddress;
   /**
-   * Peers that are always dialled, and never disconnected to make room. An offence in the content of a message costs these
-   * peers no points.
+   * Peers that are always dialled, and never disconnected to make room. An offence in the content of a message costs
+   * fixed peers no points.
    */
   readonly fixedPeers: readonly PeerAddress[];
   /** Peers that are asked for other peers. Seeds are disconnected when no outbound connection is free. */
   readonly seedPeers: readonly PeerAddress[];
-  /** Peers that stay in the book and are never evicted. An offence in the content of a message costs these peers no points. */
+  /**
+   * Peers that stay in the book and are never evicted. An offence in the content of a message costs whitelisted peers
+   * no points.
+   */
   readonly whitelistedPeers: readonly PeerAddress[];
   readonly blacklistedIps: readonly string[];
 }

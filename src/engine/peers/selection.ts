@@ -14,8 +14,8 @@ const LISTED_MIN = 100;
 /** Share of inbound connections that are safe from eviction because of their netgroup. */
 const NETGROUP_SHARE = 0.034;
 /**
- * Share of inbound connections that are safe from eviction because of short round trips. Another group of the same size
- * is safe from eviction because this node could answer most questions of these peers.
+ * Share of inbound connections that are safe from eviction because of short round trips. A second group of peers is
+ * safe from eviction because this node could answer most of their questions.
  */
 const LATENCY_SHARE = 0.068;
 
@@ -110,9 +110,9 @@ export function selectToExchange<C>(
 }
 
 /**
- * Chooses up to `limit` peers for a message that does not go to all peers. Half of these peers come from the direction
- * (inbound or outbound) with fewer connections, the rest from the other direction. So many inbound connections cannot
- * crowd out the peers that we chose ourselves.
+ * Chooses up to `limit` peers for a message that does not go to all peers. Half of the chosen peers come from the
+ * direction (inbound or outbound) with fewer connections, the rest from the other direction. So many inbound
+ * connections cannot crowd out the peers that we chose ourselves.
  */
 export function selectToTell(connections: readonly Connection[], limit: number, random: Random): PeerId[] {
   const mixed = shuffled(connections, random);

@@ -1,9 +1,9 @@
 /**
  * Handles transactions that this node has accepted from clients. Each transaction is written to the journal on disk
  * before its client is answered. The transaction stays in the journal until its block is too deep to be reverted. A
- * transaction also leaves the journal if it has waited too long, or if the chain makes it invalid. After a start, these
- * transactions are checked like new ones and announced again. Transactions from peers are not written to the journal.
- * The node that accepted a transaction from a client is responsible for it.
+ * transaction also leaves the journal if it has waited too long, or if the chain makes it invalid. After a start,
+ * journaled transactions are checked like new ones and announced again. Transactions from peers are not written to the
+ * journal. The node that accepted a transaction from a client is responsible for it.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';

@@ -36,7 +36,7 @@ export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blo
 /**
  * Handles reverted blocks from the highest down. A reverted transaction had paid recipients, who may have spent the
  * amounts since. The transactions of recipients of a reverted transaction are verified again. The reverted transactions
- * go to `verified`. The pool does not announce these transactions again, because they were announced when they first
+ * go to `verified`. The pool does not announce reverted transactions again, because they were announced when they first
  * arrived.
  *
  * @param blocks reverted blocks in any order

@@ -8,12 +8,12 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Block } from '../../protocol/types.ts';
 
-/** Time for the first answer and for the last one. The last one may be empty. */
+/** Time for the first answer and for the last one. The last answer may be empty. */
 const FREE_MS = 12_000;
 /**
- * Time earned with each block. An answer of 34 blocks earns 10 s, which is as long as the transport waits for an
- * answer. An answer has fewer than 34 blocks only in two cases. Either the answer is the last one, or its blocks are so
- * full that the answer has the maximum size of a message.
+ * Time that a peer earns with each block that it sends. An answer of 34 blocks earns 10 s, which is as long as the
+ * transport waits for an answer. An answer has fewer than 34 blocks only in two cases. An answer with fewer blocks is
+ * either the last one, or its blocks are so full that the answer has the maximum size of a message.
  */
 const PER_BLOCK_MS = 300;
 const PER_TRANSACTION_MS = 5;

@@ -37,9 +37,9 @@ export function forgeBlock(state: StateReader, tip: BlockHeader, request: ForgeR
 type Signed = Pick<SignedHeader, 'height' | 'timestamp'>;
 
 /**
- * This generation does not punish contradicting headers. This generation does not punish contradictions. But if one
- * delegate signed two blocks for one slot or one height, the network would split for no benefit. The journal has only
- * the last header, so all earlier slots count as used.
+ * The reason why a delegate whose last header is `last` must not sign `next`; undefined if the delegate may sign it.
+ * This generation does not punish contradictions. But if one delegate signed two blocks for one slot or one height, the
+ * network would split for no benefit. The journal has only the last header, so all earlier slots count as used.
  */
 export function contradictionWith(last: Signed, next: Signed, params: BuildParts['params']): string | undefined {
   if (slotAt(next.timestamp, params) <= slotAt(last.timestamp, params)) {

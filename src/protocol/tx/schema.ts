@@ -70,7 +70,10 @@ export function createShapeCompiler(
   };
 }
 
-/** The members that every transaction has. Both generations build their base schema from these members. */
+/**
+ * The members that every transaction has. Both generations build their base schema from the members that every
+ * transaction has.
+ */
 export const BASE_PROPERTIES = {
   id: { type: 'string', format: 'id' },
   blockId: { type: 'string', format: 'id' },

@@ -1,9 +1,9 @@
 /**
  * The stored form of a transaction: the bytes from which its id is computed, then members' signatures, then data that
  * are in neither of them. Each of these additional values is present only if it is needed. The values are the fee
- * (genesis), the id (an exception), the recipient's key, and the detail of the type. JSON of all parts that differ from
- * the form in which nodes write them is the last one. The record is read from its end, so that the signed bytes can
- * stand unchanged at its beginning.
+ * (genesis), the id (an exception), the recipient's key, and the detail of the type. The last value is JSON of all
+ * parts that differ from the form in which nodes write them. The record is read from its end, so that the signed bytes
+ * can stand unchanged at its beginning.
  */
 
 import { addressOf } from '../../crypto/keys.ts';

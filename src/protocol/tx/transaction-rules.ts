@@ -227,8 +227,8 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
       addMemberSignature(state, transaction, signature, contextFor(verify)),
     multisignatureStatus: (state, transaction, verify) => {
       const { status } = groupStanding(transaction, state.account(transaction.senderId), contextFor(verify));
-      // A group may have been registered after the signatures were added. The signatures may then be those of other
-      // keys. Signatures of other keys count as missing until they are removed.
+      // A group may have been registered after the signatures were added. Signatures that were added before may belong
+      // to other keys. Signatures of other keys count as missing until they are removed.
       return status === 'fail' ? 'pending' : status;
     },
     poolFault,

@@ -13,7 +13,7 @@ import type { OverwrittenAccount } from './undo.ts';
 export const VOTERS_CACHED_MAX = 2048;
 /**
  * Maximum of cached accounts without votes. An account takes about 600 bytes, and a large commit of an import touches
- * as many accounts.
+ * this number of accounts.
  */
 export const ACCOUNTS_CACHED_MAX = 32_768;
 
@@ -78,8 +78,8 @@ export class AccountCache {
   }
 
   /**
-   * Returns the accounts that changed since the last call of this method. The caller writes these accounts, so the
-   * cache then treats them as saved.
+   * Returns the accounts that changed since the last call of this method. The caller writes the returned accounts, so
+   * the cache then treats them as saved.
    */
   takeChanged(): readonly (readonly [Address, ChangedAccount])[] {
     const changed = Array.from(this.#unsaved, ([address, held]) => {

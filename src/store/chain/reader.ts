@@ -9,8 +9,8 @@ import type { StoredChain } from './chain-store.ts';
 import { claimedStore, readChainStore, type ChainStoreOptions, type MemoryChainStoreOptions } from './open.ts';
 
 /**
- * Longest time for which an old moment stays open for the questions that began in it. After this time, these questions
- * fail, and the database can reuse the pages of that moment.
+ * Longest time for which an old moment stays open for the questions that began in it. After this time, open questions
+ * fail, and the database can reuse the pages of the old moment.
  */
 const MOMENT_MS_MAX = 30_000;
 

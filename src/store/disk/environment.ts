@@ -122,7 +122,7 @@ export function openForReading(
     database = withOpenLock(directory, () => {
       if (clock !== undefined) refuseOtherContainer(directory, clock);
       // A reader must be able to record in the lock file which pages it reads. Without this record, the node would
-      // overwrite these pages.
+      // overwrite the pages that a reader needs.
       refuseForeignFiles(directory, [LOCKS_FILE], access);
       if (existsSync(directory) && isOnReadOnlyMedium(directory, access)) refuseOwner(directory, clock);
       // LMDB ends the process with a signal if it opens an empty file for reading.

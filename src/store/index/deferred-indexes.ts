@@ -24,13 +24,13 @@ import { TransactionLists } from './transaction-lists.ts';
  */
 const IDS_READ_MAX = 200_000;
 /**
- * Number of pages that one transaction of a backfill changes. Until the end of the transaction, these pages stay in
+ * Number of pages that one transaction of a backfill changes. Until the end of the transaction, changed pages stay in
  * memory, 4 KB each.
  */
 const PAGES_PER_TRANSACTION = 3_000;
 /**
- * Maximum of transactions that are read again from the blocks at once. These transactions take about ten megabytes. The
- * number of transactions is limited, because the watermark may be at the start of a long chain.
+ * Maximum of transactions that are read again from the blocks at once. Transactions that are read at once take about
+ * ten megabytes. The number of transactions is limited, because the watermark may be at the start of a long chain.
  */
 const TRANSACTIONS_AT_ONCE = 100_000;
 
@@ -75,7 +75,8 @@ export class DeferredIndexes {
   }
 
   /**
-   * Announces that thousands of blocks follow. After this call, the indexes lag behind these blocks until the backfill.
+   * Announces that thousands of blocks follow. After this call, the indexes lag behind appended blocks until the
+   * backfill.
    */
   defer(): void {
     this.#isDeferring = true;

@@ -269,7 +269,7 @@ export class OrderStatisticTree {
     this.#read.delete(name);
   }
 
-  /** Removes a block and all blocks below it. All of these blocks must be without keys. */
+  /** Removes a block and all blocks below it. All removed blocks must be without keys. */
   #forgetAll(block: InnerBlock): void {
     for (let child = 0; block.level > 1 && child < block.children; child += 1) {
       this.#forgetAll(this.#below(block, child));

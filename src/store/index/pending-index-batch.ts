@@ -29,8 +29,8 @@ export class PendingIndexBatch {
   readonly #addresses: Address[] = [];
   readonly #numberOfAddress = new Map<Address, number>();
   /**
-   * Values that a double cannot represent exactly. The column has the nearest double for each of these values. The
-   * doubles sort in the same order as the values.
+   * Values that a double cannot represent exactly. The column has the nearest double for each value that a double
+   * cannot represent. The doubles sort in the same order as the values.
    */
   readonly #large = ofEachOrder(() => new Map<number, bigint>());
   #columns = columnsOf(ROWS_AT_FIRST);

@@ -1,6 +1,6 @@
 /**
- * The indexes of transactions. These indexes are the ids, all transactions by amount, fee and timestamp, and the list
- * of each type and address in the order of the chain. New entries wait in a pending batch. Pending entries are written
+ * The indexes of transactions. The indexes are the ids, all transactions by amount, fee and timestamp, and the list of
+ * each type and address in the order of the chain. New entries wait in a pending batch. Pending entries are written
  * later, sorted and list by list, because writing each key alone takes several times as long. Removals of entries are
  * written immediately.
  *
@@ -35,11 +35,16 @@ export const SHORT_LIST_ITEMS_MAX = 256;
 export const ADDRESSES_CACHED_MAX = 65_536;
 /** Maximum of types whose number of transactions is cached. A generation has fewer types. */
 const TYPES_CACHED_MAX = 64;
-/** When a list becomes long, this many of its transactions are read at once. These transactions take some megabytes. */
+/**
+ * When a list becomes long, this many of its transactions are read at once. Transactions that are read at once take
+ * some megabytes.
+ */
 const MEMBERS_AT_ONCE = 20_000;
 /** Maximum of ids that are written at once. */
 const IDS_PER_CHUNK = 4096;
-/** Number of keys with the data of transfers that are written at once. The keys may belong to as many leaf blocks. */
+/**
+ * Number of keys with the data of transfers that are written at once. Each key may belong to a different leaf block.
+ */
 const DATA_PER_CHUNK = 1024;
 /** Smallest number of ids in a disk page. */
 const IDS_PER_PAGE = 64;

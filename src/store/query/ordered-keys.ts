@@ -1,7 +1,7 @@
 /**
  * Reads index keys as one list that is sorted by a value, ascending or descending. Equal values are always in ascending
  * order of the tie-break that follows the value. Several indexes can be read as one list in this way. If a key can be
- * in two of these indexes, a third index has these keys, so that they are counted once.
+ * in two indexes, a third index has all such keys, so that they are counted once.
  */
 
 import { assert } from '../../primitives/errors.ts';
