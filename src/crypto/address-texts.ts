@@ -4,8 +4,8 @@
  */
 
 /**
- * Number of places for cached texts. It is a power of two. A cache place with its text takes 56 bytes. If two addresses
- * have the same place, the later address replaces the earlier one.
+ * Number of places for cached texts. The number is a power of two. A cache place with its text takes 56 bytes. If two
+ * addresses have the same place, the later address replaces the earlier one.
  */
 const PLACES = 65_536;
 

@@ -2,8 +2,8 @@
  * Ed25519 signatures. This module accepts exactly the signatures that libsodium 1.0.16 to 1.0.22 accepts. A signature
  * is valid under four rules. S is below the group order, the public key is canonical, neither the public key nor R has
  * small order, and the equation has no cofactor. Libraries give different answers for signatures and keys that break
- * these rules. Nodes with different answers would fork. So each implementation (back end) is called only after cheap
- * checks of the bytes. A back end must also answer the published edge cases correctly before it is used
+ * these rules. Nodes that give different answers would fork. So each implementation (back end) is called only after
+ * cheap checks of the bytes. A back end must also answer the published edge cases correctly before it is used
  * (`ed25519-vectors.ts`).
  */
 

@@ -14,8 +14,8 @@ export function keyPairOfPassphrase(passphrase: string): Ed25519KeyPair {
 }
 
 /**
- * Cache of addresses by public key. The cache is large enough for the accounts that are busy at one time. An entry
- * takes about 200 bytes.
+ * Cache of addresses by public key. The cache is large enough for the accounts that are busy at one time. An entry of
+ * the cache takes about 200 bytes.
  */
 const addresses = new LruMap<string, string>(20_000);
 

@@ -23,8 +23,8 @@ export const ITEMS_MAX = 5_000;
  */
 export const KNOWN_PER_PEER_MAX = 500;
 /**
- * Maximum of peers for which the node remembers the time of the last message. More peers than this cannot be connected.
- * The rate limit of a peer still holds after its connection has ended.
+ * Maximum of peers for which the node remembers the time of the last message. The transport allows fewer connections
+ * than this number. The rate limit of a peer still holds after its connection has ended.
  */
 export const PEERS_MAX = 20_000;
 /** Time that a new item waits, so that other items can share its message. */

@@ -7,7 +7,8 @@ import type { Sending } from '../ports/rates.ts';
 import type { PeerId, Transport } from '../ports/transport.ts';
 
 /**
- * Maximum of peers for which the node remembers the time of the last block. More peers than this cannot be connected.
+ * Maximum of peers for which the node remembers the time of the last block. The transport allows fewer connections than
+ * this number.
  */
 const PEERS_MAX = 20_000;
 

@@ -27,7 +27,7 @@ export interface ChainListener {
   finalized?(height: number): void;
 }
 
-/** A batch that is on disk. */
+/** A batch of blocks that is on disk. */
 export interface CommittedBatch extends BlockBatch {
   readonly origin: BlockOrigin;
   /** Highest first. */

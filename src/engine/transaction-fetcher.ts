@@ -20,8 +20,8 @@ import { ITEMS_PER_MESSAGE_MAX } from './announcements.ts';
  */
 const WANTED_PER_PEER_MAX = 500;
 /**
- * Maximum of peers for which the node remembers the time of the last question. More peers than this cannot be
- * connected. The rate limit of a peer still holds after its connection has ended.
+ * Maximum of peers for which the node remembers the time of the last question. The transport allows fewer connections
+ * than this number. The rate limit of a peer still holds after its connection has ended.
  */
 const PEERS_MAX = 20_000;
 /** Maximum of remembered ids that were asked for. */
@@ -35,8 +35,8 @@ const FIRST_ASKED_ALONE_MS = 2_000;
 const ASKED_FORGOTTEN_MS = 60_000;
 /**
  * After this many peers have sent a transaction that was refused, no peer is asked for it for a while. Each question
- * goes to another peer. If the refusal for one peer were enough, an attacker could hide a good transaction behind a
- * damaged copy with the same id.
+ * for a transaction goes to another peer. If the refusal for one peer were enough, an attacker could hide a good
+ * transaction behind a damaged copy with the same id.
  */
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;

@@ -149,7 +149,8 @@ const ROWS: readonly Row[] = [
   ['tipQuestion', [undefined, 'getLastBlock'], PACED, SEQUENTIAL],
   ['blocksQuestion', ['blocks', 'getBlocksFromId'], PACED, SEQUENTIAL],
   ['commonBlockQuestion', ['blocksCommon', 'getHighestCommonBlock'], PACED, SEQUENTIAL],
-  // The reference (lisk-sdk) asks once for each announcement with an unknown id. Our rate of announcements is limited.
+  // The reference (lisk-sdk) asks once for each announcement with an unknown id. Our rate of announcements is limited,
+  // so these questions are limited, too.
   ['transactionsQuestion', ['getTransactions', 'getTransactions'], RATIONED, { burst: 8, everyMs: 2_500 }],
   ['signaturesQuestion', ['getSignatures', 'getSignatures'], ONCE, ONCE],
   // Release 2.3.8 passes blocks on before it applies them, and a delegate can sign any number of blocks.
@@ -187,8 +188,8 @@ export function honestMax({ own, reference }: RateRow, windowMs = RATE_WINDOW_MS
 }
 
 /**
- * The number of uses in a window that are accepted, and the number above which a peer loses points. Uses between the
- * two numbers are dropped.
+ * The number of uses in a window that are accepted, and the number above which a peer loses points. Uses between these
+ * two numbers are dropped without a penalty.
  */
 export function limitsOf(row: RateRow): { readonly takenMax: number; readonly chargedAbove: number } {
   const takenMax = Math.ceil(SAFETY * honestMax(row));

@@ -6,7 +6,7 @@ import { assert } from './errors.ts';
  * Map of at most `entriesMax` entries. The map drops entries that were not used recently. Time is divided into spans. A
  * span ends when `entriesMax / 2` entries were used in it. At the end of a span, the map drops each entry that was
  * neither used nor added in that span. So an entry survives at least `entriesMax / 2` uses of other entries. Each use
- * takes one look-up. A strict least-recently-used order would take a removal and an insertion for each use.
+ * of an entry takes one look-up. A strict least-recently-used order would take a removal and an insertion for each use.
  */
 export class LruMap<K, V> {
   readonly entriesMax: number;

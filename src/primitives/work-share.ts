@@ -1,7 +1,7 @@
 /**
  * Limits the time of the main thread that all work for other parties may take together. Work for other parties is HTTP
  * requests, event streams and questions of peers. All work for other parties shares one budget, because two budgets of
- * a half each would leave no time for blocks. Work beyond the budget must wait.
+ * a half each would leave no time for blocks. Work that exceeds the budget must wait.
  */
 
 /**

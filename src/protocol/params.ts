@@ -95,12 +95,15 @@ export interface ChainParams {
   /** Generation 3: number of rounds between freezing a list and using it; 0 in generation 2. */
   readonly delegateListRoundOffset: number;
   readonly genesisBlockId: BlockId;
-  /** Payload hash of the genesis block, hexadecimal. In generation 2, it identifies the network. */
+  /**
+   * Payload hash of the genesis block, hexadecimal. In generation 2, the payload hash of the genesis block identifies
+   * the network.
+   */
   readonly nethash: string;
   readonly communityIdentifier: string;
   /**
-   * SHA-256 of nethash and communityIdentifier without a separator, hexadecimal. In generation 3, it identifies the
-   * network.
+   * SHA-256 of nethash and communityIdentifier without a separator, hexadecimal. In generation 3, this hash identifies
+   * the network.
    */
   readonly networkIdentifier: string;
   readonly exceptions: Exceptions;

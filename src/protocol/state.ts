@@ -49,12 +49,12 @@ export interface Delegate {
   readonly voteWeight: bigint;
   /**
    * Generation 2: the change of the vote weight during the present round, in beddows. The change takes effect at the
-   * end of the round. Always 0 in generation 3.
+   * end of the round. In generation 3, the value is always 0.
    */
   readonly pendingVoteWeight: bigint;
   /**
-   * Generation 2: the delegate's rank at the end of the last round, or 0 before the end of the first round. Always 0 in
-   * generation 3.
+   * Generation 2: the delegate's rank at the end of the last round, or 0 before the end of the first round. In
+   * generation 3, the value is always 0.
    */
   readonly rank: number;
 }

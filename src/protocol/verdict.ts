@@ -69,7 +69,7 @@ export function textOfTransactionError(error: TransactionError): string {
   return `Transaction: ${error.id} failed at ${error.dataPath}: ${error.message}${tail}`;
 }
 
-/** The error for a refused transaction. It has all reasons of the refusal. */
+/** The error for a refused transaction. The error has all reasons of the refusal. */
 export class TransactionRejected extends ProtocolError {
   readonly errors: readonly TransactionError[];
 

@@ -10,7 +10,7 @@ export type DialOutcome =
   | 'self'
   /** The peer is connected already; either side may have dialled. */
   | 'connected'
-  /** The peer is on another network or protocol, or it refuses us. This will not change soon. */
+  /** The peer is on another network or protocol, or it refuses us. The reason of the refusal will not change soon. */
   | 'hopeless'
   /** Nobody answers at the address at present. */
   | 'unreachable';

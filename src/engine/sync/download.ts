@@ -11,7 +11,7 @@ import type { PeerId, Transport } from '../../ports/transport.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { Block, BlockHeader } from '../../protocol/types.ts';
 
-/** Maximum of blocks that are accepted in one answer. Nodes of both generations send fewer. */
+/** Maximum of blocks that are accepted in one answer. Nodes of both generations send fewer blocks in one answer. */
 const BLOCKS_PER_ANSWER_MAX = 100;
 /**
  * Maximum of batches that are downloaded ahead. Batches that are ready keep the verifier threads busy and take a few

@@ -11,8 +11,8 @@ const U32_MAX = 0xffff_ffff;
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 
 /**
- * Maximum of transactions in a received block. No network may allow more. The limit bounds the work that a malicious
- * list can cause.
+ * Maximum of transactions in a received block. No network may allow more transactions in a block. The limit bounds the
+ * work that a malicious list can cause.
  */
 const TRANSACTIONS_MAX = 150;
 

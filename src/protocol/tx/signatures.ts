@@ -129,7 +129,7 @@ const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
  * A signature does not show its signer. A signature is therefore checked with the key of each member without a matching
  * signature. The first signature without a match ends the search after at most 15 checks. Fifteen valid signatures in
  * the worst order take 120 checks. The reference (lisk-sdk) checks all signatures, which takes up to 225 checks, and
- * reports each one without a match. Both methods accept the same transactions.
+ * reports each one without a match. This node and lisk-sdk accept the same transactions.
  */
 export function firstUnmatchedSignature(
   transaction: Transaction,

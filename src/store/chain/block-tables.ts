@@ -24,7 +24,7 @@ import {
   transactionTotal,
 } from '../tables/stored-transactions.ts';
 
-/** Maximum of delegates whose list lengths are cached. A round has fewer delegates. */
+/** Maximum of delegates whose list lengths are cached. A round has fewer delegates than this number. */
 const GENERATORS_CACHED_MAX = 512;
 /** Length of a generator's list, updated with each block. */
 interface List {

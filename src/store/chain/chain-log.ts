@@ -1,7 +1,7 @@
 /**
  * Logs each change of the chain. Each block that is applied or reverted adds a numbered record in the same transaction
- * of the store. So chain and log always agree. The record of a reverted block also contains the block's content,
- * because the chain no longer has the block.
+ * of the store. For this reason, chain and log always agree. The record of a reverted block also contains the block's
+ * content, because the chain no longer has the block.
  */
 
 import type { ChainLog, ChainRecord } from '../../ports/chain-log.ts';

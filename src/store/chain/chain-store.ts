@@ -75,7 +75,8 @@ export interface StoredChain extends ChainStore {
    */
   backfill(limits?: BackfillLimits): Iterable<void>;
   /**
-   * Begins to compare the state with its checksum. Only one check runs at a time. A new check cancels the previous one.
+   * Begins to compare the state with its checksum. Only one check of the state runs at a time. A new check of the state
+   * cancels the previous one.
    */
   checkState(): StateCheck;
   /**

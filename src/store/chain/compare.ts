@@ -14,8 +14,8 @@ export interface Difference {
   /** Hexadecimal key without the number of its table. */
   readonly key: string;
   /**
-   * `missing`: only the expected store has the key. `surplus`: only the examined store has it. `wrong`: both stores
-   * have it, with different values.
+   * `missing`: only the expected store has the key. `surplus`: only the examined store has the key. `wrong`: both
+   * stores have it, with different values.
    */
   readonly kind: 'missing' | 'surplus' | 'wrong';
 }

@@ -13,7 +13,7 @@ import { EMPTY } from '../tables/ordered-bytes.ts';
 /** Number of bytes of the checksum, which has two sums of 32 bits. */
 export const CHECKSUM_BYTES = 8;
 
-/** Sum of hashes as two halves. Each half is counted modulo 2^32. */
+/** Sum of hashes as two halves. Each half of the sum is counted modulo 2^32. */
 interface Sum {
   low: number;
   high: number;

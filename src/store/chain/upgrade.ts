@@ -21,7 +21,7 @@ import {
 import { StateChecksum } from './state-checksum.ts';
 import { sealed, unsealed } from './sealed.ts';
 
-/** The first layout that can be upgraded. Earlier layouts differ too much. */
+/** The first layout that can be upgraded. Layouts before it differ too much to be upgraded. */
 export const FIRST_LAYOUT_READ = 4;
 
 const LAYOUT_KEY = TABLES.meta.key(META_LAYOUT);

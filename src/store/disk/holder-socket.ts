@@ -64,7 +64,7 @@ export function listenAsHolder(directory: string, name: string): HolderSocket {
 /** True if a process listens on the socket; false if there is no socket. */
 export function isHolderListening(directory: string, name: string): boolean {
   // Node can connect only asynchronously, but a lock must be decided before the event loop continues. A child process
-  // connects instead.
+  // connects to the socket instead.
   const { status } = spawnSync(process.execPath, ['-e', CONNECT, name], {
     cwd: directory,
     stdio: 'ignore',

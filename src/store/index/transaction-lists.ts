@@ -33,7 +33,9 @@ import { TRANSACTIONS_PER_VALUE } from '../tables/stored-transactions.ts';
 export const SHORT_LIST_ITEMS_MAX = 256;
 /** Maximum of addresses whose number of transactions is cached. An address takes some hundred bytes. */
 export const ADDRESSES_CACHED_MAX = 65_536;
-/** Maximum of types whose number of transactions is cached. A generation has fewer types. */
+/**
+ * Maximum of types whose number of transactions is cached. A generation has fewer transaction types than this number.
+ */
 const TYPES_CACHED_MAX = 64;
 /**
  * When a list becomes long, this many of its transactions are read at once. Transactions that are read at once take
@@ -52,8 +54,8 @@ const IDS_PER_PAGE = 64;
 const PAGES_PER_LEAF = 3;
 
 /**
- * Writes a part of the pending batch, and returns the approximate number of disk pages that it changed. Running it
- * again changes nothing.
+ * Writes a part of the pending batch, and returns the approximate number of disk pages that it changed. Running the
+ * chunk again changes nothing.
  */
 export type IndexChunk = (keys: CountedWriter) => number;
 

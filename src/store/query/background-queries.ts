@@ -14,12 +14,15 @@ export type Pause = () => Promise<void>;
 const WAITING_MAX = 16;
 /** Maximum of lists that are kept. */
 const LISTS_KEPT_MAX = 16;
-/** Maximum of items in all kept lists together. An item takes about ten bytes. */
+/** Maximum of items in all kept lists together. An item of a list takes about ten bytes. */
 export const ITEMS_KEPT_MAX = 2_000_000;
 
 export interface BackgroundQueryOptions {
   readonly pause: Pause;
-  /** Number of items that are read and sorted without a pause. Reading and sorting them takes some milliseconds. */
+  /**
+   * Number of items that are read and sorted without a pause. Reading and sorting this number of items takes some
+   * milliseconds.
+   */
   readonly atOnceMax: number;
   /**
    * Maximum of candidates that are sorted. For more candidates, reading an index in its order is faster than sorting.
@@ -114,7 +117,7 @@ export class BackgroundQueries {
   }
 }
 
-/** Number of items in a chunk. Reading them takes some milliseconds. */
+/** Number of items in a chunk. Reading this number of items takes some milliseconds. */
 export const CHUNK_ITEMS = 200;
 
 /** Sorts parts and merges the sorted parts, with pauses in between. */

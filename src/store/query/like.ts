@@ -10,7 +10,10 @@ const PERCENT = 0x25;
 const UNDERSCORE = 0x5f;
 const BACKSLASH = 0x5c;
 
-/** A pattern over numbers. With code points, `_` matches any one character. With bytes, `_` matches any one byte. */
+/**
+ * A pattern over numbers. With code points, `_` matches any one character. For a pattern of bytes, `_` matches any one
+ * byte.
+ */
 export class LikePattern {
   readonly #tokens: readonly number[];
 

@@ -81,7 +81,7 @@ export class OrderedKeys {
     return this.#twice === undefined ? all : all - count(this.#twice);
   }
 
-  /** Reads groups of equal values from the highest value down. Within a group, the tails ascend. */
+  /** Reads groups of equal values from the highest value down. Within a group of equal values, the tails ascend. */
   #down({ limit, offset }: Pick<PageRequest, 'limit' | 'offset'>): readonly Buffer[] {
     const { total } = this;
     const page: Buffer[] = [];
