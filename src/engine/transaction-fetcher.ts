@@ -77,7 +77,7 @@ export interface FetcherOptions {
 }
 
 interface Refusal {
-  /** Peers that sent the transaction, the newest last. The node does not ask them for it again. */
+  /** Peers that sent the transaction, the newest last. The node does not ask these peers for the transaction again. */
   readonly givers: readonly PeerId[];
   /** Number of times that peers sent the transaction. */
   readonly count: number;

@@ -204,7 +204,7 @@ export interface ChainQueries {
   blockForgingStatistics(publicKey: PublicKey, fromTimestampS: number, toTimestampS: number): ForgingStatistics;
   /**
    * Earnings from the rounds whose last block is in the period. The bounds are included, and `blocks` is the number of
-   * rounds. The query runs in chunks like `transactions`, because the payments of each round are computed again.
+   * rounds. The query runs in chunks like `transactions`, because it must compute the payments of each round.
    */
   roundForgingStatistics(
     publicKey: PublicKey,

@@ -33,8 +33,8 @@ export interface ChainWriter extends ChainReader, StateWriter {
    */
   append(block: Block, apply: (state: StateWriter) => void): void;
   /**
-   * Reverts the tip by writing the values of its undo record back. After this, all keys are as they were before the
-   * block.
+   * Reverts the tip by writing the values of its undo record back. After the revert, all keys are as they were before
+   * the block.
    *
    * @throws ProtocolError `UNDO_RECORD_MISSING` if the undo record is no longer stored
    */

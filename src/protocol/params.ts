@@ -33,7 +33,8 @@ export const FEES = {
 } as const;
 
 /**
- * Block rewards in beddows. There is no reward below `offset`. After that, each milestone holds for `distance` blocks.
+ * Block rewards in beddows. There is no reward below `offset`. From `offset` on, each milestone holds for `distance`
+ * blocks.
  */
 export interface RewardParams {
   readonly milestones: readonly bigint[];

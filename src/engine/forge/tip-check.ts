@@ -137,8 +137,8 @@ export class TipCheck {
     const { height } = chain.tip.header;
     const ahead = this.#aheadOf(tips);
     // The check ends after as many slots as there are active delegates, because each of them has had a slot by then.
-    // After that, a peer that claims a better chain without sending it cannot delay forging. The end of the check is
-    // computed from chain time, because the process may use another clock.
+    // After the end of the check, a peer that claims a better chain without sending it cannot delay forging. The end of
+    // the check is computed from chain time, because the process may use another clock.
     const agoS = Math.floor((clock.nowMs() - this.#startedMs) / 1000);
     const untilS = Math.max(0, chain.nowS() - agoS) + params.activeDelegates * params.blockTimeS;
     const isLate = chain.currentSlot() > slotAt(untilS, params);

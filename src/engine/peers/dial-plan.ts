@@ -35,7 +35,10 @@ const WAIT_FIXED = { firstMs: 1_000, mostMs: 10_000 };
 /** Time before a fixed peer is dialled again, if the reason of its refusal will not change soon. */
 const WAIT_FIXED_FINAL_MS = 60_000;
 const WAIT_FORBIDDEN_MS = 86_400_000;
-/** Maximum of a random extra wait. Without it, two nodes could dial each other at the same time again and again. */
+/**
+ * Maximum of a random extra wait. Without this extra wait, two nodes could dial each other at the same time again and
+ * again.
+ */
 const JITTER_MS = 500;
 
 interface Wait {

@@ -92,8 +92,8 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Takes a client's transaction. The transaction is accepted when it is on disk. After that, the node announces the
-   * transaction to its peers.
+   * Takes a client's transaction. The transaction is accepted when it is on disk. When the transaction is on disk, the
+   * node announces it to its peers.
    */
   async submit(json: unknown, payer: Payer): Promise<SubmitResult> {
     const { pool, announceAgain } = this.#dependencies;

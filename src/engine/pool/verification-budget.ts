@@ -51,10 +51,10 @@ const CROWD: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
 const CROWD_RESERVE_MS = 100;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
 /**
- * Checking time that an address may use without sending anything useful. After that, signatures from this address are
- * not checked. In JavaScript, the time is enough for five damaged copies of a transaction. Honest nodes of lisk-sdk may
- * pass on damaged copies of a transaction. The bucket refills within two minutes, or at once when the address sends
- * something useful.
+ * Checking time that an address may use without sending anything useful. When this time is used up, signatures from the
+ * address are not checked. In JavaScript, the time is enough for five damaged copies of a transaction. Honest nodes of
+ * lisk-sdk may pass on damaged copies of a transaction. The bucket refills within two minutes, or at once when the
+ * address sends something useful.
  */
 const WASTE: BucketSize = { capacityMs: 100, refillMsPerS: 2 };
 /**
@@ -173,8 +173,8 @@ class CostBucket {
   }
 
   take(costMs: number, nowMs: number): void {
-    // The debt is limited. Without the limit, one expensive check could block an address for hours, because its bucket
-    // fills slowly.
+    // The debt is limited. Without a limit of the debt, one expensive check could block an address for hours, because
+    // its bucket fills slowly.
     this.#levelMs = Math.max(-this.#size.capacityMs, this.level(nowMs) - costMs);
   }
 }

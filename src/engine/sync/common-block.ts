@@ -10,8 +10,9 @@ import type { PeerId, Transport } from '../../ports/transport.ts';
 const DENSE_BLOCKS = 34;
 
 /**
- * Heights whose block ids the question contains, in ascending order. The newest heights are all included. Further down,
- * the distance between the heights grows. `floorHeight` is always included, because nothing at or below it may change.
+ * Heights whose block ids the question contains, in ascending order. The newest heights are all included. For lower
+ * heights, the distance between the heights grows. `floorHeight` is always included, because nothing at or below it may
+ * change.
  */
 function sampleHeights(tipHeight: number, floorHeight: number): readonly number[] {
   const heights: number[] = [];
@@ -27,8 +28,8 @@ function sampleHeights(tipHeight: number, floorHeight: number): readonly number[
 }
 
 /**
- * Finds the highest height at which the peer is known to have the same block. Near the tip, the result is exact.
- * Further down, the result may be too low. The error is at most the distance of the result from the tip. The blocks
+ * Finds the highest height at which the peer is known to have the same block. Near the tip, the result is exact. Far
+ * below the tip, the result may be too low. The error is at most the distance of the result from the tip. The blocks
  * between the result and the exact height are then downloaded again. The common height is undefined if the peer has
  * none of our blocks down to `floorHeight`.
  */

@@ -34,7 +34,7 @@ export interface DownloadSource {
   readonly transport: Pick<Transport, 'request'>;
   readonly clock: Clock;
   readonly codec: Codec;
-  /** Called for a peer that failed while others answered. The node does not ask this peer again. */
+  /** Called for a peer that failed while others answered. The node does not ask a failed peer again. */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
   /** Called with blocks as soon as they have arrived, to begin work on them. */
   readonly prepare: (blocks: readonly Block[]) => Promise<void>;

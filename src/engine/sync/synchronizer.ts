@@ -29,7 +29,7 @@ import { unlessOthersWait } from './unproved.ts';
 const CHECK_INTERVAL_MS = 1000;
 /** Interval between two log lines about the progress of a download. */
 const PROGRESS_INTERVAL_MS = 10_000;
-/** Maximum of peers that are tried in one run. After that, the next check starts a new run. */
+/** Maximum of peers that are tried in one run. After this number of peers, the next check starts a new run. */
 const PEERS_PER_RUN_MAX = 5;
 /** Maximum number of failures in a row after which a block of a peer still starts a sync with that peer. */
 const FAILURES_TRUSTED = 1;

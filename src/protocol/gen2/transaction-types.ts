@@ -1,4 +1,7 @@
-/** Transaction types 0 to 7 in the JSON of generation 2. In this JSON, amount and recipient are outside the asset. */
+/**
+ * Transaction types 0 to 7 in the JSON of generation 2. In the JSON of generation 2, amount and recipient are outside
+ * the asset.
+ */
 
 import { addressFault, addressOf } from '../../crypto/keys.ts';
 import { isHex } from '../../primitives/bytes.ts';

@@ -25,8 +25,8 @@ const MAX_PREVOTED_AT = 9;
 const FINALIZED_AT = 13;
 
 /**
- * Whether this machine has the byte order of the stored form. In this case, integers are copied as bytes. Copying bytes
- * is fast, and each block needs a thousand of these copies.
+ * Whether this machine has the byte order of the stored form. If the byte orders are equal, integers are copied as
+ * bytes. Copying bytes is fast, and each block needs a thousand of these copies.
  */
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 

@@ -35,7 +35,7 @@ export interface TransactionBytes {
   computedId(transaction: Transaction): TransactionId;
   /** Returns the transaction with the id that is computed from its bytes. */
   withId(draft: Transaction): Transaction;
-  /** Drops the cached results of all transactions. Later calls compute the results again. */
+  /** Drops the cached results of all transactions. Later calls compute dropped results again. */
   forget(): void;
 }
 

@@ -36,8 +36,8 @@ export class BlockTables {
   readonly #codec: Codec;
   readonly #generators = new LruMap<PublicKey, List>(GENERATORS_CACHED_MAX);
   /**
-   * Number of transactions up to the last appended height. To append a block, the store needs this number up to its
-   * parent.
+   * Number of transactions up to the last appended height. To append a block, the store needs the number of
+   * transactions up to its parent.
    */
   #total: { readonly height: number; readonly transactions: number } | undefined;
   readonly #indexes: DeferredIndexes;

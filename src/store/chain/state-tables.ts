@@ -1,7 +1,7 @@
 /**
  * The tables of consensus state, with their indexes and a cache of decoded values. A transaction of the store writes
  * each account, each delegate and the ledger only once, at its end (`flush`), even if many of its blocks changed them.
- * Before that, the changes are in memory, and all reads look there first.
+ * Before `flush`, the changes are in memory, and all reads look there first.
  */
 
 import { createHash } from 'node:crypto';

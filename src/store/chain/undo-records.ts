@@ -1,7 +1,7 @@
 /**
  * The undo records of a store. The records of a running transaction stay in memory until its end, because a long
  * transaction drops most of them before. On the disk, a checksum of key and content follows each record. The checksum
- * is checked before a block is reverted. Without the check, a wrong balance or vote would become state, and the
+ * is checked before a block is reverted. Without this check, a wrong balance or vote would become state, and the
  * checksum of the state would include it.
  */
 

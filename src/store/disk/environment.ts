@@ -254,8 +254,8 @@ function refuseOtherContainer(directory: string, clock: Clock): void {
 }
 
 /**
- * Checks the right to write before the library needs this right. Without the right, the library would end the process
- * with a signal.
+ * Checks the right to write before the library needs this right. Without the right to write, the library would end the
+ * process with a signal.
  *
  * @param names names of the files to check; a file may be missing
  */

@@ -158,7 +158,7 @@ class Walk {
     const { number, count, height, between, isMain } = of;
     const { from, to } = this.#options;
     let at = this.#nodeAt(page, number, 0);
-    // The first entry of a branch page may have no key. In this case, the lower bound of the page is used instead.
+    // The first entry of a branch page may have no key. If it has no key, the lower bound of the page is used instead.
     let key: Buffer | undefined = between.from;
     for (let index = 0; index < count; index += 1) {
       const child = page.readUInt16LE(at) + page.readUInt16LE(at + 2) * 2 ** 16 + page.readUInt16LE(at + 4) * 2 ** 32;

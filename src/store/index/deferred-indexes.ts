@@ -1,8 +1,8 @@
 /**
  * The indexes of transactions. The indexes may lag behind the chain while many blocks are appended and not queried,
  * because writing the entries of many blocks at once is faster. The entries of a hundred blocks are mostly far apart in
- * an index. In some thousand blocks, about ten entries are next to each other, and writing ten neighbours takes as long
- * as writing one entry.
+ * an index. In some thousand blocks, about ten entries are next to each other. Writing ten neighbours takes as long as
+ * writing one entry.
  *
  * The transaction that appends the first block without index entries saves the index watermark in the store. The
  * missing entries are also kept in memory. A new process reads them again from the blocks.
@@ -149,8 +149,8 @@ export class DeferredIndexes {
   *#backfillLoaded(keyValue: CountedKeySets, pagesMax: number): Iterable<void> {
     const chunks = this.#lists.chunks(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
     for (let isDone = false; !isDone;) {
-      // If a transaction failed between two steps, it has dropped the pending entries. In this case, the backfill must
-      // not end as if all entries were written.
+      // If a transaction failed between two steps, it has dropped the pending entries. If pending entries were dropped,
+      // the backfill must not end as if all entries were written.
       assert(this.#isLoaded, 'what indexes lack is in memory until the backfill ends');
       keyValue.transact((keys) => {
         for (let pages = 0; pages < pagesMax;) {
