@@ -36,7 +36,7 @@ const DEFAULT_LIMITS: ServeLimits = {
 const TRANSACTION_IDS_MAX = 25;
 /**
  * Maximum of ids in a question for a common block. Nodes of both generations name at most 202 ids. Nodes of earlier
- * releases name up to 1000.
+ * releases name up to 1000 ids.
  */
 const COMMON_BLOCK_IDS_MAX = 1000;
 

@@ -15,7 +15,7 @@ export interface NodeIdentity {
   /** Version of the application that peers and clients see. */
   readonly version: string;
   readonly protocolVersion: string;
-  /** `v` and the version, then date and time of the build if they are known. The text may be empty. */
+  /** `v` and the version, then date and time of the build if they are known. The build text may be empty. */
   readonly build: string;
   /** Commit of the source code: 40 hexadecimal characters, or empty. */
   readonly commit: string;

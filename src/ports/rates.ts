@@ -55,8 +55,8 @@ export interface RateRow {
    */
   readonly reference: Sending | undefined;
   /**
-   * Whether strangers can cause an honest node to send more messages of this kind. If so, messages above the limit are
-   * dropped and cost no points.
+   * Whether strangers can cause an honest node to send more messages of this kind. Messages of such a kind above the
+   * limit are dropped and cost no points.
    */
   readonly isRelayed: boolean;
 }

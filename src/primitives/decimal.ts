@@ -1,8 +1,8 @@
 /**
  * Exact decimal numbers of any size, and sums of these numbers. Amounts that no signature covers may have fractions,
  * signs and exponents. A number stays in the form in which it was written. A sum has limbs (blocks of digits) only for
- * the decimal places that its terms use. So `1e999999999` costs no more than its text. Reading a sum takes about 4 ms
- * for each million digits.
+ * the decimal places that its terms use. A number such as `1e999999999` costs no more than its text. Reading a sum
+ * takes about 4 ms for each million digits.
  */
 
 import { assert } from './errors.ts';

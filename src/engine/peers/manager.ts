@@ -225,7 +225,8 @@ export class PeerManager {
   }
 
   /**
-   * Peers that get a message which does not go to all peers. They are a random choice of inbound and outbound peers.
+   * Peers that get a message which does not go to all peers. These peers are a random choice of inbound and outbound
+   * peers.
    */
   gossipTargets(): readonly PeerId[] {
     return selectToTell(this.#transport.connections(), this.#options.gossipPeersMax, this.#random);

@@ -27,7 +27,7 @@ const PATIENCE_MS = 1500;
 const NEWEST_WEIGHT = 0.3;
 
 export interface DownloadSource {
-  /** The peer whose chain is downloaded. The download ends where its chain ends. */
+  /** The peer whose chain is downloaded. The download ends where the leader's chain ends. */
   readonly leader: PeerId;
   /** Peers that announce the same tip. The function `helpers` is called again before each batch. */
   readonly helpers: () => readonly PeerId[];

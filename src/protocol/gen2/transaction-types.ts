@@ -268,7 +268,8 @@ const outTransfer = typeOf(
     if (moved === undefined || typeof dappId !== 'string' || typeof transactionId !== 'string') {
       return { errors: refusals.errors, payload: undefined };
     }
-    // The column in lisk-sdk's database has 20 characters. The record of our store can hold 255.
+    // The column in lisk-sdk's database has 20 characters. The record of our store has room for an id of 255
+    // characters.
     if (dappId.length > DAPP_ID_CHARACTERS_MAX) {
       return { errors: refusals.errors, payload: undefined };
     }

@@ -21,7 +21,7 @@ const PAUSES_MS = [1, 3, 2, 7, 5];
  * Calls `work` under the open lock, so that no other process opens or closes the database meanwhile. `work` must be
  * synchronous.
  *
- * @param directory an existing folder. If the process cannot write to it, `work` runs without the lock
+ * @param directory an existing folder. If the process cannot write to this folder, `work` runs without the lock
  */
 export function withOpenLock<T>(directory: string, work: () => T, waitMsMax = WAIT_MS_MAX): T {
   const lock = takeOpenLock(directory, waitMsMax);
