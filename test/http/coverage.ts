@@ -112,7 +112,7 @@ const OF_PATH: Readonly<Record<string, Shown>> = {
 };
 
 const OF_STATUS: Readonly<Record<number, Shown>> = {
-  400: shown('odd-requests.prop', 'fail or leave the shapes of its answers'),
+  400: shown('odd-requests.prop', 'no odd request makes the node fail or send an undeclared answer'),
   403: shown('pipeline', 'a client without access gets 403 on every path'),
   405: shown('pipeline', 'a path answers 405 to an unsupported method, and lists its methods'),
   413: shown('pipeline', 'the node refuses a body over 128 kB, and reads a smaller body'),
