@@ -84,7 +84,7 @@ export interface Outgoing {
 
 export type QueryVerdict =
   | { readonly accepted: true; readonly info: PeerInfo }
-  /** `body` is sent instead of the reason text, where the reference sends an object. */
+  /** If `body` is set, it is sent instead of the reason text, because the reference sends an object in this case. */
   | { readonly accepted: false; readonly close: CloseReason; readonly body?: object };
 
 export type InfoVerdict =
@@ -140,7 +140,10 @@ export const CLOSE = {
   info: { code: 4105, reason: 'InvalidPeerInfoError' },
   forbidden: { code: 4403, reason: 'Peer is not allowed to connect' },
   duplicate: { code: 4404, reason: 'Peer has a duplicate connection' },
-  /** Close code of our own. The reference has no code for this case; its nodes dial again after an unknown code. */
+  /**
+   * Close code of our own. The reference has no code for this case. Nodes of the reference dial again after a code that
+   * they do not know.
+   */
   overflow: { code: 4429, reason: 'Peer sends more than is read' },
   query: {
     code: 4502,

@@ -1,6 +1,6 @@
 /**
- * Filters each received frame before the message layer gets it: it counts the frame, parses it once, and drops it if it is no
- * frame of the protocol. The queue of the message layer is unbounded, so no unwanted frame may pass.
+ * Filters each received frame before the message layer gets it. The filter counts the frame, parses it once, and drops
+ * it if it is not a frame of the protocol. The queue of the message layer is unbounded, so no unwanted frame may pass.
  */
 
 import { TokenBucket } from '../primitives/token-bucket.ts';
@@ -46,9 +46,9 @@ export interface FrameFilterEvents {
   /** Called when the peer sent far too many frames; the handler must cut the connection. */
   flooded(detail: string): void;
   /**
-   * Called when the peer sent more bytes than an honest peer ever sends, even one that strangers provoke. The handler must
-   * close the connection, at no cost to the address, and close the filter. Until the filter is closed, the handler is called
-   * again for each frame.
+   * Called when the peer sent more bytes than an honest peer sends, even one that attackers cause to send as much as
+   * possible. The handler must close the connection without a penalty for the address, and close the filter. Until the
+   * filter is closed, the handler is called again for each frame.
    */
   overflowed(detail: string): void;
 }
@@ -59,7 +59,7 @@ export interface Arrival {
   readonly seemsAnswer: boolean;
 }
 
-/** Used to count each further frame of a batch. The bytes of the batch were counted with its first frame. */
+/** Counts each frame of a batch after the first one. All bytes of the batch are counted with its first frame. */
 const NO_BYTES: Arrival = { bytes: 0, seemsAnswer: false };
 
 export class FrameFilter {
@@ -71,8 +71,8 @@ export class FrameFilter {
   readonly #on: FrameFilterEvents;
   readonly #second = new RateWindow(1_000);
   /**
-   * Limits the frames that are read. The burst is as large as what an honest peer's connection can deliver after it was blocked
-   * for a while.
+   * Limits the frames that are read. The burst allows all frames that arrive at once from an honest peer after its
+   * connection was blocked for a while.
    */
   readonly #frames: TokenBucket;
   readonly #dropped = new RateWindow(RATE_WINDOW_MS);

@@ -10,7 +10,7 @@ import type { Answer } from './link.ts';
 
 /** Maximum of questions of one peer that are being answered at a time. */
 const ANSWERS_PER_PEER_MAX = 32;
-/** Time without a question after which the counts start again. */
+/** Time without a question after which both counts are reset. */
 const QUESTIONS_REMEMBERED_MS = 20_000;
 
 export interface CallContext {

@@ -1,7 +1,7 @@
 /**
- * Limits connections before their handshake: an open TCP connection, a part of an upgrade, no handshake yet. Each such
- * connection takes memory and a place, so the number of such connections is limited. If the limit is exceeded, the address with
- * the most such connections loses one of them. So one address with many slow connections cannot lock out others.
+ * Limits TCP connections that have not finished their WebSocket handshake. Each such connection takes memory, so the
+ * number of such connections is limited. If the limit is exceeded, the address with the most such connections loses one
+ * of them. Therefore one address with many slow connections cannot lock out others.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -9,7 +9,7 @@ import { TokenBucket } from '../primitives/token-bucket.ts';
 import type { Clock } from '../ports/clock.ts';
 import { RateWindow } from './rate.ts';
 
-export /** A connection, as far as the limiter knows it. */
+export /** The part of a connection that the limiter uses. */
 interface Cuttable {
   destroy(): unknown;
 }
@@ -23,13 +23,14 @@ interface PreHandshakeLimiterOptions {
 }
 
 /**
- * Limits on WebSocket handshakes. A handshake takes some 3 ms of the main thread, so all strangers together get about a tenth
- * of it. Half of the burst is reserved for addresses that have just arrived, so that a few addresses that connect again and
- * again do not lock out others. Handshakes beyond the rate wait; the limit on connections bounds how many wait.
+ * Limits on WebSocket handshakes. A handshake takes some 3 ms of the main thread, so the rate gives all strangers
+ * together about a tenth of its time. Half of the burst is reserved for addresses that have just arrived, so that a few
+ * addresses that connect again and again do not lock out others. Handshakes beyond the rate wait; the limit on
+ * connections bounds how many wait.
  */
 export const HANDSHAKES_AT_ONCE_MAX = 100;
 export const HANDSHAKES_PER_SECOND = 40;
-/** Limits for peers that the operator named; they come in addition to the limits for strangers. */
+/** Limits on handshakes of peers that the operator named. They come in addition to the limits for strangers. */
 export const NAMED_HANDSHAKES_AT_ONCE_MAX = 20;
 const NAMED_HANDSHAKES_PER_SECOND = 10;
 
@@ -120,7 +121,8 @@ export class PreHandshakeLimiter {
   }
 
   /**
-   * Cuts the oldest connection of the address that has most of them. Honest connections finish their handshake within moments.
+   * Cuts the oldest connection of the address that has the most connections without a handshake. Honest connections
+   * finish their handshake quickly.
    */
   #makeRoom(): void {
     const counts = new Map<string, number>();

@@ -81,7 +81,7 @@ export class ByteBucket {
 
   level(nowMs: number): number {
     const { capacity, perSecond } = this.#rate;
-    // If the clock was set back, no time counts as passed, and the bucket goes on from the new time.
+    // If the clock was set back, the elapsed time counts as zero, and the bucket continues from the new time.
     const elapsedMs = Number.isFinite(this.#filledMs) ? Math.max(0, nowMs - this.#filledMs) : 0;
     this.#level = Math.min(capacity, this.#level + (elapsedMs * perSecond) / 1_000);
     this.#filledMs = nowMs;

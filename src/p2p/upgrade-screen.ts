@@ -1,6 +1,6 @@
 /**
- * Checks a connection before the HTTP parser gets it. The only allowed input is one request for a WebSocket. The parser would
- * handle thousands of requests of one packet at once, before anybody could stop it.
+ * Checks a connection before the HTTP parser gets it. The only allowed input is one request for a WebSocket. The parser
+ * would handle thousands of requests of one packet at once, before the node could stop it.
  */
 
 import type { Socket } from 'node:net';
