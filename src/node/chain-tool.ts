@@ -102,8 +102,8 @@ export async function openSnapshot(place: ChainPlace): Promise<{ readonly store:
 }
 
 /**
- * Opens a read-only view of a chain with complete indexes. If a killed import left them incomplete, they are written
- * first.
+ * Opens a read-only view of a chain with complete indexes. If a killed import left the indexes incomplete, the missing
+ * entries are written first.
  *
  * @throws ProtocolError like `openChainSnapshot`; `STORE_BEHIND` while an import runs
  */

@@ -6,8 +6,8 @@ import type { FilePlace } from './journal-lines.ts';
 const FILE_MODE = 0o600;
 
 /**
- * Call it before `isAt`. The call sets the time of change, so that `isAt` can tell a stored time of birth from one that
- * the file system derives from the time of change.
+ * Call it before `isAt`. The call sets the file's change time. `isAt` can then distinguish a stored birth time from one
+ * that the file system derives from the change time.
  */
 export function renewTimeOfChange(descriptor: number): void {
   fchmodSync(descriptor, FILE_MODE);
@@ -19,8 +19,8 @@ export function placeOf(descriptor: number): FilePlace {
 }
 
 /**
- * True when an open file is the one that a line describes. A copy has another time of birth, so this time decides if
- * the file system stores one. Otherwise the inode decides; it is weaker, because inodes are reused and some file
+ * True when an open file is the one that a `FilePlace` describes. A copy has another birth time, so this time decides
+ * if the file system stores one. Otherwise the inode decides. Inodes prove less, because they are reused and some file
  * systems make up new ones at each mount.
  */
 export function isAt(descriptor: number, { inode, bornNs }: FilePlace): boolean {

@@ -1,4 +1,7 @@
-/** Recognises a chain file of another network by the genesis block at its start, so that the error can say so. */
+/**
+ * Recognises a chain file of another network by the genesis block at its start, so that the error can name that
+ * network.
+ */
 
 import { textOfLine } from '../protocol/block/block-line.ts';
 import type { Block } from '../protocol/types.ts';

@@ -91,8 +91,8 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
 }
 
 /**
- * Reads a journal without taking its lock. Taking the lock could displace the claim of a paused container, whose node
- * could then sign nothing more.
+ * Reads a journal without taking its lock. Taking the lock could displace the lock of a node in a paused container, and
+ * that node could then sign nothing more.
  *
  * @param file existing journal
  * @returns name of the process that uses the journal; undefined when there is none and all lines are intact
@@ -121,9 +121,9 @@ class FileJournal implements JournalFile {
   #torn = false;
   #folderSynced = false;
   #closed = false;
-  /** Place of the file as the last such line has it. */
+  /** Place of the file according to the last line that identifies the file. */
   #place: FilePlace | undefined;
-  /** Checksum of the newest line of a delegate; the marker holds the same. */
+  /** Checksum of the newest line of any delegate. The marker contains the same checksum. */
   #newest: string | undefined;
   /**
    * True when line and marker identify this file, and each write keeps both up to date. The value stays false for a
@@ -147,7 +147,7 @@ class FileJournal implements JournalFile {
     renewTimeOfChange(this.#descriptor);
     this.#place = place;
     this.#newest = newest;
-    // Another folder shares the file (hard link): two nodes would write to it without knowing of each other.
+    // Another folder has a hard link to the file, so two nodes could write to it without knowing of each other.
     const isShared = nlink > 1;
     const isOld = marker !== undefined && (!marker.isInPlace || !hasMarked);
     this.isCopied = isOld || isShared || (place !== undefined && !isAt(this.#descriptor, place));
@@ -181,7 +181,8 @@ class FileJournal implements JournalFile {
   }
 
   adopt(publicKey: PublicKey, header: SignedHeader): void {
-    // The header comes first: if a crash keeps only this line, the delegate still waits as before.
+    // The header is written first. If a crash keeps only this line, the delegate still waits as long as before the
+    // import.
     this.#write(entryWith(publicKey, header), { delegate: publicKey, heldSinceS: 0 });
   }
 
@@ -224,7 +225,8 @@ class FileJournal implements JournalFile {
         this.#newest = checksumOfLine(lines[index] ?? bytes);
       }
     }
-    // The marker is renewed before the node acts on the lines: a line that was not marked was not used for signing.
+    // The marker is renewed before the node acts on the lines. So a line that the marker does not know was not used for
+    // signing.
     if (this.#isPlaceKept) this.#mark();
   }
 
@@ -257,7 +259,7 @@ class FileJournal implements JournalFile {
   }
 
   #append(lines: Buffer): void {
-    // Removes the incomplete line of an earlier failure, so that it does not precede the next line.
+    // Removes the incomplete line of an earlier failure, so that the next line does not continue it.
     if (this.#torn) this.#undoLine();
     try {
       writeAll(this.#descriptor, lines);
@@ -274,8 +276,8 @@ class FileJournal implements JournalFile {
   }
 
   /**
-   * Writes the last line of each delegate to a new file, which then replaces the old one. Until the rename, the old
-   * file is complete and in use; from then on the new one is, even if a later step fails.
+   * Writes the last line of each delegate to a new file, which then replaces the old one. The old file is complete and
+   * in use until the rename. Afterwards the new file is in use, even if a later step fails.
    */
   #compact(): void {
     const draft = `${this.#file}.new`;
@@ -356,7 +358,9 @@ interface Lines {
   readonly bytes: number;
 }
 
-/** Reads all lines. An incomplete last line is cut off: a crash left it, and its block never left the node. */
+/**
+ * Reads all lines. An incomplete last line is cut off. A crash interrupted its write, so its block never left the node.
+ */
 function load(file: string, marked: string | undefined): Lines {
   const content = readFileIfPresent(file);
   const whole = wholeLines(file, content, marked);

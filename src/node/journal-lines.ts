@@ -16,12 +16,12 @@ export interface FilePlace {
   readonly bornNs: string;
 }
 
-/** The known facts of one delegate. */
+/** The facts that the journal holds about one delegate. */
 export interface Known {
   readonly last?: SignedHeader;
   readonly heldSinceS?: number;
   readonly movedAtS?: number;
-  /** Only watermarks have it. */
+  /** Only watermarks have this member. */
   readonly firstBlockId?: string;
 }
 

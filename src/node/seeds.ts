@@ -12,8 +12,8 @@ import type { PeerAddress } from '../ports/transport.ts';
  */
 const LOOKUPS_MAX = 2;
 /**
- * Waiting times after a failed lookup; each one is twice the one before, because a node may be started before its
- * network is up.
+ * Waiting times after failed lookups. Each time is twice the previous one. A node may be started before its network is
+ * up.
  */
 const WAIT = { firstMs: 5_000, mostMs: 600_000 };
 

@@ -1,6 +1,6 @@
 /**
  * The signing record of a node, as a file for another node: the last header that each delegate signed, with a checksum.
- * Handing it over ends signing on the old node, so at no moment two nodes hold it.
+ * Handing the record over ends signing on the old node, so two nodes never sign from one record at the same time.
  */
 
 import { sha256Hex } from '../crypto/hash.ts';
@@ -16,7 +16,7 @@ export interface SigningRecord {
   readonly networkIdentifier: string;
   /** Unix time in whole seconds. */
   readonly exportedAtS: number;
-  /** True when the old node may go on signing. */
+  /** True when the old node may continue to sign. */
   readonly isCopy: boolean;
   readonly delegates: readonly DelegateRecord[];
 }
@@ -115,8 +115,9 @@ export function checkNetwork(
 }
 
 /**
- * Takes a record over into a journal. The journal loses nothing: the later header counts, with the highest heights of
- * both. A copy may lack later signatures, so for a copy the delegate waits as if nothing before `nowS` were known.
+ * Takes a record over into a journal. The journal keeps all its facts. Of two headers, the later one counts, with the
+ * highest heights of both. A copy may lack later signatures. For a copy, the delegate waits as if no signature before
+ * `nowS` were known.
  *
  * @param nowS chain time in whole seconds
  * @throws ProtocolError like `checkNetwork`

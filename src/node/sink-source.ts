@@ -15,11 +15,11 @@ import { systemClock } from './system.ts';
 export interface StoreSourceOptions {
   /** Depth below the tip at which a block counts as final, for a generation without finality. */
   readonly depth: number;
-  /** Pause between two looks at the folder, in milliseconds. */
+  /** Pause between two reads of the folder, in milliseconds. */
   readonly pollMs: number;
 }
 
-/** Blocks read in one look. The node cannot reuse freed pages during a look. */
+/** Maximum of blocks in one read of the store. The node cannot reuse freed pages during a read. */
 const BLOCKS_AT_ONCE = 200;
 
 /** Calls `work` with the present chain; the store must not be used after the call. */
@@ -74,7 +74,7 @@ export function storeSource(
   };
 }
 
-/** The blocks that a follower of a store has seen; each look finds the changes since then. */
+/** The blocks that a follower of a store has seen. Each read finds the changes since the previous read. */
 class ChainView {
   readonly #rules: Rules;
   readonly #depth: number;

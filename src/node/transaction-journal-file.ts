@@ -3,7 +3,7 @@
  * the ids of transactions that are no longer needed. Appending does not block the node: lines that come while the disk
  * is busy are written together with one flush. The content of the file is not trusted: the engine checks all
  * transactions again. If the file was removed or replaced while the node runs, it is rewritten before a client gets an
- * answer, because the open file would be lost when it is closed.
+ * answer. Otherwise the content of the open file would be lost when the file is closed.
  */
 
 import { renameSync } from 'node:fs';
@@ -123,7 +123,7 @@ class TransactionJournalFile implements TransactionJournal {
     this.#opened = opened;
     this.#entries = entries;
     this.#fileBytes = bytes;
-    // A file with an incomplete line is rewritten, so that the next line does not follow that one.
+    // A file with an incomplete line is rewritten, so that the next line does not continue the incomplete line.
     this.#isRewriteDue = isDamaged;
   }
 
@@ -155,7 +155,7 @@ class TransactionJournalFile implements TransactionJournal {
   flush(): Promise<void> {
     if (this.#lines.length === 0 && this.#writing === undefined && !this.#isRewriteDue) return Promise.resolve();
     this.#next ??= (this.#writing ?? Promise.resolve())
-      // The callers of the earlier flush got its error.
+      // The callers of the earlier flush already got its error.
       .catch(() => undefined)
       .then(() => {
         this.#next = undefined;
@@ -171,7 +171,7 @@ class TransactionJournalFile implements TransactionJournal {
     if (this.#closed) return;
     try {
       await this.flush();
-      // Transactions of earlier answers must be in the file at the next start, too.
+      // Transactions that earlier answers confirmed must be in the file at the next start, too.
       if (await this.#isReplaced()) await this.#rewriteReplaced();
     } finally {
       this.#closed = true;
@@ -190,7 +190,7 @@ class TransactionJournalFile implements TransactionJournal {
       if (this.#isRewriteDue || isLong) await this.#rewrite();
       else await this.#append(bytes);
     } catch (error) {
-      // It is unknown which part was written, so the next write rewrites the whole file.
+      // It is unknown which part of the lines was written, so the next write rewrites the whole file.
       this.#isRewriteDue = true;
       throw writeFailed(this.#file, error);
     }
@@ -214,7 +214,7 @@ class TransactionJournalFile implements TransactionJournal {
 
   async #rewriteReplaced(): Promise<void> {
     const found = await statIfPresent(this.#file);
-    // The other file is kept under another name, because somebody may need it.
+    // The other file is kept under another name, because the operator may need it.
     const isForeign = found !== undefined && !this.#isOpen(found);
     const aside = isForeign ? await keepAside(this.#file) : undefined;
     await this.#rewrite();

@@ -1,6 +1,6 @@
 /**
  * Verifies a store: its blocks are verified and applied to an empty store from the genesis block on. Then both stores
- * must hold the same.
+ * must have the same content.
  */
 
 import type { Chain } from '../engine/chain.ts';
@@ -76,7 +76,7 @@ async function replay(
       await chain.append(group.blocks, GROUP_BLOCKS);
       await backfillWhenLagging(scratch.store);
     } catch (error) {
-      // The caller may close the chain as soon as the result is returned.
+      // The caller may close the chain as soon as the result is returned, so the running checks must end first.
       await prechecked.catch(() => undefined);
       if (error instanceof BranchRejected) return `${error.message} (${error.rejection.code})`;
       throw error;

@@ -13,7 +13,10 @@ import type { NodeIdentity } from '../../ports/node-api.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { Transaction } from '../../protocol/types.ts';
 
-/** Questions about the present state, which change nothing. A reader sends equal questions only once. */
+/**
+ * Questions about the present state, which change nothing. If several requests need the same answer, a reader sends
+ * only one question.
+ */
 export const READS = [
   'status',
   'poolEntries',
@@ -29,7 +32,7 @@ export const READS = [
 ] as const;
 export type Read = (typeof READS)[number];
 
-/** Requests with which clients change something. */
+/** Requests of clients that change data. */
 export const WRITES = ['submitTransaction', 'submitSignature', 'registerSecondSignature', 'setForging'] as const;
 export type Write = (typeof WRITES)[number];
 
@@ -49,8 +52,8 @@ export const NEWS_WAITING_MAX = 10_000;
  */
 export const LIMIT_ASKS_AT_ONCE = 500;
 /**
- * Questions about limits that may wait in a reader: more than its connections by default, each of which has one
- * question.
+ * Maximum of questions about limits that wait in a reader. By default, a reader has fewer connections, each with one
+ * question at most.
  */
 export const LIMIT_ASKS_WAITING_MAX = 20_000;
 /**
@@ -61,7 +64,10 @@ export const LIMIT_ANSWER_MS_MAX = 2_000;
 /** Milliseconds after which a read fails. The largest reads take a busy node a second. */
 export const READ_ANSWER_MS_MAX = 10_000;
 
-/** Addresses in one message that were refused or shut out: more than are answered between two messages. */
+/**
+ * Maximum of addresses in one message that were refused or shut out. A reader answers fewer addresses between two
+ * messages.
+ */
 export const LIMIT_TOLD_MAX = 1_000;
 
 /** A request of a client, or a new connection with its key. */

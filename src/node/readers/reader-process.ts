@@ -42,7 +42,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
       node = createReaderApi({ rules, identity, reader, channel });
       http = createHttpServer(node.api, { ...options, observer, shared });
       const ports = await http.start();
-      // Blocks may have been applied while it opened.
+      // Blocks may have been applied while the reader opened.
       node.news(true, []);
       send({ kind: 'ready', ...ports });
     } catch (error) {

@@ -18,7 +18,7 @@ export interface Sample extends PulseReading {
 
 export type Verdict =
   | { readonly kind: 'healthy' }
-  /** A garbage collection may help. */
+  /** Ask for a garbage collection, which may free enough memory. */
   | { readonly kind: 'collect' }
   | { readonly kind: 'end'; readonly code: EndCode; readonly reason: string };
 
@@ -35,15 +35,15 @@ const STEP_MS_MAX = 2 * SAMPLE_INTERVAL_MS;
 const COLLECT_SHARE = 0.8;
 /** Time between two such collections, because collecting a large heap takes half a second. */
 const COLLECT_INTERVAL_MS = 120_000;
-/** Time after a requested collection: if memory is still above the ceiling, the process is ended. */
+/** Time after a requested collection at which the process is ended if memory is still above the ceiling. */
 const COLLECT_GRACE_MS = 2000;
 /** Above this share of the ceiling the process is ended at once, because memory grows faster than it is freed. */
 const FLOOD_SHARE = 1.25;
-/** A main thread without a beat for this long will not start a collection. */
+/** A main thread without a beat for this long cannot start a collection. */
 const UNRESPONSIVE_MS = 1000;
 /**
- * Share of V8's heap limit above which V8 does little but collect. `HEAP_FULL_MS` is the time for which that is
- * allowed.
+ * Share of V8's heap limit above which V8 does little besides garbage collection. `HEAP_FULL_MS` is the time for which
+ * that is allowed.
  */
 const HEAP_FULL_SHARE = 0.95;
 const HEAP_FULL_MS = 2000;

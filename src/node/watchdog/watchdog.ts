@@ -94,7 +94,7 @@ export function startWatchdog({ limits, exitCode, log, observer }: WatchdogOptio
 
 let collectNow: (() => void) | undefined;
 
-/** Runs a garbage collection now. V8 collects late while its own limit is far away. */
+/** Runs a garbage collection now. V8 collects late while its heap is far below its own limit. */
 function collectGarbage(): void {
   if (collectNow === undefined) {
     setFlagsFromString('--expose-gc');
