@@ -60,7 +60,7 @@ export interface EventOptions<K extends PropertyKey> {
   readonly delegate?: string;
   /** `final` reports blocks and their transactions when they become final. */
   readonly finality?: 'any' | 'final';
-  /** Starts with the block at this height: sends all blocks since then, and after them live events. */
+  /** Starts with the block at this height. All blocks from it on come first, then live events. */
   readonly fromHeight?: number;
   /** Continues after this event; `0.0` starts with the oldest event that the node keeps. */
   readonly lastEventId?: string;
@@ -111,8 +111,8 @@ export interface Client<G extends Generation> {
     ...args: Arguments<ListParametersOf<G, P>>
   ): AsyncGenerator<ItemOf<G, P>, void, undefined>;
   /**
-   * Follows events: `{ type, id, data }`. Pass an `id` as `lastEventId` to continue after that event. After a lost
-   * connection, the client connects again and continues where the stream ended.
+   * Yields the events of the node as `{ type, id, data }`. Pass an `id` as `lastEventId` to continue after that event.
+   * After a lost connection, the client connects again and continues where the stream ended.
    */
   events<K extends keyof Events<G>>(
     options?: EventOptions<K>,

@@ -19,7 +19,7 @@ export function packageDirectory(): string {
   return folder;
 }
 
-/** Version of this program. Peers are told another version, which belongs to the network. */
+/** Version of this program. Peers get another version, which belongs to the network. */
 export function packageVersion(): string {
   const manifest = JSON.parse(readFileSync(join(packageDirectory(), 'package.json'), 'utf8')) as { version: string };
   return manifest.version;

@@ -58,7 +58,7 @@ export async function openChain(place: ChainPlace, create: boolean): Promise<Ope
  * Upgrades the chain store of a folder to the layout of this version, in one transaction. If the process ends
  * meanwhile, the store stays as it was.
  *
- * @returns its layout before
+ * @returns the layout of the store before the upgrade
  * @throws ProtocolError like `openChainStore`
  */
 export async function upgradeChain(place: ChainPlace, onUpgradeStep: OnUpgradeStep): Promise<number> {

@@ -53,8 +53,8 @@ export class BalanceChanges {
   #ofTransaction(transaction: Transaction, isGenesis: boolean): readonly BalanceChange[] {
     const { id: transactionId, fee, senderId } = transaction;
     const scratch = new StateOverlay(this.#unknown);
-    // The rules report faults, because all accounts are empty. But they write the effects of the transaction all the
-    // same.
+    // The rules report faults, because all accounts are empty. However, they still write the effects of the
+    // transaction.
     applyTransaction(scratch, transaction, this.#context);
     const changes: BalanceChange[] = [];
     if (fee !== 0n)

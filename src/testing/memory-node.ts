@@ -46,7 +46,7 @@ export class MemoryNode implements AgentLink {
   #journal = new MemorySigningJournal();
   #parts: ControlledParts | undefined;
   #running: RunningNode | undefined;
-  /** HTTP port; 0 before the first start, which takes any free port. */
+  /** HTTP port; 0 until the first start has chosen a free port. */
   #httpPort = 0;
 
   constructor(options: MemoryNodeOptions) {

@@ -69,7 +69,7 @@ export interface Snapshot {
   readonly name: string;
   readonly height: number;
   readonly blockId: string;
-  /** SHA-256 of the state at that block. */
+  /** SHA-256 of the state at the block `blockId`. */
   readonly digest: string;
 }
 
@@ -90,7 +90,7 @@ export interface SentTransaction {
 export interface SendOptions {
   /** Number of the node that gets the transaction first; default 0. */
   readonly node?: number;
-  /** Accepts any text as a passphrase, also one that is neither an account name nor BIP-39. */
+  /** Accepts any text as a passphrase, even a text that is neither an account name nor BIP-39. */
   readonly anyPassphrase?: boolean;
 }
 
@@ -104,7 +104,10 @@ export interface TestDevnet {
   account(name: string): TestAccount;
   /** Present time of the chain's clock. */
   now(): Date;
-  /** Forges the next slots, each by its delegate; default 1. When it resolves, all nodes have the blocks. */
+  /**
+   * Forges the blocks of the next slots, each by its delegate; default 1 slot. All nodes have the blocks when the
+   * promise resolves.
+   */
   mine(slots?: number): Promise<Mined>;
   /**
    * Resolves when all nodes have at least this height; in a partition, each group must reach it by itself. This call
@@ -117,7 +120,7 @@ export interface TestDevnet {
   /** Sets the mining mode from now on. @throws an error for an unknown mode */
   setMining(mode: MiningMode): Promise<void>;
   /**
-   * Sets the chain's clock ahead: to a moment, or by a duration (`90s`, `15m`, `1h`, `2d`, `3w`, `1y`). The slots
+   * Moves the chain's clock ahead: to a moment, or by a duration (`90s`, `15m`, `1h`, `2d`, `3w`, `1y`). The slots in
    * between stay empty.
    *
    * @throws an error for an invalid date or a moment in the past; the clock then stays as it is
@@ -153,13 +156,13 @@ export interface TestDevnet {
   /** Makes the nodes accept any signature for that account from now on. The account must have sent a transaction before. */
   impersonate(address: string): Promise<void>;
   /**
-   * Cuts the network: nodes of different groups do not reach one another. Nodes that are in no group form one more
-   * group.
+   * Cuts the network: nodes of different groups do not reach one another. Nodes that are in none of these groups form
+   * another group.
    */
   partition(...groups: readonly (readonly number[])[]): Promise<void>;
   /**
    * Delays each message between nodes: by milliseconds, or by `150ms`, `2s`. A link has the greater delay of its two
-   * nodes. The delay does not affect `mine` and `mine: 'instant'`: they hand blocks to all nodes at once.
+   * nodes. The delay does not affect `mine` and `mine: 'instant'`, which hand blocks to all nodes at once.
    *
    * @param nodes nodes whose links get the delay; default: all
    */
@@ -176,8 +179,8 @@ export interface TestDevnet {
    */
   skew(node: number, by: string | number): Promise<void>;
   /**
-   * Ends partition, delays, losses and wrong clocks, and resolves when all nodes have the same tip. Meanwhile it mines
-   * some slots, because nodes learn of a better chain from its blocks.
+   * Ends partition, delays, losses and wrong clocks, and resolves when all nodes have the same tip. It also mines some
+   * slots, because nodes learn of a better chain from its new blocks.
    */
   heal(): Promise<void>;
   close(): Promise<void>;

@@ -34,7 +34,6 @@ function stepBack(): void {
     // The steps count from the present priority, because the whole process may already run with a lower one.
     setPriority(thread, Math.min(getPriority(thread) + STEPS_BACK, constants.priority.PRIORITY_LOW));
   } catch {
-    // Without that file, or without the right to change the priority, the thread does the same work at the old
-    // priority.
+    // Without that file, or without the right to change the priority, the thread works at its old priority.
   }
 }

@@ -10,9 +10,9 @@ const PUBLIC_KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 
 /**
- * Keeps the latest results. The cache keeps failed checks like successful ones: both are facts about the bytes, and a
- * peer must not cost the node time again by repeating a wrong signature. The checks of a transaction are always the
- * same objects, so their results are found without a look at the bytes.
+ * Keeps the latest results. The cache also keeps the results of failed checks. Otherwise a peer could cost the node
+ * time again by repeating a wrong signature. The checks of a transaction are always the same objects, so their results
+ * are found without reading the bytes.
  */
 export class SignatureCache {
   readonly #answers: LruMap<string, boolean>;

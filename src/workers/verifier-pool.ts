@@ -29,8 +29,8 @@ export interface VerifierPoolOptions {
 }
 
 /**
- * Number of checks that the calling thread makes in some milliseconds. More checks at once go to other threads: that is
- * worth the cost of the hand-over, and the calling thread stays free for other work.
+ * Number of checks that the calling thread makes in some milliseconds. Larger numbers of checks go to other threads.
+ * Then the hand-over is worth its cost, and the calling thread stays free for other work.
  */
 const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60, noble: 4 };
 
@@ -41,9 +41,9 @@ const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60
 const JOB_CHECKS_MAX = 128;
 
 /**
- * Up to so many checks at once, results are looked up and kept by content: these are the checks of a block, whose
- * transactions came one by one before. A download brings thousands of checks that nobody made before, and later uses of
- * them are the same objects.
+ * Results of up to this number of checks at once are looked up and kept by content. Such checks belong to a block whose
+ * transactions arrived earlier, one by one. A download brings thousands of new checks. Their results are kept by
+ * object, because later uses of these checks are the same objects.
  */
 const KEYED_CHECKS_MAX = 200;
 
@@ -87,7 +87,7 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
 
   async function answerJob(checks: readonly SignatureCheck[]): Promise<readonly boolean[]> {
     const answers = await pool.ask(packChecks(checks), checks.length);
-    // An answer of another length belongs to other checks, so it is not used.
+    // An answer with another length does not belong to these checks, so it is not used.
     return answers?.length === checks.length ? Array.from(answers, (answer) => answer === 1) : answerInline(checks);
   }
 

@@ -10,7 +10,7 @@ import { LEASE_S, leaseLost, RENEW_MS, sinkInUse, type LeaseHolder } from '../le
 import { heldTokens } from './schema.ts';
 import type { ClickHouseServer } from './server.ts';
 
-/** Time between two checks whether the server has ended earlier work. */
+/** Interval of the checks whether the server has ended earlier work. */
 const POLL_MS = 100;
 
 interface HolderRow {
@@ -26,7 +26,7 @@ export class ClickHouseLease {
   readonly #holder: LeaseHolder;
   readonly #leaseS: number;
   readonly #renewMs: number;
-  /** Number of the last row; it grows by one with each row, and the newest row counts. */
+  /** Number of the last row of this process. The number grows by one with each row, and the newest row counts. */
   #turn = 0;
   #state: 'none' | 'held' | 'lost' = 'none';
   #renewedMs = 0;
@@ -58,8 +58,8 @@ export class ClickHouseLease {
     await this.#write(this.#leaseS, '');
     this.#state = 'held';
     try {
-      // The statements of the earlier holder may include a renewal of its lease: it counts if it ended in time, so the
-      // other holders are checked again.
+      // The statements of the earlier holder may include a renewal of its lease. A renewal that ended in time is valid,
+      // so the other holders are checked again.
       await this.#endInserts();
       await this.#refuseOthers();
       await this.keep();
@@ -131,7 +131,8 @@ export class ClickHouseLease {
       `INSERT INTO ${this.#server.database}.sink_lease (token, owner, turn, expires) ` +
         `SELECT ${text(token)}, ${text(owner)}, ${this.#turn}, now() + ${seconds}${condition}`,
     );
-    // The time before the request was sent, because the lease begins later, when the server runs the statement.
+    // This is the time before the request was sent. The lease begins later, when the server runs the statement, so this
+    // process never expects the lease to last too long.
     this.#renewedMs = nowMs;
   }
 

@@ -86,8 +86,8 @@ export class ParquetSink implements Sink {
     const finalHeight = last?.height ?? 0;
     await this.#removeTail(({ height }) => height <= finalHeight);
     const gapInTail = firstGap(await partsIn(this.#tail), finalHeight);
-    // Blocks above a gap are removed, whatever made the gap: the blocks of the tail are in the chain and can be written
-    // again.
+    // Blocks above a gap are removed, whatever caused the gap. The blocks of the tail are in the chain and can be
+    // written again.
     if (gapInTail !== undefined) await this.#removeTail(({ height }) => height >= gapInTail);
     const tail = await partsIn(this.#tail);
     return {
