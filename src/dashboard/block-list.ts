@@ -25,10 +25,10 @@ export function withAnswered<Kept extends Link>(kept: readonly Kept[], answer: r
   if (newest === undefined || oldest === undefined) return kept;
   const above = kept.filter(({ height }) => height > newest.height);
   const next = above.at(-1);
-  // The blocks belong to a branch that the node left before it answered.
+  // The answer belongs to a branch that the node has left since it answered.
   const isOther = next?.height === newest.height + 1 && next.previousBlockId !== newest.id;
   const lower = kept.filter(({ height }) => height < oldest.height);
-  // No event will fill the gap between an old list and a much later answer.
+  // The event stream will not fill the gap between an old list and a much later answer.
   const below = lower[0]?.height === oldest.height - 1 ? lower : [];
   return [...(isOther ? [] : above), ...answer, ...below].slice(0, BLOCKS_MAX);
 }

@@ -82,7 +82,7 @@ function isWide(entry: string): boolean {
 
 /** The widest private network, 10.0.0.0/8. */
 const TRUSTED_BITS_MIN_4 = 8;
-/** Size of the networks that providers get. */
+/** False for `undefined`, because a closed connection has no address. */
 const TRUSTED_BITS_MIN_6 = 32;
 
 export interface RouteGuard {
@@ -103,7 +103,7 @@ export function guardRoutes(options: HttpOptions): RouteGuard {
   };
   const isConcealed = noticeProxies(options);
   const isOwnName = ownNames(options.hostNames);
-  /** The address identifies the caller only when no proxy and no page of another site is involved. */
+  /** Throws a refusal if the route must not serve the caller. */
   const isItself = (request: Request) =>
     !isConcealed(request) &&
     !isOfForeignPage(request, options.cors.origin) &&
@@ -172,10 +172,10 @@ function isOfForeignPage({ headers }: Request, allowed: string | boolean): boole
 }
 
 /**
- * True for a request with a host name that is not known to be this node's. In DNS rebinding, a page's name is changed
- * to the node's address after the page was loaded, so the browser takes the node for the page's site. A proxy on this
- * machine may also pass on a foreign name. An IP address cannot be rebound. But when a request from this machine names
- * an address that is not this machine's, it was sent to a proxy.
+ * True for a request with a host name that is not known to be this node's. In DNS rebinding, an attacker points a
+ * page's host name to the node's address after the page was loaded. The browser then takes the node for the page's
+ * site. A proxy on this machine may also pass on a foreign name. An IP address cannot be rebound. If a request from
+ * this machine names an IP address that is not of this machine, the request was sent to a proxy.
  */
 function isUnderForeignName(
   { headers, socket }: Request,
@@ -224,8 +224,8 @@ function isWhollyFrom(list: AddressList, request: Request): boolean {
 }
 
 /**
- * Remembers the answers of a list, because a look-up takes the runtime about 10 us and the same few addresses are
- * looked up again and again.
+ * Caches the answers of a list, because a look-up takes the runtime about 10 us and the same few addresses are looked
+ * up again and again.
  */
 function listOf(list: BlockList): AddressList {
   const known = new LruMap<string, boolean>(ADDRESSES_KNOWN_MAX);
@@ -236,7 +236,7 @@ function listOf(list: BlockList): AddressList {
       if (isListed === undefined) {
         const family = isIP(address);
         isListed = family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6');
-        // A text that is no address is not remembered, because it may have any length: a proxy passes on text of the
+        // A text that is not an address is not cached. It may have any length, because a proxy passes on text of the
         // client.
         if (family !== 0) known.set(address, isListed);
       }

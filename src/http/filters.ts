@@ -13,7 +13,7 @@ const HEIGHT_MAX = 0xffff_ffff;
 const TIMESTAMP_MAX_S = 0x7fff_ffff;
 const TYPE_MAX = 0xff;
 
-/** Reads filters, and notes when one of them cannot match any item. */
+/** Reads filters, and records whether one of them cannot match any item. */
 export class Filters {
   readonly #request: CheckedRequest;
   #unanswerable = false;

@@ -25,11 +25,11 @@ export interface Listeners {
 }
 
 /**
- * Connections that the system keeps until they are accepted; Linux allows so many by default. When the queue is full, a
- * client tries again after a second, and a burst of strangers must not delay the operator by this second.
+ * Maximum of connections that the system holds until they are accepted, which is the default of Linux. When this queue
+ * is full, a client tries again after a second. A burst of strangers must not delay the operator by this second.
  */
 const BACKLOG = 4_096;
-/** Twice the time after which node:http closes an idle connection. */
+/** Maximum duration of a drain: twice the time after which node:http closes an idle connection. */
 const DRAIN_MS_MAX = 10_000;
 /** Time for running answers when the listeners close, in milliseconds. */
 const CLOSE_GRACE_MS = 500;
@@ -106,8 +106,8 @@ export function createListeners(
 }
 
 /**
- * Creates a listener. A client that has sent all its data may still read, so its connection is not ended after its last
- * byte. Nothing is read from a connection before the admission allows it.
+ * Creates a listener. A client that has sent all its data may still read. Therefore its connection is not ended after
+ * its last byte. Nothing is read from a connection before the admission allows it.
  */
 function listenerFor(accept: (socket: Socket) => void): Server {
   return createServer({ allowHalfOpen: true, pauseOnConnect: true }, accept);

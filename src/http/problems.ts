@@ -66,7 +66,7 @@ export function unknownParameter(name: string): MeaningError {
 }
 
 export function contentTypeError(contentType: string): ContentTypeError {
-  // Two spaces follow the full stop, because clients know the text so.
+  // Two spaces follow the full stop, because clients know the text in this form.
   const message = `Invalid Content-Type (${contentType}).  These are supported: application/json`;
   return { code: 'INVALID_CONTENT_TYPE', message, errors: [] };
 }
@@ -96,7 +96,7 @@ export function notFound(message: string): Problem {
   return new Problem(404, { message });
 }
 
-/** The only answer without `message`: clients recognise it by `description`. */
+/** The only problem without `message`. Clients recognise it by `description`. */
 export function pageNotFound(): Problem {
   return new Problem(404, { description: 'Page not found' });
 }
@@ -133,7 +133,7 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
 /** Description of the error for routes that promise to keep accepted transactions. */
 export const NOT_KEPT = 'The node could not write the transaction to its disk, and has not accepted it: send it again.';
 
-/** Failures that do not concern a particular member of the transaction. */
+/** Failures that concern the whole transaction and none of its members. */
 const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'POOL_FULL']);
 
 type Refusal = Extract<SubmitResult, { accepted: false }>;

@@ -8,7 +8,7 @@ import { hashOf, type Filters, type Place } from '../place.ts';
 import { orderOf, type Order } from '../questions.ts';
 import type { Sorting } from './parts.tsx';
 
-/** A field of the form: text, or a choice where it has options. */
+/** A field of the form: a text field, or a choice if it has options. */
 export interface Field {
   readonly name: string;
   readonly title: string;

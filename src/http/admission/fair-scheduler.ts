@@ -1,6 +1,7 @@
 /**
- * Schedules the work for strangers fairly. All of it together gets a fixed share of the main thread's time. When the
- * work exceeds this share, each address waits only behind its own requests. While time is left, work is done at once.
+ * Schedules the work for strangers fairly. The work for all strangers together gets a fixed share of the main thread's
+ * time. When the work exceeds this share, each address waits only behind its own requests. While time is left, work is
+ * done at once.
  */
 
 import type { WorkShare } from '../../primitives/work-share.ts';
@@ -20,7 +21,7 @@ export interface FairSchedulerOptions {
   readonly share: WorkShare;
 }
 
-/** Number of waiting tasks from which optional work is left out. */
+/** From this number of waiting tasks on, optional work is left out. */
 const PRESSED_FROM = 16;
 
 export class FairScheduler {
@@ -41,7 +42,7 @@ export class FairScheduler {
     return this.#waitingCount >= PRESSED_FROM;
   }
 
-  /** Notes an accepted connection; waiting connections are accepted before other work. */
+  /** Records an accepted connection. Waiting connections are accepted before other work. */
   accepted(): void {
     this.#accepting.accepted();
   }

@@ -1,4 +1,4 @@
-/** The chain as it was after one record of its log, although blocks may have been applied or reverted since. */
+/** The chain as it was after one record of its log, even if blocks were applied or reverted since. */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';
 import type { NodeApi } from '../../ports/node-api.ts';
@@ -13,7 +13,7 @@ export class ChainAsOf {
   readonly sequence: number;
   readonly #api: Pick<NodeApi, 'chain' | 'log'>;
   /**
-   * For each height, the first later record that reverted a block there: that block was in the chain. The map has at
+   * For each height, the first later record that reverted a block there. That block was in the chain. The map has at
    * most one entry for each kept record.
    */
   readonly #reverted = new Map<number, ChainRecord>();

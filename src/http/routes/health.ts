@@ -1,4 +1,7 @@
-/** Health routes: the process is alive, and the node is ready. Supervisors and load balancers use them. */
+/**
+ * Health routes: one reports that the process is alive, the other that the node is ready. Supervisors and load
+ * balancers use them.
+ */
 
 import type { NodeApi, NodeStatus } from '../../ports/node-api.ts';
 import type { Route } from '../route.ts';
@@ -10,9 +13,15 @@ import { COUNT, FLAG, objectOf, TEXT } from '../views/shapes.ts';
  */
 const LAG_BLOCKS_MAX = 2;
 
-/** Age of the tip, in slots, up to which a node without peers counts as ready if it forges: it adds a block from time to time. */
+/**
+ * Maximum age of the tip, in slots, at which a forging node without peers counts as ready. Such a node adds a block
+ * from time to time.
+ */
 const TIP_AGE_SLOTS_MAX = 30;
-/** The same for a node that does not forge. In this time the network may have gone as far ahead as a ready node may lag. */
+/**
+ * Maximum age of the tip, in slots, for a node that has no peers and does not forge. In this time, the network can
+ * advance by as many blocks as a ready node may be behind.
+ */
 const FOLLOWER_TIP_AGE_SLOTS_MAX = LAG_BLOCKS_MAX + 1;
 
 export const HEALTH_ROUTE: Route = {

@@ -4,7 +4,7 @@ import { softwareVersionOf } from '../../primitives/software-version.ts';
 import type { EnvelopeRoute, Route } from '../route.ts';
 import { listOf, objectOf, TEXT } from '../views/shapes.ts';
 
-/** Prefix of all paths in the answer. */
+/** Prefix of the paths in the answer. */
 const PREFIX = '/api';
 
 /**

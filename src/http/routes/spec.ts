@@ -54,7 +54,7 @@ function versionOf({ identity }: NodeApi): string {
   return softwareVersionOf(identity.build) ?? identity.version;
 }
 
-/** Answer of `/spec` without the examples. @param version version of the node's software */
+/** Returns the answer of `/spec` without the examples. @param version version of the node's software */
 export function describedInterface(routes: readonly Route[], dialect: HttpDialect, version: string): NamedDocument {
   return withComponents(openApiOf(routes, dialect, version), dialect);
 }

@@ -7,7 +7,7 @@ import * as shape from './shapes.ts';
 
 /**
  * Generation 3's own asset member is sent beside the one that the oldest clients use. A registration has no recipient
- * and no requester; they are empty texts. Old nodes sent null, and so does the strict dialect.
+ * and no requester; both are empty texts. Old nodes sent null, and the strict dialect sends null, too.
  */
 export function registrationView(
   transaction: Transaction,
