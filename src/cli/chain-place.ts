@@ -1,4 +1,4 @@
-/** Finds the chain that the flags of a command name: the network's folder, and the data folder of a node. */
+/** Finds the chain that the flags of a command name: the network's folder, and the node's data folder. */
 
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -28,7 +28,8 @@ export function placeOfNetwork(flags: PlaceFlags & { readonly network: string })
 }
 
 /**
- * The place of an existing chain under a data folder. Without a network in the flags, it must be the only chain there.
+ * The place of an existing chain under a data folder. Without a network in the flags, it must be the only chain in that
+ * folder.
  *
  * @throws ProtocolError `USAGE` when there is no chain or more than one; errors like `loadNetwork`
  */
@@ -40,7 +41,7 @@ export function placeOfData(flags: PlaceFlags): NetworkPlace {
   }
   const home = bloomeryHome(process.env);
   const folder = flags.dataDir === undefined ? home : resolve(flags.dataDir);
-  // The flag may name the folder of the network itself, or the folder above it.
+  // The flag may name the folder of the network, or the folder above it.
   const places = holdsChain(folder) ? [folder] : foldersIn(folder).filter(holdsChain);
   const [dataDirectory, other] = places;
   if (dataDirectory === undefined) throw usageError(`there is no chain in ${folder}: correct --data-dir`);

@@ -93,8 +93,8 @@ export class HeightWaiters {
   }
 
   /**
-   * @returns true at once when the height is there; false after `HEIGHT_WAIT_MS_MAX`, or at once when too many requests
-   *   wait
+   * @returns true at once when the chain has the height; false after `HEIGHT_WAIT_MS_MAX`, or at once when too many
+   *   requests wait
    */
   wait(height: number): Promise<boolean> | boolean {
     if (this.#isThere(height)) return true;

@@ -22,7 +22,7 @@ export interface RequestChecks {
   /**
    * Checks that the client may ask now, and that the request has a valid form.
    *
-   * @param expectation answer that the client waits for before it sends its body
+   * @param expectation interim answer that the client awaits before it sends its body
    * @returns undefined when the request was refused and answered
    */
   admitClient(

@@ -28,7 +28,7 @@ export interface NetworkNames {
  *
  * @param first the block of the first line, or the line itself when it holds no block of this network
  * @returns undefined for any other line. A line with the id or the payload hash of this network's genesis block is a
- *   damaged one, so it is undefined too
+ *   damaged line of this network, so the result is undefined, too
  */
 export function foreignGenesis(
   first: Block | Buffer,

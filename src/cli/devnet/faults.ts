@@ -10,7 +10,7 @@ export interface LinkFaults {
   readonly loss: number;
 }
 
-/** Faults of one node, as it is told. */
+/** Faults of one node, in the form in which the node gets them. */
 export interface NodeFaults {
   /** Links with a fault, by the P2P port of the other node, because all nodes have the same address. */
   readonly links: readonly (LinkFaults & { readonly wsPort: number })[];
@@ -20,11 +20,11 @@ export interface NodeFaults {
 
 export const NO_FAULTS: NodeFaults = { links: [], skewMs: 0 };
 
-/** Active faults, as the user is told. */
+/** Active faults, in the form in which the user sees them. */
 export interface StandingFaults {
   /** Numbers of nodes that reach each other, for each part; empty while the network is not cut. */
   readonly parts: readonly (readonly number[])[];
-  /** Nodes with faults of their own. */
+  /** Nodes with faults that concern only them. */
   readonly nodes: readonly NodeFault[];
 }
 
@@ -67,7 +67,9 @@ export class DevnetFaults {
   readonly #skewsMs = new PerNode();
   #parts: readonly (readonly number[])[] = [];
 
-  /** Cuts the network into parts, instead of earlier ones. Nodes that are in no part form one more part. */
+  /**
+   * Cuts the network into parts, and replaces earlier parts. Nodes that are in none of these parts form another part.
+   */
   partition(parts: readonly (readonly number[])[]): void {
     this.#parts = parts;
   }

@@ -13,12 +13,12 @@ export type RestartDecision =
   /** `reason` follows the words "not started again:". */
   | { readonly kind: 'giveUp'; readonly reason: string };
 
-/** Delay before the first restart; it doubles with each further one. */
+/** Delay before the first restart. The delay doubles with each further restart. */
 export const RESTART_DELAY_MS = 1000;
 const RESTART_DELAY_MS_MAX = 30_000;
-/** After so much time a start counts as successful, and the next end begins a new series. */
+/** Running time after which a start counts as successful. The next end of the process then begins a new series. */
 export const STABLE_MS = 60_000;
-/** Ends in a series, each before `STABLE_MS`, after which the node is given up. */
+/** Maximum of ends in a series, each before `STABLE_MS`. After that, the node is not restarted. */
 export const ENDS_IN_A_ROW_MAX = 5;
 
 export class RestartPolicy {
@@ -34,7 +34,7 @@ export class RestartPolicy {
    */
   ended({ exitCode }: Pick<NodeEnd, 'exitCode'>, ranMs: number): RestartDecision {
     if (this.#mode === 'never') return { kind: 'giveUp', reason: 'as --restart never asks' };
-    // The node refused its configuration, which does not change by itself.
+    // The node refused its configuration. The configuration would be the same after a restart.
     if (exitCode === EXIT.usage) return { kind: 'giveUp', reason: 'its configuration is refused' };
     this.#endsInARow = ranMs >= STABLE_MS ? 1 : this.#endsInARow + 1;
     if (this.#endsInARow >= ENDS_IN_A_ROW_MAX) {

@@ -90,7 +90,7 @@ export class Admission implements ConnectionHost {
    *
    * @param canTell true when the client can read an answer without TLS
    * @param admitted called for a connection that may stay: at once, or after the answer of the process that counts for
-   *   all
+   *   all processes
    */
   accept(socket: Socket, canTell: boolean, admitted: (connection: ClientConnection) => void): void {
     const address = socket.remoteAddress;

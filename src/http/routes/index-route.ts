@@ -8,7 +8,7 @@ import { listOf, objectOf, TEXT } from '../views/shapes.ts';
 const PREFIX = '/api';
 
 /**
- * @param routes all other routes; it lists those with GET that need no parameters besides their path
+ * @param routes all other routes; the answer lists those with GET that need no parameters besides those in the path
  * @param hasDashboard true when there is a page at `/`
  */
 export function indexRoute(routes: readonly Route[], hasDashboard: boolean): EnvelopeRoute {
