@@ -17,7 +17,7 @@ export interface NodeState {
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /** Present when the node has no peers and needs none. */
   readonly isAlone?: true;
-  /** Processes that answer HTTP beside the node; absent when the node answers itself. */
+  /** Processes that answer HTTP beside the node; absent when the node's own process answers. */
   readonly readers?: {
     readonly wanted: number;
     readonly restarts: number;

@@ -13,14 +13,15 @@ import { EXIT, problemOf } from './problems.ts';
 import { stopRequest } from './stop-request.ts';
 
 /**
- * Time limit of an orderly stop. The data on the disk are consistent at any moment, so the process may then be ended.
+ * Time limit of an orderly stop. The data on the disk are consistent at any moment, so the process may be killed after
+ * this time.
  */
 const STOP_MS_MAX = 10_000;
 
 export interface NodeProgram {
   readonly metrics: MetricsRegistry;
   readonly observer: Observer;
-  /** Call it when the node runs: from now on the watchdog ends a blocked main thread. */
+  /** Call it when the node runs. The watchdog then ends the process if the main thread is blocked. */
   started(): void;
   /**
    * Waits for a signal, the end of the supervisor, or damage of the store. Then it closes the node and sets the exit

@@ -2,7 +2,7 @@
 
 import { ACTIVE_DELEGATES } from '../protocol/params.ts';
 
-/** Members of `node/constants`, which contain the number only when it is not the usual one. */
+/** Members of `node/constants` that concern rounds. The number is present only when it is not the usual one. */
 export interface RoundConstants {
   readonly activeDelegates?: number;
 }

@@ -6,7 +6,7 @@ import type { TransactionJson } from './shapes.ts';
 export type Row = readonly [label: string, value: string];
 
 const LABEL_CHARACTERS = 16;
-/** Space after a label; block headers have labels that are wider than the usual column. */
+/** Space after a label. The labels of block headers are wider than the usual column. */
 const GAP = '  ';
 const NAMES: Readonly<Record<number, string>> = {
   0: 'transfer',
