@@ -55,8 +55,8 @@ export interface DelegateCounts {
 export interface NodeClient {
   status(): Promise<NodeState>;
   /**
-   * `version` is the application version that peers are told; `build` is the version of this software, if the node
-   * reports it.
+   * `version` is the application version that the node reports to peers; `build` is the version of this software, if
+   * the node reports it.
    */
   constants(): Promise<{ readonly version: string; readonly build?: string; readonly nethash: string }>;
   connectedPeers(): Promise<number>;

@@ -72,7 +72,7 @@ export function createProgress({ what, fromHeight, ...options }: ProgressOptions
 }
 
 export interface StepProgressOptions extends LineOptions {
-  /** True with `--json`. Then no progress is shown. */
+  /** True with `--json`. With `--json`, no progress is shown. */
   readonly isQuiet: boolean;
 }
 

@@ -40,9 +40,9 @@ export function nameSourcesInTraces(): void {
 }
 
 /**
- * Some libraries have error classes in an old style: their constructors read the trace of a nameless error each time,
- * although hardly any of these traces is ever shown. SocketCluster does so for each dial without an answer. Reading the
- * source map for these errors took a sixth of the start of a devnet node.
+ * The constructors of some libraries' error classes read the trace of a nameless error each time. Hardly any of these
+ * traces is ever shown. SocketCluster does so for each dial without an answer. Reading the source map for these errors
+ * took a sixth of the start of a devnet node.
  */
 function isReadInConstructor(error: Error, [first]: readonly NodeJS.CallSite[]): boolean {
   return error.message === '' && first?.isConstructor() === true;

@@ -1,6 +1,6 @@
 /**
- * Tells systemd that the node runs, and repeats that regularly. systemd listens on a datagram socket, which Node cannot
- * use, so the program `systemd-notify` sends the messages.
+ * Tells systemd that the node runs, and repeats that at intervals. systemd listens on a datagram socket. Node cannot
+ * use such sockets, so the program `systemd-notify` sends the messages.
  */
 
 import { execFile } from 'node:child_process';

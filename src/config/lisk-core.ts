@@ -1,7 +1,7 @@
 /**
- * Makes a network folder from the configuration folder of Lisk Core: `config.json` holds the values that the operator
- * or the publisher set, `genesis_block.json` is block 1. Values that the configuration leaves out have the defaults of
- * Lisk Core.
+ * Makes a network folder from the configuration folder of Lisk Core. `config.json` holds the values that the operator
+ * or the publisher set, and `genesis_block.json` is block 1. Values that the configuration leaves out have the defaults
+ * of Lisk Core.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';

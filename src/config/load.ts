@@ -1,6 +1,6 @@
 /**
- * Collects the values of options from their sources. A later source replaces an earlier one: defaults < network folder
- * < user's file < environment < flags.
+ * Collects the values of options from their sources. A later source in this list overrides an earlier source: defaults
+ * < network folder < user's file < environment < flags.
  */
 
 import JSON5 from 'json5';

@@ -33,7 +33,7 @@ export function withAnswered<Kept extends Link>(kept: readonly Kept[], answer: r
   return [...(isOther ? [] : above), ...answer, ...below].slice(0, BLOCKS_MAX);
 }
 
-/** True if a block is missing between others, or is not the parent of the next one. */
+/** True if a block is missing in the list, or if a block is not the parent of the following block. */
 export function hasGap(blocks: readonly Link[]): boolean {
   return blocks.some(({ height, id }, index) => {
     const above = blocks[index - 1];

@@ -15,8 +15,8 @@ export interface PastRound {
   readonly forged: number;
   readonly missed: number;
   /**
-   * The slots of a round in order, up to a maximum. If the network stood still for long, only the latest slots are
-   * kept.
+   * The slots of a round in order, up to a maximum. If the network made no blocks for a long time, only the latest
+   * slots are kept.
    */
   readonly slots: readonly PastSlot[];
 }

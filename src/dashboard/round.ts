@@ -42,8 +42,8 @@ export function roundOf(height: number, activeDelegates = DELEGATES_OF_ROUND): n
 }
 
 /**
- * Lists the slots from the first slot of the round to the last one that the round needs if no further slot is missed.
- * The round is that of the next block.
+ * Lists the slots from the first slot of the round to its last slot, which assumes that no further slot is missed. The
+ * round is that of the next block.
  */
 export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundRequest): Round {
   const tip = blocks[0];
@@ -63,7 +63,7 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
   // A network may begin long after its genesis; slots before its first block belong to nobody.
   const firstSlot = before === undefined ? Math.min(currentSlot, ...known) : slotOf(before) + 1;
   const slots: RoundSlot[] = [];
-  // If the network stood still for long, only the latest slots are drawn.
+  // If the network made no blocks for a long time, only the latest slots are drawn.
   for (let slot = Math.max(firstSlot, currentSlot - 2 * activeDelegates); slot <= currentSlot; slot += 1) {
     const block = bySlot.get(slot);
     const state = block === undefined ? (slot === currentSlot ? 'now' : 'missed') : 'forged';

@@ -15,7 +15,7 @@ const ADDRESSES_KNOWN_MAX = 2_000;
 
 /** A list of addresses and networks. */
 export interface AddressList {
-  /** False for `undefined`: a closed connection has no address any more. */
+  /** False for `undefined`, because a closed connection has no address. */
   includes(address: string | undefined): boolean;
 }
 
@@ -55,8 +55,9 @@ const DISABLED = refused('API access disabled', 'API is not enabled in this node
 const READ_ONLY = refused('API write access denied', 'API write access blocked.');
 
 /**
- * The addresses that a request comes from. With trusted proxies, they are the addresses that the proxies name; the
- * client itself may have written the first ones. Without trusted proxies, it is the address of the connection.
+ * The addresses that a request comes from. With trusted proxies, they are the addresses that the proxies name. The
+ * client itself may have written the first of these. Without trusted proxies, the list has only the address of the
+ * connection.
  */
 export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy: boolean): readonly string[] {
   const said = trustProxy ? headers['x-forwarded-for'] : undefined;
@@ -159,8 +160,8 @@ function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request
 
 /**
  * True for a request of a page from another site: the user of a listed machine visited that page and did not intend the
- * request. A page is the node's own only when it was loaded from the host and port of the request, because another port
- * of this machine may belong to another program. Clients other than browsers send neither header.
+ * request. A page is the node's own only when it was loaded from the host and port of the request. Another port of this
+ * machine may belong to another program. Clients other than browsers send neither header.
  */
 function isOfForeignPage({ headers }: Request, allowed: string | boolean): boolean {
   const { origin, host } = headers;
@@ -209,7 +210,7 @@ const LOOPBACK = readAddressList(['127.0.0.0/8', '::1'], SILENT);
 
 /**
  * True when the caller is in the list. With trusted proxies, all addresses that they name must be in the list, because
- * the client itself may have written the first one.
+ * the client itself may have written the first address.
  */
 function isFrom(list: AddressList, request: Request): boolean {
   return request.ips.length > 0 ? request.ips.every((ip) => list.includes(ip)) : list.includes(request.ip);
@@ -224,8 +225,8 @@ function isWhollyFrom(list: AddressList, request: Request): boolean {
 }
 
 /**
- * Caches the answers of a list, because a look-up takes the runtime about 10 us and the same few addresses are looked
- * up again and again.
+ * Caches the answers of a list. A look-up takes the runtime about 10 us, and the same few addresses are looked up again
+ * and again.
  */
 function listOf(list: BlockList): AddressList {
   const known = new LruMap<string, boolean>(ADDRESSES_KNOWN_MAX);

@@ -126,7 +126,8 @@ export function createHttpServer(
       (allowance) => scheduled(request, () => workOn(request, response, allowance, expectation)),
       (error: unknown) => {
         if (response.destroyed) return;
-        // The process that counts for all processes did not answer in time. It is unknown whether the client may ask.
+        // The process that counts for all processes did not answer in time, so it is unknown whether the client may
+        // ask.
         answerProblem(response, problemOf(error, dialect.generation) ?? internalError());
       },
     );

@@ -1,6 +1,6 @@
 /**
  * The fast path answers the most frequent requests: a GET of a route with the usual envelope, by a client with access,
- * with a 200 as answer. The fast path does the same as the slow path through the application, but in one function and
+ * that results in a 200. The fast path does the same as the slow path through the application, but in one function and
  * without Express. Any other request (another method, a body, a refusal, another encoding) takes the slow path, which
  * checks the request again.
  */

@@ -113,7 +113,10 @@ function listenerFor(accept: (socket: Socket) => void): Server {
   return createServer({ allowHalfOpen: true, pauseOnConnect: true }, accept);
 }
 
-/** Charge for the expensive part of a stranger's TLS handshake, in milliseconds: the signature of a 2,048-bit key. */
+/**
+ * Time that counts for the expensive part of a stranger's TLS handshake, in milliseconds: the signature of a 2,048-bit
+ * key.
+ */
 const TLS_HANDSHAKE_MS = 1.7;
 
 /** Creates the TLS listener. Its connections pass the admission before anything is computed for their handshake. */

@@ -1,7 +1,7 @@
 /**
- * The block that an answer belongs to. Headers report it, it is compared with the client's version, and a client may
- * wait for a height. A client that sends the highest height that it has seen never gets an answer from an older state,
- * whichever node behind a load balancer answers.
+ * The block that an answer belongs to. The block that an answer belongs to. Headers report the block, its id is
+ * compared with the client's version, and a client may wait for its height. A client that sends the highest height that
+ * it has seen never gets an answer from an older state, even behind a load balancer.
  */
 
 import type { IncomingMessage } from 'node:http';

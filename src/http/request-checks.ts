@@ -1,6 +1,6 @@
 /**
- * Checks a request before it is handled or its body is read: the client has access, its rate is within the limit, the
- * path exists, and the route takes a body. Refusals are sent as bytes that are made only once.
+ * Checks a request before it is handled or its body is read. The client must have access, its rate must be within the
+ * limit, the path must exist, and the route must take a body. Refusals are sent as bytes that are made only once.
  */
 
 import { METHODS, type IncomingMessage, type ServerResponse } from 'node:http';

@@ -110,7 +110,7 @@ interface Body {
   /** Name of the parameter in errors. */
   readonly name: string;
   readonly schema: Schema;
-  /** Present when the handler checks the body itself, whatever its content type and shape. */
+  /** Present when the handler checks the body itself, regardless of content type and shape. */
   readonly judgedByHandler?: true;
 }
 

@@ -1,4 +1,4 @@
-/** Identifies an open file, so that a copy is recognised as another file, whatever its path and name. */
+/** Identifies an open file, so that a copy is recognised as another file, regardless of its path and name. */
 
 import { fchmodSync, fstatSync } from 'node:fs';
 import type { FilePlace } from './journal-lines.ts';

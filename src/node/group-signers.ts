@@ -1,8 +1,8 @@
 /**
  * Finds the members of a group that have signed a waiting transaction. A signature does not identify its signer, so
  * each signature is tried with each member's key. A full group takes up to 210 checks, and copies with junk signatures
- * take more. The client that asks is charged for the checks, as for transactions that it sends. Only a few checks run
- * in each turn of the event loop.
+ * take more. The time of the checks counts against the client that asks, as for transactions that it sends. Only a few
+ * checks run in each turn of the event loop.
  */
 
 import type { Payer } from '../engine/pool/verification-budget.ts';
@@ -18,8 +18,8 @@ const REMEMBERED_MAX = 1_000;
 /** Checks in one turn of the event loop: 2 ms with the native back end, 40 ms with the portable one. */
 const CHECKS_PER_TURN = 8;
 /**
- * Time of a check besides the signature, for making and hashing the signed bytes. This time is charged even when the
- * cache has the result.
+ * Time of a check besides the signature, for making and hashing the signed bytes. This time counts even when the cache
+ * has the result.
  */
 const HANDLING_MS = 0.05;
 

@@ -14,8 +14,8 @@ import { foreignGenesis, foreignText, type NetworkNames } from './foreign-chain.
 import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backfill.ts';
 
 /**
- * Blocks in one commit. The number is larger than in a running node, because no other work waits here, and accounts,
- * pages and undo records that several blocks change are written only once.
+ * Blocks in one commit. The number is larger than in a running node, because no other work waits here. Accounts, pages
+ * and undo records that several blocks change are written only once.
  */
 export const BLOCKS_PER_COMMIT = 510;
 /**
@@ -222,8 +222,8 @@ class ImportRun {
    */
   async #takeOver(jobs: readonly ReadJob[], before: Promise<void>): Promise<void> {
     await before;
-    // This thread is blocked while it applies blocks. Therefore lines that were read meanwhile are first handed to the
-    // worker threads.
+    // Applying blocks keeps this thread busy. Therefore lines that were read meanwhile are first handed to the worker
+    // threads.
     await yieldToEventLoop();
     if (this.#options.signal?.aborted === true) {
       this.#wasStopped = true;

@@ -7,8 +7,8 @@ import type { Observer } from '../ports/observer.ts';
 import type { PeerAddress } from '../ports/transport.ts';
 
 /**
- * Parallel lookups. A lookup occupies one of the few threads of the runtime's pool, and a name server that does not
- * answer occupies it for long.
+ * Parallel lookups. A lookup occupies one of the few threads of the runtime's pool. A name server that does not answer
+ * occupies the thread for a long time.
  */
 const LOOKUPS_MAX = 2;
 /**

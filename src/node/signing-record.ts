@@ -115,9 +115,9 @@ export function checkNetwork(
 }
 
 /**
- * Takes a record over into a journal. The journal keeps all its facts. Of two headers, the later one counts, with the
- * highest heights of both. A copy may lack later signatures. For a copy, the delegate waits as if no signature before
- * `nowS` were known.
+ * Takes a record over into a journal. The journal keeps all its facts. Of two headers, the later header counts, with
+ * the highest heights of both. A copy may lack later signatures. For a copy, the delegate waits as if no signature
+ * before `nowS` were known.
  *
  * @param nowS chain time in whole seconds
  * @throws ProtocolError like `checkNetwork`
@@ -164,7 +164,7 @@ function isDelegateRecord(value: unknown): value is DelegateRecord {
   );
 }
 
-/** The checksum covers the members in a fixed order, whatever order the file has. */
+/** The checksum covers the members in a fixed order, regardless of their order in the file. */
 function checksumOf({ networkIdentifier, exportedAtS, isCopy, delegates }: SigningRecord): string {
   const parts = delegates.map(({ publicKey, last, heldSinceS }) => [
     publicKey,

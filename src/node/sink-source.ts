@@ -44,7 +44,7 @@ export function openStoreSource(place: ChainPlace, options: StoreSourceOptions):
   return { ...storeSource(place.network.name, rules, look, options), close: () => reader.close() };
 }
 
-/** The same source over any store. */
+/** Makes a source from any open store. */
 export function storeSource(
   networkName: string,
   rules: Rules,
@@ -78,7 +78,7 @@ export function storeSource(
 class ChainView {
   readonly #rules: Rules;
   readonly #depth: number;
-  /** Ids of reported blocks, without those that have been final for long. */
+  /** Ids of reported blocks, without blocks that have been final for a long time. */
   readonly #told = new Map<number, string>();
   #next: number;
   #finalHeight = 0;

@@ -92,7 +92,7 @@ interface Group {
   readonly blocks: readonly Block[];
   /** The last block of the group; if the group is empty, the block before it. */
   readonly end: BlockHeader;
-  /** Reason why the block after the last one cannot be used. */
+  /** Reason why the next block after the group cannot be used. */
   readonly fault?: string;
 }
 

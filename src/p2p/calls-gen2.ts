@@ -56,9 +56,9 @@ function* converse(request: PeerRequest): Conversation<unknown> {
 }
 
 /**
- * Asks for the highest common block. A peer looks up only one id of each question. If a peer has a block, it has all blocks
- * below it, so this is a binary search with at most twelve calls. The highest id is asked for first, because it is the answer
- * in most cases.
+ * Asks for the highest common block. A peer looks up only one id of each question. If a peer has a block, it also has
+ * all blocks below. Therefore this is a binary search with at most twelve calls. The highest id is asked for first,
+ * because it is the answer in most cases.
  */
 function* highestCommonBlock(blockIds: readonly string[]): Conversation<PeerAnswers['highestCommonBlock']> {
   let known: PeerAnswers['highestCommonBlock'];
@@ -229,8 +229,8 @@ function commonOf({ id, height, previousBlock = null, timestamp }: Fields): obje
 /**
  * Packs a failed call as data; undefined if an error should be sent instead.
  *
- * If a node is asked for blocks after an unknown id, it answers with an empty list, and the asking node then reverts
- * its own tip. Therefore no other failure may be sent as an empty list. On inbound connections, most other failures are
+ * If a node is asked for blocks after an unknown id, it answers with an empty list. The asking node then reverts its
+ * own tip. Therefore no other failure may be sent as an empty list. On inbound connections, most other failures are
  * sent as errors. On a connection that we dialled, an error is not allowed, because release 2.3.8 bans a node that
  * sends one.
  */

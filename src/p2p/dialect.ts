@@ -40,7 +40,10 @@ export interface WireDialect {
   query(info: NodeInfo): Record<string, string>;
   /** Judges the query of a dialling peer, with the checks in the order of the reference. */
   readQuery(query: URLSearchParams, ip: string, ownNonce: string): QueryVerdict;
-  /** Judges the info of a connected peer. The peer's address is always the given one, whatever the info says. */
+  /**
+   * Judges the info of a connected peer. The peer's address is always the given one, even if the info names another
+   * address.
+   */
   readInfo(value: unknown, address: PeerAddress): InfoVerdict;
   /** The message that pushes the info of this node. */
   infoPush(packed: object): Outgoing;

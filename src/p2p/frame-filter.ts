@@ -25,11 +25,11 @@ import { RateWindow } from './rate.ts';
 import { FLOOD_BYTES_MAX, UnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 
 /**
- * A connection with this many frames in a second is cut at once, whatever the engine decides about the peer. Honest peers send
- * far fewer frames.
+ * A connection with this many frames in a second is cut at once, even before the engine decides about the peer. Honest
+ * peers send far fewer frames.
  */
 export const FRAMES_PER_SECOND_CUT = 1_500;
-/** Number of frames that are dropped in a window before a peer is charged once. */
+/** Number of dropped frames in a window for which a peer is penalised once. */
 export const FRAMES_DROPPED_PER_CHARGE = 200;
 
 const HANDSHAKE = '#handshake';

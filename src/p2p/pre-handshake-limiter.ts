@@ -24,8 +24,8 @@ interface PreHandshakeLimiterOptions {
 
 /**
  * Limits on WebSocket handshakes. A handshake takes some 3 ms of the main thread, so the rate gives all strangers
- * together about a tenth of its time. Half of the burst is reserved for addresses that have just arrived, so that a few
- * addresses that connect again and again do not lock out others. Handshakes beyond the rate wait; the limit on
+ * together about a tenth of its time. Half of the burst is reserved for addresses that have just arrived. Therefore a
+ * few addresses that connect again and again do not lock out others. Handshakes beyond the rate wait; the limit on
  * connections bounds how many wait.
  */
 export const HANDSHAKES_AT_ONCE_MAX = 100;

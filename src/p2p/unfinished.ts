@@ -2,17 +2,17 @@
  * Limits messages that have begun to arrive and have not ended. Unfinished messages take memory, but no rate counts them yet.
  * The heartbeat lets a peer that sends nothing else go on for twenty seconds.
  *
- * All peers that have a block of three megabytes send it at the same time, so many large messages at once are normal. Large
- * messages take turns: a few are received at a time, and the others wait in their connections until one has ended. A connection
- * loses its turn only while others wait for a turn. A connection loses its turn if it brings hardly any bytes, or if its
- * message takes so long that the heartbeat would end the waiting connections. If messages take too long, the slowest connection
- * loses its turn first.
+ * All peers that have a block of three megabytes send it at the same time, so many large messages at once are normal.
+ * Large messages take turns: a few are received at a time, and the others wait in their connections until one has
+ * ended. A connection loses its turn only while others wait for a turn. A connection loses its turn if it delivers
+ * hardly any bytes, or if its message takes so long that the heartbeat would end the waiting connections. If messages
+ * take too long, the slowest connection loses its turn first.
  *
  * A connection that loses its turn is paused, and gets another turn after all others. A connection without a turn may
- * be a slow connection of an honest node, and the bytes that its peer sends meanwhile collect in the socket. The
- * received part of each message takes memory, so the sum of these parts is limited. A connection ends if it loses a
- * second turn, or if there is no memory for its part. Without this rule, connections that send a byte now and then
- * would get turns for ever.
+ * be a slow connection of an honest node. The bytes that its peer sends meanwhile collect in the socket. The received
+ * part of each message takes memory, so the sum of these parts is limited. A connection ends if it loses a second turn,
+ * or if there is no memory for its part. Without this rule, connections that send only a few bytes would get turns for
+ * ever.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -29,8 +29,8 @@ const PIECE_BYTES_MIN = 512;
 /** Maximum of bytes for one message: the largest message, plus a quarter for the memory of small chunks. */
 const MESSAGE_BYTES_MAX = 1.25 * FRAME_BYTES_MAX;
 /**
- * Maximum of bytes of all connections that have lost a turn and wait for another: two of the largest messages, or many that
- * have just begun.
+ * Maximum of bytes of all connections that have lost a turn and wait for another turn. Two of the largest messages fit,
+ * or many that have just begun.
  */
 const HELD_BYTES_MAX = 2 * MESSAGE_BYTES_MAX;
 /** Time between two checks of the turns while connections wait. */
@@ -167,8 +167,8 @@ export class UnfinishedMessages<L> {
   }
 
   /**
-   * Checks the turns. A turn is measured in checks and not in time. If the process stands still for a while, the bytes that
-   * arrived meanwhile are counted before the next check.
+   * Checks the turns. A turn is measured in checks and not in time. If the process is suspended for a while, the bytes
+   * that arrived meanwhile are counted before the next check.
    */
   #look(): void {
     this.#timer = undefined;

@@ -13,9 +13,9 @@
  * (`seemsAnswer`). A frame with a false beginning takes the place of the answer, and the filter drops it if it turns out to be
  * an event.
  *
- * The weight of a frame stands for the cost of reading it: its bytes, plus 8 for each array and object beyond 50,000.
- * The heaviest frames weigh 15 MB. Reading such a frame takes up to 0.5 s and 130 MB of memory, which garbage
- * collection frees.
+ * The weight of a frame measures the cost of reading it: its bytes, plus 8 for each array and object beyond 50,000. The
+ * heaviest frames weigh 15 MB. Reading such a frame takes up to 0.5 s and 130 MB of memory, which garbage collection
+ * frees.
  */
 
 import { FRAME_BYTES_MAX } from './packets.ts';
@@ -78,8 +78,8 @@ export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_00
  *
  * Connections that flood at the same time slow each other down, so each delivers less in a minute. Therefore the window
  * of a connection beyond its budget is extended while all peers together send more than this node reads. Forty such
- * connections are closed within five minutes. If there are eighty or more such connections (`ARRIVING_OF_CROWD` divided
- * by the rate of `SMALL_OF_PEER`), each of them can bring no more than its budget, so it stays open and its bytes wait.
+ * connections are closed within five minutes. With eighty or more such connections (`ARRIVING_OF_CROWD` divided by the
+ * rate of `SMALL_OF_PEER`), each connection delivers at most its budget. It then stays open, and its bytes wait.
  */
 export const FLOOD_BYTES_MAX = 108_000_000;
 export const FLOOD_WINDOW_MS = 60_000;

@@ -8,8 +8,8 @@ import { StateOverlay, type Account, type Delegate, type StateChanges, type Stat
 import type { Address, BlockHeader, PublicKey } from '../protocol/types.ts';
 
 /**
- * Number of headers kept below the oldest block that can be reverted: the rules look back one round of at most 101
- * blocks.
+ * Number of headers kept below the oldest block that can be reverted. The rules need the headers of one round of at
+ * most 101 blocks.
  */
 const HEADERS_KEPT = 256;
 

@@ -43,9 +43,9 @@ export interface SinkBlock extends BlockPlace {
 }
 
 /**
- * One process writes to a sink at a time: `begin` takes the sink, `end` releases it. A process that was paused for long
- * may lose the sink. Such a process changes nothing: its calls throw `SINK_LEASE_LOST`, even calls that began before it
- * lost the sink. The caller waits for each call to end before it makes the next one.
+ * One process writes to a sink at a time: `begin` takes the sink, `end` releases it. A process that was paused for a
+ * long time may lose the sink. Such a process changes nothing: its calls throw `SINK_LEASE_LOST`, even calls that began
+ * before it lost the sink. The caller waits for the end of each call before it makes another call.
  */
 export interface Sink {
   /**

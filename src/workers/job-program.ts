@@ -7,8 +7,8 @@ import { parentPort } from 'node:worker_threads';
 import type { JobMessage } from './job-thread.ts';
 
 /**
- * Steps by which the thread lowers its priority: enough that the calling thread gets nearly all of a core, and the
- * worker threads share the rest.
+ * Steps by which the thread lowers its priority. The calling thread then gets nearly all of a core, and the worker
+ * threads share the rest.
  */
 const STEPS_BACK = 10;
 

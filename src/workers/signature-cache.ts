@@ -43,7 +43,7 @@ export class SignatureCache {
   }
 }
 
-/** False when key or signature has a wrong length; then the check fails whatever the bytes are. */
+/** False when key or signature has a wrong length. Such a check always fails. */
 export function hasRightLengths({ publicKey, signature }: SignatureCheck): boolean {
   return publicKey.length === PUBLIC_KEY_BYTES && signature.length === SIGNATURE_BYTES;
 }

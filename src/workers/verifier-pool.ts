@@ -20,7 +20,9 @@ export interface VerifierPoolOptions {
   readonly threads: number;
   /** Preferred back end; the fastest that loads by default. */
   readonly backend?: Ed25519Backend;
-  /** Number of results remembered; the least recently used ones are forgotten first. Each takes about 250 bytes. */
+  /**
+   * Number of results remembered; the least recently used ones are forgotten first. Each result takes about 250 bytes.
+   */
   readonly cacheEntriesMax: number;
   /** Gets one message when a thread is lost. */
   readonly observer?: Observer;

@@ -55,7 +55,8 @@ interface Choice {
 
 async function chooseFork(flags: DevnetFlags, path: string): Promise<Choice & { readonly source: ForkSource }> {
   if (flags.delegates !== undefined) throw usageError('--delegates: a fork has the delegates of its chain');
-  // These modules are loaded on demand. They read chains and are large, and an ordinary devnet does not need them.
+  // The modules that read chains are loaded on demand. They read chains and are large, and an ordinary devnet does not
+  // need them.
   const { forkSourceOf, underNewIdentifier } = await import('../devnet/fork/source.ts');
   const source = await forkSourceOf(path, flags.network);
   const pace = paceOfFork(flags.blockTime, flags.mine, source.network.params.blockTimeS);

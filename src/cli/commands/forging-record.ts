@@ -39,8 +39,8 @@ import { flushOutput, note, printLine, printText, report } from '../output.ts';
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Writes the record first, and then ends signing on this machine. After a failure between these two steps, either this
- * node can still sign, or the record is in both places and this node does not sign.
+ * Writes the record first, and then ends signing on this machine. After a failure between these two steps, at most this
+ * node can sign. The record may then be in both places.
  *
  * @throws ProtocolError `JOURNAL_IN_USE` while the node runs
  */

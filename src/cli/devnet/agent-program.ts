@@ -1,7 +1,7 @@
 /**
- * The program of a devnet node: the node of `bloomery start`, and an agent that executes requests of the supervisor
- * over the channel between parent and child. No command starts this program, and no other program opens such a channel.
- * Therefore a node of `bloomery start` uses the clock of the machine and cannot be controlled this way.
+ * The program of a devnet node. It runs the node of `bloomery start`, and an agent that executes requests of the
+ * supervisor over the channel between parent and child. No command starts this program, and no other program opens such
+ * a channel. Therefore a node of `bloomery start` uses the clock of the machine and cannot be controlled this way.
  */
 
 import { once } from 'node:events';

@@ -214,7 +214,7 @@ export class NodeAgent implements NodeControl {
     throw new ProtocolError('DEVNET_TRANSACTION_REFUSED', { id }, `the transaction is refused: ${reason}`);
   }
 
-  /** Enables forging for those delegates of the next block's round for which this node stands in. */
+  /** Enables forging for the delegates of the next block's round that belong to this node in a forked devnet. */
   #standInForDelegates(): void {
     const fork = this.#fork;
     if (fork === undefined) return;

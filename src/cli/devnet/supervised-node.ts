@@ -17,7 +17,7 @@ export interface SupervisedNodeOptions {
 type State =
   | { readonly kind: 'running'; readonly process: NodeProcess; readonly startedMs: number }
   | { readonly kind: 'waiting'; readonly untilMs: number }
-  /** The user ended the node. It stays down until the user starts it again. */
+  /** The user ended the node. The node stays down until the user starts it again. */
   | { readonly kind: 'killed' }
   | { readonly kind: 'dead'; readonly reason: string };
 
@@ -60,7 +60,7 @@ export class SupervisedNode {
     await process?.ended;
   }
 
-  /** Stops the process in order, if one runs, and starts the next one. */
+  /** Stops the running process in order, if there is one, and starts a new process. */
   async restart(): Promise<void> {
     const { process } = this;
     this.#state = { kind: 'killed' };
@@ -98,7 +98,7 @@ export class SupervisedNode {
   }
 
   /**
-   * Handles an ended process, or starts the next one when its delay is over.
+   * Handles an ended process, or starts a new process when the delay is over.
    *
    * @returns a line for the user if something happened
    */

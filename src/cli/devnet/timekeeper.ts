@@ -255,8 +255,8 @@ export class Timekeeper {
   }
 
   /**
-   * Runs work while the nodes stand still: their clocks are stopped and no block is forged. Afterwards `setting` and
-   * `mode` are restored, or replaced by those that the work returns.
+   * Runs work while the clocks of the nodes are stopped and no block is forged. Afterwards `setting` and `mode` are
+   * restored, or replaced by those that the work returns.
    */
   standstill<T>(work: () => Promise<{ readonly result: T; readonly restored?: TimeState }>): Promise<T> {
     return this.#queue.run(async () => {

@@ -30,7 +30,7 @@ export interface DiskRequest {
   readonly freeFilesOf?: (folder: string) => number | undefined;
 }
 
-/** Results for the other checks. */
+/** Results of the disk checks that other checks of the doctor use. */
 export interface DiskReport {
   readonly findings: readonly Finding[];
   /** Undefined when the network folder is wrong, or when no network is given. */

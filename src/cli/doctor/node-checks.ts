@@ -53,8 +53,8 @@ interface Seen {
 
 const LOOKS = 3;
 /**
- * Maximum number of reads of the status. The status is read again while it shows a value that may be wrong for a moment
- * (for example, peers that have not announced a new block yet).
+ * Maximum number of reads of the status. The status is read again while it shows a value that may be wrong for a
+ * moment, for example because peers have not announced a new block yet.
  */
 const LOOKS_MAX = 9;
 const LOOK_AGAIN_MS = 700;

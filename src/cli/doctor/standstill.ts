@@ -1,7 +1,7 @@
 /**
- * Decides whether a network stands still. Slots stay empty on every network, but more often on some networks than on
- * others. Therefore the recent blocks decide how many empty slots in a row are too many for chance. This number is low
- * when all delegates forge, and high when half of them do not.
+ * Decides whether a network stands still, which means that it has no new blocks. Slots stay empty on every network, but
+ * more often on some networks than on others. Therefore the recent blocks decide how many empty slots in a row are too
+ * many for chance. This number is low when all delegates forge, and high when half of them do not.
  */
 
 export interface BlockState {
@@ -16,7 +16,7 @@ export interface RecentBlocks {
   readonly earlier: BlockState | undefined;
 }
 
-/** Number of recent blocks that show how often slots stay empty. It is one round. */
+/** Number of recent blocks that show how often slots stay empty. The number is that of one round. */
 const COMPARED_BLOCKS = 101;
 /** Probability below which a series of empty slots no longer counts as chance: once in ten thousand. */
 const CHANCE = 1e-4;

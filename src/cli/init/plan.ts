@@ -16,7 +16,7 @@ export interface InitPlan {
   /** Absolute path, like all paths in a plan. The node uses a subfolder for the network. */
   readonly dataDirectory: string;
   readonly configFile: string;
-  /** Undefined when no unit is written. */
+  /** Path of the systemd unit; undefined when none is written. */
   readonly unitFile: string | undefined;
   readonly httpPort: number;
   readonly wsPort: number;

@@ -34,8 +34,8 @@ export function useRound(): Round | undefined {
   const now = useNow();
   if (constants === undefined || forgers.length === 0) return undefined;
   const { activeDelegates } = constants;
-  // While a node catches up, the round is that of its newest block. Later slots are not missed, they are only unknown
-  // here.
+  // While a node catches up, the round is that of its newest block. Later slots are not missed: this node does not have
+  // their blocks yet.
   const currentSlot =
     status?.syncing === true ? 0 : Math.floor((now - Date.parse(constants.epoch)) / 1000 / blockTimeS);
   return roundSlots({

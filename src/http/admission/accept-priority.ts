@@ -36,7 +36,7 @@ export class AcceptPriority {
     setImmediate(() => this.#look());
   }
 
-  /** True when connections may be waiting to be accepted. Other work must then wait. */
+  /** True when connections may be waiting to be accepted. Other work must wait while this is true. */
   get isBusy(): boolean {
     return this.#isLooking;
   }

@@ -1,9 +1,9 @@
 /**
- * A connection of a client from its acceptance to its end: when it is read, how long it may take, how much memory it
- * occupies, and how it ends. A gate (`request-gate.ts`) between the socket and the parser of node:http passes on the
- * bytes of one request at a time. The next request is parsed only when the answer to the previous one has left the
- * process. Without the gate, node:http would parse all requests of one read, possibly thousands, before it answers the
- * first one.
+ * A connection of a client from its acceptance to its end. This class decides when the connection is read, how long it
+ * may take, how much memory it occupies, and how it ends. A gate (`request-gate.ts`) between the socket and the parser
+ * of node:http passes on the bytes of one request at a time. The next request is parsed only when the answer to the
+ * previous one has left the process. Without the gate, node:http would parse all requests of one read, possibly
+ * thousands, before it answers the first one.
  *
  * Nothing is read from a stranger before its turn. A body is passed on only after its request was accepted. If the
  * request is refused before that, the connection ends after the answer.
@@ -114,7 +114,7 @@ export class ClientConnection implements Place, Holder {
     });
   }
 
-  /** Answers the first bytes with a refusal, whatever they are, and ends the connection. */
+  /** Answers the first bytes with a refusal, regardless of their content, and ends the connection. */
   refuseAll(socket: Socket, answer: Buffer, reason: RefusalReason): void {
     this.#socket = socket;
     this.#destroyOnEnd();

@@ -47,7 +47,7 @@ export class FairScheduler {
     this.#accepting.accepted();
   }
 
-  /** Charges work for a stranger that was done outside the scheduler. */
+  /** Adds work for a stranger that was done outside the scheduler to the used time. */
   spend(costMs: number): void {
     this.#share.spend(costMs);
   }
@@ -94,7 +94,7 @@ export class FairScheduler {
     }
     const charge = this.#share.begin();
     work();
-    // Work that is deferred to the end of this turn of the event loop is charged too.
+    // The time of work that is deferred to the end of this turn of the event loop counts, too.
     await settled();
     charge();
   }
@@ -116,7 +116,9 @@ function polled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Resolves after the immediate continuations of finished work (a few promises deep), so that they are charged too. */
+/**
+ * Resolves after the immediate continuations of finished work (a few promises deep), so that their time counts, too.
+ */
 async function settled(): Promise<void> {
   for (let depth = 0; depth < SETTLING_DEPTH; depth += 1) await Promise.resolve();
 }

@@ -25,7 +25,7 @@ export interface AdmissionLimits {
 export const HTTP_BUFFER_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Input bytes count with this factor: each read makes a buffer of up to 64 kB, and released buffers stay in memory
+ * Input bytes count with this factor. Each read makes a buffer of up to 64 kB, and released buffers stay in memory
  * until the next garbage collection.
  */
 export const INPUT_WEIGHT = 2;
@@ -73,8 +73,8 @@ export const LINGER_BYTES_MAX = 128 * 1024;
 export const LINGERING_MAX = 64;
 
 /**
- * Number of refusals of an address in a window after which the address is shut out: its connections are closed, and new
- * ones are refused at once.
+ * Number of refusals of an address in a window after which the address is shut out. Its connections are then closed,
+ * and its new connections are refused at once.
  */
 export const REFUSALS_MAX = 100;
 export const WINDOW_MS = 10_000;
@@ -86,11 +86,11 @@ export const ADDRESSES_MAX = 20_000;
 /** Interval of the checks of time limits, in milliseconds. */
 export const SWEEP_MS = 500;
 
-/** Charge for accepting and closing a connection of a stranger, in milliseconds. */
+/** Time that counts for accepting and closing a connection of a stranger, in milliseconds. */
 export const ACCEPT_MS = 0.1;
 /**
- * Charge for reading a byte, in milliseconds. Reading 64 kB costs a copy by the system and a buffer of that size. With
- * many connections, the main cost is the garbage collection of such buffers.
+ * Time that counts for reading a byte, in milliseconds. Reading 64 kB costs a copy by the system and a buffer of that
+ * size. With many connections, the main cost is the garbage collection of such buffers.
  */
 export const READ_MS_PER_BYTE = 0.25 / (64 * 1024);
 

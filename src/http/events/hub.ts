@@ -227,7 +227,7 @@ class Hub implements EventHub {
     return !reader.isFull;
   }
 
-  /** Sends the events of a past block. The next place is the next past block, or the log. */
+  /** Sends the events of a past block. The reader then continues with the next past block, or with the log. */
   #sendPast(reader: Reader, height: number): void {
     const { sequence } = reader.place;
     const past = (reader.past ??= new ChainAsOf(this.#api, sequence));

@@ -14,7 +14,7 @@ import { COUNT, FLAG, objectOf, TEXT } from '../views/shapes.ts';
 const LAG_BLOCKS_MAX = 2;
 
 /**
- * Maximum age of the tip, in slots, at which a forging node without peers counts as ready. Such a node adds a block
+ * Maximum age of the tip, in slots, at which a forging node without peers counts as ready. A forging node adds a block
  * from time to time.
  */
 const TIP_AGE_SLOTS_MAX = 30;
@@ -67,7 +67,7 @@ async function obstacle(api: NodeApi, status: NodeStatus): Promise<string | unde
   const isForging = (await api.forgingDelegates()).some(({ forging }) => forging);
   if (isAlone === true && !isForging) return undefined;
   const ageS = secondsSinceEpoch - (api.chain.tip()?.timestamp ?? 0);
-  // With peers, the age of the tip does not matter, because the whole network may stand still.
+  // With peers, the age of the tip does not matter, because the whole network may have stopped making blocks.
   const isOld = ageS > (isForging ? TIP_AGE_SLOTS_MAX : FOLLOWER_TIP_AGE_SLOTS_MAX) * api.params.blockTimeS;
   if (isOld && !(await api.peers()).some(({ state }) => state === 'connected')) {
     return `The node has no peers, and its last block is ${ageS} s old.`;

@@ -12,7 +12,7 @@ import type { Channel } from './channels.ts';
 import type { Outbox, OutboxEvent } from './outbox.ts';
 
 export interface NotifierOptions {
-  /** Each channel has its own outbox, so that an unreachable receiver does not delay the other one. */
+  /** Each channel has its own outbox, so that an unreachable receiver does not delay other receivers. */
   readonly channels: readonly { readonly channel: Channel; readonly outbox: Outbox }[];
   /** Codes of the events to send; `all` for every event. */
   readonly codes: ReadonlySet<string> | 'all';
@@ -62,7 +62,7 @@ export class Notifier {
       delivery.add({ id, code, time: new Date(timeMs).toISOString(), message, fields });
   }
 
-  /** Sends slot events, except for slots that this run or an earlier one has already sent. */
+  /** Sends slot events, except for slots that this run or an earlier run has already sent. */
   takeSlots({ kind, delegate, slots, height }: OwnSlotsEvent, name: string): void {
     const code = SLOT_CODES[kind];
     if (!this.#isSubscribed(code)) return;

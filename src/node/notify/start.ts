@@ -46,8 +46,8 @@ export interface NotifierSources {
 export async function startNotifier(sources: NotifierSources): Promise<Notifier | undefined> {
   const { config, network, directory, observer, engine, store, identity } = sources;
   const { ownSlotOutcomes, chain } = engine;
-  // Failed deliveries appear in `bloomery why`. If there are two receivers, each is told of failed deliveries to the
-  // other.
+  // Failed deliveries appear in `bloomery why`. If there are two receivers, failed deliveries to one of them are
+  // reported to the other.
   const module = engine.diagnostics.listenIn(observer).module('notify');
   const channels =
     directory === undefined

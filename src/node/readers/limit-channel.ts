@@ -39,7 +39,7 @@ export class LimitChannel implements SharedLimits {
   /** True when a question was not answered in time and the node has not answered since. */
   #isSilent = false;
   #isPausing = false;
-  /** Number of closed connections by key. It never exceeds the number of connections. */
+  /** Number of closed connections by key. The number never exceeds that of the connections. */
   readonly #left = new Map<string, number>();
   /** Number of refusals by key. Keys beyond `LIMIT_TOLD_MAX` between two messages are not reported. */
   readonly #refused = new Map<string, number>();

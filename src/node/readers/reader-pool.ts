@@ -111,7 +111,7 @@ export function createReaderPool({
         reader.silentPings = 0;
         switch (message.kind) {
           case 'loaded': {
-            // All readers listen on the ports of the first one.
+            // All readers listen on the ports of the first reader.
             const { http, ...rest } = settings;
             const { tls } = http;
             const given = ports === undefined ? http : { ...http, port: ports.port };

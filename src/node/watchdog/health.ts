@@ -5,7 +5,7 @@ import type { PulseReading } from './pulse.ts';
 export interface HealthLimits {
   /** Own memory of the process above which it is ended. */
   readonly ceilingBytes: number;
-  /** Longest time for which the main thread may stand still, or do almost only garbage collection; 0 for no limit. */
+  /** Longest time for which the main thread may be blocked, or do almost only garbage collection; 0 for no limit. */
   readonly blockedMsMax: number;
 }
 

@@ -86,7 +86,7 @@ export class ParquetSink implements Sink {
     const finalHeight = last?.height ?? 0;
     await this.#removeTail(({ height }) => height <= finalHeight);
     const gapInTail = firstGap(await partsIn(this.#tail), finalHeight);
-    // Blocks above a gap are removed, whatever caused the gap. The blocks of the tail are in the chain and can be
+    // Blocks above a gap are removed, regardless of its cause. The blocks of the tail are in the chain and can be
     // written again.
     if (gapInTail !== undefined) await this.#removeTail(({ height }) => height >= gapInTail);
     const tail = await partsIn(this.#tail);
