@@ -28,8 +28,8 @@ export function placeOfNetwork(flags: PlaceFlags & { readonly network: string })
 }
 
 /**
- * The place of an existing chain under a data folder. Without a network in the flags, that folder must hold only one
- * chain.
+ * The place of an existing chain under a data folder. Without a network in the flags, the data folder must hold only
+ * one chain.
  *
  * @throws ProtocolError `USAGE` when there is no chain or more than one; errors like `loadNetwork`
  */

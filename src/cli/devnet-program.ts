@@ -9,7 +9,7 @@ import { BLOCK_TIMES_TEXT, isBlockTime } from './devnet/pace.ts';
 import { MINED_SLOTS_MAX, MINING_MODES } from './devnet/mining.ts';
 import type { AccountsFlags, ControlFlags, DevnetFlags, ScenarioFlags } from './flags.ts';
 
-/** Highest number of a node. It allows for the planned nodes, and for nodes that are added later. */
+/** Highest number of a node. The limit allows for the planned nodes, and for nodes that are added later. */
 const NODE_INDEX_MAX = 99;
 
 export function addDevnetCommands(program: Command): void {

@@ -24,8 +24,8 @@ export interface NodeProgram {
   /** Call it when the node runs. The watchdog then ends the process if the main thread is blocked. */
   started(): void;
   /**
-   * Waits for a signal, the end of the supervisor, or damage of the store. Then it closes the node and sets the exit
-   * code of the process.
+   * Waits for a signal, the end of the supervisor, or damage of the store. At the end, the function closes the node and
+   * sets the exit code of the process.
    *
    * @throws ProtocolError the damage that ended the node, after it was closed
    */

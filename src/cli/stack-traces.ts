@@ -83,8 +83,8 @@ function readMap(url: string): SourceMap | undefined {
 }
 
 /**
- * Returns the source place of a place in a compiled file. It is the place of the last mapping in the line that begins
- * at or before the given column.
+ * Returns the source place of a place in a compiled file. The source place is that of the last mapping in the line that
+ * begins at or before the given column.
  *
  * @param mappings mappings of a source map of version 3: `;` ends a line, `,` ends a mapping; the fields of a mapping
  *   are differences in base 64

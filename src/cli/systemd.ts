@@ -1,6 +1,6 @@
 /**
  * Tells systemd that the node runs, and repeats that at intervals. systemd listens on a datagram socket. Node cannot
- * use such sockets, so the program `systemd-notify` sends the messages.
+ * use datagram sockets, so the program `systemd-notify` sends the messages.
  */
 
 import { execFile } from 'node:child_process';

@@ -126,8 +126,8 @@ function identityOf(
 }
 
 /**
- * Refuses a configuration that differs from the facts of its network. With such a configuration, the node would make a
- * chain that no other node has.
+ * Refuses a configuration that differs from the facts of its network. With wrong facts about its network, the node
+ * would make a chain that no other node has.
  */
 function checkFacts(
   identity: NetworkIdentity,

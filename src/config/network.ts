@@ -155,7 +155,7 @@ export function bloomeryHome(environment: Readonly<Record<string, string | undef
 
 /**
  * Finds the folder that `--network NAME|DIR` means. A value with a path separator is a path. Any other value is a name.
- * It is looked up among the networks of the package, then among those of `home`, then as a folder in the working
+ * A name is looked up among the networks of the package, then among those of `home`, then as a folder in the working
  * directory.
  *
  * @throws ProtocolError `NETWORK_UNKNOWN` with the places that were searched

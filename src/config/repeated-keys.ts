@@ -1,5 +1,5 @@
 /**
- * Finds keys that an object of a JSON5 text has twice. JSON5 parsers use the last value of such a key, and report
+ * Finds keys that an object of a JSON5 text has twice. JSON5 parsers use the last value of a repeated key, and report
  * nothing.
  */
 

@@ -55,7 +55,7 @@ const DISABLED = refused('API access disabled', 'API is not enabled in this node
 const READ_ONLY = refused('API write access denied', 'API write access blocked.');
 
 /**
- * The addresses that a request comes from. With trusted proxies, they are the addresses that the proxies name. The
+ * The addresses that a request comes from. With trusted proxies, the list has the addresses that the proxies name. The
  * client itself may have written the first of these. Without trusted proxies, the list has only the address of the
  * connection.
  */
@@ -237,8 +237,8 @@ function listOf(list: BlockList): AddressList {
       if (isListed === undefined) {
         const family = isIP(address);
         isListed = family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6');
-        // A text that is not an address is not cached. It may have any length, because a proxy passes on text of the
-        // client.
+        // A text that is not an address is not cached. A text that is not an address may have any length, because a
+        // proxy passes on text of the client.
         if (family !== 0) known.set(address, isListed);
       }
       return isListed;

@@ -15,7 +15,7 @@ export interface Answered {
 
 /**
  * Creates a function that answers `GET` requests like a running node with all options enabled, in the joined dialect.
- * There is no access control, because the caller already has the files.
+ * `createAnswers` has no access control, because the caller already has the files.
  *
  * @returns a function of the target without its prefix, for example `/blocks?limit=1`
  */

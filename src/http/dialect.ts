@@ -8,7 +8,7 @@ export interface HttpDialect {
   readonly generation: Generation;
   /**
    * True: the interface behaves like a real node of that generation. The interface sends and accepts no members,
-   * parameters, sort names or peer states that such a node does not have. False: the interface joins the names of both
+   * parameters, sort names or peer states that a real node does not have. False: the interface joins the names of both
    * generations and those of this node.
    */
   readonly strict: boolean;

@@ -1,7 +1,7 @@
 /**
- * The answer of a route in the envelope, from the checked request to the bytes. It includes the block of the answer,
- * its ETag, and whether the same bytes may be sent again. `fast-path.ts` and `pipeline.ts` both use this file, and
- * write the answer to their responses.
+ * The answer of a route in the envelope, from the checked request to the bytes. The file also computes the block of the
+ * answer, its ETag, and whether the same bytes may be sent again. `fast-path.ts` and `pipeline.ts` both use this file,
+ * and write the answer to their responses.
  */
 
 import type { NodeApi } from '../ports/node-api.ts';

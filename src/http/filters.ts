@@ -1,7 +1,7 @@
 /**
  * Converts checked parameters to filters of the store. Some valid values cannot occur in the store: an empty key, or an
- * id or height beyond its integer type. With such a value the filters are `unanswerable`, and the answer is an empty
- * page without a query.
+ * id or height beyond its integer type. With an impossible value, the filters are `unanswerable`, and the answer is an
+ * empty page without a query.
  */
 
 import type { Page, PageRequest } from '../ports/queries.ts';

@@ -25,8 +25,9 @@ export interface Listeners {
 }
 
 /**
- * Maximum of connections that the system holds until they are accepted, which is the default of Linux. When this queue
- * is full, a client tries again after a second. A burst of strangers must not delay the operator by this second.
+ * Maximum of connections that the system holds until they are accepted, which is the default of Linux. When the
+ * system's queue of connections is full, a client tries again after a second. A burst of strangers must not delay the
+ * operator by this second.
  */
 const BACKLOG = 4_096;
 /** Maximum duration of a drain: twice the time after which node:http closes an idle connection. */
@@ -62,7 +63,7 @@ export function createListeners(
     return undefined;
   });
 
-  // Tunnels are refused. After this event, node:http no longer listens to the socket.
+  // Tunnels are refused. After a `connect` event, node:http no longer listens to the socket.
   parser.on('connect', (_request, socket: Socket) => {
     socket.on('error', () => socket.destroy());
     const connection = admission.of(socket);
@@ -106,8 +107,8 @@ export function createListeners(
 }
 
 /**
- * Creates a listener. A client that has sent all its data may still read. Therefore its connection is not ended after
- * its last byte. Nothing is read from a connection before the admission allows it.
+ * Creates a listener. A client that has sent all its data may still read. Therefore the connection of a client is not
+ * ended after the client's last byte. Nothing is read from a connection before the admission allows it.
  */
 function listenerFor(accept: (socket: Socket) => void): Server {
   return createServer({ allowHalfOpen: true, pauseOnConnect: true }, accept);

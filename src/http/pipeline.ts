@@ -262,7 +262,7 @@ function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): Reques
 
 /**
  * Finds the route for a method. Real nodes refuse HEAD, and so does the strict dialect on their routes. In the joined
- * dialect, HEAD works, because monitors and load balancers use it. It does not work for streams, which have no end.
+ * dialect, HEAD works, because monitors and load balancers use it. HEAD does not work for streams, which have no end.
  */
 function routeFor(asked: string, routes: readonly Route[], isStrict: boolean): Route | undefined {
   const takesHead = ({ kind }: Route) => kind === 'plain' || (kind !== 'stream' && !isStrict);

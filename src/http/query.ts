@@ -3,8 +3,8 @@
 import type { SchemaType } from './schema.ts';
 
 /**
- * A list with one element (`p[]=1`). An integer parameter uses the element of such a list. For any other type, the list
- * counts as an object.
+ * A list with one element (`p[]=1`). An integer parameter uses the element of a list with one element. For any other
+ * type, the list counts as an object.
  */
 interface ListValue {
   readonly element: string;
@@ -45,9 +45,9 @@ interface Place {
 const LIST_INDEX_MAX = 20;
 
 /**
- * Finds the parameter that a key with brackets names: `a`, `a[]`, `a[0]`, `a[x]`. If there is no name before the
- * brackets, the first pair contains it: `[a]`. An empty first pair of brackets is a position in a list, whose names are
- * numbers.
+ * Finds the parameter that a key with brackets names: `a`, `a[]`, `a[0]`, `a[x]`. If a key has no name before its
+ * brackets, the first pair of brackets contains the name: `[a]`. An empty first pair of brackets is a position in a
+ * list, whose names are numbers.
  */
 function placeOf(key: string): Place {
   const brackets = [...key.matchAll(/\[([^[\]]*)\]/g)];
@@ -116,7 +116,7 @@ export function convert(name: string, type: SchemaType, given: QueryValue): Conv
   return { value: given };
 }
 
-/** Clients expect that Infinity counts as a number. It then fails as an integer. */
+/** Clients expect that Infinity counts as a number. Infinity then fails as an integer. */
 function convertInteger(text: string): Converted {
   // Number('') is 0, but clients expect that an empty value is no number.
   const value = text.trim() === '' ? Number.NaN : Number(text);

@@ -73,9 +73,9 @@ export const UNLIMITED: Allowance = { max: 0, remaining: 0, isRefused: false, de
 export type Allowances = WeakMap<IncomingMessage, Allowance>;
 
 /**
- * Headers with the limit and the remaining requests, as alternating names and values. Without a limit, there are no
- * such headers. Without a limit, the reference sends 0 for both values, so that no requests seem to remain. Only the
- * strict dialect does the same. Only the strict dialect does the same.
+ * Headers with the limit and the remaining requests, as alternating names and values. Without a limit, the answer has
+ * no rate headers. Without a limit, the reference sends 0 for the limit and the remaining requests, so that no requests
+ * seem to remain. Only the strict dialect does the same. Only the strict dialect does the same.
  */
 export function rateHeaders({ max, remaining }: Allowance, isStrict: boolean): readonly string[] {
   if (max === 0 && !isStrict) return [];

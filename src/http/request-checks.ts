@@ -119,7 +119,7 @@ const WITHOUT_BODY = { takesBody: false };
 
 /**
  * Method of a request. Clients that cannot send other methods name them in a header of a POST. The first of several
- * such headers counts.
+ * method headers counts.
  */
 export function methodOf({ method = '', headers }: IncomingMessage): string {
   const said = headers['x-http-method-override'];

@@ -18,7 +18,7 @@ interface KnownPath {
 /**
  * Places where all routes are served, with their dialects: below the prefixes that clients know, and without a prefix.
  * No existing client uses paths without a prefix, so the strict dialect does not apply there. This node's own tools use
- * these paths.
+ * paths without a prefix.
  */
 export function served(
   dialect: HttpDialect,

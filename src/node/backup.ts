@@ -135,7 +135,7 @@ export async function createSnapshot(
 
 export interface RestoreOptions {
   /**
-   * Digest of the state at the snapshot's tip, taken from a trusted node. With this digest, the blocks are not
+   * Digest of the state at the snapshot's tip, taken from a trusted node. With a trusted digest, the blocks are not
    * verified.
    */
   readonly trustedDigest?: string;

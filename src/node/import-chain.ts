@@ -85,8 +85,8 @@ export async function importChain(options: ImportOptions): Promise<ImportResult>
   const reading = await failureOf(async () => {
     wasStopped = await readInto(run, options);
   });
-  // The blocks that were read are applied even if reading the file failed. If one of these blocks is refused, its error
-  // is reported first.
+  // The blocks that were read are applied even if reading the file failed. If one of the blocks that were read is
+  // refused, its error is reported first.
   const takingOver = await failureOf(() => run.takeRest());
   const broken = isUnreadable(reading) ? withTip(reading, run.progress.height) : reading;
   const ending = await failureOf(() => run.end());
@@ -131,7 +131,8 @@ function throwInOrder(outcomes: readonly (Error | undefined)[]): void {
   const failures = outcomes.filter((outcome) => outcome !== undefined);
   const [first] = failures;
   if (first === undefined) return;
-  // One cause, such as a full disk, often makes both the blocks and their indexes fail. Such errors are reported once.
+  // One cause, such as a full disk, often makes both the blocks and their indexes fail. Errors with the same cause are
+  // reported once.
   const differing = failures.filter((failure, at) => at === failures.findIndex((each) => isAlike(each, failure)));
   if (differing.length === 1 || !(first instanceof ProtocolError)) throw first;
   throw new ProtocolError(first.code, first.data, differing.map(messageOf).join('; then: '), {

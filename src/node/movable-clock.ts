@@ -13,8 +13,8 @@ export type ClockSetting =
   | { readonly kind: 'frozen'; readonly atMs: number };
 
 /**
- * Shortest delay of timers on a frozen clock. Without this minimum, code that waits for a moment of the frozen clock
- * would run in a busy loop.
+ * Shortest delay of timers on a frozen clock. Without a shortest delay, code that waits for a moment of the frozen
+ * clock would run in a busy loop.
  */
 const FROZEN_DELAY_MS_MIN = 50;
 

@@ -83,8 +83,8 @@ export interface NodeControl {
   wire?(over: Transport): Transport;
   /**
    * True to keep idle HTTP connections open without a time limit. A client in the same process may get no processor
-   * time for some seconds. It may then send a request on an idle connection just when the server closes this
-   * connection.
+   * time for some seconds. A client without processor time may send a request on an idle connection just when the
+   * server closes this connection.
    */
   readonly keepsConnections?: boolean;
 }

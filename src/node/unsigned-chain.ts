@@ -1,5 +1,5 @@
 /**
- * Marks stores with unsigned content. A devnet can add blocks and transactions that nobody signed. These are
+ * Marks stores with unsigned content. A devnet can add blocks and transactions that nobody signed. Unsigned are
  * transactions of impersonated accounts, and blocks that the devnet forges for the delegates of a forked chain. A node
  * does not verify stored blocks again, so the store of each devnet node is marked, and a node outside a devnet refuses
  * it.

@@ -1,6 +1,6 @@
 /**
- * Verifies a store: its blocks are verified and applied to an empty store from the genesis block on. Then both stores
- * must have the same content.
+ * Verifies a store: its blocks are verified and applied to an empty store from the genesis block on. After that, both
+ * stores must have the same content.
  */
 
 import type { Chain } from '../engine/chain.ts';

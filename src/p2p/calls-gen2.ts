@@ -93,7 +93,8 @@ function unlessFailed<A>(
 }
 
 /**
- * Whether an answer reports a failed call as data (`packFailure`). An honest peer sends such an answer if it is busy or stops.
+ * Whether an answer reports a failed call as data (`packFailure`). An honest peer sends an answer with a failure if it
+ * is busy or stops.
  *
  * @param member name of the field that a successful answer has
  */

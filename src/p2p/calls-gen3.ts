@@ -150,8 +150,8 @@ function readResult(request: PeerRequest, result: unknown): AnswerVerdict<unknow
 
 /**
  * A transaction can leave the pool for a block after it was announced. Release 3.0.2 then answers with the transaction
- * from its chain, without most of the asset. If we read that transaction, we would penalise an honest peer for invalid
- * data. We get the transaction with its block anyway.
+ * from its chain, without most of the asset. If we read a transaction without its asset, we would penalise an honest
+ * peer for invalid data. We get the transaction with its block anyway.
  */
 function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transactions']> {
   const verdict = readTransactions(fields);
@@ -163,8 +163,8 @@ function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transaction
 
 /**
  * Skips each entry that cannot be used. A real node lets a dialling peer name its own port and address in the `options`
- * of its query. It passes them on to every node that asks for its peer list. If one bad entry made the whole list
- * invalid, a stranger could get every honest node banned.
+ * of its query. The real node passes them on to every node that asks for its peer list. If one bad entry made the whole
+ * list invalid, a stranger could get every honest node banned.
  */
 function readPeerList(entries: unknown): AnswerVerdict<readonly PeerInfo[]> {
   const bad = (reason: string): AnswerVerdict<never> => ({ kind: 'malformed', fault: 'MALFORMED_PEER_LIST', reason });

@@ -29,8 +29,8 @@ import { ReceiveLimits } from './receive-limits.ts';
 import type { AskedFor } from './unsolicited-bytes.ts';
 
 /**
- * Maximum size of the answer to a push or a probe, in bytes. These answers need no content, so the peer gets no budget
- * for a whole frame.
+ * Maximum size of the answer to a push or a probe, in bytes. Answers to pushes and probes need no content, so the peer
+ * gets no budget for a whole frame.
  */
 const ACKNOWLEDGEMENT_BYTES = 1_000;
 /** The latency probe waits 20 to 60 s before each measurement. */

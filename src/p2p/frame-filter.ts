@@ -153,8 +153,8 @@ export class FrameFilter {
 
   #frame(value: unknown): Frame | null {
     const event = isRecord(value) ? own(value, 'event') : undefined;
-    // A frame with both an event and a call number counted as an answer when it arrived. But events must be counted against the
-    // budgets, so this frame is dropped.
+    // A frame with both an event and a call number counted as an answer when it arrived. However, events must be
+    // counted against the budgets, so a frame with both is dropped.
     if (isRecord(value) && event !== undefined && own(value, 'rid') !== undefined) return this.#drop();
     if (isRecord(value) && event === GOODBYE) return this.#goodbye(own(value, 'data'));
     if (isRecord(value) && event === HANDSHAKE) return this.#handshake(own(value, 'cid'));

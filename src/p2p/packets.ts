@@ -9,7 +9,7 @@ import { isIpv4 } from '../primitives/ip.ts';
 /**
  * Number of arrays and objects in a frame that are free of extra cost. The longest answers of real nodes, 34 full
  * blocks or their rows, have about 20,000 arrays and objects. Frames with more arrays and objects are read, too,
- * because assets of generation 3 may have any number. But each array or object above this number counts as
+ * because assets of generation 3 may have any number. However, each array or object above this number counts as
  * `CONTAINER_BYTES`.
  */
 const CONTAINERS_FREE = 50_000;
@@ -52,8 +52,9 @@ export type Frame =
     };
 
 /**
- * Parses the JSON of a text frame; undefined if it is no JSON or is nested too deeply. Members named `__proto__` are removed.
- * No rule uses a member of this name. But a block must stay readable if one of its transactions has such a member.
+ * Parses the JSON of a text frame; undefined if it is no JSON or is nested too deeply. Members named `__proto__` are
+ * removed. No rule uses a member of this name. However, a block must stay readable if one of its transactions has a
+ * member named `__proto__`.
  */
 export function parseJson(text: string): unknown {
   if (!isModest(text)) return undefined;

@@ -1,7 +1,8 @@
 /**
- * Limits TCP connections that have not finished their WebSocket handshake. Each such connection takes memory, so the
- * number of such connections is limited. If the limit is exceeded, the address with the most such connections loses one
- * of them. Therefore one address with many slow connections cannot lock out others.
+ * Limits TCP connections that have not finished their WebSocket handshake. Each connection without a handshake takes
+ * memory, so the number of these connections is limited. If the limit is exceeded, the address with the most
+ * connections without a handshake loses one of them. Therefore one address with many slow connections cannot lock out
+ * others.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -30,7 +31,10 @@ interface PreHandshakeLimiterOptions {
  */
 export const HANDSHAKES_AT_ONCE_MAX = 100;
 export const HANDSHAKES_PER_SECOND = 40;
-/** Limits on handshakes of peers that the operator named. They come in addition to the limits for strangers. */
+/**
+ * Limits on handshakes of peers that the operator named. The limits for named peers come in addition to the limits for
+ * strangers.
+ */
 export const NAMED_HANDSHAKES_AT_ONCE_MAX = 20;
 const NAMED_HANDSHAKES_PER_SECOND = 10;
 

@@ -14,7 +14,10 @@ import { FRAME_BYTES_MAX, MESSAGE_FRAGMENTS_MAX } from './packets.ts';
 
 /** Time after which the connection is cut if the peer does not answer the close frame. */
 const CLOSE_TIMEOUT_MS = 2_000;
-/** Protocol version whose heartbeats are the frames `#1` and `#2`. Both generations use it. */
+/**
+ * Protocol version whose heartbeats are the frames `#1` and `#2`. Both generations use this protocol version of the
+ * library.
+ */
 const PROTOCOL_VERSION = 1;
 const PING_INTERVAL_MS = 8_000;
 const PING_TIMEOUT_MS = 20_000;
@@ -201,7 +204,7 @@ export function connectClient({ hostname, port, path, query, timeoutMs, decode }
   // The types lack `isStale`, and give the data of calls and events as `any`. `connect` has created the transport.
   const socket = client as unknown as ClientSocket;
   // When a transport without heartbeats counts as stale, the library dials a new connection for the next message,
-  // without reporting it. The library's own timer ends such a connection anyway.
+  // without reporting it. The library's own timer ends a connection without heartbeats anyway.
   socket.transport.isStale = () => false;
   return { socket, webSocket: socket.transport.socket, opened: opened.then(() => undefined) };
 }

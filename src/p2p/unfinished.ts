@@ -3,16 +3,16 @@
  * The heartbeat lets a peer that sends nothing else go on for twenty seconds.
  *
  * All peers that have a block of three megabytes send it at the same time, so many large messages at once are normal.
- * Large messages take turns: a few are received at a time, and the others wait in their connections until one has
- * ended. A connection loses its turn only while others wait for a turn. A connection loses its turn if it delivers
- * hardly any bytes, or if its message takes so long that the heartbeat would end the waiting connections. If messages
- * take too long, the slowest connection loses its turn first.
+ * Large messages take turns. A few are received at a time, and all others wait in their connections until a turn ends.
+ * A connection loses its turn only while others wait for a turn. A connection loses its turn if it delivers hardly any
+ * bytes, or if its message takes so long that the heartbeat would end the waiting connections. If messages take too
+ * long, the slowest connection loses its turn first.
  *
  * A connection that loses its turn is paused, and gets another turn after all others. A connection without a turn may
  * be a slow connection of an honest node. The bytes that its peer sends meanwhile collect in the socket. The received
  * part of each message takes memory, so the sum of these parts is limited. A connection ends if it loses a second turn,
- * or if there is no memory for its part. Without this rule, connections that send only a few bytes would get turns for
- * ever.
+ * or if there is no memory for its part. Without a limit on turns, connections that send only a few bytes would get
+ * turns for ever.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -46,8 +46,8 @@ const SLOW_BYTES = 16_000;
  */
 const SLOW_LOOKS_MAX = 3;
 /**
- * Number of checks that a turn may last while others wait. After that number, one connection loses its turn at each
- * check, the slowest first. The heartbeat ends a connection whose message takes longer than 20 s, and a waiting
+ * Number of checks that a turn may last while others wait. When a turn lasts longer, one connection loses its turn at
+ * each check, the slowest first. The heartbeat ends a connection whose message takes longer than 20 s, and a waiting
  * connection must have time for its own message.
  */
 const TURN_LOOKS_MAX = 8;

@@ -4,7 +4,7 @@
  * one frame for each question. All other frames count against the budgets of the peer and of all peers together.
  *
  * If a budget has no room for a frame, only that frame is dropped, without a penalty for its sender. Honest nodes pass
- * on blocks of three megabytes, and a delegate decides how many such blocks there are. Bytes that come faster than any
+ * on blocks of three megabytes, and a delegate decides the number of these blocks. Bytes that come faster than any
  * honest node sends wait in the connection (backpressure). Strangers can provoke an honest node to send small frames,
  * but only up to a limit. A connection that delivers more small frames is closed. Large frames never close a
  * connection: they cannot be distinguished from blocks that honest nodes pass on, and dropping them costs nothing.
@@ -14,8 +14,8 @@
  * an event.
  *
  * The weight of a frame measures the cost of reading it: its bytes, plus 8 for each array and object beyond 50,000. The
- * heaviest frames weigh 15 MB. Reading such a frame takes up to 0.5 s and 130 MB of memory, which garbage collection
- * frees.
+ * heaviest frames weigh 15 MB. Reading one of the heaviest frames takes up to 0.5 s and 130 MB of memory, which garbage
+ * collection frees.
  */
 
 import { FRAME_BYTES_MAX } from './packets.ts';
@@ -31,7 +31,10 @@ export const SMALL_WEIGHT_MAX = 256_000;
  * after a connection was blocked for a while.
  */
 export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000 };
-/** Budget for small frames of all peers together. When this budget is used up, each peer still has its reserve. */
+/**
+ * Budget for small frames of all peers together. When the shared budget for small frames is used up, each peer still
+ * has its reserve.
+ */
 export const SMALL_OF_CROWD: ByteRate = { capacity: 8_000_000, perSecond: 2_400_000 };
 const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
 /**
@@ -51,8 +54,8 @@ const HEAVY_RESERVE = HEAVIEST;
  */
 const HEAVY_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
 /**
- * Budget for heavy answers with transactions or peer lists, of all peers together. This budget is needed because any peer can
- * make us ask it every five seconds.
+ * Budget for heavy answers with transactions or peer lists, of all peers together. This budget is needed because any
+ * peer can make us ask the peer every five seconds.
  */
 export const HEAVY_ANSWERS_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
 /**
@@ -61,8 +64,8 @@ export const HEAVY_ANSWERS_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond
  */
 export const ARRIVING_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 4_000_000 };
 /**
- * Budget for bytes that are taken from all connections together besides answers. When this budget is used up, peers that send
- * large frames or more than their share must wait.
+ * Budget for bytes that are taken from all connections together besides answers. When the shared budget for arriving
+ * bytes is used up, peers that send large frames or more than their share must wait.
  */
 export const ARRIVING_OF_CROWD: ByteRate = { capacity: 64_000_000, perSecond: 32_000_000 };
 /** Share of one peer in the budget of all peers, for frames of any size. 128 such shares make up the whole budget. */
@@ -71,15 +74,16 @@ export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_00
  * Maximum of bytes of small frames beyond the budget of a peer, in `FLOOD_WINDOW_MS`. A connection with more bytes is
  * closed, without a penalty for the address.
  *
- * Strangers can make an honest node pass on messages. After a connection was blocked, one minute can bring 100 blocks and 91
- * messages each of transactions and signatures (`ports/rates.ts`). If all these messages had the maximum size of small frames,
- * they would have 72 MB. This limit is one and a half times as high as that sum. At the pace of `ARRIVING_OF_PEER`, a flood
- * reaches this limit after half a minute.
+ * Strangers can make an honest node pass on messages. After a connection was blocked, one minute can bring 100 blocks
+ * and 91 messages each of transactions and signatures (`ports/rates.ts`). If all messages of this minute had the
+ * maximum size of small frames, they would have 72 MB. The limit is one and a half times as high as these 72 MB. At the
+ * pace of `ARRIVING_OF_PEER`, a flood reaches this limit after half a minute.
  *
  * Connections that flood at the same time slow each other down, so each delivers less in a minute. Therefore the window
- * of a connection beyond its budget is extended while all peers together send more than this node reads. Forty such
- * connections are closed within five minutes. With eighty or more such connections (`ARRIVING_OF_CROWD` divided by the
- * rate of `SMALL_OF_PEER`), each connection delivers at most its budget. It then stays open, and its bytes wait.
+ * of a connection beyond its budget is extended while all peers together send more than this node reads. Forty
+ * connections that flood are closed within five minutes. With eighty or more flooding connections (`ARRIVING_OF_CROWD`
+ * divided by the rate of `SMALL_OF_PEER`), each connection delivers at most its budget. A connection within its budget
+ * stays open, and its bytes wait.
  */
 export const FLOOD_BYTES_MAX = 108_000_000;
 export const FLOOD_WINDOW_MS = 60_000;

@@ -53,7 +53,7 @@ export class BalanceChanges {
   #ofTransaction(transaction: Transaction, isGenesis: boolean): readonly BalanceChange[] {
     const { id: transactionId, fee, senderId } = transaction;
     const scratch = new StateOverlay(this.#unknown);
-    // The rules report faults, because all accounts are empty. However, they still write the effects of the
+    // The rules report faults, because all accounts are empty. However, the rules still write the effects of the
     // transaction.
     applyTransaction(scratch, transaction, this.#context);
     const changes: BalanceChange[] = [];

@@ -6,7 +6,7 @@
 import { ProtocolError } from '../primitives/errors.ts';
 
 /**
- * Seconds after which the lease of a killed process ends. This time is longer than the delays of a busy process or
+ * Seconds after which the lease of a killed process ends. The lease lasts longer than the delays of a busy process or
  * server.
  */
 export const LEASE_S = 30;

@@ -44,8 +44,8 @@ export interface SinkBlock extends BlockPlace {
 
 /**
  * One process writes to a sink at a time: `begin` takes the sink, `end` releases it. A process that was paused for a
- * long time may lose the sink. Such a process changes nothing: its calls throw `SINK_LEASE_LOST`, even calls that began
- * before it lost the sink. The caller waits for the end of each call before it makes another call.
+ * long time may lose the sink. A process that lost the sink changes nothing: its calls throw `SINK_LEASE_LOST`, even
+ * calls that began before the loss. The caller waits for the end of each call before it makes another call.
  */
 export interface Sink {
   /**

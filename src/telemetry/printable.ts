@@ -18,9 +18,9 @@ export type Printable = null | boolean | number | string | readonly Printable[] 
 
 /**
  * Converts the fields of a log line to plain values. A member whose name denotes a secret shows `[hidden]`, at any
- * depth. A text that contains the value of such a member shows `[hidden]` too, because an error message may quote its
- * data. Bigints become decimal text, bytes hexadecimal text, errors an object with name, code, message, data, cause and
- * stack. Never throws.
+ * depth. A text that contains a secret shows `[hidden]` too, because an error message may quote its data. Bigints
+ * become decimal text, bytes hexadecimal text, errors an object with name, code, message, data, cause and stack. Never
+ * throws.
  */
 export function printableFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, Printable>> {
   const secrets = new Set<string>();

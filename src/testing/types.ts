@@ -1,6 +1,6 @@
 /**
- * The types of `bloomery/testing`. These types use no types of other modules, so they stay valid for applications that
- * install the package.
+ * The types of `bloomery/testing`. The types of `bloomery/testing` use no types of other modules, so they stay valid
+ * for applications that install the package.
  */
 
 export interface DevnetOptions {
@@ -110,8 +110,8 @@ export interface TestDevnet {
    */
   mine(slots?: number): Promise<Mined>;
   /**
-   * Resolves when all nodes have at least this height; in a partition, each group must reach it by itself. This call
-   * forges no blocks.
+   * Resolves when all nodes have at least this height; in a partition, each group must reach it by itself.
+   * `waitForHeight` forges no blocks.
    *
    * @param options `timeoutMs`: limit by the clock of the machine, default 30,000
    * @throws an error that names the height of each node when the time is over; also an error when the devnet is closed
@@ -156,8 +156,8 @@ export interface TestDevnet {
   /** Makes the nodes accept any signature for that account from now on. The account must have sent a transaction before. */
   impersonate(address: string): Promise<void>;
   /**
-   * Cuts the network: nodes of different groups do not reach one another. Nodes that are in none of these groups form
-   * another group.
+   * Cuts the network: nodes of different groups do not reach one another. Nodes outside the given groups form another
+   * group.
    */
   partition(...groups: readonly (readonly number[])[]): Promise<void>;
   /**
@@ -179,8 +179,8 @@ export interface TestDevnet {
    */
   skew(node: number, by: string | number): Promise<void>;
   /**
-   * Ends partition, delays, losses and wrong clocks, and resolves when all nodes have the same tip. It also mines some
-   * slots, because nodes learn of a better chain from its new blocks.
+   * Ends partition, delays, losses and wrong clocks, and resolves when all nodes have the same tip. `heal` also mines
+   * some slots, because nodes learn of a better chain from its new blocks.
    */
   heal(): Promise<void>;
   close(): Promise<void>;

@@ -43,9 +43,9 @@ const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60
 const JOB_CHECKS_MAX = 128;
 
 /**
- * Results of up to this number of checks at once are looked up and kept by content. Such checks belong to a block whose
- * transactions arrived earlier, one by one. A download brings thousands of new checks. Their results are kept by
- * object, because later uses of these checks are the same objects.
+ * Results of up to this number of checks at once are looked up and kept by content. Small batches of checks belong to a
+ * block whose transactions arrived earlier, one by one. A download brings thousands of new checks. Their results are
+ * kept by object, because later uses of these checks are the same objects.
  */
 const KEYED_CHECKS_MAX = 200;
 

@@ -39,8 +39,8 @@ import { flushOutput, note, printLine, printText, report } from '../output.ts';
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Writes the record first, and then ends signing on this machine. After a failure between these two steps, at most this
- * node can sign. The record may then be in both places.
+ * Writes the record first, and then ends signing on this machine. After a failure between writing the record and ending
+ * signing, at most this node can sign. The record may then be in both places.
  *
  * @throws ProtocolError `JOURNAL_IN_USE` while the node runs
  */
@@ -76,9 +76,9 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
 }
 
 /**
- * Imports the record as the complete history of signatures, but only once. Then the file is marked as a copy, and this
- * machine notes where the record was imported. A copy can be imported, too. In this case, the node first waits to make
- * sure that no other node signs.
+ * Imports the record as the complete history of signatures, but only once. After the import, the file is marked as a
+ * copy, and this machine notes where the record was imported. A copy can be imported, too. After the import of a copy,
+ * the node first waits to make sure that no other node signs.
  *
  * @throws ProtocolError `SIGNING_RECORD_INVALID` or `SIGNING_RECORD_OTHER`; after an error nothing was changed
  */
@@ -117,8 +117,8 @@ interface Import {
 }
 
 /**
- * Marks the record as imported before the import. After a failure between these two steps, no node can sign with the
- * record at once. In the opposite order, two nodes could sign with it.
+ * Marks the record as imported before the import. After a failure between marking the record and importing it, no node
+ * can sign with the record at once. If the import came before the mark, two nodes could sign with one record.
  *
  * @returns the place of an earlier import, if there was one; and whether the file is now marked as a copy
  */
@@ -167,8 +167,8 @@ function markAsCopy(file: string, record: SigningRecord, undo: (() => void)[]): 
 }
 
 /**
- * Replaces a file. At any moment, either the old or the new text is on the disk. When this function returns, the new
- * text is on the disk.
+ * Replaces a file. At any moment, either the old or the new text is on the disk. When the function that replaces the
+ * file returns, the new text is on the disk.
  */
 function writeInstead(file: string, text: string): void {
   const path = realpathSync(file);

@@ -22,7 +22,7 @@ export class FaultControl {
   }
 
   /**
-   * Cuts the network into parts, and replaces an earlier cut. Nodes that are in none of these parts form another part.
+   * Cuts the network into parts, and replaces an earlier cut. Nodes outside the given parts form another part.
    *
    * @throws ProtocolError `USAGE` for an unknown node, a node in two parts, or parts that cut nothing
    */

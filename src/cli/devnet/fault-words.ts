@@ -7,7 +7,10 @@ const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, 
  * Maximum delay of a link. A question fails after ten seconds anyway, so a much slower link has the effect of a cut.
  */
 export const DELAY_MS_MAX = 60_000;
-/** Maximum offset of a clock. It is far beyond the clock differences that the rules of the chain tolerate. */
+/**
+ * Maximum offset of a clock. The maximum offset is far beyond the clock differences that the rules of the chain
+ * tolerate.
+ */
 export const SKEW_MS_MAX = 86_400_000;
 
 /**

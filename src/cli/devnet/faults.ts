@@ -67,9 +67,7 @@ export class DevnetFaults {
   readonly #skewsMs = new PerNode();
   #parts: readonly (readonly number[])[] = [];
 
-  /**
-   * Cuts the network into parts, and replaces earlier parts. Nodes that are in none of these parts form another part.
-   */
+  /** Cuts the network into parts, and replaces earlier parts. Nodes outside the given parts form another part. */
   partition(parts: readonly (readonly number[])[]): void {
     this.#parts = parts;
   }

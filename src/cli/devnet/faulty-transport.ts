@@ -51,7 +51,10 @@ interface Line {
   readonly incoming: DelayLine;
   /** Questions that wait for an answer. */
   readonly asked: Set<Question>;
-  /** Last information of the peer about itself that was sent. It may still be delayed. */
+  /**
+   * Last information of the peer about itself that was sent. The last information of a peer that was sent may still be
+   * delayed.
+   */
   said: PeerInfo | undefined;
   heard: PeerInfo | undefined;
 }

@@ -69,8 +69,8 @@ export function checkDevnetFolder(directory: string, nodes: number, network: Net
   const earlier = readRecord(directory);
   if (earlier === undefined) return;
   const now = recordOf(nodes, network);
-  // Delegates are divided by the number of nodes. With another number, a node would sign without the journal of its
-  // delegates.
+  // Delegates are divided by the number of nodes. With another number of nodes, a node would sign without the journal
+  // of its delegates.
   const difference =
     earlier.genesisBlockId !== now.genesisBlockId
       ? 'another genesis block'

@@ -94,7 +94,10 @@ function forkNode(
   return { process: running, child };
 }
 
-/** Options in the environment are meant for single nodes. In a devnet, they would override the plan of each node. */
+/**
+ * Options in the environment are meant for single nodes. In a devnet, options in the environment would override the
+ * plan of each node.
+ */
 function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(environment).filter(
     ([name]) =>

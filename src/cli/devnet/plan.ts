@@ -126,10 +126,7 @@ function refuseBlocked(httpPort: number, index: number): void {
   );
 }
 
-/**
- * Plans a node that is added later. Such a node follows the other nodes and does not forge, because all delegates are
- * already assigned.
- */
+/** Plans a node that is added later. A follower node does not forge, because all delegates are already assigned. */
 export function planFollower(
   nodes: readonly PlannedNode[],
   { httpPort, wsPort, directory, network, logFormat }: Omit<DevnetRequest, 'nodes'>,

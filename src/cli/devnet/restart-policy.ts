@@ -18,7 +18,7 @@ export const RESTART_DELAY_MS = 1000;
 const RESTART_DELAY_MS_MAX = 30_000;
 /** Running time after which a start counts as successful. The next end of the process then begins a new series. */
 export const STABLE_MS = 60_000;
-/** Maximum of ends in a series, each before `STABLE_MS`. After that, the node is not restarted. */
+/** Maximum of ends in a series, each before `STABLE_MS`. A node with this number of ends is not restarted. */
 export const ENDS_IN_A_ROW_MAX = 5;
 
 export class RestartPolicy {

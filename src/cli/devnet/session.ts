@@ -29,7 +29,7 @@ import type { MiningMode } from './mining.ts';
 import { Timekeeper } from './timekeeper.ts';
 
 export interface SessionOptions {
-  /** Folder of the devnet. It is already locked, and its files are written. */
+  /** Folder of the devnet. The folder of the devnet is already locked, and its files are written. */
   readonly directory: string;
   readonly network: Network;
   readonly nodes: readonly PlannedNode[];

@@ -27,7 +27,7 @@ const POLL_MS = 50;
 
 /**
  * Makes the operations that need the clock wait until the devnet has begun. Until then, the devnet has the machine's
- * clock. After an earlier warp, the blocks of the chain are in the future of that clock.
+ * clock. After an earlier warp, the blocks of the chain are in the future of the machine's clock.
  *
  * After `waitMsMax`, the operations throw ProtocolError `DEVNET_STARTING` with the missing nodes
  */

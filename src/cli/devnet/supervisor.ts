@@ -49,7 +49,10 @@ export interface DevnetResult {
 }
 
 const POLL_MS = 500;
-/** Interval of the checks during the start. It is short, so that the readiness of the nodes is noticed at once. */
+/**
+ * Interval of the checks during the start. The interval is short, so that the readiness of the nodes is noticed at
+ * once.
+ */
 const STARTUP_POLL_MS = 150;
 /** Time limit of a stop. A node stops within three seconds, but on an overloaded machine it may take longer. */
 const STOP_MS = 10_000;

@@ -26,7 +26,7 @@ export interface TimekeeperOptions {
   readonly intervalMs?: number | undefined;
   /** The running nodes. */
   readonly links: () => readonly AgentLink[];
-  /** Nodes with equal results reach each other. Without this function, all nodes reach each other. */
+  /** Nodes with equal results reach each other. Without `partOf`, all nodes reach each other. */
   readonly partOf?: (link: AgentLink) => unknown;
   /**
    * Longest wait for all nodes to connect to their peers, before they forge on their own; default 5000, 0 for nodes
@@ -48,8 +48,8 @@ export interface MinedSlots {
 }
 
 /**
- * Maximum of ids of transactions that were handed to other nodes. They are kept so that each transaction is handed on
- * only once. The number is several times the size of a pool.
+ * Maximum of ids of transactions that were handed to other nodes. The ids are kept so that each transaction is handed
+ * on only once. The number is several times the size of a pool.
  */
 const KNOWN_TRANSACTIONS_MAX = 20_000;
 /** Nodes on one machine connect within a fraction of a second. */
@@ -242,7 +242,8 @@ export class Timekeeper {
   }
 
   /**
-   * Handles a transaction that a node accepted. In the mode `instant`, all nodes get it at once, and a block is mined.
+   * Handles a transaction that a node accepted. In the mode `instant`, all nodes get the transaction at once, and a
+   * block is mined.
    */
   transactionArrived(id: string, transaction: JsonObject, at?: AgentLink): void {
     const key = knownAs(id, transaction);
@@ -304,8 +305,8 @@ export class Timekeeper {
     const { params } = this.#options;
     const states = await this.#askAll({ op: 'state' });
     let state = states.reduce((best, each) => (each.tip.height > best.tip.height ? each : best));
-    // A node whose clock is ahead may have a block of a future slot. This block does not show which slots of the other
-    // nodes are filled.
+    // A node whose clock is ahead may have a block of a future slot. A block of a future slot does not show which slots
+    // of the other nodes are filled.
     const filledBy = (those: readonly AgentState[]): number =>
       Math.max(-1, ...those.map(({ tip }) => tip.slot).filter((slot) => slot <= slotAtMs(this.nowMs(), params)));
     let lastSlot = filledBy(states);
@@ -360,8 +361,8 @@ export class Timekeeper {
   }
 
   /**
-   * Sends a request to all running nodes. A node that does not answer is skipped. It gets the present state when it
-   * answers again.
+   * Sends a request to all running nodes. A node that does not answer is skipped. A skipped node gets the present state
+   * when it answers again.
    *
    * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers
    */
@@ -421,7 +422,7 @@ export class Timekeeper {
 
 /**
  * The same transaction of a group comes again when its last member has signed. Therefore the number of signatures is
- * part of its key.
+ * part of the transaction's key.
  */
 function knownAs(id: string, { signatures }: JsonObject): string {
   return Array.isArray(signatures) && signatures.length > 0 ? `${id} ${signatures.length}` : id;
@@ -444,7 +445,10 @@ interface Answered {
 
 interface Arrived {
   readonly transaction: JsonObject;
-  /** The node that accepted the transaction. In a cut network, only the nodes of its part get the transaction. */
+  /**
+   * The node that accepted the transaction. In a cut network, only the nodes in the part of the accepting node get the
+   * transaction.
+   */
   readonly at: AgentLink | undefined;
 }
 

@@ -295,7 +295,7 @@ function judgeAlerts({ looks, diagnostics }: Seen): readonly Finding[] {
   });
 }
 
-/** True when a download brought blocks. Failures before such a download did no harm. */
+/** True when a download brought blocks. Failures before a successful download did no harm. */
 function isDownloaded({ module, code, fields }: DiagnosticState): boolean {
   return module === 'sync' && code === 'SYNC_ENDED' && Number(fields['blocks']) > 0;
 }
@@ -306,14 +306,14 @@ function isFailedDownload(diagnostic: DiagnosticState): boolean {
   return module === 'sync' && isFailure && !isUnwritten(diagnostic);
 }
 
-/** Codes of refused blocks. A node that is behind gets such blocks when it downloads. */
+/** Codes of refused blocks. A node that is behind gets refused blocks when it downloads. */
 function isRefusedBlock({ module, code }: DiagnosticState): boolean {
   return (module === 'chain' || module === 'sync') && code.startsWith('BLOCK_') && code !== 'BLOCK_DOUBLE_FORGING';
 }
 
 /**
  * True when a refused block may keep the node from continuing. Refused blocks below the tip do no harm, because any
- * peer can make up such blocks.
+ * peer can make up blocks.
  */
 function isInTheWay(
   { module, number, fields }: DiagnosticState,
@@ -325,7 +325,7 @@ function isInTheWay(
 
 /**
  * The period in which missed slots count, and the number of missed slots that is a fault. The period has at least some
- * rounds. The number is lower for a node with few delegates, because such a node has few slots.
+ * rounds. A node with few delegates has few slots, so its number of missed slots is lower.
  */
 function ownSlots({ forging, active, blockTimeS, constants }: Seen) {
   const delegates = forging.filter((each) => each.forging && active.has(each.publicKey)).length;

@@ -1,7 +1,7 @@
 /**
  * Decides whether a network stands still, which means that it has no new blocks. Slots stay empty on every network, but
  * more often on some networks than on others. Therefore the recent blocks decide how many empty slots in a row are too
- * many for chance. This number is low when all delegates forge, and high when half of them do not.
+ * many for chance. The number of slots is low when all delegates forge, and high when half of them do not.
  */
 
 export interface BlockState {

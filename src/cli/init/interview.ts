@@ -19,7 +19,7 @@ export interface Question<Value> {
 
 /** Maximum of attempts to get a valid answer. A script would repeat a wrong answer forever. */
 const TRIES_MAX = 5;
-/** Maximum of waiting lines of a script. There are about ten questions. */
+/** Maximum of waiting lines of a script. `bloomery init` asks about ten questions. */
 const LINES_WAITING_MAX = 100;
 
 export class Interview {

@@ -1,4 +1,7 @@
-/** Common work of the commands for sinks. It opens the source that the flags name, fills the sink, and closes both. */
+/**
+ * Common work of the commands for sinks. The function opens the source that the flags name, fills the sink, and closes
+ * both.
+ */
 
 import { openStoreSource } from '../../node/sink-source.ts';
 import type { Sink } from '../../sinks/sink.ts';
@@ -50,7 +53,7 @@ async function sourceOf(flags: SinkFlags, signal: AbortSignal): Promise<ChainSou
   return openNodeSource(node, placeOfNetwork({ network }).network, { depth, signal });
 }
 
-/** With `--json`, prints a line for each step. Without it, prints a line at intervals. */
+/** With `--json`, prints a line for each step. Without `--json`, prints a line at intervals. */
 function progressTeller(isJson: boolean): { tell(progress: SinkProgress): void; end(): void } {
   let last: SinkProgress | undefined;
   let shownMs = performance.now();

@@ -77,8 +77,8 @@ export async function openNodeSource(
             const block = reader.read(event);
             if (block === undefined) continue;
             if (block.height !== next) {
-              // The node has changed its branch meanwhile, so its stream is opened again. At the start of a stream,
-              // such a block would be a wrong answer.
+              // The node has changed its branch meanwhile, so its stream is opened again. At the start of a stream, a
+              // block of another branch would be a wrong answer.
               throw isFirst ? malformed(`block ${block.height} instead of block ${next}`) : connectionLost(node.base);
             }
             isFirst = false;

@@ -8,7 +8,10 @@ import { Deed } from './deed.tsx';
 import { useAnswer, useAsked, useLive } from './hooks.ts';
 import { Age, Amount, Answered, Id, More, Table } from './parts.tsx';
 
-/** Maximum of transactions of each queue that are shown. For the others, the page shows only their number. */
+/**
+ * Maximum of transactions of each queue that are shown. For the transactions beyond this number, the page shows only
+ * their number.
+ */
 const SHOWN_MAX = 100;
 /** Number of transactions of groups whose signers the list shows. */
 const SIGNERS_ASKED_MAX = 20;
@@ -83,8 +86,8 @@ export function Pool() {
 }
 
 /**
- * Each of these transactions needs a separate request, so the list asks only about the first ones. The signers of the
- * others are on their own pages.
+ * Each of these transactions needs a separate request, so the list asks only about the first ones. Further transactions
+ * show their signers on their own pages.
  */
 function isAsked(waiting: readonly Waiting[], transaction: Transaction): boolean {
   const ofGroups = waiting.filter(({ state }) => state === 'pending').slice(0, SIGNERS_ASKED_MAX);

@@ -24,7 +24,8 @@ export function LastRounds({ activeDelegates }: { activeDelegates: number }) {
   const height = status?.height ?? 0;
   const ended = Math.floor(height / activeDelegates);
   const question = () => lastRounds(height, activeDelegates, blockTimeS);
-  // The list of ended rounds changes when another round ends, and on a reorg. The next request shows such a change.
+  // The list of ended rounds changes when another round ends, and on a reorg. The next request shows a new round or a
+  // reorg.
   const asked = useAsked(question, `rounds ${blockTimeS}`, ended);
   if (height === 0) return null;
   const own = new Set((forging ?? []).map(({ publicKey }) => publicKey));

@@ -1,13 +1,15 @@
 /**
  * Delays the requests of strangers while connections wait to be accepted. The event loop accepts one connection of a
- * listener in each turn. An operator's connection behind a thousand others therefore waits for a thousand turns. This
- * takes seconds if each turn also does other work. A turn that only accepts a connection takes about 0.1 ms.
+ * listener in each turn. An operator's connection behind a thousand others therefore waits for a thousand turns. A
+ * thousand turns take seconds if each turn also does other work. A turn that only accepts a connection takes about 0.1
+ * ms.
  */
 
 import type { MonotonicClock } from '../monotonic-clock.ts';
 
 /**
- * Longest phase of accepting connections without other work, in milliseconds. It is enough for about 700 connections.
+ * Longest phase of accepting connections without other work, in milliseconds. The phase is long enough for about 700
+ * connections.
  */
 const ACCEPTING_MS = 50;
 /** Time for work between two such phases, in milliseconds, so that a flood of connections does not stop all service. */

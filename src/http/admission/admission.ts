@@ -1,8 +1,8 @@
 /**
  * Controls all incoming HTTP connections before the application sees them. The admission decides which connections are
- * accepted, and passes on one request of a connection at a time. It limits the memory that clients occupy, the time
- * that they take, and their share of the main thread. It shuts out addresses that continue after many refusals. A part
- * of the connections is reserved for trusted clients.
+ * accepted, and passes on one request of a connection at a time. The admission limits the memory that clients occupy,
+ * the time that they take, and their share of the main thread. The admission shuts out addresses that continue after
+ * many refusals. A part of the connections is reserved for trusted clients.
  *
  * The admission does not depend on routes or on global state: the server passes clock, limits and observer.
  */

@@ -261,7 +261,7 @@ export class ClientConnection implements Place, Holder {
 
   /**
    * Reads a stranger's connection for the first time, in its turn. Until then, its bytes stay in the kernel. If no
-   * bytes have arrived by then, the connection waits for another turn when its first bytes arrive.
+   * bytes have arrived at its turn, the connection waits for another turn when its first bytes arrive.
    */
   #readFirst(work: () => void): void {
     const socket = this.#socket;
@@ -391,7 +391,7 @@ export class ClientConnection implements Place, Holder {
 
   /**
    * Ends the connection after its last answer. The system resets a connection that is closed with unread input, and a
-   * client that is still sending would lose the answer. Therefore, if the node has time and memory, it reads and
+   * client that is still sending would lose the answer. Therefore, if the node has time and memory, the node reads and
    * discards input for a while.
    */
   #linger(): void {

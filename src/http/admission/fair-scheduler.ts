@@ -1,7 +1,7 @@
 /**
  * Schedules the work for strangers fairly. The work for all strangers together gets a fixed share of the main thread's
- * time. When the work exceeds this share, each address waits only behind its own requests. While time is left, work is
- * done at once.
+ * time. When the work for strangers exceeds its share, each address waits only behind its own requests. While time is
+ * left, work is done at once.
  */
 
 import type { WorkShare } from '../../primitives/work-share.ts';

@@ -1,6 +1,6 @@
 /**
- * The limits of the admission. Limits that an operator may want to change are options; the others are constants with
- * their reasons.
+ * The limits of the admission. Limits that an operator may want to change are options. All other limits are constants
+ * with their reasons.
  */
 
 import type { HttpLimits } from '../options.ts';
@@ -47,7 +47,7 @@ export const INPUT_BYTES_MAX = BODY_BYTES_MAX + 64 * 1024;
 
 /**
  * Maximum of bytes that a client may send beyond the request that is being handled. Few clients pipeline requests. For
- * them, this is enough for dozens of requests.
+ * clients that pipeline, the maximum is enough for dozens of requests.
  */
 export const PIPELINED_BYTES_MAX = 16 * 1024;
 

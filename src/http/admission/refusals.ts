@@ -50,7 +50,7 @@ export class Refusals {
 
   /**
    * Logs an error of the node that client input caused. Only one error in each interval is logged, because a client may
-   * cause such errors at will.
+   * cause these errors at will.
    */
   fail(error: unknown): void {
     const nowMs = this.#clock.nowMs();
@@ -80,7 +80,7 @@ export class Refusals {
 
 /**
  * Reasons that get a log line: the client may not ask, or asks too much. Unknown paths and slow clients are normal, so
- * they get none.
+ * they get no log line.
  */
 const LINE_REASONS: readonly RefusalReason[] = [
   'access',

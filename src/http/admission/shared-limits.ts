@@ -1,7 +1,7 @@
 /**
  * Limits for addresses, shared by several processes. One process counts, and the other processes ask that process. Each
- * process still applies its own limits first. Otherwise a flood of requests at one process would become a flood of
- * questions.
+ * process still applies its own limits first. Without these limits, a flood of requests at one process would become a
+ * flood of questions.
  */
 
 import type { Allowance } from './allowance.ts';

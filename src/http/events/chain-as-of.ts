@@ -13,8 +13,8 @@ export class ChainAsOf {
   readonly sequence: number;
   readonly #api: Pick<NodeApi, 'chain' | 'log'>;
   /**
-   * For each height, the first later record that reverted a block there. That block was in the chain. The map has at
-   * most one entry for each kept record.
+   * For each height, the first later record that reverted a block there. Each block that a later record reverted was in
+   * the chain. The map has at most one entry for each kept record.
    */
   readonly #reverted = new Map<number, ChainRecord>();
   #lookedTo: number;

@@ -1,8 +1,8 @@
 /**
  * Serves all readers of the event stream. A reader has no queue, but a place in the chain's log. When the reader's
  * connection takes more data, the next events are read from the log. A reader that takes no data for a while is
- * disconnected. It resumes at its place when it connects again. Reading for strangers uses the time budget of all work
- * for strangers.
+ * disconnected. The reader resumes at its place when it connects again. Reading for strangers uses the time budget of
+ * all work for strangers.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -297,7 +297,7 @@ class Hub implements EventHub {
     const untilMs = performance.now() + SERVING_MS;
     const served = this.#waiting.get(key) ?? new Set();
     // The iteration also visits readers that are added at its end. So a reader with more events is served again after
-    // the others.
+    // all other readers.
     for (const reader of served) {
       served.delete(reader);
       if (!reader.isFull && this.#feed(reader, untilMs)) served.add(reader);

@@ -60,7 +60,8 @@ export function describedInterface(routes: readonly Route[], dialect: HttpDialec
 }
 
 /**
- * Answer of `/spec`. A strict dialect has no examples, because the recorded ones have members of the joined dialect.
+ * Answer of `/spec`. A strict dialect has no examples, because the recorded examples have members of the joined
+ * dialect.
  */
 async function servedDocument(routes: readonly Route[], dialect: HttpDialect, version: string): Promise<NamedDocument> {
   const document = describedInterface(routes, dialect, version);

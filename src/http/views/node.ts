@@ -37,8 +37,8 @@ export function statusView(api: NodeApi, status: NodeStatus, dialect: HttpDialec
           { ...times, chainMaxHeightFinalized, syncing },
           { broadhash, consensus, loaded, networkHeight, transactions },
         ];
-  // The member is present only while blocks are downloaded. Otherwise the answer has only the members that clients of
-  // Lisk know.
+  // The member is present only while blocks are downloaded. Without a download, the answer has only the members that
+  // clients of Lisk know.
   const progress = status.sync === undefined ? {} : { syncProgress: status.sync };
   // The member is present only when a clock is wrong, so that other answers have only the members that clients of Lisk
   // know.
@@ -109,8 +109,8 @@ export function constantsView(api: NodeApi, dialect: HttpDialect): View {
   const networkId = params.networkIdentifier;
   const [own, other] =
     dialect.generation === 2 ? [{ nethash, nonce }, { networkId }] : [{ networkId }, { nethash, nonce }];
-  // The member is present only when the number is not the usual one. Otherwise the answer has only the members that
-  // clients of Lisk know.
+  // The member is present only when the number is not the usual one. Without a download, the answer has only the
+  // members that clients of Lisk know.
   const { activeDelegates } = params;
   const round = activeDelegates === ACTIVE_DELEGATES ? {} : { activeDelegates };
   const members = {

@@ -1,6 +1,6 @@
 /**
  * Notifies the operator's receivers of events. The notifier selects events, and keeps them on the disk until they are
- * delivered. It delivers them in order, with retries until the receiver accepts them.
+ * delivered. The notifier delivers events in order, with retries until the receiver accepts them.
  */
 
 import { SLOT_CODES, type OwnSlotsEvent } from '../../engine/forge/own-slot-outcomes.ts';

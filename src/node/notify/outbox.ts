@@ -14,8 +14,8 @@ import { makeFolder } from '../../store/disk/folder.ts';
 import { checkedLine, contentOf } from '../checked-lines.ts';
 
 /**
- * Maximum of waiting events. If more events wait, the oldest event is dropped, because a receiver that is unreachable
- * for weeks must not fill the disk.
+ * Maximum of waiting events. If more events wait than this maximum, the oldest event is dropped, because a receiver
+ * that is unreachable for weeks must not fill the disk.
  */
 export const EVENTS_MAX = 1000;
 /**

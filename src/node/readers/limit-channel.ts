@@ -1,8 +1,8 @@
 /**
  * A reader's connection to the limits that all readers share; the node does the counting. Questions go to the node in
  * batches. Each batch waits for the answers to the batch before, so that a flood of requests takes only a small part of
- * the node's time. While the node does not answer, questions fail after `LIMIT_ANSWER_MS_MAX`, and new ones fail at
- * once.
+ * the node's time. While the node does not answer, open questions fail after `LIMIT_ANSWER_MS_MAX`, and new questions
+ * fail at once.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';

@@ -48,7 +48,8 @@ export const WRITES_AT_ONCE = 100;
 export const NEWS_WAITING_MAX = 10_000;
 
 /**
- * Number of questions about shared limits in one message. A reader has only one unanswered message with such questions.
+ * Number of questions about shared limits in one message. A reader has only one unanswered message with questions about
+ * limits.
  */
 export const LIMIT_ASKS_AT_ONCE = 500;
 /**

@@ -1,5 +1,5 @@
 /**
- * A process that answers HTTP beside the node. Such a reader has no keys and no journal, writes to no file, and ends
+ * A process that answers HTTP beside the node. A reader process has no keys and no journal, writes to no file, and ends
  * with its node. The reader asks the node for missing data over the channel between the processes.
  */
 

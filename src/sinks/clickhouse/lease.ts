@@ -1,7 +1,7 @@
 /**
  * The lease on a database: rows of the table `sink_lease`, with times of the server's clock. The newest row of a token
  * counts. Inserts into final tables and markers go through tables that accept rows of the lease's holder only
- * (`schema.ts`). So the server checks the lease and inserts in one step, and it refuses an insert that a paused process
+ * (`schema.ts`). So the server checks the lease and inserts in one step. It refuses an insert that a paused process
  * sends too late.
  */
 
@@ -48,8 +48,8 @@ export class ClickHouseLease {
 
   /**
    * Takes the lease if no other process has it. The function claims the lease first, and then looks for other holders.
-   * So when several processes start at once, all may be refused, but two never succeed. The function also ends
-   * statements of an earlier holder that still run on the server.
+   * When several processes start at once, all of them may be refused, but two of them never succeed. The function also
+   * ends statements of an earlier holder that still run on the server.
    *
    * @throws ProtocolError `SINK_IN_USE`
    */

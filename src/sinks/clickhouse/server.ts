@@ -27,7 +27,9 @@ const REQUEST_TIMEOUT_MS = 600_000;
 /** Number of lines that are sent in one chunk. */
 const LINES_AT_ONCE = 1_000;
 
-/** True for a URL with a password. Every program on the machine can read such a URL in the list of processes. */
+/**
+ * True for a URL with a password. Every program on the machine can read a password in a URL in the list of processes.
+ */
 export function hasPassword(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { password, searchParams } = new URL(url);

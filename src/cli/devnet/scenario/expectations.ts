@@ -22,7 +22,7 @@ export interface Scene {
   readonly addressOf: (who: string) => string;
 }
 
-/** Time limit of an answer. It is long, because a scenario must not fail on an overloaded machine. */
+/** Time limit of an answer. The time limit is long, because a scenario must not fail on an overloaded machine. */
 const ANSWER_MS_MAX = 30_000;
 const METRICS_BYTES_MAX = 4 * 1024 * 1024;
 /**

@@ -111,7 +111,7 @@ class Player {
     }
   }
 
-  /** The reason why a process has ended without a step that ends it. Such an end fails any step. */
+  /** The reason why a process has ended without a step that ends it. The unexpected end of a process fails any step. */
   async #death(): Promise<string | undefined> {
     if (this.#run.stop.aborted) return undefined;
     for (const node of this.#run.session.nodes()) {
