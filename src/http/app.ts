@@ -109,8 +109,7 @@ export function createHttpServer(
     } else work(request, response, expectation);
   };
   /**
-   * The requests of a trusted proxy need not wait for turns. The requests of its clients do: they are scheduled like
-   * those of direct connections.
+   * The requests of a trusted proxy need not wait for turns. The requests of a proxy's clients are scheduled like requests of direct connections.
    *
    * @returns key of the client in the scheduler; undefined for other requests
    */

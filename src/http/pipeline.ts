@@ -58,7 +58,7 @@ export interface AppParts {
 
 export function createApp(api: NodeApi, options: HttpOptions, parts: AppParts): Express {
   const { dialect } = parts;
-  // Routes of generation 3 distinguish upper and lower case, those of generation 2 do not.
+  // Only the routes of generation 3 distinguish upper and lower case.
   const caseSensitive = dialect.generation === 3;
   const app = express();
   app.disable('x-powered-by');

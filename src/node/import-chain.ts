@@ -73,7 +73,7 @@ interface RefusedLine {
 
 /**
  * Applies the blocks of the file to the tip. Blocks that the chain already has are skipped, so an interrupted import
- * continues where it ended. A genesis block must be the one of the network.
+ * continues where it ended. A genesis block must be that of the network.
  *
  * @returns the number of imported blocks and transactions, and the height
  * @throws ProtocolError `IMPORT_REFUSED` with line, height, id and reason of the first refused block, or

@@ -22,7 +22,7 @@ type ScratchChain = Pick<Chain, 'rules' | 'append'> & {
 export interface VerifyOptions {
   /** The chain to verify. The chain must not change meanwhile, and its indexes must not lag. */
   readonly examined: StoredChain;
-  /** A chain of the same network with the genesis block only. */
+  /** A chain of the same network that has only the genesis block. */
   readonly scratch: { readonly chain: ScratchChain; readonly store: StoredChain };
   readonly onProgress?: (height: number) => void;
 }

@@ -10,7 +10,7 @@ import { distinctTexts, type Fields, isListOfRecords, isRecord, isSignatureText,
 export const CALL = 'rpc-request';
 /** Maximum of items in one message, and of ids in one request. */
 export const ITEMS_MAX = 25;
-/** Maximum of blocks that are accepted in one answer. No node of the reference sends as many. */
+/** Maximum of blocks that are accepted in one answer. No node of the reference sends as many blocks. */
 export const BLOCKS_PER_ANSWER_MAX = 100;
 /**
  * Maximum of ids in a question for a common block, as in generation 2. A node of generation 3 sends at most 202 ids.

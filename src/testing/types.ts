@@ -120,7 +120,7 @@ export interface TestDevnet {
   /** Sets the mining mode from now on. @throws an error for an unknown mode */
   setMining(mode: MiningMode): Promise<void>;
   /**
-   * Moves the chain's clock ahead: to a moment, or by a duration (`90s`, `15m`, `1h`, `2d`, `3w`, `1y`). The slots in
+   * Sets the chain's clock ahead: to a moment, or by a duration (`90s`, `15m`, `1h`, `2d`, `3w`, `1y`). The slots in
    * between stay empty.
    *
    * @throws an error for an invalid date or a moment in the past; the clock then stays as it is

@@ -32,7 +32,7 @@ export interface VerifierPoolOptions {
 
 /**
  * Number of checks that the calling thread makes in some milliseconds. Larger numbers of checks go to other threads.
- * Then the hand-over is worth its cost, and the calling thread stays free for other work.
+ * Handing over many checks is worth its cost, and the calling thread stays free for other work.
  */
 const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60, noble: 4 };
 

@@ -76,7 +76,7 @@ const TIMES_MIN = 3;
 const RECENT_ROUNDS = 3;
 const TIMES_MIN_PER_DELEGATE = 2;
 const CLOSE_OTHER_NETWORK = 4104;
-/** Codes of slots that passed without a check of the clock. The doctor reports their reason as another fault. */
+/** Codes of slots that passed without a check of the clock. The doctor reports the reason for unseen slots as another fault. */
 const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED']);
 const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
 /** Codes of a download that makes progress. */

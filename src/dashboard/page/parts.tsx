@@ -74,7 +74,7 @@ export function DelegateLink({ publicKey, address }: { publicKey: string; addres
 
 /**
  * An amount in a column. Decimal points are aligned, so that readers can compare the amounts. The head of the column
- * shows the unit. On a phone without heads, each amount shows it.
+ * shows the unit. On a phone without heads, each amount shows the unit.
  *
  * @param props.among all amounts of the column
  */

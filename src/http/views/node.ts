@@ -109,8 +109,8 @@ export function constantsView(api: NodeApi, dialect: HttpDialect): View {
   const networkId = params.networkIdentifier;
   const [own, other] =
     dialect.generation === 2 ? [{ nethash, nonce }, { networkId }] : [{ networkId }, { nethash, nonce }];
-  // The member is present only when the number is not the usual one. Without a download, the answer has only the
-  // members that clients of Lisk know.
+  // The member is present only when the number is not the usual one. With the usual number, the answer has only
+  // the members that clients of Lisk know.
   const { activeDelegates } = params;
   const round = activeDelegates === ACTIVE_DELEGATES ? {} : { activeDelegates };
   const members = {

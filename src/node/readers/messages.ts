@@ -110,7 +110,7 @@ export interface ReaderSettings {
 
 export type ToReader =
   | { readonly kind: 'open'; readonly settings: ReaderSettings }
-  /** The chain changed, or transactions arrived. Further news wait until the reader has confirmed these. */
+  /** The chain changed, or transactions arrived. Later news wait until the reader has confirmed this message. */
   | { readonly kind: 'news'; readonly chain: boolean; readonly received: readonly Received[] }
   | { readonly kind: 'answers'; readonly outcomes: readonly Outcome[] }
   | { readonly kind: 'done'; readonly id: number; readonly outcome: Outcome }

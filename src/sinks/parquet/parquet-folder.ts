@@ -14,7 +14,7 @@ export const RANGES = 'ranges';
 export const TAIL = 'tail';
 const DRAFT = 'draft-';
 
-/** Digits of a height in a name; with leading zeros, names sort like heights. */
+/** Number of digits of a height in a name. Leading zeros make names sort in the order of heights. */
 const HEIGHT_DIGITS = 10;
 
 /** A range or a block of the tail, read from the name of its folder; the name ends with the last block. */
