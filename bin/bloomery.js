@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The executable. It checks the Node version and the build, and then runs the compiled command line. */
+/** The executable. The executable checks the Node version and the build, and then runs the compiled command line. */
 
 import { existsSync } from 'node:fs';
 

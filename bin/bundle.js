@@ -16,7 +16,7 @@ const HASH_CHARACTERS = 8;
  * @returns the packages that are in the page
  */
 export async function bundleDashboard(source, target) {
-  // esbuild is a development package. It is missing where only the built program is installed.
+  // esbuild is a development package. esbuild is missing where only the built program is installed.
   const { build } = await import('esbuild');
   const { outputFiles, metafile } = await build({
     entryPoints: ['main.tsx', 'dashboard.css'].map((file) => path.join(source, file)),

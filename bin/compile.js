@@ -16,7 +16,7 @@ const RELATIVE_IMPORT = /(\bfrom |\bimport |\bimport\()"(\.{1,2}\/[^"\n]*)\.ts"/
  * @throws an error with `errors` when a source cannot be compiled; the errors are already on standard error
  */
 export async function compileSources({ root, files, target }) {
-  // esbuild is a development package. It is missing where only the built program is installed.
+  // esbuild is a development package. esbuild is missing where only the built program is installed.
   const { build } = await import('esbuild');
   const { outputFiles } = await build({
     entryPoints: [...files],

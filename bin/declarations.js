@@ -1,6 +1,6 @@
 /**
  * Writes the type declarations of the package's exports. Each file is processed without the others, which takes a
- * second. Therefore these files declare the types of all exports, and import only from one another.
+ * second. Therefore the exported files declare the types of all their exports, and import only from one another.
  */
 
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';

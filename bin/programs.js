@@ -38,7 +38,7 @@ const SHORT = { minifyWhitespace: true, minifySyntax: true, lineLimit: 300 };
 /** `bloomery/client`, below `src`. */
 const CLIENT = 'client/index.ts';
 
-/** Packages with compiled parts. They look for these parts beside their own files. */
+/** Packages with compiled parts. These packages look for their compiled parts beside their own files. */
 const NATIVE = ['lmdb', 'sodium-native'];
 
 /** Packages in CommonJS format call `require` for Node's modules at run time. */
@@ -51,7 +51,7 @@ const REQUIRE =
  * @throws an error with `errors` when a source cannot be compiled; the errors are already on standard error
  */
 export async function bundlePrograms({ root, target }) {
-  // esbuild is a development package. It is missing where only the built program is installed.
+  // esbuild is a development package. esbuild is missing where only the built program is installed.
   const { build } = await import('esbuild');
   const options = {
     absWorkingDir: path.resolve(root),

@@ -6,7 +6,7 @@
 /** Returns the fault of a value, for example `.height must be a whole number`; undefined for a valid one. */
 export type Shape = (value: unknown) => string | undefined;
 
-/** Maximum of heights, slots and seconds. All of them have 32 bits in the protocol. */
+/** Maximum of heights, slots and seconds. Heights, slots and seconds all have 32 bits in the protocol. */
 const UINT32_MAX = 2 ** 32 - 1;
 /** Largest time that `Date` can show. */
 const TIME_MS_MAX = 8.64e15;

@@ -18,7 +18,7 @@ export interface NodeAsker {
    */
   ask<T>(path: string, shape?: Shape): Promise<T>;
   /**
-   * Opens a stream of text, which lasts until the node ends it. Only its beginning has a time limit.
+   * Opens a stream of text, which lasts until the node ends it. Only the beginning of a stream has a time limit.
    *
    * @param path as for `ask`
    * @throws ProtocolError `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED`

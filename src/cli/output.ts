@@ -72,8 +72,8 @@ export function report(done: string, write: () => void): void {
 }
 
 /**
- * If standard output is a file, waits until the printed text is on the disk. Call it before an action that must not
- * happen if the output is lost.
+ * If standard output is a file, waits until the printed text is on the disk. Call `flushOutput` before an action that
+ * must not happen if the output is lost.
  *
  * @throws ProtocolError `OUTPUT_UNWRITABLE`
  */

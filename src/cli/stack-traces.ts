@@ -40,9 +40,9 @@ export function nameSourcesInTraces(): void {
 }
 
 /**
- * The constructors of some libraries' error classes read the trace of a nameless error each time. Hardly any of these
- * traces is ever shown. SocketCluster does so for each dial without an answer. Reading the source map for these errors
- * took a sixth of the start of a devnet node.
+ * The constructors of some libraries' error classes read the trace of a nameless error each time. Hardly any trace of
+ * these nameless errors is ever shown. SocketCluster does so for each dial without an answer. Reading the source map
+ * for the errors of libraries took a sixth of the start of a devnet node.
  */
 function isReadInConstructor(error: Error, [first]: readonly NodeJS.CallSite[]): boolean {
   return error.message === '' && first?.isConstructor() === true;
@@ -92,7 +92,8 @@ function readMap(url: string): SourceMap | undefined {
 export function originalPlace(mappings: string, { line, column }: Place): (Place & { source: number }) | undefined {
   let row = 1;
   let found: (Place & { source: number }) | undefined;
-  // Column in the compiled line; index of the source; line and column in the source. All of these numbers count from 0.
+  // Column in the compiled line; index of the source; line and column in the source. Lines, columns and source indexes
+  // in a source map count from 0.
   const state = [0, 0, 0, 0];
   let [field, value, shift] = [0, 0, 0];
   for (let at = 0; at < mappings.length; at += 1) {

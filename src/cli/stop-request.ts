@@ -10,8 +10,8 @@ const PARENT_CHECK_MS = 500;
 export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const satisfies readonly NodeJS.Signals[];
 
 /**
- * Other signals that end a process by default. The signals in this list are not meant for stopping a node. After one of
- * these other signals, the node stops in order with the exit code of a failure, so that a supervisor restarts it.
+ * Other signals that end a process by default. The signals in this list are not meant for stopping a node. After a
+ * signal in this list, the node stops in order with the exit code of a failure, so that a supervisor restarts it.
  * SIGALRM is not in this list, because the watchdog uses it to end a process whose main thread is blocked.
  */
 const OTHER_ENDING_SIGNALS = [

@@ -10,7 +10,7 @@ import type { Observer } from '../ports/observer.ts';
 const PROGRAM = 'systemd-notify';
 /** Time limit for sending a message. */
 const SEND_MS_MAX = 10_000;
-/** Number of messages within the time after which systemd considers the node dead. Two of them may be lost or late. */
+/** Number of messages within the time after which systemd considers the node dead. Two messages may be lost or late. */
 const MESSAGES_PER_TIMEOUT = 3;
 
 export interface SystemdNotifier {

@@ -103,7 +103,7 @@ export function networkFilesOf(folder: ForeignFolder, options: ForeignOptions): 
 
 /**
  * Returns the public network that the genesis block belongs to, if any. Throws when the name is that of a public
- * network and the genesis block is of another one.
+ * network and the genesis block is of another network.
  */
 function identityOf(
   genesis: RecordReader,

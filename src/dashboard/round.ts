@@ -81,8 +81,8 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
 }
 
 /**
- * Next slot of each delegate in the round, by public key. A delegate that is missing here has already had its slot. Its
- * next slot is in the following round, whose order is not known yet.
+ * Next slot of each delegate in the round, by public key. A delegate that is missing here has already had its slot. The
+ * next slot of a delegate that is missing here is in the following round, whose order is not known yet.
  */
 export function nextSlotsOf({ slots }: Pick<Round, 'slots'>): ReadonlyMap<string, number> {
   const nextSlots = new Map<string, number>();

@@ -56,8 +56,8 @@ const READ_ONLY = refused('API write access denied', 'API write access blocked.'
 
 /**
  * The addresses that a request comes from. With trusted proxies, the list has the addresses that the proxies name. The
- * client itself may have written the first of these. Without trusted proxies, the list has only the address of the
- * connection.
+ * client itself may have written the first of these addresses. Without trusted proxies, the list has only the address
+ * of the connection.
  */
 export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy: boolean): readonly string[] {
   const said = trustProxy ? headers['x-forwarded-for'] : undefined;

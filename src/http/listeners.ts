@@ -120,7 +120,7 @@ function listenerFor(accept: (socket: Socket) => void): Server {
  */
 const TLS_HANDSHAKE_MS = 1.7;
 
-/** Creates the TLS listener. Its connections pass the admission before anything is computed for their handshake. */
+/** Creates the TLS listener. Connections pass the admission before anything is computed for their handshake. */
 function createSecureListener(
   tls: TlsOptions,
   admission: Admission,

@@ -74,7 +74,7 @@ export function pageParametersReversed(limitMax: 100 | 101): readonly Parameter[
   return [...pageParameters(limitMax)].reverse();
 }
 
-/** `after`: the cursor where a list of the chain continues. Real nodes do not have it. */
+/** `after`: the cursor where a list of the chain continues. Real nodes do not have `after`. */
 export function afterParameters(dialect: HttpDialect): readonly Parameter[] {
   return joinedOnly(dialect, [AFTER]);
 }

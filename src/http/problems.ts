@@ -96,7 +96,7 @@ export function notFound(message: string): Problem {
   return new Problem(404, { message });
 }
 
-/** The only problem without `message`. Clients recognise it by `description`. */
+/** The only problem without `message`. Clients recognise this problem by `description`. */
 export function pageNotFound(): Problem {
   return new Problem(404, { description: 'Page not found' });
 }

@@ -99,7 +99,7 @@ const TEXT_NAMES: ReadonlySet<string> = new Set([
 
 /**
  * Converts a query value to its declared type. Text in the canonical decimal form of an integer counts as a number. A
- * text parameter that is not in the list above therefore refuses it.
+ * text parameter that is not in the list above therefore refuses the text of an integer.
  */
 export function convert(name: string, type: SchemaType, given: QueryValue): Converted {
   if (given === undefined) return { found: 'object' };

@@ -1,6 +1,6 @@
 /**
- * Counters of requests, one for each client address and one for all, shared by all paths and reset after each window.
- * Windows follow a monotonic clock, so setting the clock of the machine neither extends nor shortens them.
+ * Counters of requests: one for each client address, and one for all addresses. All paths share them, and each window
+ * resets them. Windows follow a monotonic clock, so setting the clock of the machine neither extends nor shortens them.
  */
 
 import type { IncomingMessage } from 'node:http';

@@ -90,7 +90,7 @@ export async function createSnapshot(
   file: string,
   onProgress: (progress: CopyProgress) => void = () => undefined,
 ): Promise<CopiedChain> {
-  // Only a regular file may be replaced by a rename; another one (`/dev/null`) would be destroyed.
+  // Only a regular file may be replaced by a rename. A device (`/dev/null`) would be destroyed.
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
     throw new ProtocolError('SNAPSHOT_UNWRITABLE', { file }, `${file}: is no regular file: name another one`);
   }

@@ -39,7 +39,7 @@ export async function exportChain(options: ExportOptions): Promise<void> {
     await writeBlocks(options, { write: (text) => Promise.resolve(file(text)) });
     return;
   }
-  // Only a regular file may be replaced by a rename; another one (`/dev/null`) would be destroyed.
+  // Only a regular file may be replaced by a rename. A device (`/dev/null`) would be destroyed.
   const isReplaced = statSync(file, { throwIfNoEntry: false })?.isFile() ?? true;
   const draft = isReplaced ? `${file}.part` : file;
   try {

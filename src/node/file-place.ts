@@ -19,7 +19,7 @@ export function placeOf(descriptor: number): FilePlace {
 }
 
 /**
- * True when an open file is the one that a `FilePlace` describes. A copy has another birth time, so this time decides
+ * True when an open file is the file that a `FilePlace` describes. A copy has another birth time, so this time decides
  * if the file system stores one. If the file system stores no time of birth, the inode decides. Inodes prove less,
  * because they are reused and some file systems make up new ones at each mount.
  */

@@ -51,8 +51,8 @@ export class BoundedHistory {
 
   applied(blocks: readonly HistoryBlock[], origin: BlockOrigin): void {
     const { clock, params } = this.#dependencies;
-    // Downloaded blocks are old. Their missed slots do not belong to the present hour, and their delay is that of the
-    // download.
+    // Downloaded blocks are old. The missed slots of downloaded blocks do not belong to the present hour, and their
+    // delay is that of the download.
     const isLive = origin !== 'synced';
     let missed = 0;
     let delaysMs = 0;

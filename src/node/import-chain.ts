@@ -40,7 +40,7 @@ export interface ImportResult extends ImportProgress {
 
 export interface ImportOptions {
   readonly chain: Chain;
-  /** Indexes of the chain's store. No other code may query them meanwhile. */
+  /** Indexes of the chain's store. No other code may query the indexes meanwhile. */
   readonly indexes: IndexBackfill;
   readonly genesis: Block;
   readonly file: ChainFile;
@@ -191,7 +191,7 @@ class ImportRun {
   }
 
   /**
-   * Closes the reader and writes the indexes. Call it after `takeRest`: then all groups have ended, and no block is
+   * Closes the reader and writes the indexes. Call `end` after `takeRest`: then all groups have ended, and no block is
    * appended afterwards.
    */
   async end(): Promise<void> {

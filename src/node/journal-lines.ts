@@ -11,7 +11,8 @@ import { checkedLine, contentOf } from './checked-lines.ts';
 export interface FilePlace {
   readonly inode: string;
   /**
-   * Time of the file's creation in nanoseconds since 1970. The time is useless if the file system does not store it.
+   * Time of the file's creation in nanoseconds since 1970. The time of creation is useless if the file system does not
+   * store it.
    */
   readonly bornNs: string;
 }

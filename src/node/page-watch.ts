@@ -47,7 +47,7 @@ export interface PageWatch {
 export interface PageWatchOptions {
   readonly clock: Clock;
   readonly observer: Observer;
-  /** The open store. No other code may check its state meanwhile. */
+  /** The open store. No other code may check the state of the store meanwhile. */
   readonly state: Pick<StoredChain, 'checkState' | 'recordDamage'>;
   /** Tests set it. */
   readonly statePagesPerLook?: number;

@@ -1,4 +1,4 @@
-/** The machine's clock and random numbers. No other file of the node reads them. */
+/** The machine's clock and random numbers. No other file of the node reads the machine's clock and random numbers. */
 
 import { randomBytes, randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -111,7 +111,7 @@ class TransactionJournalFile implements TransactionJournal {
   /** Lines that were not handed to the system yet. */
   #lines: Buffer[] = [];
   #isRewriteDue: boolean;
-  /** The running write; `#next` is the one after it. */
+  /** The running write; `#next` is the write after it. */
   #writing: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #closed = false;

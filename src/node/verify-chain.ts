@@ -67,7 +67,7 @@ async function replay(
   let prechecked = chain.validator.precheckSignatures(group.blocks);
   while (group.blocks.length > 0 || group.fault !== undefined) {
     await prechecked;
-    // While these blocks are applied, other threads check the signatures of the next ones.
+    // While the blocks of a group are applied, other threads check the signatures of the following blocks.
     const next = group.fault === undefined ? readGroup(examined, group.end, tipHeight) : { ...group, blocks: [] };
     prechecked = chain.validator.precheckSignatures(next.blocks);
     // An error is handled when this group's turn comes; until then it must not end the process as unhandled.

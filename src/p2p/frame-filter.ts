@@ -59,7 +59,7 @@ export interface Arrival {
   readonly seemsAnswer: boolean;
 }
 
-/** Counts each frame of a batch after the first one. All bytes of the batch are counted with its first frame. */
+/** Counts each frame of a batch after the first frame. All bytes of the batch are counted with its first frame. */
 const NO_BYTES: Arrival = { bytes: 0, seemsAnswer: false };
 
 export class FrameFilter {

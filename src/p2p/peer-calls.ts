@@ -40,7 +40,7 @@ export interface AskingPeer {
 export class PeerCalls {
   readonly #context: CallContext;
   readonly #peer: AskingPeer;
-  /** Number of recent questions, and number of those that got an answer. */
+  /** Number of recent questions, and number of recent questions that got an answer. */
   #questions = { asked: 0, answered: 0, lastMs: 0 };
   #answering = 0;
 

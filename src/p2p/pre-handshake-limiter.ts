@@ -19,7 +19,9 @@ interface PreHandshakeLimiterOptions {
   readonly clock: Clock;
   /** Maximum of connections without handshake at a time. */
   readonly strangersMax: number;
-  /** Maximum of new connections from one address in ten seconds; further ones are cut before anything is read. */
+  /**
+   * Maximum of new connections from one address in ten seconds. Further connections are cut before anything is read.
+   */
   readonly arrivalsPerIpMax: number;
 }
 

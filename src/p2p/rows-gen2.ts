@@ -1,7 +1,7 @@
 /**
  * The form in which generation 2 answers a question for blocks: flat rows, in the order of the blocks. Each row holds a
- * block and one of its transactions. A block without transactions has one row. Values are passed on unchanged; the
- * codec interprets them.
+ * block and one of its transactions. A block without transactions has one row. Values of rows are passed on unchanged;
+ * the codec interprets them.
  */
 
 import { type Fields, isListOfRecords, isRecord, own } from './packets.ts';

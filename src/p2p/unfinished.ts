@@ -54,7 +54,7 @@ const TURN_LOOKS_MAX = 8;
 
 /**
  * Maximum of memory for all unfinished messages with this number of connections. Two chunks count beyond the free bytes
- * of each connection. The chunk that ends a message may contain the beginning of the next one, which is not counted.
+ * of each connection. The chunk that ends a message may contain the beginning of another message, which is not counted.
  * One more chunk arrives before the connection pauses.
  */
 export function unfinishedBytesMax(lines: number): number {

@@ -90,9 +90,10 @@ export const FLOOD_WINDOW_MS = 60_000;
 /** Maximum pause of a connection. The pause is short, because heartbeats end a connection that is silent for 20 s. */
 const PAUSE_MS_MAX = 5_000;
 /**
- * Maximum of bytes of messages that have been read and not handled yet, for this number of connections. This maximum is the sum
- * of the burst of all peers, the reserve of each peer, and the budgets for heavy frames and for heavy answers. Each of these
- * two budgets can be overdrawn by one frame. Answers with blocks are counted where they are kept (`engine/sync/download.ts`).
+ * Maximum of bytes of messages that have been read and not handled yet, for this number of connections. This maximum is
+ * the sum of the burst of all peers, the reserve of each peer, and the budgets for heavy frames and for heavy answers.
+ * One frame can overdraw the budget for heavy frames, and one frame the budget for heavy answers. Answers with blocks
+ * are counted where they are kept (`engine/sync/download.ts`).
  */
 export function readAtOnceBytesMax(lines: number): number {
   const small = SMALL_OF_CROWD.capacity + lines * SMALL_RESERVE.capacity;

@@ -65,7 +65,7 @@ function isUpgrade(rest: string): boolean {
   return isUpgraded && values.get('upgrade') === 'websocket' && !hasBody;
 }
 
-/** Headers that may occur only once: with two of them, it would be unclear which one counts. */
+/** Headers that may occur only once. With two headers of one name, it would be unclear which of them counts. */
 const SINGLE: ReadonlySet<string> = new Set(['upgrade', 'connection', 'content-length', 'transfer-encoding']);
 
 export interface ScreenOptions {

@@ -1,7 +1,7 @@
 /**
- * Finds which balances the transactions of a block change, and why. To find the changes, it applies each transaction
- * with the rules of the protocol to accounts that are all empty. The balance afterwards is the change. The computation
- * verifies nothing, and the only part of the chain's state that it needs is the owners of applications.
+ * Finds which balances the transactions of a block change, and why. To find the changes, the computation applies each
+ * transaction with the rules of the protocol to accounts that are all empty. The balance afterwards is the change. The
+ * computation verifies nothing, and the only part of the chain's state that it needs is the owners of applications.
  */
 
 import type { ChainParams } from '../protocol/params.ts';

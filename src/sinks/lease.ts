@@ -1,6 +1,6 @@
 /**
- * The right to write to a sink: only one process has it at a time. This file has the errors for a sink that another
- * process holds, and for a lost lease.
+ * The right to write to a sink. Only one process has this right at a time. This file has the errors for a sink that
+ * another process holds, and for a lost lease.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';

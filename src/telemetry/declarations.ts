@@ -1,5 +1,5 @@
 /**
- * All metrics of a node. Modules name them without the prefix `bloomery_`, and the registry refuses metrics that are
+ * All metrics of a node. Modules name metrics without the prefix `bloomery_`, and the registry refuses metrics that are
  * not declared here.
  */
 

@@ -47,7 +47,7 @@ interface Kept extends TimeState {
   readonly facts: Snapshot;
 }
 
-/** Port of the first node on the hub. No other program sees these addresses. */
+/** Port of the first node on the hub. No other program sees the addresses on the hub. */
 const FIRST_PORT = 5000;
 /** The number is limited because each snapshot takes as much memory as the state of all nodes. */
 const SNAPSHOTS_MAX = 100;

@@ -31,7 +31,7 @@ export function serveJobs(work: (bytes: Uint8Array) => Uint8Array<ArrayBuffer>):
 function stepBack(): void {
   try {
     const thread = Number(basename(readlinkSync('/proc/thread-self')));
-    // The steps count from the present priority, because the whole process may already run with a lower one.
+    // The steps count from the present priority, because the whole process may already run with a lower priority.
     setPriority(thread, Math.min(getPriority(thread) + STEPS_BACK, constants.priority.PRIORITY_LOW));
   } catch {
     // Without that file, or without the right to change the priority, the thread works at its old priority.

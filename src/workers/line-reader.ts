@@ -17,8 +17,8 @@ export interface LineReaderOptions {
 
 export interface LineReader {
   /**
-   * Reads some lines. Each block stays packed until the caller takes it. Thousands of blocks wait here. As objects,
-   * they would be moved again and again by the garbage collector.
+   * Reads some lines. Each block stays packed until the caller takes it. Thousands of blocks wait here. Unpacked blocks
+   * would be moved again and again by the garbage collector.
    *
    * @returns for each line its block, validated by itself. A line that was refused, or that holds block 1, is returned
    *   as it is. Other lines are not kept, because a line takes three times the memory of its block.

@@ -44,8 +44,8 @@ const JOB_CHECKS_MAX = 128;
 
 /**
  * Results of up to this number of checks at once are looked up and kept by content. Small batches of checks belong to a
- * block whose transactions arrived earlier, one by one. A download brings thousands of new checks. Their results are
- * kept by object, because later uses of these checks are the same objects.
+ * block whose transactions arrived earlier, one by one. A download brings thousands of new checks. The results of
+ * downloaded checks are kept by object, because later uses of these checks are the same objects.
  */
 const KEYED_CHECKS_MAX = 200;
 

@@ -58,7 +58,7 @@ function decodedBytes(bytes: Buffer, network: SigningNetwork | undefined): reado
   if (header !== undefined) return [decodedHeader(header)];
   const signer = signerFor(generationOfType(bytes[0]), network);
   const found = signer.fromBytes(bytes).map((transaction) => decodedTransaction(transaction, signer, network));
-  // When the bytes can be read in two ways, the valid signature shows which one is right.
+  // When the bytes can be read in two ways, the valid signature shows the right way.
   const signed = found.filter(({ isSigned }) => isSigned === true);
   return signed.length > 0 ? signed : found;
 }

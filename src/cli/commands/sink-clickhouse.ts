@@ -25,7 +25,7 @@ const PASSWORD_VARIABLE = 'BLOOMERY_CLICKHOUSE_PASSWORD';
 
 /**
  * Reads the password from a file or the environment. Returns undefined when neither has a password, because the URL may
- * contain it.
+ * contain the password.
  */
 async function passwordOf({ url, passwordFile: file }: ClickHouseFlags): Promise<string | undefined> {
   if (hasPassword(url)) {

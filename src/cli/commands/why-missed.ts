@@ -181,7 +181,7 @@ function reasonOf(gap: Gap): string {
   return isOwn ? ownReasonOf(forger, gap) : 'no block came here: ask the delegate';
 }
 
-/** Reason for a slot in which the node did not check the clock. Earlier versions do not report it. */
+/** Reason for a slot in which the node did not check the clock. Earlier versions do not report the reason. */
 function absenceOf({ slot, report: { looks } }: Gap): string | undefined {
   if (looks === undefined || looks.some(({ fromSlot, toSlot }) => fromSlot <= slot && slot <= toSlot)) return undefined;
   const first = Math.min(...looks.map(({ fromSlot }) => fromSlot));

@@ -1,6 +1,6 @@
 /**
- * The transport of a devnet node whose links may be cut, slow or lossy. Only the agent of a devnet node creates it;
- * `bloomery start` does not even load it.
+ * The transport of a devnet node whose links may be cut, slow or lossy. Only the agent of a devnet node creates this
+ * transport. `bloomery start` does not even load this file.
  *
  * Both ends of a link know the faults of the link. The sender applies the faults to messages and questions. The
  * receiver applies the faults to answers and to the peer's information about itself, because the sender sends that

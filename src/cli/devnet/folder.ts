@@ -40,7 +40,7 @@ const OWN_ENTRIES: ReadonlySet<string> = new Set([
 const OWNER_ALONE = 0o700;
 const LOCK_NAME = 'devnet.in-use';
 
-/** Folder of a devnet: the one in the flags, or a folder with the network's name in the user's home for networks. */
+/** Folder of a devnet: the folder in the flags, or a folder with the network's name in the user's home for networks. */
 export function devnetDirectory({ dataDir }: { readonly dataDir?: string }, networkName: string): string {
   return dataDir === undefined ? join(bloomeryHome(process.env), networkName) : resolve(dataDir);
 }

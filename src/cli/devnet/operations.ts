@@ -1,4 +1,4 @@
-/** The operations of a running devnet by name. `control-server.ts` offers them, and commands use them. */
+/** The operations of a running devnet by name. `control-server.ts` offers these operations, and commands use them. */
 
 import { usageError } from '../problems.ts';
 import type { ControlOperation, ControlParameters } from './control-server.ts';

@@ -24,7 +24,7 @@ export function isBlockTime(seconds: number): boolean {
 }
 
 /**
- * Pace of a forked chain. Its slots keep their length, but its blocks may be forged faster.
+ * Pace of a forked chain. The slots of a forked chain keep their length, but its blocks may be forged faster.
  *
  * @throws ProtocolError `USAGE` for a time longer than a slot, and for a shorter time unless the mode is `interval`
  */

@@ -180,7 +180,7 @@ function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Loo
     if (process === undefined || stateName === 'paused') {
       return without(stateName === 'running' ? 'ended' : stateName);
     }
-    // Before the node is ready, questions would only cost it time. Its agent reports when it is ready.
+    // Before the node is ready, questions would only cost it time. The node's agent reports when the node is ready.
     if (!isStarted && process.link?.isUsable === false) return without('starting');
     try {
       const [status, peers, counts] = await Promise.all([client.status(), client.connectedPeers(), delegates]);

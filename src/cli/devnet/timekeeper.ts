@@ -21,7 +21,7 @@ export interface TimekeeperOptions {
   readonly mode: MiningMode;
   /**
    * Time between two blocks on the machine's clock in the mode `interval`, when it is shorter than a slot. The chain's
-   * clock then runs ahead. Undefined when slots take their real time.
+   * clock then runs ahead. Undefined when the clock of the chain runs as fast as that of the machine.
    */
   readonly intervalMs?: number | undefined;
   /** The running nodes. */

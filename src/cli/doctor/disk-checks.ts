@@ -41,7 +41,8 @@ export interface DiskReport {
 
 const FREE_BYTES_MIN = 1024 ** 3;
 /**
- * Minimum of files that can still be created. A node creates claims, drafts and log files, and needs fewer than this.
+ * Minimum of files that can still be created. A node creates claims, drafts and log files, and needs fewer files than
+ * this minimum.
  */
 const FREE_FILES_MIN = 100;
 /** Number of blocks below the tip that are read. A failing disk mostly damages the newest blocks. */

@@ -35,8 +35,8 @@ interface Look extends NodeState {
 interface Seen {
   readonly constants: Constants;
   /**
-   * Several answers, oldest first. A value that may be wrong for a moment is a fault only when it is wrong in all of
-   * them.
+   * Several answers, oldest first. A value that may be wrong for a moment is a fault only when it is wrong in all
+   * answers.
    */
   readonly looks: readonly Look[];
   readonly blocks: RecentBlocks;

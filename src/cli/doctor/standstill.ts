@@ -58,7 +58,7 @@ export function unusedSlotsMin(tip: BlockState, earlier: BlockState | undefined,
   const from = earlier ?? tip;
   const slots = Math.round((tip.timestamp - from.timestamp) / blockTimeS);
   const unused = slots - (tip.height - from.height);
-  // One empty and one used slot are added to the observed ones, because a few blocks without a gap prove little.
+  // One empty and one used slot are added to the observed slots, because a few blocks without a gap prove little.
   const share = (unused + 1) / (slots + 2);
   const slotsMin = Math.ceil(Math.log(CHANCE) / Math.log(share));
   return Math.min(UNUSED_SLOTS_MAX, Math.max(UNUSED_SLOTS_MIN, slotsMin));

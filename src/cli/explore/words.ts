@@ -15,7 +15,7 @@ const NAMES: Readonly<Record<number, string>> = {
   3: 'vote',
   4: 'multisignature registration',
 };
-/** First type number of generation 3; its types are in the same order as those of generation 2. */
+/** First type number of generation 3. The types of both generations have the same order. */
 const FIRST_TYPE_GEN3 = 8;
 
 export function rowLines(rows: readonly Row[]): readonly string[] {

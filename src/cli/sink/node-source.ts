@@ -1,7 +1,7 @@
 /**
  * A remote node as the source of a sink, through its event stream. A lost connection is opened again from the newest
- * final block on. The node then sends the blocks of its present chain; blocks that differ from those sent before were
- * reverted meanwhile.
+ * final block on. The node then sends the blocks of its present chain. Blocks that differ from the blocks sent before
+ * were reverted meanwhile.
  */
 
 import type { Network } from '../../config/network.ts';

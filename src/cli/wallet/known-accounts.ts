@@ -18,8 +18,8 @@ import { readAccounts } from '../genesis/accounts-file.ts';
 import type { WalletNetwork } from './network.ts';
 
 /**
- * Finds the passphrase of an account in the given network folder. Without a given folder, it searches the packaged
- * devnets, and then a modified devnet in the user's home.
+ * Finds the passphrase of an account in the given network folder. Without a given folder, the function searches the
+ * packaged devnets, and then a modified devnet in the user's home.
  *
  * @throws ProtocolError `ACCOUNT_UNKNOWN` when the network has no such account
  */

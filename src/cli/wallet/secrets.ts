@@ -58,7 +58,7 @@ export interface PassphraseSource extends SecretSource {
   readonly ifMisspelt: 'refuse' | 'warn' | 'accept';
 }
 
-/** Treatment of a misspelt passphrase by commands that spend or register. `--any-passphrase` changes it. */
+/** Treatment of a misspelt passphrase by commands that spend or register. `--any-passphrase` changes this treatment. */
 export function misspeltBy({ anyPassphrase }: AnyPassphraseFlags): PassphraseSource['ifMisspelt'] {
   return anyPassphrase === true ? 'accept' : 'refuse';
 }

@@ -20,7 +20,8 @@ import { noteLines, printJson, printLines, report } from '../output.ts';
 export type PayloadOf = (network: WalletNetwork, sender: KeyPair) => Payload | Promise<Payload>;
 
 /**
- * Signs a transaction. Offline, the transaction is printed. Without `--offline`, it is sent after confirmation.
+ * Signs a transaction. Offline, the transaction is printed. Without `--offline`, the transaction is sent after
+ * confirmation.
  *
  * @throws ProtocolError `TRANSACTION_INVALID` for content that no node accepts; errors of queries and of sending
  */

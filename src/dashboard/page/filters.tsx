@@ -1,6 +1,6 @@
 /**
- * The filters and the order of a list, as a form. The choice is part of the address, so that people can store and send
- * it.
+ * The filters and the order of a list, as a form. The choice is part of the page's address, so that people can store
+ * and send the choice.
  */
 
 import { useEffect, useState } from 'preact/hooks';

@@ -272,8 +272,8 @@ async function latestBlocks(): Promise<readonly Block[]> {
 }
 
 /**
- * The nodes of a devnet on this machine. A page that was loaded from this machine may ask them. A node that was found
- * once stays in the list, so that the page shows when it is gone.
+ * The nodes of a devnet on this machine. A page that was loaded from this machine may ask the nodes of a devnet on this
+ * machine. A node that was found once stays in the list, so that the page shows when it is gone.
  */
 function neighbours({ peers, nodes }: LiveState): readonly Pick<NodeRow, 'origin' | 'port'>[] {
   const { hostname, origin, port } = location;

@@ -86,8 +86,8 @@ export function Pool() {
 }
 
 /**
- * Each of these transactions needs a separate request, so the list asks only about the first ones. Further transactions
- * show their signers on their own pages.
+ * Each group transaction needs a separate request, so the list asks only about the first transactions. Further
+ * transactions show their signers on their own pages.
  */
 function isAsked(waiting: readonly Waiting[], transaction: Transaction): boolean {
   const ofGroups = waiting.filter(({ state }) => state === 'pending').slice(0, SIGNERS_ASKED_MAX);

@@ -155,8 +155,8 @@ async function listed(sought: Sought): Promise<readonly Suggestion[]> {
 }
 
 /**
- * The delegate with exactly this name comes first, because the node may list it far below. After it come names that
- * begin with the text, and then all other names.
+ * The delegate with exactly this name comes first, because the node may list it far below. The exact name is followed
+ * by names that begin with the text, and then by all other names.
  */
 async function delegatesNamed(name: string): Promise<readonly Suggestion[]> {
   const asked = encodeURIComponent(name);

@@ -27,8 +27,8 @@ import { FairScheduler } from './fair-scheduler.ts';
 type Obstacle = SharedObstacle | 'uncounted';
 
 /**
- * Longest time between two checks of the time limits in a working process; a longer one shows that the process stood
- * still.
+ * Longest time between two checks of the time limits in a working process. A longer time shows that the process was
+ * suspended or blocked.
  */
 const STILL_MS = 2 * SWEEP_MS;
 
@@ -127,8 +127,8 @@ export class Admission implements ConnectionHost {
   ): Promise<void> {
     const { key } = connection;
     const ask = async (): Promise<Obstacle | undefined> => {
-      // Without that count, the process cannot decide whether there is room, or whether another connection must be
-      // closed for this one.
+      // Without the shared count, the process cannot decide whether there is room, or whether another connection must
+      // be closed for this one.
       const found = await shared.arrive(key).catch(() => 'uncounted' as const);
       if (found === undefined && socket.destroyed) shared.left(key);
       else if (found === undefined) socket.once('close', () => shared.left(key));

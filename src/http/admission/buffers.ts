@@ -7,7 +7,7 @@
 export interface Holder {
   readonly key: string;
   readonly isTrusted: boolean;
-  /** Bytes that the connection holds now. Only this file writes it. */
+  /** Bytes that the connection holds now. Only this file writes the number. */
   bufferedBytes: number;
   cutForBuffers(): void;
 }

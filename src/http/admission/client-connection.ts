@@ -260,8 +260,9 @@ export class ClientConnection implements Place, Holder {
   }
 
   /**
-   * Reads a stranger's connection for the first time, in its turn. Until then, its bytes stay in the kernel. If no
-   * bytes have arrived at its turn, the connection waits for another turn when its first bytes arrive.
+   * Reads a stranger's connection for the first time, in its turn. Until its turn, the bytes of a stranger's connection
+   * stay in the kernel. If no bytes have arrived at its turn, the connection waits for another turn when its first
+   * bytes arrive.
    */
   #readFirst(work: () => void): void {
     const socket = this.#socket;

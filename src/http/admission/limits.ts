@@ -73,14 +73,14 @@ export const LINGER_BYTES_MAX = 128 * 1024;
 export const LINGERING_MAX = 64;
 
 /**
- * Number of refusals of an address in a window after which the address is shut out. Its connections are then closed,
- * and its new connections are refused at once.
+ * Number of refusals of an address in a window after which the address is shut out. The connections of an address that
+ * is shut out are closed, and its new connections are refused at once.
  */
 export const REFUSALS_MAX = 100;
 export const WINDOW_MS = 10_000;
 export const SHUT_OUT_MS = 10_000;
 
-/** Maximum of addresses whose penalties are kept. Beyond it, the least recent addresses are forgotten. */
+/** Maximum of addresses whose penalties are kept. Beyond the maximum, the least recent addresses are forgotten. */
 export const ADDRESSES_MAX = 20_000;
 
 /** Interval of the checks of time limits, in milliseconds. */

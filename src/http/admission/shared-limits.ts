@@ -1,6 +1,6 @@
 /**
  * Limits for addresses, shared by several processes. One process counts, and the other processes ask that process. Each
- * process still applies its own limits first. Without these limits, a flood of requests at one process would become a
+ * process still applies its own limits first. Without its own limits, a process would turn a flood of requests into a
  * flood of questions.
  */
 
@@ -24,7 +24,7 @@ export interface SharedLimits {
   arrive(key: string): Promise<SharedObstacle | undefined>;
   /** Called when a counted connection was closed. */
   left(key: string): void;
-  /** Records refusals of an address. Too many of them shut the address out in all processes. */
+  /** Records refusals of an address. Too many refusals shut the address out in all processes. */
   refused(key: string): void;
   /** Shuts an address out in all processes, because this process has shut it out. */
   shutOut(key: string): void;

@@ -25,7 +25,7 @@ export type EventName = (typeof EVENT_NAMES)[number];
 
 export interface NodeEvent {
   readonly name: EventName;
-  /** Content of the event. The content is computed when a reader wants it. */
+  /** Content of the event. The content of an event is computed when a reader wants it. */
   data(): unknown;
   /** Accounts that the event concerns; undefined when it concerns no particular one. */
   readonly addresses?: readonly string[];

@@ -1,6 +1,6 @@
 /**
  * Health routes: one reports that the process is alive, the other that the node is ready. Supervisors and load
- * balancers use them.
+ * balancers use the health routes.
  */
 
 import type { NodeApi, NodeStatus } from '../../ports/node-api.ts';

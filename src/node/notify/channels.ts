@@ -27,7 +27,7 @@ const WEBHOOK_MS_MAX = 10_000;
 const COMMAND_MS_MAX = 30_000;
 
 /**
- * Posts the notice as JSON. An answer from 200 to 299 accepts it. With a secret, the header
+ * Posts the notice as JSON. An answer from 200 to 299 accepts the notice. With a secret, the header
  * `Bloomery-Signature: t=T,v1=H` proves the origin: H is HMAC-SHA-256 of T, a dot and the body, in hexadecimal digits.
  * T is the Unix time in seconds, so that receivers can refuse old notices.
  */

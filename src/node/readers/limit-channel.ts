@@ -87,7 +87,8 @@ export class LimitChannel implements SharedLimits {
     const asked = this.#asked ?? [];
     this.#asked = undefined;
     this.#isSilent = false;
-    // Callers that have just got their answers may have something to report. Their reports wait for the next batch.
+    // Callers that have just got their answers may have something to report. The reports of these callers wait for the
+    // next batch.
     this.#isPausing = true;
     for (const [at, { ask, timer, settle, isGivenUp }] of asked.entries()) {
       const answer = answers[at] ?? null;

@@ -37,7 +37,7 @@ export const WRITES = ['submitTransaction', 'submitSignature', 'registerSecondSi
 export type Write = (typeof WRITES)[number];
 
 /**
- * Number of reads in one message. A reader has only one unanswered message of reads; further reads wait in the reader.
+ * Number of reads in one message. A reader has only one unanswered message of reads. Further reads wait in the reader.
  */
 export const READS_AT_ONCE = 16;
 /** Number of reads that may wait in a reader; several requests may share a read. */
@@ -121,7 +121,9 @@ export type ToReader =
   | { readonly kind: 'heard' }
   /** Another reader has ended: free its slot in the store. */
   | { readonly kind: 'sweep' }
-  /** Another reader has replaced this one: end after the open connections have their answers. */
+  /**
+   * Another reader has replaced the reader that gets this message: end after the open connections have their answers.
+   */
   | { readonly kind: 'drain' }
   | { readonly kind: 'close' };
 

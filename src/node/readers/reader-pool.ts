@@ -38,7 +38,7 @@ const CLOSE_MS_MAX = 3_000;
 const DRAIN_MS_MAX = 20_000;
 /** Time limit for the first start of a reader. */
 const START_MS_MAX = 60_000;
-/** Maximum heap of a reader. Above it the reader ends and is replaced. */
+/** Maximum heap of a reader. A reader with a larger heap ends and is replaced. */
 const HEAP_MB_MAX = 512;
 
 export interface ReaderPoolOptions {

@@ -1,8 +1,8 @@
 /**
  * The lease on a database: rows of the table `sink_lease`, with times of the server's clock. The newest row of a token
  * counts. Inserts into final tables and markers go through tables that accept rows of the lease's holder only
- * (`schema.ts`). So the server checks the lease and inserts in one step. It refuses an insert that a paused process
- * sends too late.
+ * (`schema.ts`). So the server checks the lease and inserts in one step. The server refuses an insert that a paused
+ * process sends too late.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -31,7 +31,7 @@ export class ClickHouseLease {
   #state: 'none' | 'held' | 'lost' = 'none';
   #renewedMs = 0;
   #timer: Timer | undefined;
-  /** The last renewal; each renewal waits for the one before it. */
+  /** The last renewal. Each renewal waits for the renewal before it. */
   #renewal: Promise<void> = Promise.resolve();
 
   constructor(server: ClickHouseServer, clock: Clock, holder: LeaseHolder) {

@@ -9,7 +9,10 @@ export interface ClickHouseServer {
   readonly database: string;
   /** Runs a statement without a result. */
   run(statement: string): Promise<void>;
-  /** Runs a statement that changes rows. Like an insert, it has a query id by which it can be found while it runs. */
+  /**
+   * Runs a statement that changes rows. Like an insert, a statement that changes rows has a query id by which it can be
+   * found while it runs.
+   */
   change(statement: string): Promise<void>;
   /** Runs a SELECT and returns its rows; integers of 64 bits come as text. */
   rows<T>(select: string): Promise<readonly T[]>;
@@ -152,7 +155,7 @@ function refusalOf(place: string, error: unknown, password: string): ProtocolErr
 }
 
 /**
- * Removes the password from a text of the server, because a server, or a program that poses as one, may repeat what it
+ * Removes the password from a text of the server. A server, or a program that poses as a server, may repeat what it
  * received.
  */
 function withoutSecret(text: string, secret: string): string {

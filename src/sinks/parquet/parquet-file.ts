@@ -21,8 +21,8 @@ const TYPES: Readonly<Record<ColumnType, ElementType>> = {
 const ROW_GROUP_ROWS = 100_000;
 
 /**
- * Columns with random texts. Compression does not make these texts shorter, and trying it takes five times as long as
- * writing them.
+ * Columns with random texts. Compression does not make random texts shorter, and trying it takes five times as long as
+ * writing the texts.
  */
 const RANDOM_TEXTS: ReadonlySet<string> = new Set(['signature', 'payload_hash']);
 
