@@ -56,7 +56,7 @@ const BY_GENERATION: Readonly<Record<Generation, { offset: number; protocolVersi
 };
 
 /**
- * Makes the files of a network folder. The function does not check the genesis block: `loadNetwork` does that.
+ * Makes the files of a network folder. `networkFilesOf` does not check the genesis block: `loadNetwork` does that.
  *
  * @throws ProtocolError `NETWORK_IMPORT_INVALID` with file and key of a wrong value, or of two values that contradict
  *   each other

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { assert } from '../primitives/errors.ts';
 
 /**
- * Folder that holds the package's `package.json`. The result does not depend on the folder in which this compiled file
- * is.
+ * Folder that holds the package's `package.json`. The package folder does not depend on the folder in which this
+ * compiled file is.
  */
 export function packageDirectory(): string {
   let folder = dirname(fileURLToPath(import.meta.url));

@@ -9,7 +9,7 @@ const BLOCKS_MAX = 400;
 
 type Link = Pick<Block, 'id' | 'height' | 'previousBlockId'>;
 
-/** Adds a block from the event stream, and removes all blocks at its height or above. */
+/** Removes all kept blocks at or above the height of a new block, and adds the new block. */
 export function withApplied<Kept extends Link>(kept: readonly Kept[], block: Kept): readonly Kept[] {
   return [block, ...kept.filter(({ height }) => height < block.height)].slice(0, BLOCKS_MAX);
 }

@@ -14,7 +14,7 @@ export interface Sample {
  */
 export const STEADY_MS = 30_000;
 
-/** Adds a new sample, and removes samples that are too old to count. The result is ordered, oldest first. */
+/** Adds a new sample, and removes samples that are too old to count. The samples are ordered, oldest first. */
 export function withSample(samples: readonly Sample[], sample: Sample): readonly Sample[] {
   return [...samples.filter(({ atMs }) => sample.atMs - atMs < STEADY_MS), sample];
 }

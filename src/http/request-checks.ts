@@ -161,8 +161,8 @@ function refusal(reason: RefusalReason, status: number, type: string, text: stri
 }
 
 /**
- * Refuses requests that HTTP/1.1 requires a server to refuse. The answer is as short as that of node:http, and also
- * ends the connection.
+ * Refuses requests that HTTP/1.1 requires a server to refuse. The answer to a malformed head is as short as that of
+ * node:http, and also ends the connection.
  */
 function malformedHead(
   { headers, httpVersion }: IncomingMessage,

@@ -80,7 +80,7 @@ export class BoundedHistory {
     });
   }
 
-  /** The points of a span, oldest first. The list has no point for an interval without events. */
+  /** The points of a span, oldest first. An interval without events has no point. */
   of(span: HistorySpan): NodeHistory {
     this.#add(() => undefined);
     const { intervalMs } = SPANS[span];

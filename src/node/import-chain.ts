@@ -14,8 +14,8 @@ import { foreignGenesis, foreignText, type NetworkNames } from './foreign-chain.
 import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backfill.ts';
 
 /**
- * Blocks in one commit. The number is larger than in a running node, because no other work waits here. Accounts, pages
- * and undo records that several blocks change are written only once.
+ * Blocks in one commit. A commit of an import has more blocks than a commit of a running node, because no other work
+ * waits here. Accounts, pages and undo records that several blocks change are written only once.
  */
 export const BLOCKS_PER_COMMIT = 510;
 /**

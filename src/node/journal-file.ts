@@ -56,8 +56,8 @@ export interface JournalOptions {
  */
 export interface JournalFile extends FolderJournal {
   /**
-   * Ends signing for a delegate on this node. The line is on the disk when this returns. @param atS Unix time in whole
-   * seconds
+   * Ends signing for a delegate on this node. When this returns, the line about the end of signing is on the disk.
+   * @param atS Unix time in whole seconds
    */
   move(publicKey: PublicKey, atS: number): void;
 }
@@ -126,8 +126,8 @@ class FileJournal implements JournalFile {
   /** Checksum of the newest line of any delegate. The marker contains the same checksum. */
   #newest: string | undefined;
   /**
-   * True when line and marker identify this file, and each write keeps both up to date. The value stays false for a
-   * copy and for a file that was never identified.
+   * True when line and marker identify this file, and each write keeps both up to date. False for a copy and for a file
+   * that was never identified.
    */
   #isPlaceKept: boolean;
   /** True when the marker belongs to this file. */
@@ -277,7 +277,7 @@ class FileJournal implements JournalFile {
 
   /**
    * Writes the last line of each delegate to a new file, which then replaces the old one. The old file is complete and
-   * in use until the rename. Afterwards the new file is in use, even if a later step fails.
+   * in use until the rename. After the rename, the new file is in use, even if a later step fails.
    */
   #compact(): void {
     const draft = `${this.#file}.new`;
@@ -351,7 +351,7 @@ interface Lines {
   readonly place: FilePlace | undefined;
   /** Checksum of the last line of a delegate. */
   readonly newest: string | undefined;
-  /** True when the line that the marker names is in the journal, or when the marker names none. */
+  /** True when the line that the marker names is in the journal, or when the marker names no line. */
   readonly hasMarked: boolean;
   readonly lines: number;
   /** Size of the lines. */

@@ -75,7 +75,7 @@ export interface NodeControl {
   readonly isChainChecked?: boolean;
   /** Called before the node starts to work. */
   built(parts: ControlledParts): void;
-  /** Storage in memory, instead of the folder. The folder is not created then. */
+  /** Storage in memory, instead of the folder. With storage in memory, the folder is not created. */
   readonly memory?: NodeMemory;
   /** Transport that replaces the network. */
   readonly transport?: Transport;

@@ -274,8 +274,8 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * Handles the error of a handler. The error may be a fault of the peer, an expected refusal, or an internal error. Only
-   * internal errors are logged.
+   * Handles the error of a handler. An error of a handler may be a fault of the peer, an expected refusal, or an
+   * internal error. Only internal errors are logged.
    */
   #raised(name: string, error: unknown): void {
     if (error instanceof PeerFault) this.#fault(error.fault, error.message);

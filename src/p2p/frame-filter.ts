@@ -201,8 +201,8 @@ export class FrameFilter {
 }
 
 /**
- * Maximum of frames of one peer that are read in a burst. The burst is a multiple of what honest nodes can send, so no honest
- * peer loses points.
+ * Maximum of frames of one peer that are read in a burst. The burst of frames is a multiple of what honest nodes can
+ * send, so no honest peer loses points.
  */
 export function framesAtOnceMax(generation: WireDialect['generation']): number {
   return Math.ceil(SAFETY * honestFramesMax(generation));

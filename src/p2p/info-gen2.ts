@@ -30,7 +30,7 @@ export const STATE = 2;
 const TEXTS = ['os', 'version', 'protocolVersion', 'nethash', 'broadhash', 'nonce'] as const;
 const COUNTS = ['httpPort', 'height'] as const;
 
-/** Reads the known members with possible values. The address is always that of the socket. */
+/** Reads the known members with possible values. The address of an info is always that of the socket. */
 export function infoOf(said: Fields, address: PeerAddress): PeerInfo {
   return readMembers(said, address, TEXTS, COUNTS);
 }

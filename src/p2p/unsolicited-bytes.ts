@@ -76,8 +76,8 @@ export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_00
  *
  * Strangers can make an honest node pass on messages. After a connection was blocked, one minute can bring 100 blocks
  * and 91 messages each of transactions and signatures (`ports/rates.ts`). If all messages of this minute had the
- * maximum size of small frames, they would have 72 MB. The limit is one and a half times as high as these 72 MB. At the
- * pace of `ARRIVING_OF_PEER`, a flood reaches this limit after half a minute.
+ * maximum size of small frames, they would have 72 MB. The limit for a flood is one and a half times as high as these
+ * 72 MB. At the pace of `ARRIVING_OF_PEER`, a flood reaches this limit after half a minute.
  *
  * Connections that flood at the same time slow each other down, so each delivers less in a minute. Therefore the window
  * of a connection beyond its budget is extended while all peers together send more than this node reads. Forty

@@ -14,7 +14,7 @@ export interface SinkIdentity {
   readonly network: string;
   readonly generation: number;
   readonly genesisBlockId: BlockId;
-  /** Number of heights in a range, at least 1. The number is fixed when the sink is made. */
+  /** Number of heights in a range, at least 1. The number of heights is fixed when the sink is made. */
   readonly rangeBlocks: number;
 }
 
@@ -45,7 +45,7 @@ export interface SinkBlock extends BlockPlace {
 /**
  * One process writes to a sink at a time: `begin` takes the sink, `end` releases it. A process that was paused for a
  * long time may lose the sink. A process that lost the sink changes nothing: its calls throw `SINK_LEASE_LOST`, even
- * calls that began before the loss. The caller waits for the end of each call before it makes another call.
+ * calls that began before the loss. The caller waits for the end of each call to the sink before it makes another call.
  */
 export interface Sink {
   /**
@@ -74,7 +74,7 @@ export interface Sink {
   end(): Promise<void>;
 }
 
-/** The range of the final part that follows a height. The height is 0 or the last height of a range. */
+/** The range of the final part that follows a height. The given height is 0 or the last height of a range. */
 export function rangeAfter(height: number, rangeBlocks: number): HeightSpan {
   return { fromHeight: height + 1, toHeight: height + rangeBlocks };
 }

@@ -49,7 +49,7 @@ interface Kept extends TimeState {
 
 /** Port of the first node on the hub. No other program sees the addresses on the hub. */
 const FIRST_PORT = 5000;
-/** The number is limited because each snapshot takes as much memory as the state of all nodes. */
+/** The number of snapshots is limited because each snapshot takes as much memory as the state of all nodes. */
 const SNAPSHOTS_MAX = 100;
 const PEERS_MS_MAX = 5000;
 const PEERS_POLL_MS = 5;

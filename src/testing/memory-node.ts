@@ -108,7 +108,7 @@ export class MemoryNode implements AgentLink {
     await running?.close();
   }
 
-  /** Copies the state of the node. The caller makes sure that no block is forged meanwhile. */
+  /** Copies the state of the node. The caller makes sure that no block is forged during the copy. */
   async copy(): Promise<NodeCopy> {
     const parts = this.#parts;
     if (parts === undefined) throw new Error(`node ${this.index} is closed`);

@@ -162,7 +162,7 @@ export interface TestDevnet {
   partition(...groups: readonly (readonly number[])[]): Promise<void>;
   /**
    * Delays each message between nodes: by milliseconds, or by `150ms`, `2s`. A link has the greater delay of its two
-   * nodes. The delay does not affect `mine` and `mine: 'instant'`, which hand blocks to all nodes at once.
+   * nodes. The delay of links does not affect `mine` and `mine: 'instant'`, which hand blocks to all nodes at once.
    *
    * @param nodes nodes whose links get the delay; default: all
    */

@@ -37,8 +37,8 @@ export interface VerifierPoolOptions {
 const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60, noble: 4 };
 
 /**
- * Number of checks in one job. The number is small, so that all threads end at about the same time, and large enough
- * that posting a job costs little.
+ * Number of checks in one job. A job is small, so that all threads end at about the same time, and large enough that
+ * posting it costs little.
  */
 const JOB_CHECKS_MAX = 128;
 

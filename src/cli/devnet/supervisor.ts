@@ -24,7 +24,7 @@ export interface DevnetRun {
   readonly untilHeight?: number;
   /** Called once, when all nodes answer. */
   readonly onReady?: (result: DevnetResult) => void;
-  /** Receives the nodes after they were started. The caller may add further nodes to the list. */
+  /** Receives the nodes after they were started. The caller may add further nodes to the list of nodes. */
   readonly attach?: (nodes: SupervisedNode[]) => void;
   readonly parts: DevnetParts;
 }

@@ -49,7 +49,7 @@ export interface MinedSlots {
 
 /**
  * Maximum of ids of transactions that were handed to other nodes. The ids are kept so that each transaction is handed
- * on only once. The number is several times the size of a pool.
+ * on only once. The number of kept ids is several times the size of a pool.
  */
 const KNOWN_TRANSACTIONS_MAX = 20_000;
 /** Nodes on one machine connect within a fraction of a second. */

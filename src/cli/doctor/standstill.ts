@@ -16,7 +16,7 @@ export interface RecentBlocks {
   readonly earlier: BlockState | undefined;
 }
 
-/** Number of recent blocks that show how often slots stay empty. The number is that of one round. */
+/** Number of recent blocks that show how often slots stay empty. The number of compared blocks is that of one round. */
 const COMPARED_BLOCKS = 101;
 /** Probability below which a series of empty slots no longer counts as chance: once in ten thousand. */
 const CHANCE = 1e-4;

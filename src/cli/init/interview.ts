@@ -69,7 +69,7 @@ export class Interview {
     throw cancelled(`no answer to "${text}" will do`);
   }
 
-  /** True when the answer is a yes. */
+  /** True when the user answers yes. */
   async isYes(text: string, preset: boolean): Promise<boolean> {
     const question = { text: `${text} (y/n)`, preset: preset ? 'y' : 'n' };
     return this.ask({

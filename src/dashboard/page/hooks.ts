@@ -93,7 +93,10 @@ export function useAnswer<Data>(path: string, version: string | number = ''): As
   return useAsked(() => ask<Data>(path), path, version);
 }
 
-/** Like `useAnswer`, for a question that may be impossible. The result is then the reason instead of an answer. */
+/**
+ * Like `useAnswer`, for a question that may be impossible. If the question is impossible, the result is the reason
+ * instead of an answer.
+ */
 export function useQuestion<Data>(question: Question, version: string | number = ''): Asked<Data> {
   const path = 'path' in question ? question.path : '';
   const asked = useAsked(() => ask<Data>(path), path, version);

@@ -1,7 +1,7 @@
 /**
- * The state of the node for the whole page, kept up to date. The state is requested once, and then follows the stream
- * of events. State without events (consensus, the heights of peers, other nodes of this machine) is requested again
- * every few seconds.
+ * The state of the node for the whole page, kept up to date. The state of the node is requested once, and then follows
+ * the stream of events. State without events (consensus, the heights of peers, other nodes of this machine) is
+ * requested again every few seconds.
  */
 
 import type {

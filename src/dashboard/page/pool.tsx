@@ -98,8 +98,8 @@ function isAsked(waiting: readonly Waiting[], transaction: Transaction): boolean
 export function MissingSigners({ transaction }: { transaction: Transaction }) {
   const signatures = transaction.signatures?.length ?? 0;
   const asked = useAnswer<Signers>(`node/transactions/${transaction.id}/signers`, signatures);
-  // A node of another version has no such answer. The answer is also missing if the transaction has entered a block
-  // meanwhile.
+  // A node of another version has no such answer. The answer with the signers is also missing if the transaction has
+  // entered a block meanwhile.
   if (asked.kind !== 'answered') return <span class="badge">{waitsFor('pending', signatures)}</span>;
   const { min, members } = asked.answer.data;
   return (

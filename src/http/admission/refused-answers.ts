@@ -23,7 +23,10 @@ export function lastAnswer(
 
 export const REQUEST_TIMEOUT_ANSWER = lastAnswer(408);
 
-/** Answer to a client with too many connections. The answer is sent before the client's first request. */
+/**
+ * Answer to a client with too many connections. The answer to a client with too many connections is sent before the
+ * client's first request.
+ */
 export function tooManyConnectionsAnswer(message: string): Buffer {
   return lastAnswer(503, { message }, [`Retry-After: ${RETRY_AFTER_S}`]);
 }

@@ -14,7 +14,7 @@ export class ChainAsOf {
   readonly #api: Pick<NodeApi, 'chain' | 'log'>;
   /**
    * For each height, the first later record that reverted a block there. Each block that a later record reverted was in
-   * the chain. The map has at most one entry for each kept record.
+   * the chain. The map of reverted blocks has at most one entry for each kept record.
    */
   readonly #reverted = new Map<number, ChainRecord>();
   #lookedTo: number;

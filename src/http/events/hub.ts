@@ -69,8 +69,8 @@ export interface EventHubOptions {
 }
 
 /**
- * Time for which the readers of one client are served before those of the next client. The time is short, because
- * forging must not wait.
+ * Time for which the readers of one client are served before those of the next client. The time for one client is
+ * short, because forging must not wait.
  */
 const SERVING_MS = 5;
 /** Number of records that one reader gets before the next reader is served. */
@@ -168,7 +168,8 @@ class Hub implements EventHub {
   }
 
   /**
-   * Events of a record. The list is empty if the reader cannot want any of them; the block is not read in this case.
+   * Events of a record. A record has no events here if the reader cannot want any of them. In this case, its block is
+   * not read.
    */
   #eventsAt(sequence: number, filter: EventFilter): readonly LazyEvent[] {
     const key = `${filter.finality} ${sequence}`;

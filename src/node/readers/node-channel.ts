@@ -51,7 +51,7 @@ export class NodeChannel {
   }
 
   /**
-   * Asks the node. The answer shows the state at a moment after the call.
+   * Asks the node. An answer from the node shows the state at a moment after the call.
    *
    * @throws ProtocolError `NODE_BUSY`, or the error of the node
    */

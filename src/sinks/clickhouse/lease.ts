@@ -48,8 +48,8 @@ export class ClickHouseLease {
 
   /**
    * Takes the lease if no other process has it. The function claims the lease first, and then looks for other holders.
-   * When several processes start at once, all of them may be refused, but two of them never succeed. The function also
-   * ends statements of an earlier holder that still run on the server.
+   * When several processes start at once, all of them may be refused, and at most one succeeds. `take` also ends
+   * statements of an earlier holder that still run on the server.
    *
    * @throws ProtocolError `SINK_IN_USE`
    */
