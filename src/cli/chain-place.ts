@@ -31,7 +31,7 @@ export function placeOfNetwork(flags: PlaceFlags & { readonly network: string })
  * The place of an existing chain under a data folder. Without a network in the flags, the data folder must hold only
  * one chain.
  *
- * @throws ProtocolError `USAGE` when there is no chain or more than one; errors like `loadNetwork`
+ * @throws ProtocolError `USAGE` when the data folder has no chain or several; errors like `loadNetwork`
  */
 export function placeOfData(flags: PlaceFlags): NetworkPlace {
   if (flags.network !== undefined) {

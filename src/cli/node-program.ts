@@ -27,7 +27,7 @@ export interface NodeProgram {
    * Waits for a signal, the end of the supervisor, or damage of the store. At the end, the function closes the node and
    * sets the exit code of the process.
    *
-   * @throws ProtocolError the damage that ended the node, after it was closed
+   * @throws ProtocolError the damage that ended the node, after the node was closed
    */
   untilEnd(node: RunningInProgram): Promise<void>;
 }

@@ -23,7 +23,7 @@ export interface BoundedRead {
 /**
  * The bytes of a file.
  *
- * @throws Error that says the fault (`is a folder`, `is longer than 10 bytes`), or an error of the system (`ENOENT`)
+ * @throws Error that names the fault (`is a folder`, `is longer than 10 bytes`), or an error of the system (`ENOENT`)
  */
 export function readBounded(file: string, { bytesMax, allowPipe = false }: BoundedRead): Buffer {
   // Without O_NONBLOCK, opening a pipe blocks until another process opens it for writing.

@@ -104,7 +104,7 @@ function valueOf(
 }
 
 /**
- * @param section values of the options that precede this one in its section
+ * @param section values of the preceding options in the section
  */
 function defaultOf(named: NamedOption, network: Network, section: Readonly<Record<string, unknown>>): unknown {
   if (named.path === 'http.host' && mayOthersAsk(section)) return '0.0.0.0';

@@ -6,7 +6,7 @@ export type PoolState = (typeof POOL_STATES)[number];
 
 /**
  * @param signatures number of members' signatures that the transaction has
- * @param min number of members' signatures that it needs, if known
+ * @param min number of members' signatures that the transaction needs, if known
  */
 export function waitsFor(state: PoolState, signatures: number, min?: number): string {
   switch (state) {

@@ -12,7 +12,7 @@ import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
 import type { HttpLimits } from './options.ts';
 
 export interface RateLimit {
-  /** Counts a request. @param cost number of requests that it counts for; default 1 */
+  /** Counts a request. @param cost number of requests that the request counts for; default 1 */
   take(client: string | undefined, cost?: number): Allowance;
 }
 

@@ -19,8 +19,7 @@ export function placeOf(descriptor: number): FilePlace {
 }
 
 /**
- * True when an open file is the file that a `FilePlace` describes. A copy has another birth time, so this time decides
- * if the file system stores one. If the file system stores no time of birth, the inode decides. Inodes prove less,
+ * True when an open file is the file that a `FilePlace` describes. If the file system stores birth times, the birth time decides, because a copy has another one. If the file system stores no time of birth, the inode decides. Inodes prove less,
  * because they are reused and some file systems make up new ones at each mount.
  */
 export function isAt(descriptor: number, { inode, bornNs }: FilePlace): boolean {

@@ -95,7 +95,7 @@ export async function importChain(options: ImportOptions): Promise<ImportResult>
 }
 
 /**
- * @returns true when it was stopped before the last line
+ * @returns true when the import was stopped before the last line
  */
 async function readInto(run: ImportRun, { file, signal }: ImportOptions): Promise<boolean> {
   for await (const lines of file.lines()) {
@@ -107,7 +107,7 @@ async function readInto(run: ImportRun, { file, signal }: ImportOptions): Promis
   return false;
 }
 
-/** The error of the work; undefined when there is none. */
+/** Runs work and returns its error; undefined when the work succeeds. */
 async function failureOf(work: () => Promise<void>): Promise<Error | undefined> {
   try {
     await work();
@@ -219,7 +219,7 @@ class ImportRun {
   /**
    * Applies a group, unless the signal has stopped the import.
    *
-   * @param before resolves when the group before this one is on the disk
+   * @param before resolves when the previous group is on the disk
    */
   async #takeOver(jobs: readonly ReadJob[], before: Promise<void>): Promise<void> {
     await before;

@@ -75,7 +75,7 @@ export function journalFileOf(dataDirectory: string): string {
 /**
  * Opens the journal of a node; creates it if it does not exist.
  *
- * @throws ProtocolError `JOURNAL_IN_USE` while another process uses it, `JOURNAL_UNREADABLE` when a line other than the
+ * @throws ProtocolError `JOURNAL_IN_USE` while another process uses the journal, `JOURNAL_UNREADABLE` when a line other than the
  *   last is damaged
  */
 export function openJournal(file: string, options: JournalOptions = {}): JournalFile {
@@ -308,7 +308,7 @@ class FileJournal implements JournalFile {
     closeSync(old);
   }
 
-  /** Flushes the folder: without it, a power cut could bring the old file back, without the lines written since. */
+  /** Flushes the folder. Without the flush, a power cut could bring the old file back, which lacks the newest lines. */
   #syncFolder(): void {
     fsyncFolder(this.#file);
     this.#folderSynced = true;
@@ -435,7 +435,7 @@ function writeAll(descriptor: number, bytes: Buffer): void {
   while (written < bytes.length) written += writeSync(descriptor, bytes, written);
 }
 
-/** Flushes the folder: only then a created or renamed file survives a power cut. */
+/** Flushes the folder, so that a created or renamed file survives a power cut. */
 function fsyncFolder(file: string): void {
   const descriptor = openSync(dirname(file), 'r');
   try {

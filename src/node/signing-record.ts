@@ -74,7 +74,7 @@ export function textOfRecord(record: SigningRecord): string {
 
 /**
  * @param file name of the file, for errors
- * @throws ProtocolError `SIGNING_RECORD_INVALID` that says the fault in the text
+ * @throws ProtocolError `SIGNING_RECORD_INVALID` that names the fault in the text
  */
 export function recordOfText(text: string, file: string): SigningRecord {
   const invalid = (reason: string): ProtocolError =>

@@ -38,7 +38,7 @@ export function transactionJournalOf(dataDirectory: string): string {
  * Opens the journal of a node; creates it if it does not exist. Damaged lines are skipped, and an unreadable file is
  * renamed; both are logged.
  *
- * @throws ProtocolError `TRANSACTION_JOURNAL_IN_USE` while another process uses it; errors of the system when the file
+ * @throws ProtocolError `TRANSACTION_JOURNAL_IN_USE` while another process uses the journal; errors of the system when the file
  *   cannot be created
  */
 export async function openTransactionJournal(file: string, observer: Observer): Promise<TransactionJournal> {
@@ -383,7 +383,7 @@ async function statIfPresent(file: string): Promise<(OpenFile & { readonly size:
   }
 }
 
-/** Flushes the folder: only then a created or renamed file survives a power cut. */
+/** Flushes the folder, so that a created or renamed file survives a power cut. */
 async function syncFolder(file: string): Promise<void> {
   const folder = await open(dirname(file), 'r');
   try {

@@ -30,7 +30,7 @@ export interface WireDialect {
    * Packs the answer that reports a failed call on a connection of this direction; undefined if an error should be sent
    * instead.
    *
-   * @param call the failed call; undefined if it could not be read
+   * @param call the failed call; undefined if the call could not be read
    */
   packFailure(call: AnsweredCall | undefined, failure: Failure, direction: 'inbound' | 'outbound'): object | undefined;
 
@@ -52,7 +52,7 @@ export interface WireDialect {
   /**
    * Unpacks the info in the answer to `infoCall`.
    *
-   * @throws ProtocolError `CALL_FAILED` if the answer says that there is no info
+   * @throws ProtocolError `CALL_FAILED` if the peer answers that it has no info
    */
   openInfoAnswer(answer: unknown): unknown;
 

@@ -77,7 +77,7 @@ export class PreHandshakeLimiter {
   /**
    * Registers a new connection.
    *
-   * @returns false if it was cut at once
+   * @returns false if the connection was cut at once
    */
   enter(socket: Cuttable, ip: string): boolean {
     let arrivals = this.#arrivals.get(ip);

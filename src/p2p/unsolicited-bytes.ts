@@ -187,7 +187,7 @@ export class UnsolicitedBytesBudget {
   /**
    * Decides whether to read a frame, and counts it if so.
    *
-   * @param containerBytes returns the weight in addition to the bytes; called only if it matters
+   * @param containerBytes returns the weight in addition to the bytes; called only if this weight matters
    * @param seems whether the frame begins like an answer
    */
   mayRead(bytes: number, containerBytes: () => number, nowMs: number, seems: boolean): boolean {

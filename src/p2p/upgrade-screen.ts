@@ -23,7 +23,7 @@ export type UpgradeVerdict = 'incomplete' | 'upgrade' | 'refused';
  *
  * @param head all bytes so far
  * @param path path of the upgrade request, without its query
- * @param seenBytes number of bytes of `head` that were judged `incomplete` before; they are not searched again
+ * @param seenBytes number of bytes of `head` that were judged `incomplete` before; these bytes are not searched again
  */
 export function judgeUpgrade(head: Buffer, path: string, seenBytes = 0): UpgradeVerdict {
   const expected = METHOD + path;

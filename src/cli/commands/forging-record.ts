@@ -120,7 +120,7 @@ interface Import {
  * Marks the record as imported before the import. After a failure between marking the record and importing it, no node
  * can sign with the record at once. If the import came before the mark, two nodes could sign with one record.
  *
- * @returns the place of an earlier import, if there was one; and whether the file is now marked as a copy
+ * @returns the place of an earlier import, if any; and whether the file is now marked as a copy
  */
 function importOnce(
   { journal, record, file, into }: Import,

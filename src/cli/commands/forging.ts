@@ -25,7 +25,7 @@ interface ForgerState {
 }
 
 /**
- * @param publicKey key of the delegate; default: the only configured one
+ * @param publicKey key of the delegate; default: the only configured delegate
  */
 export async function forgingSwitch(
   publicKey: string | undefined,

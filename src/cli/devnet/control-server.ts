@@ -81,7 +81,7 @@ const STATUSES: Readonly<Record<string, number>> = {
 };
 
 /**
- * @throws ProtocolError for an unauthorised request; its body was not read
+ * @throws ProtocolError for an unauthorised request, before its body is read
  */
 function admitted(request: IncomingMessage, { server, operations, token }: Serving): ControlOperation {
   const { host, origin, authorization = '' } = request.headers;

@@ -24,7 +24,7 @@ export class FaultControl {
   /**
    * Cuts the network into parts, and replaces an earlier cut. Nodes outside the given parts form another part.
    *
-   * @throws ProtocolError `USAGE` for an unknown node, a node in two parts, or parts that cut nothing
+   * @throws ProtocolError `USAGE` for an unknown node, a node in two parts, or a single part of all nodes
    */
   partition(parts: unknown): Promise<StandingFaults> {
     const lists: readonly unknown[] = Array.isArray(parts) ? parts : [parts];

@@ -34,7 +34,7 @@ export function partsOfText(texts: readonly string[]): readonly (readonly number
 /**
  * Reads numbers of nodes: `1,2`, in one text or several.
  *
- * @returns undefined for none
+ * @returns undefined when the texts name no node
  * @throws ProtocolError `USAGE` for anything else
  */
 export function nodesOfText(texts: readonly string[]): readonly number[] | undefined {

@@ -47,7 +47,7 @@ class PerNode {
   readonly #own = new Map<number, number>();
 
   /**
-   * @param nodes undefined for all nodes, also those added later
+   * @param nodes undefined for all nodes, including nodes that are added later
    */
   set(amount: number, nodes: readonly number[] | undefined): void {
     if (nodes === undefined) {

@@ -91,7 +91,7 @@ export function checkDevnetFolder(directory: string, nodes: number, network: Net
 /**
  * Locks the folder for this process; creates it if it does not exist.
  *
- * @throws ProtocolError `DEVNET_IN_USE` while another devnet uses it
+ * @throws ProtocolError `DEVNET_IN_USE` while another devnet uses the folder
  */
 export function lockDevnetFolder(directory: string): ProcessLock {
   const isNew = !existsSync(directory);

@@ -148,7 +148,7 @@ async function refuseEnds(nodes: readonly SupervisedNode[]): Promise<void> {
   }
 }
 
-/** @throws ProtocolError `DEVNET_NODE_ENDED` when no node will run again, unless the user ended one of them */
+/** @throws ProtocolError `DEVNET_NODE_ENDED` when no node will run again, unless the user ended a node */
 async function superviseAll(nodes: readonly SupervisedNode[], screen: Screen): Promise<void> {
   for (const each of nodes) {
     const line = await each.supervise();

@@ -38,7 +38,7 @@ export class BlockReader {
   }
 
   /**
-   * @returns the block, when this event was its last one
+   * @returns the block, when the event was the last event of the block
    * @throws ProtocolError `NODE_ANSWER_MALFORMED` for events that no node sends
    */
   read(event: NodeEventJson): Block | undefined {

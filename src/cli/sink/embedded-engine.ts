@@ -22,7 +22,7 @@ const PACKAGE = 'chdb';
  * Loads the package from one given place only. A package in the working folder or above could belong to another user,
  * and would run with the rights of the present user.
  *
- * @param folder in which the package is installed; undefined for the packages of this program
+ * @param folder folder in which the package is installed; undefined for the packages of this program
  * @throws ProtocolError `ENGINE_MISSING` when the package is missing or cannot be loaded
  */
 export function embeddedEngine(folder: string | undefined): EmbeddedEngine {

@@ -35,7 +35,7 @@ export async function delegateKey(node: NodeAsker, name: string): Promise<string
 /**
  * Resolves with the height of the block with a transaction.
  *
- * @throws ProtocolError `TRANSACTION_UNCONFIRMED` when no block has it within five minutes
+ * @throws ProtocolError `TRANSACTION_UNCONFIRMED` when no block has the transaction within five minutes
  */
 export async function heightOfTransaction(
   node: NodeAsker,

@@ -42,7 +42,7 @@ export function useScrollMemory(): void {
  * Scrolls to the position as soon as the page is long enough, and keeps it while parts of the page arrive, because
  * parts above would move it.
  *
- * @returns a function that ends this
+ * @returns a function that ends the scrolling
  */
 function scrollWhenThere(target: number): () => void {
   scrollTo(0, target);

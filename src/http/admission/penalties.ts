@@ -29,7 +29,7 @@ export class Penalties {
     this.#arrivalsMax = arrivalsMax;
   }
 
-  /** Records a new connection. @returns the reason to close it, if it must be closed */
+  /** Records a new connection. @returns the reason to close the connection, if it must be closed */
   arrive(key: string): 'shut_out' | 'arrivals' | undefined {
     const nowMs = this.#clock.nowMs();
     const record = this.#recordOf(key);

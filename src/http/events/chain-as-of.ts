@@ -71,7 +71,7 @@ export function lastPastHeight(past: ChainAsOf, finality: Finality): number {
 /**
  * Start of a stream that sends all blocks from a height on, and then the following events.
  *
- * @returns undefined when the block below that height does not exist yet, or is not final
+ * @returns undefined when the block below the height does not exist yet, or is not final
  */
 export function placeAtHeight(
   api: Pick<NodeApi, 'chain' | 'log'>,

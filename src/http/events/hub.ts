@@ -43,13 +43,13 @@ export interface EventHub {
    * Serves a reader until it disconnects or the hub closes.
    *
    * @param after last event that the reader has; undefined to start with the next event
-   * @returns false when there are too many readers, or too many replays of this client
+   * @returns false when there are too many readers, or too many replays of the client
    */
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): boolean;
   /**
    * Start of a stream that sends all blocks from a height on, and then the following events.
    *
-   * @returns undefined when the block below that height does not exist yet, or is not final
+   * @returns undefined when the block below the height does not exist yet, or is not final
    */
   placeAt(height: number, finality: Finality): EventPlace | undefined;
   /** Ends all streams. */
@@ -203,7 +203,7 @@ class Hub implements EventHub {
     reader.tookMs = performance.now();
   }
 
-  /** Sends a reader its next events. @returns true when it needs another turn */
+  /** Sends a reader its next events. @returns true when the reader needs another turn */
   #feed(reader: Reader, untilMs: number): boolean {
     const floor = this.#api.log.floor();
     if (reader.isAstray || reader.place.sequence < floor - 1) this.#tellGap(reader, floor);
@@ -373,7 +373,7 @@ class Hub implements EventHub {
     this.#moments.flush();
   }
 
-  /** Creates a reader. @returns undefined when its client has too many replays */
+  /** Creates a reader. @returns undefined when the reader's client has too many replays */
   #readerOf(
     response: EventSink,
     filter: EventFilter,

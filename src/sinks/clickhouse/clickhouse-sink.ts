@@ -165,7 +165,7 @@ export class ClickHouseSink implements Sink {
   }
 
   /**
-   * @returns version of the tables; 0 when there are none
+   * @returns version of the tables; 0 when the database has no tables
    */
   async #refuseOtherChain(identity: SinkIdentity): Promise<number> {
     const { database } = this.#server;

@@ -32,7 +32,7 @@ const PARTITION_HEIGHTS = 1_000_000;
 
 export const TAIL_SUFFIX = '_tail';
 export const FINAL_SUFFIX = '_final';
-/** Suffix of the fence of a table, which accepts rows of the lease's holder only. */
+/** Suffix in the name of a table's fence. A fence accepts only rows of the lease's holder. */
 export const FENCED_SUFFIX = '_fenced';
 /** Column with the token of the lease. */
 export const LEASE_COLUMN = 'lease';

@@ -42,7 +42,7 @@ export function hasPassword(url: string): boolean {
 /**
  * @param url URL with the user name if the server asks for one; errors never contain its password
  * @param database name of the database, which need not exist yet
- * @param givenPassword password; it replaces the one in the URL
+ * @param givenPassword password that replaces the password in the URL
  * @throws ProtocolError `CLICKHOUSE_UNREACHABLE` or `CLICKHOUSE_REFUSED`, like all calls
  */
 export function openServer(

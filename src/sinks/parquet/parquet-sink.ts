@@ -40,7 +40,7 @@ export interface FolderLock {
 /**
  * Takes a lock in a folder. The lock of a killed process does not count.
  *
- * @throws ProtocolError `SINK_IN_USE` while another process has it
+ * @throws ProtocolError `SINK_IN_USE` while another process has the lock
  */
 export type TakeFolderLock = (folder: string, name: string) => FolderLock;
 

@@ -41,7 +41,7 @@ export async function forkSourceOf(path: string, network: string | undefined): P
 }
 
 /**
- * @throws ProtocolError `USAGE` for a file that is no snapshot, `SNAPSHOT_REFUSED` for an unreadable one
+ * @throws ProtocolError `USAGE` for a file that is no snapshot, `SNAPSHOT_REFUSED` for an unreadable snapshot
  */
 async function networkOfSnapshot(path: string, file: string): Promise<string> {
   try {
