@@ -49,7 +49,7 @@ export interface MeaningError {
 export type RequestError = ParameterError | ContentTypeError | MeaningError;
 
 /**
- * @param reason text after the name of the parameter; for a value of a wrong type, the function makes the text
+ * @param reason text after the name of the parameter
  */
 export function parameterError(
   place: Place,

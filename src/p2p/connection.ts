@@ -292,7 +292,7 @@ export class PeerConnection implements Connection {
 }
 
 /**
- * The node asks for blocks and block ids only at peers whose chain it follows. However, any peer can make the node ask
+ * For blocks and block ids, the node asks only peers whose chain it follows. However, any peer can make the node ask
  * for its pool or its peer list.
  */
 function askedFor({ kind }: PeerRequest): AskedFor {

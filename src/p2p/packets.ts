@@ -117,7 +117,7 @@ export function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An own member of an object; undefined if it has no own member of that name. */
+/** Returns an object's own member with the given name; undefined if there is none. */
 export function own(fields: Fields, name: string): unknown {
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }

@@ -195,7 +195,7 @@ export class UnfinishedMessages<L> {
     begun.hasLostTurn = true;
     begun.heldBytes = begun.bytes;
     this.#heldBytes += begun.bytes;
-    // Moves the connection behind those that lost a turn before.
+    // Moves the connection to the end, behind connections that lost a turn earlier.
     this.#begun.delete(line);
     this.#begun.set(line, begun);
     this.#turns -= 1;

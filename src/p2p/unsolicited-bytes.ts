@@ -102,8 +102,7 @@ export function readAtOnceBytesMax(lines: number): number {
 }
 
 /**
- * Kind of a question. We ask for blocks only at the peer that we sync from and at its helper peers, but for other data
- * at any peer.
+ * Kind of a question. For blocks, we ask only the peer that we sync from and its helper peers. For other data, we may ask any peer.
  */
 export type AskedFor = 'blocks' | 'other';
 

@@ -24,7 +24,7 @@ export const NO_FAULTS: NodeFaults = { links: [], skewMs: 0 };
 export interface StandingFaults {
   /** Numbers of nodes that reach each other, for each part; empty while the network is not cut. */
   readonly parts: readonly (readonly number[])[];
-  /** Nodes with faults that concern only them. */
+  /** Nodes with delays, losses or a wrong clock. */
   readonly nodes: readonly NodeFault[];
 }
 
