@@ -31,8 +31,8 @@ export interface PastRoundsRequest {
 }
 
 /**
- * @returns the rounds whose blocks are all given, newest first. The block before a round must be given, too, because the
- *   slots of the round begin after it
+ * @returns the rounds whose blocks are all given, newest first. The block before a round must be given, too, because
+ *   the slots of the round begin after it
  */
 export function pastRounds({ blocks, blockTimeS, activeDelegates, told }: PastRoundsRequest): readonly PastRound[] {
   const byHeight = new Map(blocks.map((block) => [block.height, block]));

@@ -109,7 +109,8 @@ export function createHttpServer(
     } else work(request, response, expectation);
   };
   /**
-   * The requests of a trusted proxy need not wait for turns. The requests of a proxy's clients are scheduled like requests of direct connections.
+   * The requests of a trusted proxy need not wait for turns. The requests of a proxy's clients are scheduled like
+   * requests of direct connections.
    *
    * @returns key of the client in the scheduler; undefined for other requests
    */

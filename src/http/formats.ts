@@ -41,7 +41,8 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
 };
 
 /**
- * True when a value has the format. An empty text passes, except as an IP address. A length limit refuses an empty text where it is not allowed. Values of other types are checked as text, so a null fails both its type and its format.
+ * True when a value has the format. An empty text passes, except as an IP address. A length limit refuses an empty text
+ * where it is not allowed. Values of other types are checked as text, so a null fails both its type and its format.
  */
 export function hasFormat(format: Format, value: unknown): boolean {
   if (value === '' && format !== 'ip') return true;

@@ -46,7 +46,8 @@ const LIST_INDEX_MAX = 20;
 
 /**
  * Finds the parameter that a key with brackets names: `a`, `a[]`, `a[0]`, `a[x]`. If a key has no name before its
- * brackets, the first pair of brackets contains the name: `[a]`. An empty first pair of brackets is a position in a list, and its name is a number.
+ * brackets, the first pair of brackets contains the name: `[a]`. An empty first pair of brackets is a position in a
+ * list, and its name is a number.
  */
 function placeOf(key: string): Place {
   const brackets = [...key.matchAll(/\[([^[\]]*)\]/g)];

@@ -19,8 +19,9 @@ export function placeOf(descriptor: number): FilePlace {
 }
 
 /**
- * True when an open file is the file that a `FilePlace` describes. If the file system stores birth times, the birth time decides, because a copy has another one. If the file system stores no time of birth, the inode decides. Inodes prove less,
- * because they are reused and some file systems make up new ones at each mount.
+ * True when an open file is the file that a `FilePlace` describes. If the file system stores birth times, the birth
+ * time decides, because a copy has another one. If the file system stores no time of birth, the inode decides. Inodes
+ * prove less, because they are reused and some file systems make up new ones at each mount.
  */
 export function isAt(descriptor: number, { inode, bornNs }: FilePlace): boolean {
   const { ino, birthtimeNs, ctimeNs } = fstatSync(descriptor, { bigint: true });

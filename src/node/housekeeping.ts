@@ -30,7 +30,7 @@ const TIMES: HousekeepingTimes = {
 
 /**
  * Delay of the jobs. Computing the first times of the jobs takes a twentieth of the processor time of a start. Other
- * parts of the start are more urgent.
+ * parts of the start are more urgent than these jobs.
  */
 const BEGINS_AFTER_MS = 5_000;
 

@@ -75,8 +75,8 @@ export function journalFileOf(dataDirectory: string): string {
 /**
  * Opens the journal of a node; creates it if it does not exist.
  *
- * @throws ProtocolError `JOURNAL_IN_USE` while another process uses the journal, `JOURNAL_UNREADABLE` when a line other than the
- *   last is damaged
+ * @throws ProtocolError `JOURNAL_IN_USE` while another process uses the journal, `JOURNAL_UNREADABLE` when a line other
+ *   than the last is damaged
  */
 export function openJournal(file: string, options: JournalOptions = {}): JournalFile {
   makeFolder(dirname(file));

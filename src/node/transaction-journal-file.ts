@@ -38,8 +38,8 @@ export function transactionJournalOf(dataDirectory: string): string {
  * Opens the journal of a node; creates it if it does not exist. Damaged lines are skipped, and an unreadable file is
  * renamed; both are logged.
  *
- * @throws ProtocolError `TRANSACTION_JOURNAL_IN_USE` while another process uses the journal; errors of the system when the file
- *   cannot be created
+ * @throws ProtocolError `TRANSACTION_JOURNAL_IN_USE` while another process uses the journal; errors of the system when
+ *   the file cannot be created
  */
 export async function openTransactionJournal(file: string, observer: Observer): Promise<TransactionJournal> {
   makeFolder(dirname(file));

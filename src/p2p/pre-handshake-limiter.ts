@@ -28,7 +28,8 @@ interface PreHandshakeLimiterOptions {
 /**
  * Limits on WebSocket handshakes. A handshake takes some 3 ms of the main thread, so the rate gives all strangers
  * together about a tenth of its time. Half of the burst is reserved for addresses that have just arrived. Therefore a
- * few addresses that connect again and again do not lock out others. Handshakes beyond the rate wait. The limit on connections also limits the number of waiting handshakes.
+ * few addresses that connect again and again do not lock out others. Handshakes beyond the rate wait. The limit on
+ * connections also limits the number of waiting handshakes.
  */
 export const HANDSHAKES_AT_ONCE_MAX = 100;
 export const HANDSHAKES_PER_SECOND = 40;

@@ -278,7 +278,8 @@ class SocketTransport implements ListeningTransport {
     };
     if (this.#closed || this.#context === undefined) return refuse(LEAVING);
     const connection = new PeerConnection('inbound', info, this.#context);
-    // An unfinished dial from us to the peer does not count here, because a real node refuses our dial while it dials us. If both connections succeed, `#wins` keeps one of them.
+    // An unfinished dial from us to the peer does not count here, because a real node refuses our dial while it dials
+    // us. If both connections succeed, `#wins` keeps one of them.
     if (this.#peers.has(connection.peerId)) return refuse(CLOSE.duplicate);
     if (!this.#makeRoom()) return refuse({ code: 1000, reason: 'No inbound connection is free' });
     link.listen(

@@ -102,7 +102,8 @@ export function readAtOnceBytesMax(lines: number): number {
 }
 
 /**
- * Kind of a question. For blocks, we ask only the peer that we sync from and its helper peers. For other data, we may ask any peer.
+ * Kind of a question. For blocks, we ask only the peer that we sync from and its helper peers. For other data, we may
+ * ask any peer.
  */
 export type AskedFor = 'blocks' | 'other';
 
@@ -217,8 +218,8 @@ export class UnsolicitedBytesBudget {
   }
 
   #readSmall(weight: number, nowMs: number): boolean {
-    // Dropped frames count, too. If only frames that are read counted, each of many flooding connections would stay below the
-    // limit.
+    // Dropped frames count, too. Otherwise, each of many flooding connections would stay below the limit, because few
+    // of its frames are read.
     if (this.#small.level(nowMs) < weight) {
       if (this.#crowd.arriving.debtMs(nowMs) > 0) this.#beyond.extend(nowMs);
       this.#beyond.use(nowMs, weight);

@@ -107,7 +107,7 @@ async function run(flags: DevnetFlags, { chosen, pace, source }: Choice): Promis
     const nodes = fork === undefined ? planned : plan(fork);
     writeDevnetFolder(directory, nodes, chosen.network, network);
     const blockTimeS = (pace.intervalMs ?? network.params.blockTimeS * 1000) / 1000;
-    // With machine-readable output, only the first of these lines is shown.
+    // With machine-readable output, only the first welcome line is shown.
     const lines = welcomeLines({ network, nodes, directory, mode: flags.mine, blockTimeS, fork });
     for (const line of flags.json === true ? lines.slice(0, 1) : lines) say(line);
     const { untilHeight } = flags;

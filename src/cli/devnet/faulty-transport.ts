@@ -4,7 +4,8 @@
  *
  * Both ends of a link know the faults of the link. The sender applies the faults to messages and questions. The
  * receiver applies the faults to answers and to the peer's information about itself, because the sender sends that
- * information to all peers at once. Faults do not affect handshakes, heartbeats and the measured round trip, so connections stay open.
+ * information to all peers at once. Faults do not affect handshakes, heartbeats and the measured round trip, so
+ * connections stay open.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

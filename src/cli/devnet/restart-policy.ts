@@ -16,7 +16,10 @@ export type RestartDecision =
 /** Delay before the first restart. The delay doubles with each further restart. */
 export const RESTART_DELAY_MS = 1000;
 const RESTART_DELAY_MS_MAX = 30_000;
-/** Running time after which a start counts as successful. After a successful start, the next end begins a new series of ends. */
+/**
+ * Running time after which a start counts as successful. After a successful start, the next end begins a new series of
+ * ends.
+ */
 export const STABLE_MS = 60_000;
 /** Maximum of ends in a series, each before `STABLE_MS`. A node with this number of ends is not restarted. */
 export const ENDS_IN_A_ROW_MAX = 5;

@@ -169,7 +169,8 @@ export class Timekeeper {
   /**
    * Sends a transaction to all nodes, and mines until a block has it.
    *
-   * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` when the nodes refuse the transaction, `DEVNET_TRANSACTION_LEFT` when no block takes it
+   * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` when the nodes refuse the transaction, `DEVNET_TRANSACTION_LEFT`
+   *   when no block takes it
    */
   confirm(id: string, transaction: JsonObject): Promise<{ readonly height: number }> {
     return this.#queue.run(async () => {

@@ -76,7 +76,10 @@ const TIMES_MIN = 3;
 const RECENT_ROUNDS = 3;
 const TIMES_MIN_PER_DELEGATE = 2;
 const CLOSE_OTHER_NETWORK = 4104;
-/** Codes of slots that passed without a check of the clock. The doctor reports the reason for unseen slots as another fault. */
+/**
+ * Codes of slots that passed without a check of the clock. The doctor reports the reason for unseen slots as another
+ * fault.
+ */
 const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED']);
 const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
 /** Codes of a download that makes progress. */
@@ -295,7 +298,7 @@ function judgeAlerts({ looks, diagnostics }: Seen): readonly Finding[] {
   });
 }
 
-/** True when a download brought blocks. Failures before a successful download did no harm. */
+/** True when a diagnostic shows that a download brought blocks. Failures before a successful download did no harm. */
 function isDownloaded({ module, code, fields }: DiagnosticState): boolean {
   return module === 'sync' && code === 'SYNC_ENDED' && Number(fields['blocks']) > 0;
 }

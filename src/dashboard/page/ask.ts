@@ -18,7 +18,8 @@ export class AskFailed extends Error {
 const TIMEOUT_MS = 8000;
 
 /**
- * @param path path without the prefix `/api`, so that answers have this node's own members even with `http.strictDialect`
+ * @param path path without the prefix `/api`, so that answers have this node's own members even with
+ *   `http.strictDialect`
  * @param origin origin of another node; default: this node
  * @throws AskFailed
  */

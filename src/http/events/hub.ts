@@ -213,7 +213,7 @@ class Hub implements EventHub {
       if (height === undefined) this.#sendWanted(reader, this.#eventsAt(sequence, reader.filter));
       else this.#sendPast(reader, height);
       if (reader.isFull) return false;
-      // A past block was sent completely, and the place is after it.
+      // The past block was sent completely, and the reader's place is after the block.
       if (height === undefined && sequence >= this.#api.log.last()) {
         this.#endReplay(reader);
         if (reader.filter.endsWithLog === true) {

@@ -1,7 +1,7 @@
 /**
- * The reader's end of the channel between node and reader. The reader asks the node for data that only the node has, with a limit on open
- * questions. A read without an answer in time fails. A write only fails with the node's answer, because only the node
- * knows whether it was done.
+ * The reader's end of the channel between node and reader. The reader asks the node for data that only the node has,
+ * with a limit on open questions. A read without an answer in time fails. A write only fails with the node's answer,
+ * because only the node knows whether it was done.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';

@@ -28,7 +28,7 @@ export type EndCode = 'MEMORY_CEILING_PASSED' | 'HEAP_FULL' | 'GARBAGE_COLLECTIO
 export const SAMPLE_INTERVAL_MS = 250;
 /**
  * Longest time that counts between two samples. A stopped process or a sleeping machine stops the watchdog too, so that
- * time does not count. On an overloaded machine, the main thread may only have waited for a processor.
+ * time does not count. On an overloaded machine, a main thread without beats may only be waiting for a processor.
  */
 const STEP_MS_MAX = 2 * SAMPLE_INTERVAL_MS;
 /** Share of the ceiling above which the watchdog asks for a garbage collection, earlier than V8 would start one. */

@@ -19,7 +19,8 @@ export function standInFor(publicKey: PublicKey): KeyPair {
 }
 
 /**
- * Number of the node that forges for a delegate. A delegate keeps its node for the whole life of a devnet, even if the votes change.
+ * Number of the node that forges for a delegate. A delegate keeps its node for the whole life of a devnet, even if the
+ * votes change.
  */
 export function nodeOfDelegate(publicKey: PublicKey, nodes: number): number {
   return Number.parseInt(publicKey.slice(0, 8), 16) % nodes;
