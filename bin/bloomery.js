@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The executable: checks what it stands on, then hands over to the compiled command line. */
+/** The executable. The executable checks the Node version and the build, and then runs the compiled command line. */
 
 import { existsSync } from 'node:fs';
 
@@ -17,7 +17,7 @@ if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1])) {
   try {
     await import(MAIN.href);
   } catch (error) {
-    // The program itself says what went wrong, once it is loaded: its parts are many files.
+    // A loaded program reports its own errors. Here, loading itself failed, because it opens many files.
     if (error?.code !== 'EMFILE' && error?.code !== 'ENFILE') throw error;
     console.error('bloomery: too many open files: raise the limit of the process (ulimit -n)');
     process.exitCode = 1;

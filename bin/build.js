@@ -1,12 +1,16 @@
 /**
- * Builds `dist/` when something changed since the last build, and says nothing when nothing did: `node bin/build.js`.
+ * Builds `dist/` when something changed since the last build: `node bin/build.js`. Without a change, the build prints
+ * nothing.
  *
- * A stamp in `dist/` holds a fingerprint (path, size, time) of everything that the build reads. Builds that start at the
- * same moment wait for each other behind a lock folder. Exit code 1, with the compiler's lines, when it fails.
+ * A stamp in `dist/` holds a fingerprint (path, size, time) of everything that the build reads. Builds that start at
+ * the same moment wait for each other behind a lock folder. If the build fails, the exit code is 1, and the compiler's
+ * errors are printed.
  *
- * `dist/src/build.json` tells a node its version, the time of the build and, where this is a repository, the commit.
+ * `dist/src/build.json` contains the version, the time of the build and, in a repository, the commit, for the node to
+ * report.
  *
- * A build strips types and does not check them, which takes a second instead of twenty: `npm run check` checks them.
+ * A build strips types and does not check them, so it takes a second instead of twenty. `npm run check` checks the
+ * types.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -42,17 +46,17 @@ const SETTINGS = [
   'bin/programs.js',
   'bin/reference.js',
 ];
-/** The page that browsers run is not compiled for Node but bundled. */
+/** The sources of the page for browsers. The page is bundled, and not compiled for Node. */
 const PAGE = path.join(ROOT, 'src', 'dashboard', 'page');
 const BUNDLE = path.join(DIST, 'src', 'dashboard', 'bundle');
 /** The interactive reference of the HTTP interface. */
 const REFERENCE = path.join(DIST, 'src', 'dashboard', 'reference');
-/** The programs of the product, each in one file: what `bin/bloomery.js` runs. */
+/** Folder of the product's programs, which `bin/bloomery.js` runs. The programs are bundled. */
 const PROGRAMS = path.join(DIST, 'src', 'bundle');
 
 const PAGE_FILES = ['.tsx', '.css', '.html', '.svg', '.json'];
 
-/** A build takes seconds; a lock this old was left by one that was killed. */
+/** Age at which a lock counts as left by a killed build. A build takes seconds. */
 const LOCK_STALE_MS = 120_000;
 const LOCK_POLL_MS = 100;
 
@@ -66,11 +70,12 @@ async function build() {
   mkdirSync(DIST, { recursive: true });
   await lock();
   try {
-    // Taken before the compiler reads: a file that changes meanwhile leads to another build, never to a stale one.
+    // The fingerprint is taken before the compiler reads the files. A file that changes meanwhile then causes another
+    // build.
     const wanted = fingerprint();
     if (stamped() === wanted) return 0;
     rmSync(STAMP, { force: true });
-    // The caller's standard output may be data (`--json`), so the build speaks on standard error.
+    // The caller's standard output may be data (`--json`), so the build writes to standard error.
     console.error('building dist/');
     const files = SOURCES.flatMap((folder) => filesIn(path.join(ROOT, folder), '.ts'));
     await compileSources({
@@ -79,7 +84,7 @@ async function build() {
       target: DIST,
     });
     removeOrphans();
-    // Packing the library is other threads' work.
+    // The library is compressed on other threads meanwhile.
     const reference = bundleReference(PAGE, REFERENCE);
     const page = await bundleDashboard(PAGE, BUNDLE);
     const programs = await bundlePrograms({ root: ROOT, target: PROGRAMS });
@@ -96,7 +101,7 @@ async function build() {
   }
 }
 
-/** The fingerprint that was built; undefined when there is none, or when part of its output is gone. */
+/** The fingerprint of the last build; undefined when there is no build, or when a part of its output is missing. */
 function stamped() {
   return existsSync(STAMP) && outputIsThere() ? readFileSync(STAMP, 'utf8') : undefined;
 }
@@ -111,21 +116,24 @@ function outputIsThere() {
   );
 }
 
-/** A commit may change without any source: the record of an older build then names the wrong one. */
+/** Corrects the commit in the record of the last build, because a commit can change without any source. */
 function noteCommit() {
   const record = JSON.parse(readFileSync(RECORD, 'utf8'));
   const now = commit();
   if (record.commit !== now) writeRecord({ ...record, commit: now });
 }
 
-/** Replaces it at once: a node may read it at any moment. */
+/** Replaces the record in one step, because a node may read it at any moment. */
 function writeRecord(record) {
   const draft = `${RECORD}.${process.pid}`;
   writeFileSync(draft, `${JSON.stringify(record)}\n`);
   renameSync(draft, RECORD);
 }
 
-/** What is in the bundles, for the bill of materials: packages that are installed only for a build are shipped in them. */
+/**
+ * Writes the packages in the bundles, for the bill of materials. Packages that are installed only for a build are
+ * shipped inside the bundles.
+ */
 function writeBundled(packages) {
   const names = new Set(packages.map(({ name, version }) => `${name}@${version}`));
   writeFileSync(BUNDLED, `${JSON.stringify([...names].sort(), undefined, 2)}\n`);
@@ -136,8 +144,8 @@ function packageVersion() {
 }
 
 /**
- * The commit that is built: what the environment says (`BUILD_COMMIT`, for sources without a repository), else that of this
- * repository. Empty where the package lies in no repository of its own.
+ * The commit that is built. `BUILD_COMMIT` in the environment names it for sources without a repository; otherwise it
+ * is the commit of this repository. Empty when the package is not in a repository of its own.
  */
 function commit() {
   const said = process.env.BUILD_COMMIT ?? '';
@@ -151,7 +159,9 @@ function commit() {
   }
 }
 
-/** The same where there is no git, as in the image that builds the container: its files say it. */
+/**
+ * Reads the commit from the files of the repository where there is no git, as in the image that builds the container.
+ */
 function commitInFiles(folder) {
   const read = (file) => {
     try {
@@ -190,13 +200,13 @@ function filesIn(folder, extension) {
     .sort();
 }
 
-/** What went wrong, for somebody who started a build. The compiler has shown errors in sources by itself. */
+/** The reason why a build failed, for its user. The compiler has already printed the errors in sources. */
 function reasonOf(error) {
   if (error.code === 'ERR_MODULE_NOT_FOUND') return 'the packages of a build are not installed: run "npm ci" first';
   return Array.isArray(error.errors) ? 'the sources cannot be compiled' : (error.stack ?? String(error));
 }
 
-/** Removes the output of sources that are gone: a deleted test must not run on. */
+/** Removes the output of deleted sources, so that a deleted test does not run. */
 function removeOrphans() {
   for (const folder of SOURCES) {
     for (const file of filesIn(path.join(DIST, folder), '.js')) {
@@ -209,7 +219,7 @@ function removeOrphans() {
   }
 }
 
-/** Takes the lock: a folder, because making one either succeeds or fails for exactly one of two builds. */
+/** Takes the lock, which is a folder: of two builds, only one succeeds in creating a folder. */
 async function lock() {
   for (;;) {
     try {
@@ -231,7 +241,8 @@ function abandoned() {
     if (pid > 0) process.kill(pid, 0);
     return false;
   } catch (error) {
-    // ESRCH: its owner is gone. ENOENT: released just now, or not signed yet by an owner that lives.
+    // ESRCH: the owner of the lock has ended. ENOENT: the lock was just released, or its owner has not written its
+    // process id yet.
     return error.code === 'ESRCH';
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Bundles the dashboard into a folder: `index.html`, and under `assets/` what it names, each with a part of its own hash in
- * its name, so that browsers may keep it for ever.
+ * Bundles the dashboard into a folder: `index.html`, and its files under `assets/`. The name of each file contains a
+ * part of its hash, so that browsers may cache it for ever.
  */
 
 import { createHash } from 'node:crypto';
@@ -16,7 +16,7 @@ const HASH_CHARACTERS = 8;
  * @returns the packages that are in the page
  */
 export async function bundleDashboard(source, target) {
-  // A development package: whoever only runs what was built has none.
+  // esbuild is a development package. esbuild is missing where only the built program is installed.
   const { build } = await import('esbuild');
   const { outputFiles, metafile } = await build({
     entryPoints: ['main.tsx', 'dashboard.css'].map((file) => path.join(source, file)),

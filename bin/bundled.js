@@ -1,4 +1,7 @@
-/** Packages whose files are in a bundle: their licences, which go along, and their names for the bill of materials. */
+/**
+ * The packages whose files are in a bundle: their licences, which are shipped with it, and their names for the bill of
+ * materials.
+ */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -11,7 +14,7 @@ import path from 'node:path';
 export function packagesOf(root, inputs) {
   const folders = new Set(inputs.flatMap((file) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []));
   const packages = [...folders].sort().map((folder) => packageIn(path.join(root, folder)));
-  // A package that lies in several folders is one.
+  // A package in several folders counts once.
   return [...new Map(packages.map((each) => [`${each.name}@${each.version}`, each])).values()];
 }
 
@@ -23,7 +26,7 @@ export function packageIn(folder) {
   return { name, version, licence: license ?? 'see its licence', text };
 }
 
-/** The licences of packages, as they ask for, in one text. */
+/** Joins the licences of packages into one text, as these licences require. */
 export function licencesOf(packages) {
   return packages
     .map(({ name, version, licence, text }) => `${name} ${version}: ${licence}\n\n${text}\n`)

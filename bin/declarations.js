@@ -1,6 +1,6 @@
 /**
- * Writes the types of what the package exports. They are written file by file without a look at others, which takes a second,
- * so these files say all types of what they export, and import from one another alone.
+ * Writes the type declarations of the package's exports. Each file is processed without the others, which takes a
+ * second. Therefore the exported files declare the types of all their exports, and import only from one another.
  */
 
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ const RELATIVE_IMPORT = /(\bfrom |\bimport\()(["'])(\.{1,2}\/[^"'\n]*)\.ts\2/g;
 
 /**
  * @param {{ root: string, target: string }} parts `target` is the folder that `src` is compiled to
- * @throws an error for a source whose types cannot be told from it alone
+ * @throws an error for a source whose types do not follow from this source alone
  */
 export async function writeDeclarations({ root, target }) {
   const stale = PUBLIC.map((file) => ({

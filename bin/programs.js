@@ -1,17 +1,20 @@
 /**
- * Bundles each program of the product with all that it loads, beside the files that the compiler leaves. A node that reads its 760
- * modules one by one spends two thirds of its start on that.
+ * Bundles each program of the product with everything that it loads, beside the files of the compiler. Without bundles,
+ * a node reads 760 modules one by one, which takes two thirds of its start.
  *
- * What one program alone uses stays in its file and what several use is in chunks, so that `bloomery start` loads nothing that
- * is for a devnet. `import()` stays what it is: a part that is loaded when it is needed. Programs that need nearly all of it at
- * once are whole files: thirty chunks take a quarter of the time in which they are read.
+ * Code of one program is in that program's file, and code of several programs is in shared chunks. Therefore `bloomery
+ * start` loads no code of the devnet. `import()` is kept, so a part can still be loaded when it is needed. A program
+ * that needs nearly all of its code at once is one file, because reading thirty chunks takes a quarter of its start.
  */
 
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { licencesOf, packagesOf } from './bundled.js';
 
-/** Their names, and their sources below `src`. A program finds another one beside itself by its name (`programBeside`). */
+/**
+ * Names of the programs, and their sources below `src`. A program finds another program beside itself by its name
+ * (`programBeside`).
+ */
 export const PROGRAMS = {
   main: 'cli/main.ts',
   'reader-program': 'node/readers/reader-program.ts',
@@ -20,32 +23,35 @@ export const PROGRAMS = {
   'verify-worker': 'workers/verify-worker.ts',
 };
 
-/** The same, each in one file. */
+/** Programs that are bundled into one file each. */
 export const WHOLE_PROGRAMS = {
   'agent-program': 'cli/devnet/agent-program.ts',
   testing: 'testing/index.ts',
 };
 
-/** V8 reads the whole of a program at its start, the blanks as well; names stay, for traces. An uncaught error prints its line. */
+/**
+ * V8 reads a whole program at its start, including white space. Names are kept for stack traces. The limit on the
+ * length of lines keeps the report of an uncaught error short, because the report prints the line.
+ */
 const SHORT = { minifyWhitespace: true, minifySyntax: true, lineLimit: 300 };
 
 /** `bloomery/client`, below `src`. */
 const CLIENT = 'client/index.ts';
 
-/** Packages with compiled parts: they look for them beside their own files. */
+/** Packages with compiled parts. These packages look for their compiled parts beside their own files. */
 const NATIVE = ['lmdb', 'sodium-native'];
 
-/** Packages in the CommonJS form ask for Node's modules at run time. */
+/** Packages in CommonJS format call `require` for Node's modules at run time. */
 const REQUIRE =
   "import { createRequire as requireBeside } from 'node:module'; const require = requireBeside(import.meta.url);";
 
 /**
- * @param {{ root: string, target: string }} parts `target` is made anew
+ * @param {{ root: string, target: string }} parts `target` is created anew
  * @returns the packages that are in the programs
- * @throws an error with `errors` when a source cannot be compiled, after it was told on standard error
+ * @throws an error with `errors` when a source cannot be compiled; the errors are already on standard error
  */
 export async function bundlePrograms({ root, target }) {
-  // A development package: a person who only runs what was built has none.
+  // esbuild is a development package. esbuild is missing where only the built program is installed.
   const { build } = await import('esbuild');
   const options = {
     absWorkingDir: path.resolve(root),
@@ -78,7 +84,7 @@ export async function bundlePrograms({ root, target }) {
     metafile: true,
     absWorkingDir: path.resolve(root),
     format: 'esm',
-    // It runs in browsers, so nothing of Node may be in it.
+    // The client runs in browsers, so it must not contain modules of Node.
     platform: 'browser',
     target: 'es2022',
     sourcemap: true,

@@ -1,6 +1,7 @@
 /**
- * Writes the interactive reference of the HTTP interface into a folder: `index.html`, and under `assets/` what it names, each
- * packed with gzip and with a part of its hash in its name. The library (`swagger-ui-dist`) is copied as it was published.
+ * Writes the interactive reference of the HTTP interface into a folder: `index.html`, and its files under `assets/`.
+ * Each file is compressed with gzip, and its name contains a part of its hash. The library (`swagger-ui-dist`) is
+ * copied as it was published.
  */
 
 import { createHash } from 'node:crypto';
@@ -13,7 +14,7 @@ import { packageIn } from './bundled.js';
 
 const HASH_CHARACTERS = 8;
 const LIBRARY_FILES = ['swagger-ui-bundle.js', 'swagger-ui.css'];
-/** What the licence asks to be passed on. */
+/** Files that the licence requires to be shipped. */
 const LICENCE_FILES = ['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt'];
 
 const pack = promisify(gzip);
@@ -66,7 +67,7 @@ async function ownAssets(page, source) {
   return outputFiles.map(({ path: file, contents }) => ({ name: path.basename(file), bytes: contents }));
 }
 
-/** Source maps are not served: a browser's tools would ask for them in vain. */
+/** Removes the reference to the source map, because source maps are not served. */
 function withoutMap(bytes) {
   return Buffer.from(bytes.toString('utf8').replace(/\n?(?:\/\/|\/\*)# sourceMappingURL=.*\s*$/, '\n'));
 }

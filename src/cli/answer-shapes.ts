@@ -6,13 +6,13 @@
 /** Returns the fault of a value, for example `.height must be a whole number`; undefined for a valid one. */
 export type Shape = (value: unknown) => string | undefined;
 
-/** Maximum of heights, slots and seconds: they have 32 bits in the protocol. */
+/** Maximum of heights, slots and seconds. Heights, slots and seconds all have 32 bits in the protocol. */
 const UINT32_MAX = 2 ** 32 - 1;
 /** Largest time that `Date` can show. */
 const TIME_MS_MAX = 8.64e15;
 /**
- * Maximum distance of a listed slot. The forgers of two rounds have consecutive slots, but slots in between may stay
- * empty.
+ * Maximum distance between two listed slots. The forgers of two rounds have consecutive slots, but slots in between may
+ * stay empty.
  */
 const FORGER_SLOTS_APART_MAX = 10_000;
 
@@ -30,7 +30,7 @@ const timeMs = that(
   (value) => Number.isFinite(value) && Math.abs(Number(value)) <= TIME_MS_MAX,
 );
 const amount = that('a text of digits', (value) => typeof value === 'string' && /^[0-9]{1,30}$/.test(value));
-/** A full public key, because it is used to check signatures. */
+/** A public key in full length, because it is used to check signatures. */
 export const publicKey = that(
   '64 hexadecimal digits',
   (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value),
@@ -52,7 +52,7 @@ export function optional(shape: Shape): Shape {
   return (value) => (value === undefined ? undefined : shape(value));
 }
 
-/** An object with these members; it may have others. */
+/** An object with these members, and possibly others. */
 export function members(shapes: Readonly<Record<string, Shape>>): Shape {
   return (value) => {
     if (!isRecord(value)) return ' must be an object';

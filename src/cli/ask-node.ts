@@ -1,5 +1,6 @@
 /**
- * Asks the HTTP interface of a node. Errors say whether the address is wrong, the node does not answer, or it refuses.
+ * Asks the HTTP interface of a node. Errors say whether the address is wrong, the node does not answer, or the node
+ * refuses the request.
  */
 
 import { isPortBlocked } from '../primitives/blocked-ports.ts';
@@ -17,7 +18,7 @@ export interface NodeAsker {
    */
   ask<T>(path: string, shape?: Shape): Promise<T>;
   /**
-   * Opens a stream of text, which lasts as long as the node sends. Only its beginning has a time limit.
+   * Opens a stream of text, which lasts until the node ends it. Only the beginning of a stream has a time limit.
    *
    * @param path as for `ask`
    * @throws ProtocolError `NODE_UNREACHABLE` or `NODE_ANSWER_UNEXPECTED`
@@ -33,7 +34,7 @@ export interface NodeAsker {
 
 interface Answer {
   readonly data?: unknown;
-  /** Shortened, because the text may come from any program. */
+  /** The message is shortened, because it may come from any program. */
   readonly message?: string;
   readonly reasons: readonly string[];
 }
@@ -43,7 +44,7 @@ const BARE_ADDRESS = /^(\[[0-9a-fA-F:.]+\]|localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-
 /** Usual HTTP port of Lisk networks. */
 const DEFAULT_PORT = 4000;
 const TIMEOUT_MS = 5000;
-/** Time limit for a request that changes something: unlocking a passphrase takes a node one or two seconds. */
+/** Time limit for a request that changes something. Unlocking a passphrase takes a node one or two seconds. */
 const SEND_TIMEOUT_MS = 30_000;
 /** Limit for an answer: several times the longest answer that a command needs (500 diagnostics). */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
@@ -54,8 +55,8 @@ export interface AskerOptions {
   /** Time limit for an answer. */
   readonly timeoutMs?: number;
   /**
-   * True to use the paths without prefix, which only nodes of this software answer, with all members even under
-   * `http.strictDialect`. False to use the paths that every Lisk node answers.
+   * True to use the paths without prefix. Only nodes of this software serve these paths, and they then send all members
+   * even under `http.strictDialect`. False to use the paths that every Lisk node answers.
    */
   readonly isOwnKind?: boolean;
 }
@@ -99,7 +100,8 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   function unexpected(path: string, response: Response, { message }: Answer): ProtocolError {
     const { status } = response;
     const said = message?.replace(/\.$/, '') ?? `status ${status}`;
-    // An error from 500 on with a message of its own shows that a node answered, and that this machine may ask it.
+    // An error status from 500 on with a message of its own shows that a node answered, and that this machine may query
+    // it.
     const doubt = message === undefined || status < 500 ? '; is it a node that lets this machine ask?' : '';
     return new ProtocolError(
       'NODE_ANSWER_UNEXPECTED',
@@ -150,13 +152,13 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   };
 }
 
-/** Seconds after which to ask again, when the answer names them. */
+/** Seconds after which to send the request again, when the answer names them. */
 function retryAfterOf({ headers }: Response): { readonly retryAfterS?: number } {
   const text = headers.get('retry-after') ?? '';
   return /^[0-9]{1,6}$/.test(text) ? { retryAfterS: Number(text) } : {};
 }
 
-/** Parses an answer; one that is no JSON has no members. */
+/** Parses an answer. An answer that is not JSON has no members. */
 function answerIn(json: string): Answer {
   let value: unknown;
   try {
@@ -194,8 +196,8 @@ async function boundedText(response: Response): Promise<string> {
 }
 
 /**
- * Runs an exchange with a time limit. The function does not rely on the signal alone: an exchange that was open while
- * its process was suspended has been seen never to end.
+ * Runs an exchange with a time limit. `within` does not rely on the signal alone. In a process that was suspended, an
+ * open exchange has been seen never to end.
  */
 async function within<T>(allowedMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
@@ -232,7 +234,7 @@ function withScheme(text: string): string | undefined {
   return host === undefined ? undefined : `http://${host}${port}${path}`;
 }
 
-/** The cause behind the message "fetch failed". */
+/** Returns the cause of an error with the message "fetch failed". */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   if (cause instanceof AggregateError) return messageOf(cause.errors[0]);

@@ -1,4 +1,4 @@
-/** Finds the chain that the flags of a command name: the network's folder, and the data folder of a node. */
+/** Finds the chain that the flags of a command name: the network's folder, and the node's data folder. */
 
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -28,9 +28,10 @@ export function placeOfNetwork(flags: PlaceFlags & { readonly network: string })
 }
 
 /**
- * The place of an existing chain under a data folder. Without a network in the flags, it must be the only chain there.
+ * The place of an existing chain under a data folder. Without a network in the flags, the data folder must hold only
+ * one chain.
  *
- * @throws ProtocolError `USAGE` when there is no chain or more than one; errors like `loadNetwork`
+ * @throws ProtocolError `USAGE` when the data folder has no chain or several; errors like `loadNetwork`
  */
 export function placeOfData(flags: PlaceFlags): NetworkPlace {
   if (flags.network !== undefined) {
@@ -40,7 +41,7 @@ export function placeOfData(flags: PlaceFlags): NetworkPlace {
   }
   const home = bloomeryHome(process.env);
   const folder = flags.dataDir === undefined ? home : resolve(flags.dataDir);
-  // The flag may name the folder of the network itself, or the folder above it.
+  // The flag may name the folder of the network, or the folder above it.
   const places = holdsChain(folder) ? [folder] : foldersIn(folder).filter(holdsChain);
   const [dataDirectory, other] = places;
   if (dataDirectory === undefined) throw usageError(`there is no chain in ${folder}: correct --data-dir`);

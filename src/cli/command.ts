@@ -25,7 +25,7 @@ export function onlyCommands(parent: Command): void {
   });
 }
 
-/** The error for an unknown command, with a similar known one. */
+/** The error for an unknown command. The error suggests a similar known command. */
 function unknownCommand(parent: Command, name: string): ProtocolError {
   const similar = similarTo(
     name,
@@ -52,9 +52,9 @@ export function addHelpCommand(program: Command): void {
 }
 
 /**
- * Switches off the error output of Commander, which has several lines; `main` prints errors in one line. The function
- * also makes options belong to the command that they follow, so that a parent command does not take the options of its
- * subcommand.
+ * Switches off the error output of Commander, which has several lines. `main` prints errors in one line instead. The
+ * function also makes options belong to the command that they follow. This keeps a parent command from taking the
+ * options of its subcommand.
  */
 export function quiet(program: Command): Command {
   return program
@@ -78,8 +78,8 @@ function pathOf(command: Command): string {
 }
 
 /**
- * Refuses empty paths. An unset variable in a script would otherwise make the current folder the place of a chain, or
- * the folder that `--fresh` empties.
+ * Refuses empty paths. An empty path can come from an unset variable in a script. An empty path would make the current
+ * folder the place of a chain, or the folder that `--fresh` empties.
  */
 export function refuseEmptyPlaces(parsed: Command): void {
   for (const option of parsed.options) {

@@ -25,7 +25,8 @@ interface Entry {
 }
 
 /**
- * The script with which a shell completes the program's commands and options; everywhere else it completes file names.
+ * The script with which a shell completes the program's commands and options. In all other places, the script completes
+ * file names.
  */
 export function completionScript(program: Command, shell: Shell, known: KnownValues = { networks: [] }): string {
   const places = placesOf(program, '', known);
@@ -61,7 +62,7 @@ function valued(
   );
 }
 
-/** Alternatives of a `case` that lead to a subcommand. */
+/** Alternatives of a `case` statement that lead to a subcommand. */
 function deeper(places: readonly Place[]): string {
   return places.flatMap(({ path }) => (path === '' ? [] : [path])).join('|');
 }

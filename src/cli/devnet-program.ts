@@ -9,7 +9,7 @@ import { BLOCK_TIMES_TEXT, isBlockTime } from './devnet/pace.ts';
 import { MINED_SLOTS_MAX, MINING_MODES } from './devnet/mining.ts';
 import type { AccountsFlags, ControlFlags, DevnetFlags, ScenarioFlags } from './flags.ts';
 
-/** Highest number of a node: the nodes that ports and delegates are planned for, and some that are added later. */
+/** Highest number of a node. The limit allows for the planned nodes, and for nodes that are added later. */
 const NODE_INDEX_MAX = 99;
 
 export function addDevnetCommands(program: Command): void {
@@ -181,7 +181,7 @@ bloomery devnet heal. A later partition takes the place of an earlier one.`,
   asking(devnet, 'skew', "set the clock of one node ahead of the devnet's, or behind it", json)
     .argument('<node>', 'number of the node', integerFrom(0, NODE_INDEX_MAX))
     .argument('<distance>', 'by how much: +3s, -500ms; 0s ends it')
-    // A negative amount looks like an option.
+    // A negative amount looks like an option to the parser.
     .allowUnknownOption()
     .action(async (node: number, distance: string, options: ControlFlags) =>
       (await controlOf(options)).skew(node, distance),

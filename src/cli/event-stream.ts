@@ -9,7 +9,7 @@ export interface NodeEventJson {
   readonly data: unknown;
 }
 
-/** Limit of one event; several times the largest one, a block. */
+/** Maximum size of one event: several times that of the largest event, a block. */
 const EVENT_CHARACTERS_MAX = 1024 * 1024;
 
 /**

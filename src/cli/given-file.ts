@@ -1,4 +1,4 @@
-/** Checks files that a command is told to write. */
+/** Checks files before a command writes them. */
 
 import { statSync } from 'node:fs';
 import { ProtocolError } from '../primitives/errors.ts';

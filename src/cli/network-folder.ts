@@ -30,7 +30,7 @@ export function checkEmpty(directory: string, remedy: string): void {
 }
 
 /**
- * Writes the files into a temporary folder beside their place, reads them like a node would, and moves them to their
+ * Writes the files into a temporary folder beside their place, reads them as a node would, and moves them to their
  * place.
  *
  * @param files texts by file name

@@ -17,7 +17,7 @@ export interface NodeState {
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /** Present when the node has no peers and needs none. */
   readonly isAlone?: true;
-  /** Processes that answer HTTP beside the node; absent when the node answers itself. */
+  /** Processes that answer HTTP beside the node; absent when the node's own process answers. */
   readonly readers?: {
     readonly wanted: number;
     readonly restarts: number;
@@ -55,8 +55,8 @@ export interface DelegateCounts {
 export interface NodeClient {
   status(): Promise<NodeState>;
   /**
-   * `version` is the application version that peers are told; `build` is the version of this software, if the node
-   * reports it.
+   * `version` is the application version that the node reports to peers; `build` is the version of this software, if
+   * the node reports it.
    */
   constants(): Promise<{ readonly version: string; readonly build?: string; readonly nethash: string }>;
   connectedPeers(): Promise<number>;

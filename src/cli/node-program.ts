@@ -13,20 +13,21 @@ import { EXIT, problemOf } from './problems.ts';
 import { stopRequest } from './stop-request.ts';
 
 /**
- * Time limit of an orderly stop. The data on the disk are consistent at any moment, so the process may then be ended.
+ * Time limit of an orderly stop. The data on the disk are consistent at any moment, so the process may be killed after
+ * this time.
  */
 const STOP_MS_MAX = 10_000;
 
 export interface NodeProgram {
   readonly metrics: MetricsRegistry;
   readonly observer: Observer;
-  /** Call it when the node runs: from now on the watchdog ends a blocked main thread. */
+  /** Call it when the node runs. The watchdog then ends the process if the main thread is blocked. */
   started(): void;
   /**
-   * Waits for a signal, the end of the supervisor, or damage of the store. Then it closes the node and sets the exit
-   * code of the process.
+   * Waits for a signal, the end of the supervisor, or damage of the store. At the end, the function closes the node and
+   * sets the exit code of the process.
    *
-   * @throws ProtocolError the damage that ended the node, after it was closed
+   * @throws ProtocolError the damage that ended the node, after the node was closed
    */
   untilEnd(node: RunningInProgram): Promise<void>;
 }

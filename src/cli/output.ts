@@ -39,27 +39,26 @@ export function printJson(value: unknown): void {
   print(`${escapedJson(JSON.stringify(value))}\n`);
 }
 
-/** Prints text of several lines that this program made; line breaks and tabs stay. */
+/** Prints text of several lines that this program made. Line breaks and tabs are kept. */
 export function printText(text: string): void {
   print(printableText(text));
 }
 
-/** Prints JSON documents, one on each line, without any change; on a terminal, control characters are escaped. */
+/** Prints JSON documents unchanged, one on each line. On a terminal, control characters are escaped. */
 export function printDocuments(text: string): void {
   print(outputIsTerminal() ? escapedJson(text) : text);
 }
 
 /**
- * Redraws a part of the terminal. Only this function writes control sequences, so its text must be made by this
- * program.
+ * Redraws a part of the terminal. Only this function writes control sequences, so the text must come from this program.
  */
 export function drawOnTerminal(text: string): void {
   print(text);
 }
 
 /**
- * Reports a finished action. If the report cannot be written, the error says what was done, so that the user does not
- * repeat the action or lose the only copy of a result.
+ * Reports a finished action. If the report cannot be written, the error says what was done. Without that message, the
+ * user could repeat the action, or lose the only copy of a result.
  *
  * @param done a clause, for example `the blocks were taken over`
  */
@@ -73,8 +72,8 @@ export function report(done: string, write: () => void): void {
 }
 
 /**
- * If standard output is a file, waits until the printed text is on the disk. Call it before an action that must not
- * happen if the output is lost.
+ * If standard output is a file, waits until the printed text is on the disk. Call `flushOutput` before an action that
+ * must not happen if the output is lost.
  *
  * @throws ProtocolError `OUTPUT_UNWRITABLE`
  */
@@ -104,7 +103,7 @@ export function noteText(text: string): void {
   try {
     writeAll(STANDARD_ERROR, text);
   } catch {
-    // The exit code still shows how the command ended.
+    // After a failure, the exit code still shows how the command ended.
   }
 }
 
@@ -122,7 +121,8 @@ function writeAll(descriptor: number, text: string): void {
     try {
       written += writeSync(descriptor, bytes, written);
     } catch (error) {
-      // A pipe that another process made non-blocking is full. The command waits for its reader, like with any pipe.
+      // This error means that a pipe is full which another process made non-blocking. The command waits until the
+      // reader takes data, as with any pipe.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FULL_PIPE_PAUSE_MS);
     }

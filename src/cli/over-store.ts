@@ -1,5 +1,5 @@
 /**
- * Runs work over a chain store that may be damaged: a wrong byte in a value causes many kinds of errors in the
+ * Runs work over a chain store that may be damaged. A wrong byte in a value causes many kinds of errors in the
  * decoders.
  */
 

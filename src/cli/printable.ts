@@ -1,6 +1,6 @@
 /**
- * Makes text from untrusted sources safe for a terminal: it cannot control the terminal, forge lines, or change the
- * direction of writing.
+ * Makes text from untrusted sources safe for a terminal. Printable text cannot control the terminal, forge lines, or
+ * change the direction of writing.
  */
 
 /**
@@ -20,12 +20,12 @@ export function printable(text: string): string {
   return text.replace(STEERING, '?');
 }
 
-/** Like `printable`, but line breaks and tabs stay. */
+/** Like `printable`, but keeps line breaks and tabs. */
 export function printableText(text: string): string {
   return text.replace(STEERING_BUT_BREAKS_AND_TABS, '?');
 }
 
-/** The JSON with all unsafe characters as `\u` escapes; line breaks between documents stay. */
+/** Returns the JSON with all unsafe characters as `\u` escapes. Line breaks between documents are kept. */
 export function escapedJson(json: string): string {
   return json.replace(STEERING_BUT_BREAKS, (character) =>
     Array.from({ length: character.length }, (_, index) => escapeOf(character.charCodeAt(index))).join(''),

@@ -1,4 +1,6 @@
-/** The commands and their flags. The work of a command is in `commands/`, loaded when the command is called. */
+/**
+ * The commands and their flags. The code of each command is in `commands/`, and is loaded when the command is called.
+ */
 
 import { Argument, Command } from 'commander';
 import { bloomeryHome, networkNames } from '../config/network.ts';
@@ -44,7 +46,7 @@ Data lies in a folder for each network under --data-dir, else BLOOMERY_HOME, els
 const WHICH_CHAIN = `
 Without --network the folder must hold one chain, as a node of a known network leaves it.`;
 
-/** All commands. Parsing throws `CommanderError` instead of ending the process. */
+/** All commands. Parsing throws `CommanderError`, and does not end the process. */
 export function createProgram(): Command {
   const program = quiet(new Command('bloomery'))
     .description('Run a DPoS blockchain node, query it, and manage keys, transactions and test networks.')

@@ -1,4 +1,7 @@
-/** How far a long command is: one line that is renewed on a terminal, a line now and then elsewhere. On the error output: results go to the other. */
+/**
+ * Shows the progress of a long command: on a terminal, one line that is updated in place; elsewhere, a new line at
+ * intervals. The progress goes to the standard error output, because results go to the standard output.
+ */
 
 import { isatty } from 'node:tty';
 import { systemClock } from '../node/system.ts';
@@ -8,8 +11,8 @@ import { noteText } from './output.ts';
 /** Progress of a command that works through blocks. */
 export interface Progress {
   /**
-   * @param height of the last block that is done
-   * @param fraction of the whole that is done, 0 to 1; undefined when nobody knows
+   * @param height height of the last finished block
+   * @param fraction finished part of the whole, 0 to 1; undefined when it is unknown
    */
   show(height: number, fraction: number | undefined): void;
   /** Leaves the line. */
@@ -18,7 +21,7 @@ export interface Progress {
 
 /** Progress of a command whose steps are not blocks. */
 export interface StepProgress {
-  /** @param fraction of the step that is done, 0 to 1; undefined when nobody knows */
+  /** @param fraction finished part of the step, 0 to 1; undefined when it is unknown */
   show(step: string, fraction?: number): void;
   /** Leaves the line. */
   end(): void;
@@ -27,7 +30,7 @@ export interface StepProgress {
 const TERMINAL_INTERVAL_MS = 100;
 const BLOCKS_LINE_INTERVAL_MS = 10_000;
 const STEP_LINE_INTERVAL_MS = 5_000;
-/** A step that is over before is told by its result alone. */
+/** A step that ends before this time shows no progress, only its result. */
 const STEP_FIRST_SHOWN_MS = 500;
 const BAR_CELLS = 24;
 
@@ -52,7 +55,7 @@ interface LineOptions {
 export interface ProgressOptions extends LineOptions {
   /** The work of the command, for example `importing`. */
   readonly what: string;
-  /** Height of the block before the first that will be done. */
+  /** Height of the block before the first block of the command. */
   readonly fromHeight: number;
 }
 
@@ -69,7 +72,7 @@ export function createProgress({ what, fromHeight, ...options }: ProgressOptions
 }
 
 export interface StepProgressOptions extends LineOptions {
-  /** True with `--json`: then nothing is shown. */
+  /** True with `--json`. With `--json`, no progress is shown. */
   readonly isQuiet: boolean;
 }
 
@@ -89,7 +92,7 @@ export function createStepProgress({ isQuiet, ...options }: StepProgressOptions)
   };
 }
 
-/** The line itself: how often it is written, and that it is left empty on a terminal. */
+/** The line of progress: it is written at limited intervals, and cleared on a terminal at the end. */
 function createLine({
   output = STANDARD_ERROR,
   clock = systemClock,
@@ -97,7 +100,7 @@ function createLine({
   firstShownMs,
 }: LineOptions & {
   readonly lineIntervalMs: number;
-  /** On a terminal, after the start. */
+  /** Time after the start at which a terminal shows the line for the first time. */
   readonly firstShownMs: number;
 }) {
   const startedMs = clock.nowMs();
@@ -123,13 +126,13 @@ function createLine({
 export interface ProgressFacts {
   readonly what: string;
   readonly height: number;
-  /** Blocks done in the seconds. */
+  /** Number of blocks finished in `seconds`. */
   readonly blocks: number;
   readonly seconds: number;
   readonly fraction: number | undefined;
 }
 
-/** One line: what is done, how fast, and how long it will take. */
+/** One line with the finished work, its speed, and the remaining time. */
 export function progressText({ what, height, blocks, seconds, fraction }: ProgressFacts): string {
   const rate = seconds > 0 ? Math.round(blocks / seconds) : 0;
   const parts = [`${what}: height ${height}`, `${rate} blocks/s`];

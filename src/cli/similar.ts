@@ -5,7 +5,8 @@ const DIFFERENT_SHARE_MAX = 0.4;
 const DIFFERENT_MAX = 3;
 
 /**
- * The known word nearest to an unknown one; undefined when none is near enough. The first of equally near words counts.
+ * The known word nearest to an unknown one; undefined when none is near enough. Of several equally near words, the
+ * first one is returned.
  */
 export function similarTo(word: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined;

@@ -3,7 +3,7 @@
  * help to find a fault.
  *
  * Node can read source maps itself, but it does so for each file that it loads, which costs a tenth of the start time.
- * This file reads a map only when a trace is read, and only for the places in that trace.
+ * This file reads a map only when the `stack` of an error is read, and only for the places in that trace.
  */
 
 import { readFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ interface Place {
   readonly column: number;
 }
 
-/** Places that are remembered; the same fault always leaves the same trace. */
+/** Maximum of places that are cached. The same fault always leaves the same trace. */
 const PLACES_MAX = 1000;
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const CONTINUES = 0b100000;
@@ -33,16 +33,16 @@ export function nameSourcesInTraces(): void {
       const maps: Maps = new Map();
       return `${String(error)}${lines.map((line) => withSource(line, known, maps)).join('')}`;
     } catch {
-      // If that fails, a trace with places in the bundle is better than none.
+      // If that fails, a trace with places in the bundle is returned, because it is better than no trace.
       return `${String(error)}${lines.join('')}`;
     }
   };
 }
 
 /**
- * Some libraries have error classes in an old style: their constructors read the trace of a nameless error each time,
- * although hardly any of these traces is ever shown. SocketCluster does so for each dial without an answer. Reading the
- * map for them took a sixth of the start of a devnet node.
+ * The constructors of some libraries' error classes read the trace of a nameless error each time. Hardly any trace of
+ * these nameless errors is ever shown. SocketCluster does so for each dial without an answer. Reading the source map
+ * for the errors of libraries took a sixth of the start of a devnet node.
  */
 function isReadInConstructor(error: Error, [first]: readonly NodeJS.CallSite[]): boolean {
   return error.message === '' && first?.isConstructor() === true;
@@ -53,7 +53,7 @@ interface SourceMap {
   readonly sources: readonly string[];
 }
 
-/** Source maps that were needed so far, by the URL of the file; undefined for files without one. */
+/** The source maps that were read so far, by the URL of the file; undefined for a file without a map. */
 type Maps = Map<string, SourceMap | undefined>;
 
 function withSource(line: string, known: LruMap<string, string>, maps: Maps): string {
@@ -83,7 +83,8 @@ function readMap(url: string): SourceMap | undefined {
 }
 
 /**
- * Source place of a place in the compiled file, from the last mapping in its line that begins at or before it.
+ * Returns the source place of a place in a compiled file. The source place is that of the last mapping in the line that
+ * begins at or before the given column.
  *
  * @param mappings mappings of a source map of version 3: `;` ends a line, `,` ends a mapping; the fields of a mapping
  *   are differences in base 64
@@ -91,7 +92,8 @@ function readMap(url: string): SourceMap | undefined {
 export function originalPlace(mappings: string, { line, column }: Place): (Place & { source: number }) | undefined {
   let row = 1;
   let found: (Place & { source: number }) | undefined;
-  // Column in the compiled line; index of the source; line and column in the source. All count from 0.
+  // Column in the compiled line; index of the source; line and column in the source. Lines, columns and source indexes
+  // in a source map count from 0.
   const state = [0, 0, 0, 0];
   let [field, value, shift] = [0, 0, 0];
   for (let at = 0; at < mappings.length; at += 1) {

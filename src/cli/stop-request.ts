@@ -10,9 +10,9 @@ const PARENT_CHECK_MS = 500;
 export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const satisfies readonly NodeJS.Signals[];
 
 /**
- * Other signals that end a process by default, although nobody sends them to stop a node. The node then stops in order
- * with the exit code of a failure, so that a supervisor restarts it. SIGALRM is not among them, because the watchdog
- * uses it to end a process whose main thread is blocked.
+ * Other signals that end a process by default. The signals in this list are not meant for stopping a node. After a
+ * signal in this list, the node stops in order with the exit code of a failure, so that a supervisor restarts it.
+ * SIGALRM is not in this list, because the watchdog uses it to end a process whose main thread is blocked.
  */
 const OTHER_ENDING_SIGNALS = [
   'SIGUSR2',
@@ -26,7 +26,7 @@ const OTHER_ENDING_SIGNALS = [
 export interface StopRequest {
   /** A signal, or another reason for the end. */
   readonly by: string;
-  /** Exit code of an orderly end. When nobody asked for the end, the code makes a supervisor restart the program. */
+  /** Exit code of an orderly end. When the end was not requested, the code makes a supervisor restart the program. */
   readonly exitCode: ExitCode;
 }
 
@@ -72,7 +72,7 @@ export function stopRequest(onSecond: (signal: string) => void): Promise<StopReq
   });
 }
 
-/** For commands with drafts: at a signal, it removes the drafts, reports that, and ends the process. */
+/** For commands with drafts. At a signal, the function removes the drafts, reports that, and ends the process. */
 export function removeDraftsAtStop(): void {
   for (const signal of STOP_SIGNALS) {
     process.once(signal, () => {
@@ -83,7 +83,7 @@ export function removeDraftsAtStop(): void {
   }
 }
 
-/** Without a channel to the supervisor, its end is noticed by a new parent process. */
+/** Without a channel to the supervisor, a new parent process shows that the supervisor has ended. */
 function watchParent(onGone: () => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => {

@@ -1,6 +1,6 @@
 /**
- * Tells systemd that the node runs, and repeats that regularly. systemd listens on a datagram socket, which Node cannot
- * use, so the program `systemd-notify` sends the messages.
+ * Tells systemd that the node runs, and repeats that at intervals. systemd listens on a datagram socket. Node cannot
+ * use datagram sockets, so the program `systemd-notify` sends the messages.
  */
 
 import { execFile } from 'node:child_process';
@@ -10,7 +10,7 @@ import type { Observer } from '../ports/observer.ts';
 const PROGRAM = 'systemd-notify';
 /** Time limit for sending a message. */
 const SEND_MS_MAX = 10_000;
-/** Messages within the time after which systemd takes the node for dead: two may be lost or late. */
+/** Number of messages within the time after which systemd considers the node dead. Two messages may be lost or late. */
 const MESSAGES_PER_TIMEOUT = 3;
 
 export interface SystemdNotifier {
@@ -50,7 +50,7 @@ export function systemdNotifier(environment: Environment, observer: Observer, ow
   };
 }
 
-/** Time between two signs of life; undefined if systemd wants none from this process. */
+/** Time between two messages to systemd; undefined if systemd expects none from this process. */
 export function watchdogIntervalMs(environment: Environment, ownPid: number): number | undefined {
   const { WATCHDOG_USEC: timeoutUs, WATCHDOG_PID: pid } = environment;
   if (pid !== undefined && Number(pid) !== ownPid) return undefined;

@@ -166,7 +166,9 @@ class HttpClient {
     throw new ClientError('REFUSED', `${response.status}: ${reasonOf(body)}`, response.status, body);
   }
 
-  /** Puts parameters into the places of the path that name them, and all others into the query. */
+  /**
+   * Replaces placeholders in the path by the parameters of the same name, and puts all other parameters into the query.
+   */
   #placeOf(path: string, parameters: Values): string {
     const query = new URLSearchParams();
     let filled = path;

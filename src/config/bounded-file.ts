@@ -1,26 +1,29 @@
 /**
- * Reads files that a user names. Each read has a maximum of bytes, and a pipe or device where a file is expected does
- * not block it.
+ * Reads files that a user names. Each read has a maximum of bytes. A pipe or device that takes the place of a file does
+ * not block the read.
  */
 
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 
 const STANDARD_INPUT = 0;
 const READ_BYTES = 64 * 1024;
-/** Longest wait for data from a pipe: a person may first have to type the password of the program that fills it. */
+/**
+ * Longest wait for data from a pipe. A person may first have to type a password for the program that writes to the
+ * pipe.
+ */
 const PIPE_WAIT_MS_MAX = 60_000;
 const PIPE_PAUSE_MS = 5;
 
 export interface BoundedRead {
   readonly bytesMax: number;
-  /** Accepts a pipe, such as `<(command)` of a shell; the read waits at most a minute for its data. Default no. */
+  /** Accepts a pipe, such as `<(command)` of a shell; the read waits at most a minute for its data. Default false. */
   readonly allowPipe?: boolean;
 }
 
 /**
  * The bytes of a file.
  *
- * @throws Error that says the fault (`is a folder`, `is longer than 10 bytes`), or an error of the system (`ENOENT`)
+ * @throws Error that names the fault (`is a folder`, `is longer than 10 bytes`), or an error of the system (`ENOENT`)
  */
 export function readBounded(file: string, { bytesMax, allowPipe = false }: BoundedRead): Buffer {
   // Without O_NONBLOCK, opening a pipe blocks until another process opens it for writing.
@@ -58,9 +61,7 @@ export function checkRegularFile(file: string): { readonly bytes: number } {
   }
 }
 
-/**
- * @param waitMsMax longest wait for the first byte, and then for each next one
- */
+/** @param waitMsMax longest wait for the first byte, and for each later byte */
 function readAll(descriptor: number, bytesMax: number, waitMsMax: number): Buffer {
   const parts: Buffer[] = [];
   let bytes = 0;

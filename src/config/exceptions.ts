@@ -10,7 +10,7 @@ import type { RecordReader } from './record.ts';
 const ENTRIES_MAX = 100_000;
 
 /**
- * A kind that the file does not have counts as an empty list.
+ * A kind of exception that is not in the file counts as an empty list.
  *
  * @throws ProtocolError the reader's code, with file, key and the expected value
  */

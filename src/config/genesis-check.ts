@@ -13,7 +13,7 @@ import type { Block } from '../protocol/types.ts';
 
 /**
  * First block version in which the payload hash of a genesis block is the hash of its payload. In the genesis blocks of
- * the older public networks, the hash is another one.
+ * the older public networks, the hash has another value.
  */
 const HASHED_VERSION = 2;
 

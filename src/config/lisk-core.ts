@@ -1,7 +1,7 @@
 /**
- * Makes a network folder from the configuration folder of Lisk Core: `config.json` holds the values that the operator
- * or the publisher set, `genesis_block.json` is block 1. Values that the configuration leaves out have the defaults of
- * Lisk Core.
+ * Makes a network folder from the configuration folder of Lisk Core. `config.json` holds the values that the operator
+ * or the publisher set, and `genesis_block.json` is block 1. Values that the configuration leaves out have the defaults
+ * of Lisk Core.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -56,7 +56,7 @@ const BY_GENERATION: Readonly<Record<Generation, { offset: number; protocolVersi
 };
 
 /**
- * Makes the files of a network folder. The function does not check the genesis block: `loadNetwork` does that.
+ * Makes the files of a network folder. `networkFilesOf` does not check the genesis block: `loadNetwork` does that.
  *
  * @throws ProtocolError `NETWORK_IMPORT_INVALID` with file and key of a wrong value, or of two values that contradict
  *   each other
@@ -103,7 +103,7 @@ export function networkFilesOf(folder: ForeignFolder, options: ForeignOptions): 
 
 /**
  * Returns the public network that the genesis block belongs to, if any. Throws when the name is that of a public
- * network and the genesis block is of another one.
+ * network and the genesis block is of another network.
  */
 function identityOf(
   genesis: RecordReader,
@@ -126,8 +126,8 @@ function identityOf(
 }
 
 /**
- * Refuses a configuration that differs from the facts of its network: with it the node would make a chain that no other
- * node has.
+ * Refuses a configuration that differs from the facts of its network. With wrong facts about its network, the node
+ * would make a chain that no other node has.
  */
 function checkFacts(
   identity: NetworkIdentity,

@@ -1,6 +1,6 @@
 /**
- * Collects the values of options from their sources. A later source replaces an earlier one: defaults < network folder
- * < user's file < environment < flags.
+ * Collects the values of options from their sources. A later source in this list overrides an earlier source: defaults
+ * < network folder < user's file < environment < flags.
  */
 
 import JSON5 from 'json5';
@@ -54,7 +54,7 @@ export function loadConfig(sources: ConfigSources): Config {
   for (const { named, value } of explainConfig(sources)) {
     values[named.section] = { ...values[named.section], [named.key]: value };
   }
-  // Each option has a value of the type that the schema declares; the loop over it loses the types.
+  // Each option has a value of the type that the schema declares, but the loop over the options loses these types.
   return values as unknown as Config;
 }
 
@@ -104,7 +104,7 @@ function valueOf(
 }
 
 /**
- * @param section values of the options that precede this one in its section
+ * @param section values of the preceding options in the section
  */
 function defaultOf(named: NamedOption, network: Network, section: Readonly<Record<string, unknown>>): unknown {
   if (named.path === 'http.host' && mayOthersAsk(section)) return '0.0.0.0';
@@ -115,14 +115,17 @@ function defaultOf(named: NamedOption, network: Network, section: Readonly<Recor
   if (named.path === 'forging.consensusMin' && network.params.generation === 2 && section['force'] !== true) {
     return GEN2_CONSENSUS_MIN;
   }
-  // On a network with published keys anybody can sign for the delegates, so the care of one node protects nothing. And
-  // all delegates of a new network must be able to begin.
+  // On a network with published keys, anybody can sign for the delegates, so the caution of one node protects nothing.
+  // Also, all delegates of a new network must be able to start forging.
   if (named.path === 'forging.riskDoubleForging') return network.forgers?.arePublished === true;
   if (named.path === 'forging.defaultPassword') return passwordOf(network, section['delegates']);
   return named.option.default;
 }
 
-/** True when the HTTP interface answers hosts other than this machine. Only then does it listen on all addresses. */
+/**
+ * True when the HTTP interface answers hosts other than this machine. Only an interface that answers other hosts
+ * listens on all addresses.
+ */
 function mayOthersAsk({ accessPublic, accessWhitelist }: Readonly<Record<string, unknown>>): boolean {
   const isOther = (entry: string): boolean => !/^(?:127\.|::1(?:\/128)?$)/.test(entry);
   return accessPublic === true || (accessWhitelist as readonly string[]).some(isOther);

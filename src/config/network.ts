@@ -110,7 +110,7 @@ export function loadNetwork(directory: string): Network {
   record.end();
 
   const genesisFile = join(folder, 'genesis.json');
-  // Repeated keys are not looked for here: the id of the genesis block covers its content.
+  // Repeated keys are not searched for here, because the id of the genesis block covers its content.
   const genesisJson = readJson(genesisFile, true);
   const genesis = new RecordReader(genesisJson, genesisFile, CODE);
   const nethash = genesis.text('payloadHash', '64 lower-case hexadecimal digits', (text) => isCanonicalHex(text, 32));
@@ -154,8 +154,9 @@ export function bloomeryHome(environment: Readonly<Record<string, string | undef
 }
 
 /**
- * Finds the folder that `--network NAME|DIR` means. A value with a path separator is a path. Any other value is a name:
- * it is looked up among the networks of the package, then those of `home`, then as a folder of the working directory.
+ * Finds the folder that `--network NAME|DIR` means. A value with a path separator is a path. Any other value is a name.
+ * A name is looked up among the networks of the package, then among those of `home`, then as a folder in the working
+ * directory.
  *
  * @throws ProtocolError `NETWORK_UNKNOWN` with the places that were searched
  */

@@ -1,4 +1,7 @@
-/** Finds keys that an object of a JSON5 text has twice. JSON5 parsers take the last of them and report nothing. */
+/**
+ * Finds keys that an object of a JSON5 text has twice. JSON5 parsers use the last value of a repeated key, and report
+ * nothing.
+ */
 
 import JSON5 from 'json5';
 import { ProtocolError } from '../primitives/errors.ts';

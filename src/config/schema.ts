@@ -315,7 +315,7 @@ export function variableOf(section: string, key: string): string {
   return `BLOOMERY_${section}_${key.replace(/[A-Z]/g, (capital) => `_${capital}`)}`.toUpperCase();
 }
 
-/** Whether a text is an absolute http or https URL without name and password in it; the empty text is none. */
+/** Whether a text is an absolute http or https URL without a name and password in it. An empty text is not a URL. */
 function isWebUrl(text: string): boolean {
   if (text === '') return true;
   if (!URL.canParse(text)) return false;

@@ -1,4 +1,7 @@
-/** The members of the HTTP interface's answers that the dashboard reads. Both generations send all of them unless marked. */
+/**
+ * The members of the HTTP interface's answers that the dashboard reads. Nodes of both generations send all of these
+ * members, unless a comment says otherwise.
+ */
 
 export interface Status {
   readonly height: number;
@@ -19,14 +22,14 @@ export interface Status {
   };
   /** Present when the node has no peers and needs none. */
   readonly isAlone?: true;
-  /** Processes that answer HTTP beside the node; absent where it answers itself. */
+  /** Processes that answer HTTP beside the node; absent if the node's own process answers. */
   readonly readers?: {
     readonly wanted: number;
     readonly restarts: number;
     readonly each: readonly Reader[];
   };
   readonly syncProgress?: { readonly targetHeight: number; readonly blocksPerS: number; readonly secondsLeft?: number };
-  /** Absent if there was none since the start of the node. */
+  /** Absent if there was no change of branch since the start of the node. */
   readonly branchChanges?: { readonly count: number; readonly latest: readonly BranchChange[] };
 }
 
@@ -189,7 +192,7 @@ export interface ForgingDelegate {
   readonly forging: boolean;
   /** The reason why an enabled delegate does not sign yet, and the end of the wait (ISO 8601) if it is known. */
   readonly waiting?: { readonly code: string; readonly reason: string; readonly until?: string };
-  /** The reason why this node does not forge at present, and the time since when (ISO 8601). */
+  /** The reason why this node does not forge at present, and the time when the pause began (ISO 8601). */
   readonly paused?: { readonly reason: string; readonly since: string };
 }
 
@@ -206,7 +209,7 @@ export interface Voters {
 
 /** The last hour or day of the node. */
 export interface History {
-  /** Length of a point, in seconds. */
+  /** Length of the interval of a point, in seconds. */
   readonly intervalS: number;
   readonly points: readonly HistoryPoint[];
 }

@@ -10,9 +10,11 @@ export interface BalanceStep {
 }
 
 /**
- * @param balance present one, in beddows as text
- * @param transactions of the account, newest first and without a gap; where older ones are missing the steps begin with the oldest
- * @returns oldest first. What forging brought is in no transaction: for an account that forged the steps are wrong
+ * @param balance present balance, in beddows as text
+ * @param transactions transactions of the account, newest first and without a gap; if older ones are missing, the
+ *   steps begin with the oldest given one
+ * @returns the steps, oldest first. Earnings from forging are in no transaction, so the steps of an account that forged
+ *   are wrong
  */
 export function balanceSteps(
   address: string,

@@ -1,6 +1,6 @@
 /**
  * The latest blocks as the dashboard keeps them, newest first. Blocks come from the event stream and from answers to
- * requests. An answer may be older than events that arrived before it.
+ * requests. An answer may be older than an event that arrived before the answer.
  */
 
 import type { Block } from './answers.ts';
@@ -9,7 +9,7 @@ const BLOCKS_MAX = 400;
 
 type Link = Pick<Block, 'id' | 'height' | 'previousBlockId'>;
 
-/** Adds a block from the event stream, and removes all blocks at its height or above. */
+/** Removes all kept blocks at or above the height of a new block, and adds the new block. */
 export function withApplied<Kept extends Link>(kept: readonly Kept[], block: Kept): readonly Kept[] {
   return [block, ...kept.filter(({ height }) => height < block.height)].slice(0, BLOCKS_MAX);
 }
@@ -25,15 +25,15 @@ export function withAnswered<Kept extends Link>(kept: readonly Kept[], answer: r
   if (newest === undefined || oldest === undefined) return kept;
   const above = kept.filter(({ height }) => height > newest.height);
   const next = above.at(-1);
-  // The blocks belong to a branch that the node left before it answered.
+  // The answer belongs to a branch that the node has left since it answered.
   const isOther = next?.height === newest.height + 1 && next.previousBlockId !== newest.id;
   const lower = kept.filter(({ height }) => height < oldest.height);
-  // No event will fill the gap between an old list and a much later answer.
+  // The event stream will not fill the gap between an old list and a much later answer.
   const below = lower[0]?.height === oldest.height - 1 ? lower : [];
   return [...(isOther ? [] : above), ...answer, ...below].slice(0, BLOCKS_MAX);
 }
 
-/** True if a block is missing between others, or is not the parent of the next one. */
+/** True if a block is missing in the list, or if a block is not the parent of the following block. */
 export function hasGap(blocks: readonly Link[]): boolean {
   return blocks.some(({ height, id }, index) => {
     const above = blocks[index - 1];

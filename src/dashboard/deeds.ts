@@ -3,7 +3,7 @@
 import type { Transaction } from './answers.ts';
 import { amountText } from './format.ts';
 
-/** A piece of a sentence. A delegate is given by its public key; the page that shows it looks up the name. */
+/** A part of a sentence. A delegate is given by its public key, and the page that shows the part looks up the name. */
 export type Part =
   | string
   | { readonly kind: 'account'; readonly address: string }
@@ -12,7 +12,7 @@ export type Part =
   | { readonly kind: 'key'; readonly publicKey: string }
   | { readonly kind: 'text'; readonly text: string };
 
-/** First type number of the same kinds in generation 3. */
+/** First type number in generation 3, which counts the same kinds of transactions from here. */
 const SECOND_TYPES_FROM = 8;
 
 export function deedOf({ type, amount, recipientId, asset }: Deed): readonly Part[] {
@@ -46,7 +46,10 @@ export function deedOf({ type, amount, recipientId, asset }: Deed): readonly Par
 /** Number of votes that a list shows. */
 const VOTES_SHOWN = 2;
 
-/** The target of a transaction, as short as a list needs it: its recipient, the delegates that it votes for, the name it registers. */
+/**
+ * The target of a transaction, in the short form of a list: its recipient, the delegates that it votes for, or the name
+ * that it registers.
+ */
 export function targetsOf({ type, recipientId, asset }: Deed): readonly Part[] {
   switch (type >= SECOND_TYPES_FROM ? type - SECOND_TYPES_FROM : type) {
     case 2: {

@@ -2,7 +2,7 @@
 
 import type { Diagnostic } from './answers.ts';
 
-/** The latest of several equal diagnostics in a row, and the earlier ones, newest first. */
+/** The latest of several equal diagnostics in a row, and the earlier diagnostics, newest first. */
 export interface Run {
   readonly latest: Diagnostic;
   readonly earlier: readonly Diagnostic[];

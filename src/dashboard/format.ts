@@ -17,8 +17,8 @@ export function decimalsOf(beddows: string): number {
 }
 
 /**
- * `12.5 %`: a part of a whole, both beddows as text, to two decimals; `below 0.01 %` of what is there and rounds to nothing; `–`
- * without a whole.
+ * `12.5 %`: the share of a part in a whole, both in beddows as text, with two decimals. A share above zero that rounds
+ * to zero is `below 0.01 %`; without a whole, the text is `–`.
  */
 export function shareText(part: string, whole: string | undefined): string {
   if (whole === undefined || BigInt(whole) <= 0n) return '–';
@@ -44,7 +44,10 @@ export function untilText(momentMs: number, nowMs: number): string {
   return `in ${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
-/** Time since a past moment. If the clocks differ a little, the moment must not appear to be in the future. */
+/**
+ * Time since a past moment. If the clocks of node and browser differ a little, the moment must not appear to be in the
+ * future.
+ */
 export function sinceText(momentMs: number, nowMs: number): string {
   return agoText(Math.min(momentMs, nowMs), nowMs);
 }
@@ -89,14 +92,14 @@ const TYPES: Readonly<Record<number, string>> = {
   6: 'Deposit',
   7: 'Withdrawal',
 };
-/** First type number of the same kinds in generation 3. */
+/** First type number in generation 3, which counts the same kinds of transactions from here. */
 const SECOND_TYPES_FROM = 8;
 
 export function typeText(type: number): string {
   return TYPES[type >= SECOND_TYPES_FROM ? type - SECOND_TYPES_FROM : type] ?? `Type ${type}`;
 }
 
-/** The version of the node's software from what it says of its build: `v`, the version, and the time of the build. */
+/** The version of the node's software, taken from its build text: `v`, the version, and the time of the build. */
 export function softwareVersionOf(build: string): string | undefined {
   return /^v(\d\S*)/.exec(build)?.[1];
 }

@@ -1,4 +1,4 @@
-/** Rounds that ended, slot by slot: who forged, and whose slots passed unused. */
+/** Ended rounds, slot by slot: the delegate that forged, or the delegate that missed the slot. */
 
 import type { Block } from './answers.ts';
 
@@ -14,7 +14,10 @@ export interface PastRound {
   readonly number: number;
   readonly forged: number;
   readonly missed: number;
-  /** In order. Maximum of slots of a round; if the network stood still for long, only the latest are kept. */
+  /**
+   * The slots of a round in order, up to a maximum. If the network made no blocks for a long time, only the latest
+   * slots are kept.
+   */
   readonly slots: readonly PastSlot[];
 }
 
@@ -23,13 +26,13 @@ export interface PastRoundsRequest {
   readonly blocks: readonly Block[];
   readonly blockTimeS: number;
   readonly activeDelegates: number;
-  /** Forgers by slot, as far as the node has sent them. */
+  /** Forgers by slot, if the node has sent them. */
   readonly told?: ReadonlyMap<number, string>;
 }
 
 /**
- * @returns the rounds of which all blocks are given, newest first. Of a round, the block before it must be given too: with it
- *   the slots begin
+ * @returns the rounds whose blocks are all given, newest first. The block before a round must be given, too, because
+ *   the slots of the round begin after it
  */
 export function pastRounds({ blocks, blockTimeS, activeDelegates, told }: PastRoundsRequest): readonly PastRound[] {
   const byHeight = new Map(blocks.map((block) => [block.height, block]));
@@ -42,7 +45,7 @@ export function pastRounds({ blocks, blockTimeS, activeDelegates, told }: PastRo
     const whole = own.filter((block) => block !== undefined);
     const before = byHeight.get(firstHeight - 1);
     if (whole.length < activeDelegates || (number > 1 && before === undefined)) break;
-    // No delegate forges the genesis block, and slots before the first block belong to nobody.
+    // No delegate forges the genesis block, and the slots before the first block belong to no delegate.
     const forged = whole.filter(({ height }) => height > 1);
     const bySlot = new Map(forged.map((block) => [slotOf(block), block]));
     const slots = [...bySlot.keys()];

@@ -39,7 +39,7 @@ const FILTERS: Partial<Readonly<Record<View, readonly string[]>>> = {
 
 const HOME: Place = { view: 'glance', item: undefined, page: 1, filters: {} };
 
-/** @returns the glance for anything that names no place */
+/** @returns the overview for a hash that names no place */
 export function placeOfHash(hash: string): Place {
   const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?');
   const [name, item] = path.split('/');

@@ -5,8 +5,8 @@ export const POOL_STATES = ['ready', 'verified', 'pending', 'validated', 'receiv
 export type PoolState = (typeof POOL_STATES)[number];
 
 /**
- * @param signatures of members that it has
- * @param min of members that it needs, where that is known
+ * @param signatures number of members' signatures that the transaction has
+ * @param min number of members' signatures that the transaction needs, if known
  */
 export function waitsFor(state: PoolState, signatures: number, min?: number): string {
   switch (state) {

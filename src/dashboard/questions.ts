@@ -3,7 +3,7 @@
 import { BEDDOWS_PER_LSK } from './format.ts';
 import type { Filters } from './place.ts';
 
-/** Kinds of transactions by their number in generation 2; generation 3 counts the same kinds from 8. */
+/** Kinds of transactions by their type number in generation 2. Generation 3 numbers the same kinds from 8. */
 export const KINDS = [0, 1, 2, 3, 4] as const;
 const SECOND_TYPES_FROM = 8;
 
@@ -44,15 +44,15 @@ export const DELEGATE_ORDERS: readonly Order[] = [
   ['productivity:desc', 'most productive first'],
 ];
 
-/** The order that an address names, or the first one. */
+/** The order that the address of the page names, or the first order. */
 export function orderOf(filters: Filters, orders: readonly Order[]): string {
   const [first] = orders;
   return orders.find(([sort]) => sort === filters['sort'])?.[0] ?? first?.[0] ?? '';
 }
 
 /**
- * The order that a click on a column leads to: its first one, then its others in turn. Undefined for a column that
- * cannot be sorted.
+ * The order after a click on a column: the first order of the column, then its other orders in turn. Undefined for a
+ * column that cannot be sorted.
  */
 export function nextOrder(field: string, current: string, orders: readonly Order[]): string | undefined {
   const own = orders.map(([sort]) => sort).filter((sort) => sort.startsWith(`${field}:`));
@@ -67,7 +67,7 @@ export interface PageOfList {
   readonly offset: number;
 }
 
-/** @param hasSecondTypes whether the network counts the kinds of transactions from 8, as those of generation 3 do */
+/** @param hasSecondTypes true if the network numbers the kinds of transactions from 8, like generation 3 */
 export function transactionsQuestion(filters: Filters, page: PageOfList, hasSecondTypes: boolean): Question {
   const query = queryFor(page, orderOf(filters, TRANSACTION_ORDERS));
   const { kind, from, to, min, max, text } = filters;
@@ -95,7 +95,7 @@ export function transactionsQuestion(filters: Filters, page: PageOfList, hasSeco
   return { path: `transactions?${query}` };
 }
 
-/** @param keyOf public key of the delegate of a name; undefined where the name is unknown */
+/** @param keyOf returns the public key of the delegate with a name; undefined if the name is unknown */
 export function blocksQuestion(
   filters: Filters,
   page: PageOfList,
@@ -126,12 +126,12 @@ function queryFor({ limit, offset }: PageOfList, sort: string): URLSearchParams 
   return new URLSearchParams({ limit: String(limit), offset: String(offset), sort });
 }
 
-/** `17L` of `17`, `17l` or `17L`. */
+/** Returns `17L` for `17`, `17l` or `17L`. */
 function addressOf(text: string): string | undefined {
   return /^\d{1,20}[lL]?$/.test(text) ? `${text.replace(/[lL]$/, '')}L` : undefined;
 }
 
-/** Beddows of an amount in LSK as a person writes it, with blanks between thousands or without. */
+/** Converts an amount in LSK, as a person types it, to beddows. Spaces between thousands are optional. */
 function beddowsOf(text: string): string | undefined {
   const [, whole, rest = ''] = /^(\d{1,12})(?:[.,](\d{1,8}))?$/.exec(text.replace(/[\s\u202f]/g, '')) ?? [];
   if (whole === undefined) return undefined;

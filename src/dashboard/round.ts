@@ -19,7 +19,7 @@ export interface Round {
   /** Blocks of the round so far. */
   readonly forged: number;
   readonly missed: number;
-  /** The present slot, by the reader's clock or, if it is ahead, by the newest block. */
+  /** The present slot by the reader's clock, or the slot of the newest block if that is later. */
   readonly currentSlot: number;
   /** At least as many as delegates: each missed slot makes the round one slot longer. */
   readonly slots: readonly RoundSlot[];
@@ -42,8 +42,8 @@ export function roundOf(height: number, activeDelegates = DELEGATES_OF_ROUND): n
 }
 
 /**
- * Follows the slots from the round's first to the last that it needs if nobody misses any more. The round is the one that
- * the next block belongs to.
+ * Lists the slots from the first slot of the round to its last slot, which assumes that no further slot is missed. The
+ * round is that of the next block.
  */
 export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundRequest): Round {
   const tip = blocks[0];
@@ -51,10 +51,10 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
   const number = roundOf((tip?.height ?? 0) + 1, activeDelegates);
   const firstHeight = (number - 1) * activeDelegates + 1;
   const slotOf = ({ timestamp }: Block): number => Math.floor(timestamp / blockTimeS);
-  // The reader's clock may be late; then the newest block gives the slot.
+  // If the reader's clock is slow, the newest block gives the present slot.
   const currentSlot = tip === undefined ? request.currentSlot : Math.max(request.currentSlot, slotOf(tip));
   const bySlot = new Map(
-    // The genesis block was forged by nobody and in no slot of the round.
+    // No delegate forged the genesis block, and it has no slot in the round.
     blocks.filter(({ height }) => height >= firstHeight && height > 1).map((block) => [slotOf(block), block]),
   );
   const byPlace = new Map(forgers.map((forger) => [forger.nextSlot % activeDelegates, forger]));
@@ -63,7 +63,7 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
   // A network may begin long after its genesis; slots before its first block belong to nobody.
   const firstSlot = before === undefined ? Math.min(currentSlot, ...known) : slotOf(before) + 1;
   const slots: RoundSlot[] = [];
-  // If the network stood still for long, only the latest slots are drawn.
+  // If the network made no blocks for a long time, only the latest slots are drawn.
   for (let slot = Math.max(firstSlot, currentSlot - 2 * activeDelegates); slot <= currentSlot; slot += 1) {
     const block = bySlot.get(slot);
     const state = block === undefined ? (slot === currentSlot ? 'now' : 'missed') : 'forged';
@@ -81,8 +81,8 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
 }
 
 /**
- * Next slot of each delegate in the round, by public key. A delegate that is missing has had its slot: its next is in
- * the round to come, whose order nobody knows yet.
+ * Next slot of each delegate in the round, by public key. A delegate that is missing here has already had its slot. The
+ * next slot of a delegate that is missing here is in the following round, whose order is not known yet.
  */
 export function nextSlotsOf({ slots }: Pick<Round, 'slots'>): ReadonlyMap<string, number> {
   const nextSlots = new Map<string, number>();

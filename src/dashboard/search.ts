@@ -1,10 +1,10 @@
-/** Things that a text in the search field may name, in the order in which to ask for them. */
+/** Items that a text in the search field may name, in the order of the requests for them. */
 
 export type Sought =
   | { readonly kind: 'height'; readonly height: number }
   | { readonly kind: 'block' | 'transaction'; readonly id: string }
   | { readonly kind: 'address'; readonly address: string }
-  /** Digits without an L name an account only if the account exists. */
+  /** Digits without an L name an account only if such an account exists. */
   | { readonly kind: 'usedAddress'; readonly address: string }
   | { readonly kind: 'publicKey'; readonly publicKey: string }
   | { readonly kind: 'delegate'; readonly name: string };

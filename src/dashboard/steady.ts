@@ -1,6 +1,6 @@
 /**
- * Share of the peers that are at the node's tip, without the dips that each new block brings: until all have taken it, some
- * are a block behind, and that is no news.
+ * Share of the peers with the node's tip, without the dip after each new block: for a moment, peers that have not
+ * received the block are one block behind.
  */
 
 export interface Sample {
@@ -9,11 +9,12 @@ export interface Sample {
 }
 
 /**
- * This time spans several slots and many samples; in one of the samples all peers of an honest network have the tip.
+ * This time spans several slots and many samples. In an honest network, at least one of the samples shows that all
+ * peers have the tip.
  */
 export const STEADY_MS = 30_000;
 
-/** Samples with a new one, without those that are too old to count. Oldest first. */
+/** Adds a new sample, and removes samples that are too old to count. The samples are ordered, oldest first. */
 export function withSample(samples: readonly Sample[], sample: Sample): readonly Sample[] {
   return [...samples.filter(({ atMs }) => sample.atMs - atMs < STEADY_MS), sample];
 }

@@ -15,7 +15,7 @@ const ADDRESSES_KNOWN_MAX = 2_000;
 
 /** A list of addresses and networks. */
 export interface AddressList {
-  /** False for `undefined`: a closed connection has no address any more. */
+  /** False for `undefined`, because a closed connection has no address. */
   includes(address: string | undefined): boolean;
 }
 
@@ -55,8 +55,9 @@ const DISABLED = refused('API access disabled', 'API is not enabled in this node
 const READ_ONLY = refused('API write access denied', 'API write access blocked.');
 
 /**
- * The addresses that a request comes from. With trusted proxies, they are the addresses that the proxies name; the
- * client itself may have written the first ones. Without trusted proxies, it is the address of the connection.
+ * The addresses that a request comes from. With trusted proxies, the list has the addresses that the proxies name. The
+ * client itself may have written the first of these addresses. Without trusted proxies, the list has only the address
+ * of the connection.
  */
 export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy: boolean): readonly string[] {
   const said = trustProxy ? headers['x-forwarded-for'] : undefined;
@@ -82,7 +83,7 @@ function isWide(entry: string): boolean {
 
 /** The widest private network, 10.0.0.0/8. */
 const TRUSTED_BITS_MIN_4 = 8;
-/** Size of the networks that providers get. */
+/** False for `undefined`, because a closed connection has no address. */
 const TRUSTED_BITS_MIN_6 = 32;
 
 export interface RouteGuard {
@@ -103,7 +104,7 @@ export function guardRoutes(options: HttpOptions): RouteGuard {
   };
   const isConcealed = noticeProxies(options);
   const isOwnName = ownNames(options.hostNames);
-  /** The address identifies the caller only when no proxy and no page of another site is involved. */
+  /** Throws a refusal if the route must not serve the caller. */
   const isItself = (request: Request) =>
     !isConcealed(request) &&
     !isOfForeignPage(request, options.cors.origin) &&
@@ -159,8 +160,8 @@ function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request
 
 /**
  * True for a request of a page from another site: the user of a listed machine visited that page and did not intend the
- * request. A page is the node's own only when it was loaded from the host and port of the request, because another port
- * of this machine may belong to another program. Clients other than browsers send neither header.
+ * request. A page is the node's own only when it was loaded from the host and port of the request. Another port of this
+ * machine may belong to another program. Clients other than browsers send neither header.
  */
 function isOfForeignPage({ headers }: Request, allowed: string | boolean): boolean {
   const { origin, host } = headers;
@@ -172,10 +173,10 @@ function isOfForeignPage({ headers }: Request, allowed: string | boolean): boole
 }
 
 /**
- * True for a request with a host name that is not known to be this node's. In DNS rebinding, a page's name is changed
- * to the node's address after the page was loaded, so the browser takes the node for the page's site. A proxy on this
- * machine may also pass on a foreign name. An IP address cannot be rebound. But when a request from this machine names
- * an address that is not this machine's, it was sent to a proxy.
+ * True for a request with a host name that is not known to be this node's. In DNS rebinding, an attacker points a
+ * page's host name to the node's address after the page was loaded. The browser then takes the node for the page's
+ * site. A proxy on this machine may also pass on a foreign name. An IP address cannot be rebound. If a request from
+ * this machine names an IP address that is not of this machine, the request was sent to a proxy.
  */
 function isUnderForeignName(
   { headers, socket }: Request,
@@ -209,7 +210,7 @@ const LOOPBACK = readAddressList(['127.0.0.0/8', '::1'], SILENT);
 
 /**
  * True when the caller is in the list. With trusted proxies, all addresses that they name must be in the list, because
- * the client itself may have written the first one.
+ * the client itself may have written the first address.
  */
 function isFrom(list: AddressList, request: Request): boolean {
   return request.ips.length > 0 ? request.ips.every((ip) => list.includes(ip)) : list.includes(request.ip);
@@ -224,8 +225,8 @@ function isWhollyFrom(list: AddressList, request: Request): boolean {
 }
 
 /**
- * Remembers the answers of a list, because a look-up takes the runtime about 10 us and the same few addresses are
- * looked up again and again.
+ * Caches the answers of a list. A look-up takes the runtime about 10 us, and the same few addresses are looked up again
+ * and again.
  */
 function listOf(list: BlockList): AddressList {
   const known = new LruMap<string, boolean>(ADDRESSES_KNOWN_MAX);
@@ -236,8 +237,8 @@ function listOf(list: BlockList): AddressList {
       if (isListed === undefined) {
         const family = isIP(address);
         isListed = family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6');
-        // A text that is no address is not remembered, because it may have any length: a proxy passes on text of the
-        // client.
+        // A text that is not an address is not cached. A text that is not an address may have any length, because a
+        // proxy passes on text of the client.
         if (family !== 0) known.set(address, isListed);
       }
       return isListed;

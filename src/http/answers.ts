@@ -15,7 +15,7 @@ export interface Answered {
 
 /**
  * Creates a function that answers `GET` requests like a running node with all options enabled, in the joined dialect.
- * There is no access control, because the caller already has the files.
+ * `createAnswers` has no access control, because the caller already has the files.
  *
  * @returns a function of the target without its prefix, for example `/blocks?limit=1`
  */
@@ -46,12 +46,12 @@ export function createAnswers(api: NodeApi): (target: string) => Promise<Answere
     if (route.kind === 'stream') throw internalError();
     if (route.kind === 'plain') return route.respond(api, request);
     const { meta, data } = await route.handle(api, request);
-    // Members with the value undefined do not reach a client.
+    // A client does not get members with the value undefined.
     return { status: 200, body: JSON.parse(JSON.stringify({ meta, data, links: {} })) as unknown };
   }
 }
 
-/** Matches a path like Express: a parameter is a whole segment. */
+/** Matches a path like Express: a parameter matches a whole segment. */
 function patternOf({ path }: Route): RegExp {
   return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
 }

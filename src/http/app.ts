@@ -33,8 +33,8 @@ export interface HttpServer {
    */
   start(): Promise<{ readonly port: number; readonly tlsPort?: number }>;
   /**
-   * Accepts no new connections. Open connections end after their next answer, or when they stay idle for long, so no
-   * request is lost. Resolves when all are closed, or after `DRAIN_MS_MAX`.
+   * Accepts no new connections. Open connections end after their next answer, or after a long idle time, so no request
+   * is lost. Resolves when all connections are closed, or after `DRAIN_MS_MAX`.
    */
   drain(): Promise<void>;
   /** Refuses new connections, lets running answers finish for a moment, and then closes all connections. */
@@ -73,7 +73,7 @@ export function createHttpServer(
   const isOtherPath = (path: string): boolean => hasPages && isDashboardPath(path);
   const checks = createRequestChecks(settings, { admission, dialect, limit, isOtherPath });
 
-  // A real node has no event stream, so a strict dialect does not exist for it.
+  // A real node has no event stream, so the stream is the same in the strict dialect.
   const streamDialect = { ...dialect, strict: false };
   const hub = createEventHub(api, streamDialect, { ...settings.events, observer, scheduler: admission.scheduler });
   const cache = createResponseCache(api, settings.keepAnswers);
@@ -109,8 +109,8 @@ export function createHttpServer(
     } else work(request, response, expectation);
   };
   /**
-   * A trusted proxy has no turns to wait for, but its clients have: their requests are scheduled like those of direct
-   * connections.
+   * The requests of a trusted proxy need not wait for turns. The requests of a proxy's clients are scheduled like
+   * requests of direct connections.
    *
    * @returns key of the client in the scheduler; undefined for other requests
    */
@@ -126,12 +126,13 @@ export function createHttpServer(
       (allowance) => scheduled(request, () => workOn(request, response, allowance, expectation)),
       (error: unknown) => {
         if (response.destroyed) return;
-        // The process that counts for all did not answer in time, so it is unknown whether the client may ask.
+        // The process that counts for all processes did not answer in time, so it is unknown whether the client may
+        // ask.
         answerProblem(response, problemOf(error, dialect.generation) ?? internalError());
       },
     );
   };
-  /** Continues waiting work: work for strangers is scheduled again, whatever it waited for. */
+  /** Continues a request after a wait. Work for strangers is scheduled again after any wait. */
   const scheduled = (request: IncomingMessage, go: () => void): void => {
     const connection = admission.of(request.socket);
     const contained = (): void => (connection === undefined ? go() : connection.contain(go));
@@ -221,9 +222,9 @@ function answerProblem(response: ServerResponse, { status, body }: Problem): voi
 }
 
 /**
- * The server of node:http that parses requests. The server answers no request by itself: requests that it would refuse
- * pass the same checks as all others, so that they cost the client the same. A request to upgrade is answered like one
- * without that header.
+ * The server of node:http that parses requests. The server itself answers no request. Requests that node:http would
+ * refuse pass the same checks as all others, so that they cost the client the same. A request with an `Upgrade` header
+ * is answered like a request without it.
  */
 function createParser(
   answer: (request: IncomingMessage, response: ServerResponse, expectation?: Expectation) => void,

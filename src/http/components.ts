@@ -17,7 +17,7 @@ export type NamedDocument = OpenApiDocument & {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 };
 
-/** Larger shapes come first: of two shapes with equal content, the first name is used. */
+/** Larger shapes come first. Of two shapes with equal content, the first name is used. */
 function shapesOf(dialect: HttpDialect): Readonly<Record<string, Schema>> {
   return {
     Transaction: confirmedShape(dialect),
@@ -43,7 +43,7 @@ function shapesOf(dialect: HttpDialect): Readonly<Record<string, Schema>> {
   };
 }
 
-/** The document with `components.schemas`, and references to them where a shape has a name. */
+/** Returns the document with `components.schemas`, in which named shapes are replaced by references. */
 export function withComponents(document: OpenApiDocument, dialect: HttpDialect): NamedDocument {
   const shapes = shapesOf(dialect);
   const names = new Map<string, string>();
@@ -51,7 +51,7 @@ export function withComponents(document: OpenApiDocument, dialect: HttpDialect):
     const text = JSON.stringify(schema);
     if (!names.has(text)) names.set(text, name);
   }
-  /** Replaces named parts by references; a named shape itself is kept whole in its own definition. */
+  /** Replaces named parts by references. The definition of a named shape keeps the shape itself. */
   const referring = (value: unknown, isWhole = false): unknown => {
     if (Array.isArray(value)) return value.map((each) => referring(each));
     if (typeof value !== 'object' || value === null) return value;

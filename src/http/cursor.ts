@@ -23,7 +23,7 @@ export function cursorIn(text: string): SortedCursor | undefined {
   try {
     parts = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
   } catch {
-    // The text is no cursor.
+    // After an error, the text is no cursor.
     return undefined;
   }
   if (!Array.isArray(parts) || parts.length !== 3) return undefined;

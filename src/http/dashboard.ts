@@ -20,7 +20,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** The name of an asset contains a hash of its content, so the content of a name never changes. */
+/** The name of an asset contains a hash of its content, so the content under a name never changes. */
 const FOR_EVER = 'public, max-age=31536000, immutable';
 /** The page names the assets of this version, so it must be fetched again after an upgrade. */
 const ASK_EVERY_TIME = 'no-cache';

@@ -7,21 +7,21 @@ import { objectOf } from './views/shapes.ts';
 export interface HttpDialect {
   readonly generation: Generation;
   /**
-   * True: the interface behaves like a node of that generation. The interface sends and accepts no members, parameters,
-   * sort names or peer states that such a node does not have. False: it joins the names of both generations and those
-   * of this node.
+   * True: the interface behaves like a real node of that generation. The interface sends and accepts no members,
+   * parameters, sort names or peer states that a real node does not have. False: the interface joins the names of both
+   * generations and those of this node.
    */
   readonly strict: boolean;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The members that a node of the generation sends, followed by those of the joined dialect only. */
+/** Returns the members that a node of the generation sends, and then the members of the joined dialect. */
 export function joined(dialect: HttpDialect, own: Members, added: Members): Members {
   return dialect.strict ? own : { ...own, ...added };
 }
 
-/** The declared shape of such members. @param optional members that may be absent */
+/** The declared shape of the members that `joined` returns. @param optional members that may be absent */
 export function joinedShape(
   dialect: HttpDialect,
   own: Readonly<Record<string, Schema>>,

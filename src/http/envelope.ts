@@ -1,6 +1,7 @@
 /**
- * The answer of a route in the envelope, from the checked request to the bytes: the block that it is from, its ETag, and whether the
- * same bytes may be sent again. Both ways to an answer, `fast-path.ts` and `pipeline.ts`, only write it to their response.
+ * The answer of a route in the envelope, from the checked request to the bytes. The file also computes the block of the
+ * answer, its ETag, and whether the same bytes may be sent again. `fast-path.ts` and `pipeline.ts` both use this file,
+ * and write the answer to their responses.
  */
 
 import type { NodeApi } from '../ports/node-api.ts';
@@ -8,9 +9,9 @@ import { BLOCK_ID_HEADER, etagOf, HEIGHT_HEADER, isUnchanged, placeOf, type Read
 import type { CheckedRequest, EnvelopeRoute, Reply } from './route.ts';
 
 export interface EnvelopeAnswer {
-  /** JSON; undefined when the client has this answer already (304). */
+  /** JSON; undefined when the client already has this answer (304). */
   readonly body: Buffer | undefined;
-  /** The older one of the states that the answer was read from. */
+  /** The older of the two states before and after the handler read the chain. */
   readonly place: ReadPlace | undefined;
   /** Undefined for an answer that may change while the chain stays the same. */
   readonly etag: string | undefined;
@@ -28,7 +29,7 @@ export function versionOf(api: NodeApi, isOfChain: boolean): Version {
   return { place, etag: place !== undefined && isOfChain ? etagOf(place, api.identity.build) : undefined };
 }
 
-/** @returns the 304 of a client that has this version already, else undefined */
+/** @returns the 304 answer for a client that already has this version; otherwise undefined */
 export function unchangedSince(version: Version, ifNoneMatch: string | undefined): EnvelopeAnswer | undefined {
   const isKnown = version.etag !== undefined && isUnchanged(ifNoneMatch, version.etag);
   return isKnown ? { ...version, body: undefined } : undefined;
@@ -37,9 +38,9 @@ export function unchangedSince(version: Version, ifNoneMatch: string | undefined
 /**
  * Asks the handler of a route.
  *
- * @param version of the state before the handler ran; an ETag is told only if the chain is still the same afterwards
- * @returns at once when the handler does
- * @throws as the handler
+ * @param version version before the handler ran; the answer has an ETag only if the chain is the same afterwards
+ * @returns the answer at once if the handler answers at once
+ * @throws the errors of the handler
  */
 export function askHandler(
   api: NodeApi,
@@ -56,7 +57,7 @@ export function askHandler(
   return reply instanceof Promise ? reply.then(answerOf) : answerOf(reply);
 }
 
-/** Headers that tell of which block an answer is, as name and value in turn. */
+/** Headers with the block of an answer, as alternating names and values. */
 export function placeHeaders({ place, etag }: Version): readonly string[] {
   if (place === undefined) return [];
   const told = [HEIGHT_HEADER, String(place.height), BLOCK_ID_HEADER, place.id];

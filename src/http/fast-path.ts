@@ -1,8 +1,8 @@
 /**
- * The fast path answers the most frequent requests: a GET of a route with the usual envelope, by a client that may ask,
- * with a 200 as answer. The fast path does the same as the slow path through the application, but in one function and
+ * The fast path answers the most frequent requests: a GET of a route with the usual envelope, by a client with access,
+ * that results in a 200. The fast path does the same as the slow path through the application, but in one function and
  * without Express. Any other request (another method, a body, a refusal, another encoding) takes the slow path, which
- * decides on its own.
+ * checks the request again.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -38,11 +38,14 @@ export interface FastPathParts {
 
 export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, cache }: FastPathParts): FastPath {
   const { origin } = options.cors;
-  // If the answer depends on more than target and address of the request, it takes the slow path.
+  // If the answer depends on more than the target and the address of the request, the request takes the slow path.
   const isPossible = typeof origin === 'string' && options.limits.delayAfter === 0;
   const routes = routesByPath(dialect, options);
   const fixed = fixedHeaders(origin);
-  /** Answers of this turn of the event loop: equal requests in one turn get the same answer, until the chain changes in it. */
+  /**
+   * Answers of this turn of the event loop. Equal requests in one turn get the same answer, until the chain changes
+   * within the turn.
+   */
   const ofTurn = new Map<string, EnvelopeAnswer>();
 
   /** @param isPacked true when the body is compressed */
@@ -98,7 +101,7 @@ export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, ca
       if (made instanceof Promise) made.then(finish).catch(() => response.headersSent || takeSlowPath());
       else finish(made);
     } catch {
-      // The route refused or failed: the slow path gets the same result and sends the error.
+      // The route refused or failed. The slow path gets the same result and sends the error.
       return false;
     }
     return true;

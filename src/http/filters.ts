@@ -1,7 +1,7 @@
 /**
  * Converts checked parameters to filters of the store. Some valid values cannot occur in the store: an empty key, or an
- * id or height beyond its integer type. With such a value the filters are `unanswerable`, and the answer is an empty
- * page without a query.
+ * id or height beyond its integer type. With an impossible value, the filters are `unanswerable`, and the answer is an
+ * empty page without a query.
  */
 
 import type { Page, PageRequest } from '../ports/queries.ts';
@@ -13,7 +13,7 @@ const HEIGHT_MAX = 0xffff_ffff;
 const TIMESTAMP_MAX_S = 0x7fff_ffff;
 const TYPE_MAX = 0xff;
 
-/** Reads filters, and notes when one of them cannot match any item. */
+/** Reads filters, and records whether one of them cannot match any item. */
 export class Filters {
   readonly #request: CheckedRequest;
   #unanswerable = false;

@@ -29,20 +29,20 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
   hex: (text) => /^[0-9a-f]+$/i.test(text),
   username: (text) => /^[a-z0-9!@$&_.]+$/i.test(text),
   additionalData: (text) => Buffer.byteLength(text, 'utf8') <= DATA_BYTES_MAX,
-  // Each octet may be any number of up to three digits: real nodes look up such a text among their peers and find
-  // nothing.
+  // Each octet may be any number of up to three digits. A real node looks up an impossible address among its peers and
+  // finds nothing.
   ip: (text) => /^(?:[0-9]{1,3}\.){3}[0-9]{1,3}$/.test(text),
   version: (text) => /^[0-9]{1,3}(?:\.[0-9]{1,3}){2}(?:-(?:alpha|beta|rc)\.[0-9]{1,3}(?:\.[0-9]{1,3})?)?$/.test(text),
   protocolVersion: (text) => /^(?:0|[1-9][0-9]{0,2})\.(?:0|[1-9][0-9]{0,2})$/.test(text),
-  // The 32-bit range is not checked: a height beyond it is a valid query without a result.
+  // The 32-bit range is not checked. A height beyond it is a valid query without a result.
   int32: (text) => Number.isInteger(Number(text)),
   cursor: (text) => cursorIn(text) !== undefined,
   'date-time': (text) => !Number.isNaN(Date.parse(text)),
 };
 
 /**
- * True when a value has the format. An empty text passes, except as an IP address; where it is not allowed, a length
- * limit refuses it. Values of other types are checked as text, so a null fails both its type and its format.
+ * True when a value has the format. An empty text passes, except as an IP address. A length limit refuses an empty text
+ * where it is not allowed. Values of other types are checked as text, so a null fails both its type and its format.
  */
 export function hasFormat(format: Format, value: unknown): boolean {
   if (value === '' && format !== 'ip') return true;

@@ -27,8 +27,8 @@ export class LimitLedger {
   readonly #penalties: Penalties;
   readonly #tellShutOut: (key: string) => void;
   /**
-   * Connections of strangers by holder and key. The map has at most as many entries as connections, which
-   * `connectionsMax` limits.
+   * Connections of strangers by holder and key. The map of connections has at most as many entries as there are
+   * connections, which `connectionsMax` limits.
    */
   readonly #held = new Map<number, Map<string, number>>();
   readonly #byKey = new Map<string, number>();

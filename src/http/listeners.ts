@@ -25,11 +25,12 @@ export interface Listeners {
 }
 
 /**
- * Connections that the system keeps until they are accepted; Linux allows so many by default. When the queue is full, a
- * client tries again after a second, and a burst of strangers must not delay the operator by this second.
+ * Maximum of connections that the system holds until they are accepted, which is the default of Linux. When the
+ * system's queue of connections is full, a client tries again after a second. A burst of strangers must not delay the
+ * operator by this second.
  */
 const BACKLOG = 4_096;
-/** Twice the time after which node:http closes an idle connection. */
+/** Maximum duration of a drain: twice the time after which node:http closes an idle connection. */
 const DRAIN_MS_MAX = 10_000;
 /** Time for running answers when the listeners close, in milliseconds. */
 const CLOSE_GRACE_MS = 500;
@@ -62,7 +63,7 @@ export function createListeners(
     return undefined;
   });
 
-  // Tunnels are refused. After this event, node:http no longer listens to the socket.
+  // Tunnels are refused. After a `connect` event, node:http no longer listens to the socket.
   parser.on('connect', (_request, socket: Socket) => {
     socket.on('error', () => socket.destroy());
     const connection = admission.of(socket);
@@ -106,17 +107,20 @@ export function createListeners(
 }
 
 /**
- * Creates a listener. A client that has sent all its data may still read, so its connection is not ended after its last
- * byte. Nothing is read from a connection before the admission allows it.
+ * Creates a listener. A client that has sent all its data may still read. Therefore the connection of a client is not
+ * ended after the client's last byte. Nothing is read from a connection before the admission allows it.
  */
 function listenerFor(accept: (socket: Socket) => void): Server {
   return createServer({ allowHalfOpen: true, pauseOnConnect: true }, accept);
 }
 
-/** Charge for the expensive part of a stranger's TLS handshake, in milliseconds: the signature of a 2,048-bit key. */
+/**
+ * Time that counts for the expensive part of a stranger's TLS handshake, in milliseconds: the signature of a 2,048-bit
+ * key.
+ */
 const TLS_HANDSHAKE_MS = 1.7;
 
-/** Creates the TLS listener. Its connections pass the admission before anything is computed for their handshake. */
+/** Creates the TLS listener. Connections pass the admission before anything is computed for their handshake. */
 function createSecureListener(
   tls: TlsOptions,
   admission: Admission,

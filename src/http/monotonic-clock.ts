@@ -1,4 +1,4 @@
-/** Time that never goes back, so that setting the clock of the machine neither stops nor resets limits. */
+/** A clock that never goes back, so that setting the machine's clock neither stops nor resets limits. */
 
 import { performance } from 'node:perf_hooks';
 import type { Timer } from '../ports/clock.ts';

@@ -23,7 +23,7 @@ export interface OpenApiDocument {
 export interface Operation {
   readonly operationId: string;
   readonly summary: string;
-  /** Clients that are served, where not all are. */
+  /** Clients that are served; absent if all clients are served. */
   readonly description?: string;
   readonly tags: readonly string[];
   readonly parameters?: readonly ParameterObject[];
@@ -159,12 +159,12 @@ function answersOf(route: Route): Record<string, ResponseObject> {
   );
 }
 
-/** Events of equal shape become one alternative. */
+/** Events of equal shape become one alternative of the schema. */
 function distinct(schemas: readonly Schema[]): readonly Schema[] {
   return [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
 }
 
-/** Refusals that every route may answer, and those that this route declares. */
+/** The refusals of every route, and those that this route declares. */
 function refusalsOf(route: Route): Record<string, ResponseObject> {
   const refusals: Record<string, ResponseObject> = {
     400: json('The request does not match its declaration.', problem.INVALID_OR_UNREADABLE),

@@ -7,11 +7,11 @@ import type { SharedLimits } from './admission/shared-limits.ts';
 export interface HttpOptions {
   /** False refuses every request with 403. */
   readonly enabled: boolean;
-  /** 0 takes any free port. */
+  /** Port to listen on; with 0, the system chooses a free port. */
   readonly port: number;
   /** Address to bind, IPv4 or IPv6. */
   readonly address: string;
-  /** A second listener for TLS at the same address; absent for none. */
+  /** A second listener for TLS at the same address; absent for no TLS. */
   readonly tls?: TlsOptions;
   /** True takes the client's address from `X-Forwarded-For`. */
   readonly trustProxy: boolean;
@@ -19,7 +19,7 @@ export interface HttpOptions {
   readonly access: { readonly public: boolean; readonly whiteList: readonly string[] };
   /** Host names of this node besides `localhost` and IP addresses; restricted routes accept only these names. */
   readonly hostNames: readonly string[];
-  /** Addresses that may read and switch forging, whatever `access` says. */
+  /** Addresses that may read and switch forging, regardless of `access`. */
   readonly forgingWhiteList: readonly string[];
   /**
    * The legacy registration of second signatures, which takes passphrases: whether it is enabled, and for which
@@ -42,7 +42,9 @@ export interface HttpOptions {
   /** Folder of the interactive reference at `/docs`; without it, `/docs` shows the plain page. */
   readonly referenceDirectory?: string;
   readonly observer: Observer;
-  /** Time of the main thread for work of strangers, shared with other parts of the node; default: an own budget. */
+  /**
+   * Budget of the main thread's time for strangers, shared with other parts of the node; default: a separate budget.
+   */
   readonly workShare?: WorkShare;
   /** Counters shared by several processes; absent for a single process. */
   readonly shared?: SharedLimits;
@@ -53,14 +55,14 @@ interface EventOptions {
   readonly readersMax: number;
   /** Time in milliseconds after which a reader that takes no data is disconnected. */
   readonly stallMs: number;
-  /** Interval of the signs of life in a quiet stream, in milliseconds. */
+  /** Interval of the comments that show that a quiet stream is alive, in milliseconds. */
   readonly heartbeatMs: number;
-  /** Interval of the looks at peers and forging while there are readers, in milliseconds. */
+  /** Interval of the checks of peers and forging while there are readers, in milliseconds. */
   readonly lookMs: number;
 }
 
 export interface TlsOptions {
-  /** 0 takes any free port. */
+  /** Port to listen on; with 0, the system chooses a free port. */
   readonly port: number;
   /** Private key and certificates, PEM. */
   readonly key: string | Buffer;

@@ -7,7 +7,7 @@ import { cursorInvalid } from './problems.ts';
 import type { CheckedRequest, Parameter } from './route.ts';
 import type { Schema } from './schema.ts';
 
-/** Meaning of a 503 on routes whose queries may take long. */
+/** Reason for a 503 on routes whose queries may take long. */
 export const LONG_QUESTIONS = 'Too many queries without an index wait already.';
 
 export function queryParameter(name: string, schema: Schema): Parameter {
@@ -69,12 +69,12 @@ export function pageParameters(limitMax: 100 | 101 | 1000, offsetMax?: number): 
   return [queryParameter('limit', limit), queryParameter('offset', offset)];
 }
 
-/** `offset` and `limit`; the order of the declaration is the order of the errors. */
+/** `offset` and `limit`. The order of the declarations is the order of the errors. */
 export function pageParametersReversed(limitMax: 100 | 101): readonly Parameter[] {
   return [...pageParameters(limitMax)].reverse();
 }
 
-/** `after`: the cursor where a list of the chain continues. Real nodes do not have it. */
+/** `after`: the cursor where a list of the chain continues. Real nodes do not have `after`. */
 export function afterParameters(dialect: HttpDialect): readonly Parameter[] {
   return joinedOnly(dialect, [AFTER]);
 }
@@ -98,9 +98,7 @@ export function sortParameter(fields: readonly string[], byDefault: string): Par
   });
 }
 
-/**
- * @param lengths for paths that also limit the length; their refusals name both limit and format
- */
+/** @param lengths limits on the length, for paths that have them; their refusals name both the limit and the format */
 export function addressInPath(
   description: string,
   lengths: Pick<Schema, 'minLength' | 'maxLength'> = { minLength: 2, maxLength: 22 },

@@ -41,7 +41,7 @@ import {
 } from './route.ts';
 import { allRoutes } from './routes/all.ts';
 
-/** Path where a body may also be a form, because the oldest clients send forms. */
+/** Path where a body may also be a form, because the oldest clients of Lisk send forms. */
 const FORM_PATH = '/signatures';
 
 /** Parts that a listener shares with its application. */
@@ -58,7 +58,7 @@ export interface AppParts {
 
 export function createApp(api: NodeApi, options: HttpOptions, parts: AppParts): Express {
   const { dialect } = parts;
-  // Routes of generation 3 distinguish upper and lower case, those of generation 2 do not.
+  // Only the routes of generation 3 distinguish upper and lower case.
   const caseSensitive = dialect.generation === 3;
   const app = express();
   app.disable('x-powered-by');
@@ -204,8 +204,8 @@ function openStream(
   response.setHeader('Cache-Control', 'no-store');
   // Common proxies buffer streams unless this header is set.
   response.setHeader('X-Accel-Buffering', 'no');
-  // A stream may be quiet for long. A stream is closed when its reader takes no data, not when the stream sends no
-  // data.
+  // A stream may send nothing for a long time. A stream is closed when its reader takes no data, and not when it has
+  // nothing to send.
   request.socket.setTimeout(0);
   response.flushHeaders();
 }
@@ -228,8 +228,8 @@ function measureAnswers(route: string, { observer }: HttpOptions): RequestHandle
 }
 
 /**
- * Methods with their own label in metrics. A client may send any other method; all others share one label, because they
- * could fill the series.
+ * Methods with their own label in metrics. A client may send any other method. All other methods share one label,
+ * because otherwise they could use up the maximum of series.
  */
 const METHODS_TOLD: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'HEAD', 'OPTIONS']);
 
@@ -262,7 +262,7 @@ function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): Reques
 
 /**
  * Finds the route for a method. Real nodes refuse HEAD, and so does the strict dialect on their routes. In the joined
- * dialect HEAD works, because monitors and load balancers use it, except for streams, which have no end.
+ * dialect, HEAD works, because monitors and load balancers use it. HEAD does not work for streams, which have no end.
  */
 function routeFor(asked: string, routes: readonly Route[], isStrict: boolean): Route | undefined {
   const takesHead = ({ kind }: Route) => kind === 'plain' || (kind !== 'stream' && !isStrict);
@@ -314,10 +314,10 @@ const JSON_WITH_CHARSET = 'application/json; charset=utf-8';
 /** Turns errors of Express and its body reader into refusals, by the type of the error. */
 function problemOfReading(error: unknown, request: Request): Problem | undefined {
   if (!(error instanceof Error)) return undefined;
-  // A path that cannot be decoded does not exist.
+  // A path that cannot be decoded counts as a path that does not exist.
   if (error instanceof URIError) return pageNotFound();
   const { type, status } = error as { type?: unknown; status?: unknown };
-  // The text of the parser quotes the body, which may hold a passphrase on these paths.
+  // The parser's text quotes the body, and on these paths the body may hold a passphrase.
   const detail = request.path.toLowerCase().includes('/signatures') ? 'the body is no JSON' : error.message;
   if (type === 'entity.parse.failed') return malformedBody(`SyntaxError: ${detail}`);
   if (typeof status !== 'number' || status < 400 || status > 499) return undefined;

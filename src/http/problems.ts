@@ -49,7 +49,7 @@ export interface MeaningError {
 export type RequestError = ParameterError | ContentTypeError | MeaningError;
 
 /**
- * @param reason text after the name of the parameter; a value of a wrong type has its own text
+ * @param reason text after the name of the parameter
  */
 export function parameterError(
   place: Place,
@@ -66,7 +66,7 @@ export function unknownParameter(name: string): MeaningError {
 }
 
 export function contentTypeError(contentType: string): ContentTypeError {
-  // Two spaces follow the full stop, because clients know the text so.
+  // Two spaces follow the full stop, because clients know the text in this form.
   const message = `Invalid Content-Type (${contentType}).  These are supported: application/json`;
   return { code: 'INVALID_CONTENT_TYPE', message, errors: [] };
 }
@@ -96,7 +96,7 @@ export function notFound(message: string): Problem {
   return new Problem(404, { message });
 }
 
-/** The only answer without `message`: clients recognise it by `description`. */
+/** The only problem without `message`. Clients recognise this problem by `description`. */
 export function pageNotFound(): Problem {
   return new Problem(404, { description: 'Page not found' });
 }
@@ -134,7 +134,7 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
 export const NOT_KEPT =
   'The node did not accept the transaction, because it could not write to its disk. Send the transaction again.';
 
-/** Failures that do not concern a particular member of the transaction. */
+/** Failures that concern the whole transaction and none of its members. */
 const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'POOL_FULL']);
 
 type Refusal = Extract<SubmitResult, { accepted: false }>;

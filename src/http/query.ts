@@ -2,7 +2,10 @@
 
 import type { SchemaType } from './schema.ts';
 
-/** A list with one element (`p[]=1`). As an integer it counts like its element, as any other type like an object. */
+/**
+ * A list with one element (`p[]=1`). An integer parameter uses the element of a list with one element. For any other
+ * type, the list counts as an object.
+ */
 interface ListValue {
   readonly element: string;
 }
@@ -14,8 +17,8 @@ export type QueryValue = string | ListValue | undefined;
 export type Query = ReadonlyMap<string, QueryValue>;
 
 /**
- * Parses the part after `?` like the nodes that clients of Lisk know: brackets make lists and objects, and text with
- * invalid percent escapes is taken as it is. Never throws.
+ * Parses the part after `?` like the nodes that clients of Lisk know. Brackets make lists and objects, and a text with
+ * invalid percent escapes is not decoded. Never throws.
  */
 export function parseQuery(text: string): Query {
   const query = new Map<string, QueryValue>();
@@ -38,12 +41,13 @@ interface Place {
   readonly kind: 'plain' | 'list' | 'object';
 }
 
-/** A larger index names a member of an object. */
+/** Largest index of a list. A larger index names a member of an object. */
 const LIST_INDEX_MAX = 20;
 
 /**
- * Finds the parameter that a key with brackets names: `a`, `a[]`, `a[0]`, `a[x]`. If there is no name before the
- * brackets, the first pair contains it: `[a]`. An empty first pair is a position in a list, whose names are numbers.
+ * Finds the parameter that a key with brackets names: `a`, `a[]`, `a[0]`, `a[x]`. If a key has no name before its
+ * brackets, the first pair of brackets contains the name: `[a]`. An empty first pair of brackets is a position in a
+ * list, and its name is a number.
  */
 function placeOf(key: string): Place {
   const brackets = [...key.matchAll(/\[([^[\]]*)\]/g)];
@@ -63,7 +67,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(spaced);
   } catch {
-    // The text has a stray percent sign, or bytes that are not UTF-8.
+    // After an error, the text has a stray percent sign, or bytes that are not UTF-8.
     return spaced;
   }
 }
@@ -95,8 +99,8 @@ const TEXT_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Converts a query value to its declared type. Text in the canonical decimal form of an integer counts as a number, so
- * a text parameter that is not in the list above refuses it.
+ * Converts a query value to its declared type. Text in the canonical decimal form of an integer counts as a number. A
+ * text parameter that is not in the list above therefore refuses the text of an integer.
  */
 export function convert(name: string, type: SchemaType, given: QueryValue): Converted {
   if (given === undefined) return { found: 'object' };
@@ -112,9 +116,9 @@ export function convert(name: string, type: SchemaType, given: QueryValue): Conv
   return { value: given };
 }
 
-/** Infinity counts as a number for clients, and then fails as an integer. */
+/** Clients expect that Infinity counts as a number. Infinity then fails as an integer. */
 function convertInteger(text: string): Converted {
-  // Number('') is 0, but an empty value is no number for clients.
+  // Number('') is 0, but clients expect that an empty value is no number.
   const value = text.trim() === '' ? Number.NaN : Number(text);
   return Number.isNaN(value) ? { found: 'string' } : { value };
 }

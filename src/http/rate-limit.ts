@@ -1,6 +1,6 @@
 /**
- * Counters of requests, one for each client address and one for all, shared by all paths and reset after each window.
- * Windows follow a monotonic clock, so setting the clock of the machine neither extends nor shortens them.
+ * Counters of requests: one for each client address, and one for all addresses. All paths share them, and each window
+ * resets them. Windows follow a monotonic clock, so setting the clock of the machine neither extends nor shortens them.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -12,7 +12,7 @@ import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
 import type { HttpLimits } from './options.ts';
 
 export interface RateLimit {
-  /** Counts a request. @param cost number of requests that it counts for; default 1 */
+  /** Counts a request. @param cost number of requests that the request counts for; default 1 */
   take(client: string | undefined, cost?: number): Allowance;
 }
 
@@ -26,7 +26,7 @@ const DELAY_MAX_MS = 60_000;
 
 export interface RateLimitOptions {
   readonly clock?: Pick<MonotonicClock, 'nowMs'>;
-  /** Addresses that do not count among all strangers, so that a flood of strangers does not use up their share. */
+  /** Addresses that are not counted among all strangers, so that a flood of strangers does not use up their share. */
   readonly isTrusted?: (address: string) => boolean;
 }
 
@@ -73,15 +73,16 @@ export const UNLIMITED: Allowance = { max: 0, remaining: 0, isRefused: false, de
 export type Allowances = WeakMap<IncomingMessage, Allowance>;
 
 /**
- * Headers with limit and rest, as alternating names and values. Without a limit there are none. The reference then
- * sends 0 of 0, which looks like no requests left, so only the strict dialect does that.
+ * Headers with the limit and the remaining requests, as alternating names and values. Without a limit, the answer has
+ * no rate headers. Without a limit, the reference sends 0 for the limit and the remaining requests, so that no requests
+ * seem to remain. Only the strict dialect does the same. Only the strict dialect does the same.
  */
 export function rateHeaders({ max, remaining }: Allowance, isStrict: boolean): readonly string[] {
   if (max === 0 && !isStrict) return [];
   return ['X-RateLimit-Limit', String(max), 'X-RateLimit-Remaining', String(remaining)];
 }
 
-/** Sends limit and rest in headers, and delays the request when its allowance says so. */
+/** Sends the limit and the remaining requests in headers, and delays the request when its allowance says so. */
 export function tellRate(allowances: Allowances, isStrict: boolean): RequestHandler {
   return (request, response, next) => {
     const allowance = allowances.get(request) ?? UNLIMITED;

@@ -1,7 +1,7 @@
 /**
- * The block that an answer belongs to: it is reported in headers, compared with the version that a client has, and
- * awaited when a client asks for it. A client that sends the height that it has seen never gets an answer of an older
- * state, whichever node behind a load balancer answers.
+ * The block that an answer belongs to. The block that an answer belongs to. Headers report the block, its id is
+ * compared with the client's version, and a client may wait for its height. A client that sends the highest height that
+ * it has seen never gets an answer from an older state, even behind a load balancer.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -14,11 +14,11 @@ export const BLOCK_ID_HEADER = 'X-Block-Id';
 export const EXPOSED_HEADERS = [HEIGHT_HEADER, BLOCK_ID_HEADER, 'ETag', 'Retry-After', 'X-Ignored-Parameters'];
 export const MIN_HEIGHT_PARAMETER = 'minHeight';
 const MIN_HEIGHT_HEADER = 'x-min-height';
-/** Longest wait for a height: one slot, and some time for its block to arrive. */
+/** Longest wait for a height: one slot, and some seconds for its block to arrive. */
 export const HEIGHT_WAIT_MS_MAX = 12_000;
-/** Requests that may wait for a height at once; each one only occupies its connection. */
+/** Maximum of requests that wait for a height. Each of them occupies only its connection. */
 const WAITING_MAX = 1000;
-/** Time after which a client should ask again, when the node is behind. */
+/** Seconds after which a client should ask again when the node is behind the height. */
 export const RETRY_AFTER_S = 5;
 
 export interface ReadPlace {
@@ -72,7 +72,7 @@ export function wantedHeight(
   let target = url;
   if (allowsParameter && url.includes(`${MIN_HEIGHT_PARAMETER}=`)) {
     for (const [, value = ''] of url.matchAll(PARAMETER)) texts.push(value);
-    // The first remaining separator becomes the start of the query.
+    // The first remaining separator becomes `?`, the start of the query.
     target = url.replace(PARAMETER, '').replace(/^([^?&#]*)&/, '$1?');
   }
   if (texts.length === 0) return { height: undefined, target };
@@ -93,8 +93,8 @@ export class HeightWaiters {
   }
 
   /**
-   * @returns true at once when the height is there; false after `HEIGHT_WAIT_MS_MAX`, or at once when too many requests
-   *   wait
+   * @returns true at once when the chain has the height; false after `HEIGHT_WAIT_MS_MAX`, or at once when too many
+   *   requests wait
    */
   wait(height: number): Promise<boolean> | boolean {
     if (this.#isThere(height)) return true;

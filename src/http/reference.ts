@@ -18,7 +18,7 @@ export interface Reference {
   readonly serveFiles: RequestHandler;
 }
 
-/** Content security policy: images come from data in the style sheet, and everything else from the node only. */
+/** Content security policy: images come from data in the style sheet, and everything else comes from the node. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -1,6 +1,6 @@
 /**
- * Checks a request before it is handled or its body is read: the client has access, its rate is within the limit, the
- * path exists, and the route takes a body. Refusals are sent from bytes that are made only once.
+ * Checks a request before it is handled or its body is read. The client must have access, its rate must be within the
+ * limit, the path must exist, and the route must take a body. Refusals are sent as bytes that are made only once.
  */
 
 import { METHODS, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -22,7 +22,7 @@ export interface RequestChecks {
   /**
    * Checks that the client may ask now, and that the request has a valid form.
    *
-   * @param expectation answer that the client waits for before it sends its body
+   * @param expectation interim answer that the client awaits before it sends its body
    * @returns undefined when the request was refused and answered
    */
   admitClient(
@@ -37,14 +37,14 @@ export interface RequestChecks {
   admitTarget(request: IncomingMessage, response: ServerResponse): { readonly takesBody: boolean } | undefined;
 }
 
-/** Value of the header `Expect`: the client waits for 100 Continue, or for something unknown. */
+/** Value of the header `Expect`: `continue` if the client waits for 100 Continue, `unknown` for any other value. */
 export type Expectation = 'continue' | 'unknown';
 
 export interface RequestCheckParts {
   readonly admission: Admission;
   readonly dialect: HttpDialect;
   readonly limit: LiveRateLimit;
-  /** True for a path that is served but is no route. */
+  /** True for a path that is served but is no route of the interface. */
   readonly isOtherPath: (path: string) => boolean;
 }
 
@@ -118,8 +118,8 @@ const WITH_BODY = { takesBody: true };
 const WITHOUT_BODY = { takesBody: false };
 
 /**
- * Method of a request. Clients that cannot send other methods name them in a header of a POST; the first of several
- * counts.
+ * Method of a request. Clients that cannot send other methods name them in a header of a POST. The first of several
+ * method headers counts.
  */
 export function methodOf({ method = '', headers }: IncomingMessage): string {
   const said = headers['x-http-method-override'];
@@ -134,8 +134,8 @@ export function bringsBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Number of requests that a request counts for: one, and more with a large body. A body of unknown length counts as the
- * largest.
+ * Number of requests that a request counts for: one, and more if the body is large. A body of unknown length counts as
+ * the largest.
  */
 function costOf(request: IncomingMessage): number {
   if (!bringsBody(request)) return 1;
@@ -161,8 +161,8 @@ function refusal(reason: RefusalReason, status: number, type: string, text: stri
 }
 
 /**
- * Refuses requests that HTTP/1.1 requires a server to refuse. The answer is as short as that of node:http, and also
- * ends the connection.
+ * Refuses requests that HTTP/1.1 requires a server to refuse. The answer to a malformed head is as short as that of
+ * node:http, and also ends the connection.
  */
 function malformedHead(
   { headers, httpVersion }: IncomingMessage,
@@ -197,7 +197,7 @@ const PAGE_NOT_FOUND = refusal('route', 404, JSON_TYPE, JSON.stringify(pageNotFo
 const COMPRESSED = refusedBody(415, 'UnsupportedMediaTypeError: content encoding unsupported');
 const TOO_LARGE = refusedBody(413, 'PayloadTooLargeError: request entity too large');
 
-/** The refusal in the same words as that of the body reader. */
+/** The refusal with the same words as the refusal of the body reader. */
 function refusedBody(status: number, error: string): Refusal {
   const sentence = `API error: ${error}`;
   return refusal('body', status, JSON_TYPE, JSON.stringify({ success: false, error: sentence, message: sentence }), [

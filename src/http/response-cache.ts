@@ -18,7 +18,7 @@ export interface ResponseCache {
 
 /** Larger bodies are seldom requested twice within a block. */
 const BODY_BYTES_MAX = 256 * 1024;
-/** Bytes of all kept answers, with compressed forms: enough for thousands of usual pages. */
+/** Maximum of bytes of all kept answers with their compressed forms: enough for thousands of usual pages. */
 export const KEPT_BYTES_MAX = 32 * 1024 * 1024;
 /** Memory of an entry besides its bytes and its target. */
 const ENTRY_BYTES = 400;
@@ -30,7 +30,7 @@ const COMPRESSED_FROM_BYTES = 1024;
  * @param isOn false to keep nothing
  */
 export function createResponseCache(api: NodeApi, isOn: boolean): ResponseCache {
-  /** Entries in the order of their last use; the one unused for longest comes first. */
+  /** Entries in the order of their last use, the least recently used entry first. */
   const answers = new Map<string, Entry>();
   let keptBytes = 0;
   let tipId: string | undefined;

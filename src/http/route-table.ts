@@ -17,8 +17,8 @@ interface KnownPath {
 
 /**
  * Places where all routes are served, with their dialects: below the prefixes that clients know, and without a prefix.
- * No existing client uses paths without a prefix, so the strict dialect does not apply there; this node's own tools use
- * them.
+ * No existing client uses paths without a prefix, so the strict dialect does not apply there. This node's own tools use
+ * paths without a prefix.
  */
 export function served(
   dialect: HttpDialect,
@@ -33,7 +33,7 @@ export function served(
 /**
  * Path of a route below a prefix. The root of the interface is the prefix itself.
  *
- * @returns empty for the root without a prefix, because the dashboard is there
+ * @returns empty for the root without a prefix, because the dashboard is at that path
  */
 export function pathBelow(prefix: string, path: string): string {
   return path === '/' ? prefix : prefix + path;

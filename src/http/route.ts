@@ -38,8 +38,8 @@ interface Declared {
   /** Statuses besides 200 that only this route sends, with the reason for each. */
   readonly errors: Readonly<Record<number, string>>;
   /**
-   * Clients that are served, beyond the general access rules. Absent: all clients that those rules allow. `secrets`:
-   * clients that may send passphrases.
+   * Clients that are served, beyond the general access rules. Absent: all clients that the general access rules allow.
+   * `secrets`: clients that may send passphrases.
    */
   readonly access?: 'forging' | 'loopback' | 'secrets';
 }
@@ -110,7 +110,7 @@ interface Body {
   /** Name of the parameter in errors. */
   readonly name: string;
   readonly schema: Schema;
-  /** Present when the handler checks the body itself, whatever its content type and shape. */
+  /** Present when the handler checks the body itself, regardless of content type and shape. */
   readonly judgedByHandler?: true;
 }
 
@@ -167,7 +167,7 @@ export class CheckedRequest {
     return value;
   }
 
-  /** Text of a value that may be text or a number. */
+  /** Returns the text of a value that may be text or a number. */
   either(name: string): string | undefined {
     const value = this.#values.get(name);
     return value === undefined ? undefined : String(value);

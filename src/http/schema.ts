@@ -10,7 +10,7 @@ export type SchemaType = 'string' | 'number' | 'integer' | 'boolean' | 'object' 
 export interface Schema {
   /** Absent when `anyOf` is given. */
   readonly type?: SchemaType | readonly SchemaType[];
-  /** Only for answers: parameters and bodies have one shape. */
+  /** Alternatives, for answers only. Parameters and bodies have one shape. */
   readonly anyOf?: readonly Schema[];
   readonly format?: Format;
   readonly enum?: readonly string[];
@@ -85,7 +85,7 @@ function reportKeys(schema: Schema, value: object, report: Report): void {
 
 function reportLength(schema: Schema, value: string, report: Report): void {
   const characters = [...value].length;
-  // Clients know lengths in UTF-16 units.
+  // Clients count lengths in UTF-16 units.
   if (schema.maxLength !== undefined && characters > schema.maxLength)
     report('MAX_LENGTH', `String is too long (${value.length} chars), maximum ${schema.maxLength}`);
   if (schema.minLength !== undefined && characters < schema.minLength)

@@ -2,7 +2,9 @@
 
 import type { Live } from '../ports/node-api.ts';
 
-/** Uses a value, at once if it is there, so that an answer takes no unnecessary turn of the event loop. */
+/**
+ * Uses a value. A value that is present is used at once, so that an answer takes no unnecessary turn of the event loop.
+ */
 export function withLive<T, R>(live: Live<T>, use: (value: T) => R): R | Promise<R> {
   return live instanceof Promise ? live.then(use) : use(live);
 }

@@ -1,4 +1,4 @@
-/** Copies of a chain: a backup for its own operator, and a snapshot that somebody else can verify. */
+/** Copies of a chain: a backup for the node's own operator, and a snapshot that other operators can verify. */
 
 import { once } from 'node:events';
 import { createReadStream, createWriteStream, existsSync, renameSync, statSync, writeFileSync } from 'node:fs';
@@ -46,15 +46,15 @@ const READ_BYTES = 256 * 1024;
  */
 const UNPACKED_TIMES_MAX = 100;
 /**
- * A backup may always unpack to so many bytes, because a small file may hold the state of a genesis block with many
+ * A backup may always unpack to this many bytes, because a small file may hold the state of a genesis block with many
  * similar accounts.
  */
 const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
 
 /**
  * Copies the chain into `<folder>/<network>/chain`, where `--data-dir <folder>` finds it. A node may use the chain
- * meanwhile. The signing journal is not copied: an old journal lacks the last signatures, so it would be worse than
- * none.
+ * meanwhile. The signing journal is not copied, because an old journal lacks the last signatures and is more dangerous
+ * than a missing one.
  *
  * @throws ProtocolError `BACKUP_EXISTS` when the folder holds a chain of the network already; errors like `copyStore`.
  *   After an error no files are left
@@ -90,14 +90,14 @@ export async function createSnapshot(
   file: string,
   onProgress: (progress: CopyProgress) => void = () => undefined,
 ): Promise<CopiedChain> {
-  // Only a regular file may be replaced by a rename; another one (`/dev/null`) would be destroyed.
+  // Only a regular file may be replaced by a rename. A device (`/dev/null`) would be destroyed.
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
     throw new ProtocolError('SNAPSHOT_UNWRITABLE', { file }, `${file}: is no regular file: name another one`);
   }
   const draft = `${file}.part`;
   const copyFolder = `${file}.copy`;
   return withDrafts([draft, copyFolder], async () => {
-    // The snapshot is made from a copy, so its description and its content are of the same moment.
+    // The snapshot is made from a copy, so its manifest and its content belong to the same moment.
     const copy = { ...place, dataDirectory: copyFolder };
     await copyWatched(chainDirectory(place), chainDirectory(copy), systemClock, onProgress);
     onProgress({ step: 'checking the copy' });
@@ -135,7 +135,8 @@ export async function createSnapshot(
 
 export interface RestoreOptions {
   /**
-   * Digest of the state at the snapshot's tip, taken from a trusted node. With it, the blocks are not verified again.
+   * Digest of the state at the snapshot's tip, taken from a trusted node. With a trusted digest, the blocks are not
+   * verified.
    */
   readonly trustedDigest?: string;
   /**
@@ -260,9 +261,7 @@ function manifestOf(line: string, network: Pick<Network, 'name' | 'params'>): Ma
   return manifest as Manifest;
 }
 
-/**
- * @throws Error that says the fault
- */
+/** @throws Error that describes the fault */
 async function check(draft: ChainPlace, manifest: Manifest, options: RestoreOptions): Promise<CopiedChain> {
   const { trustedDigest = options.isTrusted === true ? manifest.digest : undefined, onProgress } = options;
   const restored = await describe(draft);

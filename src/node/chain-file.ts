@@ -15,7 +15,7 @@ const LINE_BYTES_MAX = 64 * 1024 * 1024;
 const READ_BYTES = 1024 * 1024;
 const LINE_FEED = 10;
 const BLANK_BYTES_LOOKED_AT = 64;
-/** Stands for the standard input or output. */
+/** File name that stands for the standard input or output. */
 export const STANDARD_STREAM = '-';
 
 export interface FileLine {
@@ -29,10 +29,10 @@ export interface ChainFile {
   readonly name: string;
   /** Size on the disk; undefined for the standard input. */
   readonly bytes: number | undefined;
-  /** Bytes read so far, counted as on the disk. */
+  /** Number of bytes read so far, before decompression. */
   bytesRead(): number;
   /**
-   * Reads all lines except blank ones, some at a time.
+   * Reads all lines except blank ones, several at a time.
    *
    * @throws ProtocolError `CHAIN_FILE_UNREADABLE` when the file is cut off, is no gzip file, or is no file of lines
    */
@@ -113,7 +113,7 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly 
 }
 
 function isBlank(bytes: Buffer): boolean {
-  // The first characters of a block show whether the line is one, without a look at the rest.
+  // The first characters of a line show whether it holds a block, so the rest need not be searched.
   return (
     bytes.subarray(0, BLANK_BYTES_LOOKED_AT).toString('utf8').trim() === '' && bytes.toString('utf8').trim() === ''
   );

@@ -58,7 +58,7 @@ export async function openChain(place: ChainPlace, create: boolean): Promise<Ope
  * Upgrades the chain store of a folder to the layout of this version, in one transaction. If the process ends
  * meanwhile, the store stays as it was.
  *
- * @returns its layout before
+ * @returns the layout of the store before the upgrade
  * @throws ProtocolError like `openChainStore`
  */
 export async function upgradeChain(place: ChainPlace, onUpgradeStep: OnUpgradeStep): Promise<number> {
@@ -102,8 +102,8 @@ export async function openSnapshot(place: ChainPlace): Promise<{ readonly store:
 }
 
 /**
- * Opens a read-only view of a chain with complete indexes. If a killed import left them incomplete, they are written
- * first.
+ * Opens a read-only view of a chain with complete indexes. If a killed import left the indexes incomplete, the missing
+ * entries are written first.
  *
  * @throws ProtocolError like `openChainSnapshot`; `STORE_BEHIND` while an import runs
  */

@@ -7,7 +7,10 @@ import { rmSync } from 'node:fs';
 
 const drafts = new Set<string>();
 
-/** Registers a file or folder as a draft. The returned function removes it; rename it first to keep it. */
+/**
+ * Registers a file or folder as a draft. The returned function removes the draft. Rename the draft before that to keep
+ * it.
+ */
 export function beginDraft(path: string): () => void {
   drafts.add(path);
   return () => {

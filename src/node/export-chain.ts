@@ -9,26 +9,26 @@ import type { ChainReader } from '../ports/store.ts';
 import { lineOfBlock } from '../protocol/block/block-line.ts';
 import type { Codec } from '../protocol/rules.ts';
 
-/** Characters that are handed to the stream at once. */
+/** Number of characters that are handed to the stream at once. */
 const WRITE_CHARACTERS = 256 * 1024;
 
 export interface ExportOptions {
-  /** The chain must not change meanwhile. */
+  /** The chain must not change during the export. */
   readonly chain: ChainReader;
   readonly codec: Codec;
   /** First height; both heights must be in the chain. */
   readonly from: number;
   readonly to: number;
   /**
-   * Path of the file, which is compressed when it ends in `.gz`; or a function that takes the text and throws when it
-   * cannot.
+   * Path of the file, or a function that takes the text. A path that ends in `.gz` gets compressed text. The function
+   * throws when it cannot take the text.
    */
   readonly file: string | ((text: string) => void);
   readonly onProgress?: (height: number) => void;
 }
 
 /**
- * Writes a range of blocks. A file is complete or does not appear; a device or a pipe is written to directly.
+ * Writes a range of blocks. A file appears only when it is complete. Devices and pipes are written directly.
  *
  * @throws ProtocolError `CHAIN_FILE_UNWRITABLE` with the file and the reason; errors of the function that takes the
  *   text
@@ -39,7 +39,7 @@ export async function exportChain(options: ExportOptions): Promise<void> {
     await writeBlocks(options, { write: (text) => Promise.resolve(file(text)) });
     return;
   }
-  // Only a regular file may be replaced by a rename; another one (`/dev/null`) would be destroyed.
+  // Only a regular file may be replaced by a rename. A device (`/dev/null`) would be destroyed.
   const isReplaced = statSync(file, { throwIfNoEntry: false })?.isFile() ?? true;
   const draft = isReplaced ? `${file}.part` : file;
   try {
@@ -74,7 +74,7 @@ interface TextSink {
   write(text: string): Promise<void>;
 }
 
-/** A stream, with or without compression; writing waits until the stream takes more. */
+/** A stream, with or without compression. Writing waits while the stream's buffer is full. */
 class Sink implements TextSink {
   readonly #disk: Writable;
   readonly #first: Writable;

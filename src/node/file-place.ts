@@ -1,4 +1,4 @@
-/** Identifies an open file, so that a copy is recognised as another file, whatever its path and name. */
+/** Identifies an open file, so that a copy is recognised as another file, regardless of its path and name. */
 
 import { fchmodSync, fstatSync } from 'node:fs';
 import type { FilePlace } from './journal-lines.ts';
@@ -6,8 +6,8 @@ import type { FilePlace } from './journal-lines.ts';
 const FILE_MODE = 0o600;
 
 /**
- * Call it before `isAt`. The call sets the time of change, so that `isAt` can tell a stored time of birth from one that
- * the file system derives from the time of change.
+ * Call it before `isAt`. The call sets the file's change time. `isAt` can then distinguish a stored birth time from one
+ * that the file system derives from the change time.
  */
 export function renewTimeOfChange(descriptor: number): void {
   fchmodSync(descriptor, FILE_MODE);
@@ -19,9 +19,9 @@ export function placeOf(descriptor: number): FilePlace {
 }
 
 /**
- * True when an open file is the one that a line describes. A copy has another time of birth, so this time decides if
- * the file system stores one. Otherwise the inode decides; it is weaker, because inodes are reused and some file
- * systems make up new ones at each mount.
+ * True when an open file is the file that a `FilePlace` describes. If the file system stores birth times, the birth
+ * time decides, because a copy has another one. If the file system stores no time of birth, the inode decides. Inodes
+ * prove less, because they are reused and some file systems make up new ones at each mount.
  */
 export function isAt(descriptor: number, { inode, bornNs }: FilePlace): boolean {
   const { ino, birthtimeNs, ctimeNs } = fstatSync(descriptor, { bigint: true });

@@ -1,4 +1,7 @@
-/** Recognises a chain file of another network by the genesis block at its start, so that the error can say so. */
+/**
+ * Recognises a chain file of another network by the genesis block at its start, so that the error can name that
+ * network.
+ */
 
 import { textOfLine } from '../protocol/block/block-line.ts';
 import type { Block } from '../protocol/types.ts';
@@ -25,7 +28,7 @@ export interface NetworkNames {
  *
  * @param first the block of the first line, or the line itself when it holds no block of this network
  * @returns undefined for any other line. A line with the id or the payload hash of this network's genesis block is a
- *   damaged one, so it is undefined too
+ *   damaged line of this network, so the result is undefined, too
  */
 export function foreignGenesis(
   first: Block | Buffer,

@@ -25,8 +25,8 @@ const GENERATIONS: Readonly<Record<Generation, GenerationParts>> = {
       isTipAsked: false,
       rivalsAtOurHeight: true,
       blocksPerAnswerMax: 33,
-      // On the wire, each transaction repeats the members of its block, so this limit is a third of what a frame may
-      // hold.
+      // On the wire, each transaction repeats the members of its block, so this limit is a third of the maximum frame
+      // size.
       blocksAnswerBytesMax: 1_000_000,
       sharedPerAnswerMax: 100,
     },

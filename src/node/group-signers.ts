@@ -1,8 +1,8 @@
 /**
- * Finds the members of a group that have signed a waiting transaction. A signature does not say whose it is, so each
- * one is tried with each member. A full group takes up to 210 checks, and copies with junk signatures take more. The
- * client that asks pays for the checks, as it does for transactions that it sends, and only a few are made in each turn
- * of the event loop.
+ * Finds the members of a group that have signed a waiting transaction. A signature does not identify its signer, so
+ * each signature is tried with each member's key. A full group takes up to 210 checks, and copies with junk signatures
+ * take more. The time of the checks counts against the client that asks, as for transactions that it sends. Only a few
+ * checks run in each turn of the event loop.
  */
 
 import type { Payer } from '../engine/pool/verification-budget.ts';
@@ -18,8 +18,8 @@ const REMEMBERED_MAX = 1_000;
 /** Checks in one turn of the event loop: 2 ms with the native back end, 40 ms with the portable one. */
 const CHECKS_PER_TURN = 8;
 /**
- * Time of a check besides the signature, for making and hashing the signed bytes. This time is charged even when the
- * cache has the result.
+ * Time of a check besides the signature, for making and hashing the signed bytes. This time counts even when the cache
+ * has the result.
  */
 const HANDLING_MS = 0.05;
 
@@ -39,7 +39,7 @@ export type TellSigners = (transaction: Transaction, payer: Payer) => Promise<Gr
 
 /**
  * Creates the search for signers. A client that has used up its budget is refused, but the results found until then are
- * kept. As long as no signature is added, no pair of member and signature is tried twice, however many clients ask.
+ * kept. Until a signature is added, each pair of member and signature is tried only once, however many clients ask.
  *
  * @returns a function that rejects with ProtocolError `VERIFICATION_LIMIT` when checks are needed and the budget of the
  *   payer is used up
@@ -68,7 +68,8 @@ export function createGroupSigners(parts: GroupSignersParts): TellSigners {
         if (!payer.mayAsk()) throw tooManyChecks();
         const beforeMs = parts.spentMs();
         search.step(parts);
-        // A question about signers is no misuse, so its checks must not count as wasted ones of this client.
+        // Asking for signers is no misuse. The empty function keeps the checks from counting as wasted checks of this
+        // client.
         payer.charge(() => undefined, parts.spentMs() - beforeMs + HANDLING_MS);
       }
       if (search.signers !== undefined) return search.signers;
@@ -83,7 +84,8 @@ interface Group {
 }
 
 /**
- * A registration of a group needs the signatures of all its members, whatever number it sets for later transactions.
+ * A transaction that registers a group needs the signatures of all members, even if the group requires fewer for later
+ * transactions.
  */
 function groupOf({ payload, senderId }: Transaction, state: StateReader): Group | undefined {
   if (payload.kind === 'multisignature') {
@@ -154,7 +156,7 @@ class Search {
   }
 }
 
-/** The same message as for a transaction that a client sends. */
+/** Returns the same error as for a transaction that a client sends. */
 function tooManyChecks(): ProtocolError {
   return new ProtocolError('VERIFICATION_LIMIT', {}, 'Too many signatures to verify, please try again later.');
 }

@@ -6,13 +6,13 @@ import type { HistoryPoint, HistorySpan, NodeHistory } from '../ports/node-api.t
 import type { ChainParams } from '../protocol/params.ts';
 import { momentMs, slotAt } from '../protocol/slots.ts';
 
-/** Length of a point, and points of each span: an hour of 30 s, a day of 10 min. */
+/** Interval and maximum number of points of each span: one hour in steps of 30 s, one day in steps of 10 min. */
 const SPANS: Readonly<Record<HistorySpan, { readonly intervalMs: number; readonly pointsMax: number }>> = {
   hour: { intervalMs: 30_000, pointsMax: 120 },
   day: { intervalMs: 600_000, pointsMax: 144 },
 };
 
-/** A block that was applied, as far as the history needs it. */
+/** The members of an applied block that the history uses. */
 export interface HistoryBlock {
   /** Seconds since the epoch. */
   readonly timestamp: number;
@@ -22,7 +22,7 @@ export interface HistoryBlock {
 export interface HistoryDependencies {
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly params: Pick<ChainParams, 'blockTimeS' | 'epochMs'>;
-  /** Transactions in the pool and connected peers at present. */
+  /** Number of transactions in the pool and of connected peers at present. */
   readonly now: () => { readonly pool: number; readonly peers: number };
 }
 
@@ -32,7 +32,7 @@ interface Sums {
   transactions: number;
   missedSlots: number;
   reorgs: number;
-  /** Of the blocks that came when they were forged. */
+  /** Sum of the delays of all blocks except downloaded ones. */
   delaysMs: number;
   delayed: number;
   pool: number;
@@ -42,7 +42,7 @@ interface Sums {
 export class BoundedHistory {
   readonly #dependencies: HistoryDependencies;
   readonly #points: Readonly<Record<HistorySpan, Sums[]>> = { hour: [], day: [] };
-  /** Of the newest block; undefined at first, and where blocks were reverted. */
+  /** Slot of the newest block; undefined at the start and after a revert. */
   #tipSlot: number | undefined;
 
   constructor(dependencies: HistoryDependencies) {
@@ -51,7 +51,8 @@ export class BoundedHistory {
 
   applied(blocks: readonly HistoryBlock[], origin: BlockOrigin): void {
     const { clock, params } = this.#dependencies;
-    // A download brings blocks of long ago: their slots are not of the hour, and their delay is its own.
+    // Downloaded blocks are old. The missed slots of downloaded blocks do not belong to the present hour, and their
+    // delay is that of the download.
     const isLive = origin !== 'synced';
     let missed = 0;
     let delaysMs = 0;
@@ -79,7 +80,7 @@ export class BoundedHistory {
     });
   }
 
-  /** The points of a span, oldest first. Where nothing happened there is none. */
+  /** The points of a span, oldest first. An interval without events has no point. */
   of(span: HistorySpan): NodeHistory {
     this.#add(() => undefined);
     const { intervalMs } = SPANS[span];
@@ -94,7 +95,7 @@ export class BoundedHistory {
       const points = this.#points[span];
       const timeMs = Math.floor(nowMs / intervalMs) * intervalMs;
       let point = points.at(-1);
-      // A clock that was set back goes on with the newest point.
+      // If the clock was set back, the newest point continues.
       if (point === undefined || point.timeMs < timeMs) {
         point = { timeMs, blocks: 0, transactions: 0, missedSlots: 0, reorgs: 0, delaysMs: 0, delayed: 0, pool, peers };
         points.push(point);

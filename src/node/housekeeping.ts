@@ -29,8 +29,8 @@ const TIMES: HousekeepingTimes = {
 };
 
 /**
- * Delay of the jobs. Computing the first times takes a twentieth of the processor time of a start, which has more
- * urgent work.
+ * Delay of the jobs. Computing the first times of the jobs takes a twentieth of the processor time of a start. Other
+ * parts of the start are more urgent than these jobs.
  */
 const BEGINS_AFTER_MS = 5_000;
 

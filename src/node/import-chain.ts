@@ -14,11 +14,13 @@ import { foreignGenesis, foreignText, type NetworkNames } from './foreign-chain.
 import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backfill.ts';
 
 /**
- * Blocks in one commit. The number is larger than in a running node, because no other work waits here, and accounts,
- * pages and undo records that several blocks change are written only once.
+ * Blocks in one commit. A commit of an import has more blocks than a commit of a running node, because no other work
+ * waits here. Accounts, pages and undo records that several blocks change are written only once.
  */
 export const BLOCKS_PER_COMMIT = 510;
-/** Groups of blocks that are being read, waiting or being applied; they are applied one after the other. */
+/**
+ * Maximum of groups of blocks that are being read, waiting or being applied. Groups are applied one after the other.
+ */
 const GROUPS_AHEAD_MAX = 3;
 /** Number of lines that a thread reads at once: about ten milliseconds of work for full blocks. */
 const LINES_PER_JOB = 10;
@@ -38,7 +40,7 @@ export interface ImportResult extends ImportProgress {
 
 export interface ImportOptions {
   readonly chain: Chain;
-  /** Indexes of the chain's store. No other code may query them meanwhile. */
+  /** Indexes of the chain's store. No other code may query the indexes meanwhile. */
   readonly indexes: IndexBackfill;
   readonly genesis: Block;
   readonly file: ChainFile;
@@ -71,7 +73,7 @@ interface RefusedLine {
 
 /**
  * Applies the blocks of the file to the tip. Blocks that the chain already has are skipped, so an interrupted import
- * continues where it ended. A genesis block must be the one of the network.
+ * continues where it ended. A genesis block must be that of the network.
  *
  * @returns the number of imported blocks and transactions, and the height
  * @throws ProtocolError `IMPORT_REFUSED` with line, height, id and reason of the first refused block, or
@@ -83,8 +85,8 @@ export async function importChain(options: ImportOptions): Promise<ImportResult>
   const reading = await failureOf(async () => {
     wasStopped = await readInto(run, options);
   });
-  // The blocks that were read are applied, however the reading ended. If one of them is refused, that error comes
-  // first.
+  // The blocks that were read are applied even if reading the file failed. If one of the blocks that were read is
+  // refused, its error is reported first.
   const takingOver = await failureOf(() => run.takeRest());
   const broken = isUnreadable(reading) ? withTip(reading, run.progress.height) : reading;
   const ending = await failureOf(() => run.end());
@@ -93,7 +95,7 @@ export async function importChain(options: ImportOptions): Promise<ImportResult>
 }
 
 /**
- * @returns true when it was stopped before the last line
+ * @returns true when the import was stopped before the last line
  */
 async function readInto(run: ImportRun, { file, signal }: ImportOptions): Promise<boolean> {
   for await (const lines of file.lines()) {
@@ -105,7 +107,7 @@ async function readInto(run: ImportRun, { file, signal }: ImportOptions): Promis
   return false;
 }
 
-/** The error of the work; undefined when there is none. */
+/** Runs work and returns its error; undefined when the work succeeds. */
 async function failureOf(work: () => Promise<void>): Promise<Error | undefined> {
   try {
     await work();
@@ -129,7 +131,8 @@ function throwInOrder(outcomes: readonly (Error | undefined)[]): void {
   const failures = outcomes.filter((outcome) => outcome !== undefined);
   const [first] = failures;
   if (first === undefined) return;
-  // One cause (a full disk) often fails both the blocks and their indexes; such errors are reported once.
+  // One cause, such as a full disk, often makes both the blocks and their indexes fail. Errors with the same cause are
+  // reported once.
   const differing = failures.filter((failure, at) => at === failures.findIndex((each) => isAlike(each, failure)));
   if (differing.length === 1 || !(first instanceof ProtocolError)) throw first;
   throw new ProtocolError(first.code, first.data, differing.map(messageOf).join('; then: '), {
@@ -188,8 +191,8 @@ class ImportRun {
   }
 
   /**
-   * Closes the reader and writes the indexes. Call it after `takeRest`: then all groups have ended and nothing is
-   * appended any more.
+   * Closes the reader and writes the indexes. Call `end` after `takeRest`: then all groups have ended, and no block is
+   * appended afterwards.
    */
   async end(): Promise<void> {
     await this.#reader.close();
@@ -214,13 +217,14 @@ class ImportRun {
   }
 
   /**
-   * Applies a group; after the signal, it applies nothing.
+   * Applies a group, unless the signal has stopped the import.
    *
-   * @param before resolves when the group before this one is on the disk
+   * @param before resolves when the previous group is on the disk
    */
   async #takeOver(jobs: readonly ReadJob[], before: Promise<void>): Promise<void> {
     await before;
-    // Applying blocks this thread, so lines that were read meanwhile go to the worker threads first.
+    // Applying blocks keeps this thread busy. Therefore lines that were read meanwhile are first handed to the worker
+    // threads.
     await yieldToEventLoop();
     if (this.#options.signal?.aborted === true) {
       this.#wasStopped = true;
@@ -244,8 +248,8 @@ class ImportRun {
           this.#last = block;
         } catch (error) {
           if (!(error instanceof BlockRejected)) throw error;
-          // The first refusal counts, and a block before this one may be refused too, so those blocks are applied
-          // first.
+          // The error must name the first refused block. An earlier block of the group may be refused too, so the
+          // earlier blocks are applied first.
           await this.#append(group);
           if (lineNumber === 1) this.#refuseForeign(read);
           const id = Buffer.isBuffer(read) ? claimedId(textOfLine(read)) : read.id;
@@ -265,7 +269,8 @@ class ImportRun {
    * @throws BlockRejected for a block whose members in the line contradict its bytes
    */
   async #refuseChanged(block: Block, fault: string): Promise<never> {
-    // If the rules refuse a changed block too, their reason is more helpful than the contradiction.
+    // If the rules refuse the changed block too, their reason is more helpful than the contradiction between its
+    // members and its bytes.
     if (block.height > 1) await this.#chain.validator.validateDetached(block);
     throw new BlockRejected('BLOCK_MALFORMED', fault, { height: block.height });
   }

@@ -7,8 +7,8 @@ import type { StoredChain } from '../store/chain/chain-store.ts';
 export type IndexBackfill = Pick<StoredChain, 'indexLag' | 'deferIndexing' | 'backfill'>;
 
 /**
- * Largest lag of the indexes, in blocks and transactions. This lag takes about ten megabytes of memory and, after a
- * process was killed, some seconds of work.
+ * Largest lag of the indexes, in blocks and transactions. A lag of this size takes about ten megabytes of memory. After
+ * a process was killed, writing the missing entries takes some seconds.
  */
 const LAG_MAX = 100_000;
 

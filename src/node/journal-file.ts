@@ -1,10 +1,10 @@
 /**
  * The signing journal as a file of lines: checksum, space, JSON. A line is on the disk before `record` returns, so
- * after a restart the node knows the header of every block that left it. There are three kinds of lines for a delegate:
- * a signed header; a moment before which its signatures are not known; and its move to another node. The next line of
- * the delegate ends the move. One more line identifies the file itself. In a copy this line is wrong, so a journal that
- * was restored from a backup is recognised. The marker beside the journal recognises a backup that was written into the
- * existing file.
+ * after a restart the node knows the header of every block that left it. There are three kinds of lines for a delegate.
+ * A line holds a signed header, or a moment before which its signatures are not known, or its move to another node. The
+ * next line of the delegate ends the move. A fourth kind of line identifies the file itself. In a copy, the line that
+ * identifies the file is wrong, so a journal that was restored from a backup is recognised. The marker beside the
+ * journal recognises a backup that was written into the existing file.
  */
 
 import {
@@ -56,8 +56,8 @@ export interface JournalOptions {
  */
 export interface JournalFile extends FolderJournal {
   /**
-   * Ends signing for a delegate on this node. The line is on the disk when this returns. @param atS Unix time in whole
-   * seconds
+   * Ends signing for a delegate on this node. When this returns, the line about the end of signing is on the disk.
+   * @param atS Unix time in whole seconds
    */
   move(publicKey: PublicKey, atS: number): void;
 }
@@ -75,8 +75,8 @@ export function journalFileOf(dataDirectory: string): string {
 /**
  * Opens the journal of a node; creates it if it does not exist.
  *
- * @throws ProtocolError `JOURNAL_IN_USE` while another process uses it, `JOURNAL_UNREADABLE` when a line other than the
- *   last is damaged
+ * @throws ProtocolError `JOURNAL_IN_USE` while another process uses the journal, `JOURNAL_UNREADABLE` when a line other
+ *   than the last is damaged
  */
 export function openJournal(file: string, options: JournalOptions = {}): JournalFile {
   makeFolder(dirname(file));
@@ -91,8 +91,8 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
 }
 
 /**
- * Reads a journal without taking its lock. Taking the lock could displace the claim of a paused container, whose node
- * could then sign nothing more.
+ * Reads a journal without taking its lock. Taking the lock could displace the lock of a node in a paused container, and
+ * that node could then sign nothing more.
  *
  * @param file existing journal
  * @returns name of the process that uses the journal; undefined when there is none and all lines are intact
@@ -121,13 +121,13 @@ class FileJournal implements JournalFile {
   #torn = false;
   #folderSynced = false;
   #closed = false;
-  /** Place of the file as the last such line has it. */
+  /** Place of the file according to the last line that identifies the file. */
   #place: FilePlace | undefined;
-  /** Checksum of the newest line of a delegate; the marker holds the same. */
+  /** Checksum of the newest line of any delegate. The marker contains the same checksum. */
   #newest: string | undefined;
   /**
-   * True when line and marker identify this file, and each write keeps both up to date. The value stays false for a
-   * copy and for a file that was never identified.
+   * True when line and marker identify this file, and each write keeps both up to date. False for a copy and for a file
+   * that was never identified.
    */
   #isPlaceKept: boolean;
   /** True when the marker belongs to this file. */
@@ -147,7 +147,7 @@ class FileJournal implements JournalFile {
     renewTimeOfChange(this.#descriptor);
     this.#place = place;
     this.#newest = newest;
-    // Another folder shares the file (hard link): two nodes would write to it without knowing of each other.
+    // Another folder has a hard link to the file, so two nodes could write to it without knowing of each other.
     const isShared = nlink > 1;
     const isOld = marker !== undefined && (!marker.isInPlace || !hasMarked);
     this.isCopied = isOld || isShared || (place !== undefined && !isAt(this.#descriptor, place));
@@ -181,7 +181,8 @@ class FileJournal implements JournalFile {
   }
 
   adopt(publicKey: PublicKey, header: SignedHeader): void {
-    // The header comes first: if a crash keeps only this line, the delegate still waits as before.
+    // The header is written first. If a crash keeps only this line, the delegate still waits as long as before the
+    // import.
     this.#write(entryWith(publicKey, header), { delegate: publicKey, heldSinceS: 0 });
   }
 
@@ -224,7 +225,8 @@ class FileJournal implements JournalFile {
         this.#newest = checksumOfLine(lines[index] ?? bytes);
       }
     }
-    // The marker is renewed before the node acts on the lines: a line that was not marked was not used for signing.
+    // The marker is renewed before the node acts on the lines. So a line that the marker does not know was not used for
+    // signing.
     if (this.#isPlaceKept) this.#mark();
   }
 
@@ -257,7 +259,7 @@ class FileJournal implements JournalFile {
   }
 
   #append(lines: Buffer): void {
-    // Removes the incomplete line of an earlier failure, so that it does not precede the next line.
+    // Removes the incomplete line of an earlier failure, so that the next line does not continue it.
     if (this.#torn) this.#undoLine();
     try {
       writeAll(this.#descriptor, lines);
@@ -274,8 +276,8 @@ class FileJournal implements JournalFile {
   }
 
   /**
-   * Writes the last line of each delegate to a new file, which then replaces the old one. Until the rename, the old
-   * file is complete and in use; from then on the new one is, even if a later step fails.
+   * Writes the last line of each delegate to a new file, which then replaces the old one. The old file is complete and
+   * in use until the rename. After the rename, the new file is in use, even if a later step fails.
    */
   #compact(): void {
     const draft = `${this.#file}.new`;
@@ -306,7 +308,7 @@ class FileJournal implements JournalFile {
     closeSync(old);
   }
 
-  /** Flushes the folder: without it, a power cut could bring the old file back, without the lines written since. */
+  /** Flushes the folder. Without the flush, a power cut could bring the old file back, which lacks the newest lines. */
   #syncFolder(): void {
     fsyncFolder(this.#file);
     this.#folderSynced = true;
@@ -349,14 +351,16 @@ interface Lines {
   readonly place: FilePlace | undefined;
   /** Checksum of the last line of a delegate. */
   readonly newest: string | undefined;
-  /** True when the line that the marker names is in the journal, or when the marker names none. */
+  /** True when the line that the marker names is in the journal, or when the marker names no line. */
   readonly hasMarked: boolean;
   readonly lines: number;
   /** Size of the lines. */
   readonly bytes: number;
 }
 
-/** Reads all lines. An incomplete last line is cut off: a crash left it, and its block never left the node. */
+/**
+ * Reads all lines. An incomplete last line is cut off. A crash interrupted its write, so its block never left the node.
+ */
 function load(file: string, marked: string | undefined): Lines {
   const content = readFileIfPresent(file);
   const whole = wholeLines(file, content, marked);
@@ -431,7 +435,7 @@ function writeAll(descriptor: number, bytes: Buffer): void {
   while (written < bytes.length) written += writeSync(descriptor, bytes, written);
 }
 
-/** Flushes the folder: only then a created or renamed file survives a power cut. */
+/** Flushes the folder, so that a created or renamed file survives a power cut. */
 function fsyncFolder(file: string): void {
   const descriptor = openSync(dirname(file), 'r');
   try {

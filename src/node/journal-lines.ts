@@ -11,17 +11,18 @@ import { checkedLine, contentOf } from './checked-lines.ts';
 export interface FilePlace {
   readonly inode: string;
   /**
-   * Time of the file's creation in nanoseconds since 1970. The time is useless if the file system does not store it.
+   * Time of the file's creation in nanoseconds since 1970. The time of creation is useless if the file system does not
+   * store it.
    */
   readonly bornNs: string;
 }
 
-/** The known facts of one delegate. */
+/** The facts that the journal holds about one delegate. */
 export interface Known {
   readonly last?: SignedHeader;
   readonly heldSinceS?: number;
   readonly movedAtS?: number;
-  /** Only watermarks have it. */
+  /** Only watermarks have this member. */
   readonly firstBlockId?: string;
 }
 

@@ -1,7 +1,8 @@
 /**
  * The marker of a signing journal: a small file beside it, which is created anew with each line. The marker identifies
  * itself and the newest line of the journal. A backup that is copied over existing files keeps their inodes and times
- * of birth, so a restored journal looks genuine. But a restored marker is recognised if it was renewed since.
+ * of birth, so a restored journal looks genuine. However, a restored marker is recognised if the node renewed its
+ * marker after the backup.
  */
 
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -17,7 +18,7 @@ export interface JournalMarker {
   readonly newest: string | undefined;
 }
 
-/** The limit is large enough for every marker. */
+/** Maximum size of a marker. Every valid marker is smaller. */
 const BYTES_MAX = 1024;
 
 /**
@@ -63,7 +64,7 @@ export function renewMarker(journalFile: string, newest: string | undefined): vo
       closeSync(descriptor);
     }
   } catch {
-    // The old marker stays.
+    // After an error, the old marker stays.
   }
 }
 

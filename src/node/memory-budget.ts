@@ -1,6 +1,6 @@
 /**
- * Adds up the memory of a node: a budget for each queue, cache and buffer that others can fill, computed from its
- * bound. All budgets together with the node's own needs stay below the lowest ceiling that can be configured. The
+ * Adds up the memory of a node. Each queue, cache and buffer that others can fill has a budget, which is computed from
+ * its bound. All budgets together with the node's own needs stay below the lowest ceiling that can be configured. The
  * default ceiling is higher, to leave room for objects that V8 has not collected yet.
  *
  * To add a row: define the bound in the file that holds the memory, export it, and write here the largest size of an

@@ -13,8 +13,8 @@ export type ClockSetting =
   | { readonly kind: 'frozen'; readonly atMs: number };
 
 /**
- * Shortest delay of timers on a frozen clock: without it, code that waits for a moment which never comes would run in a
- * busy loop.
+ * Shortest delay of timers on a frozen clock. Without a shortest delay, code that waits for a moment of the frozen
+ * clock would run in a busy loop.
  */
 const FROZEN_DELAY_MS_MIN = 50;
 
@@ -62,7 +62,7 @@ export class MovableClock implements Clock {
   }
 }
 
-/** Refuses NaN: it is neither before nor after any moment, so slot checks would not work. */
+/** Refuses NaN, because NaN is neither before nor after any moment, so slot checks would not work. */
 function checked(setting: ClockSetting): ClockSetting {
   if (Number.isFinite(timeOf(setting, 0))) return setting;
   throw new RangeError(`a clock cannot be set to ${timeOf(setting, 0)}`);

@@ -21,8 +21,8 @@ import { BoundedHistory } from './history.ts';
 import { yieldToEventLoop } from './system.ts';
 
 /**
- * Peers that the operator wants. `none`: the node has no network. `named`: the configuration names some. `any`: any
- * peers that connect.
+ * Peers that the operator wants. `none`: the node has no network. `named`: only peers that the configuration names.
+ * `any`: any peers that connect.
  */
 export type WantedPeers = 'none' | 'named' | 'any';
 

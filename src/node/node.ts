@@ -55,7 +55,7 @@ export interface NodeOptions {
   readonly dataDirectory: string;
   readonly config: Config;
   readonly observer: Observer;
-  /** Registry of the observer's metrics, for the answers that show them. */
+  /** Registry of the observer's metrics, for HTTP answers with metrics. */
   readonly metrics?: MetricsRegistry;
   /** Controls for the supervisor of a devnet; `bloomery start` sets none. */
   readonly control?: NodeControl;
@@ -65,9 +65,9 @@ export interface NodeOptions {
 export interface NodeControl {
   /** Clock for slots and timestamps, instead of the machine's clock. */
   readonly chainClock: Clock;
-  /** True while delegates leave their slots empty until they are told to forge. */
+  /** True while delegates forge only on command and leave all other slots empty. */
   isForgingHeld(): boolean;
-  /** Ed25519 for the rules, instead of the process's back end. */
+  /** Ed25519 implementation for the rules, instead of the process's back end. */
   readonly ed25519: Ed25519;
   /** Wraps the verifier of signatures. */
   verifier(over: Verifier): Verifier;
@@ -75,15 +75,16 @@ export interface NodeControl {
   readonly isChainChecked?: boolean;
   /** Called before the node starts to work. */
   built(parts: ControlledParts): void;
-  /** Storage in memory, instead of the folder, which is not created then. */
+  /** Storage in memory, instead of the folder. With storage in memory, the folder is not created. */
   readonly memory?: NodeMemory;
-  /** Transport instead of the network. */
+  /** Transport that replaces the network. */
   readonly transport?: Transport;
   /** Wraps the transport that the engine gets. */
   wire?(over: Transport): Transport;
   /**
-   * True to keep idle HTTP connections open without a time limit. A client in the same process may get no time for some
-   * seconds, and then send a request in the same turn in which the server closes the idle connection.
+   * True to keep idle HTTP connections open without a time limit. A client in the same process may get no processor
+   * time for some seconds. A client without processor time may send a request on an idle connection just when the
+   * server closes this connection.
    */
   readonly keepsConnections?: boolean;
 }
@@ -116,8 +117,8 @@ export interface RunningNode {
 }
 
 /**
- * Results of signature checks that are remembered: enough for full queues of the pool, so that transactions verified
- * there cost nothing in a block.
+ * Maximum of signature check results that are kept. Full queues of the pool fit, so a signature that was verified for
+ * the pool is not verified again in a block.
  */
 export const SIGNATURE_ANSWERS_MAX = 8_000;
 const MEGABYTE = 1_000_000;
@@ -256,7 +257,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         { api, engine, store, delegates, chainDirectory, clock: chainClock, observer, ceilingBytes },
         metrics,
       );
-      // A devnet closes and restarts nodes within one process, so the metrics must end with the node.
+      // A devnet closes and restarts nodes within one process, so the metrics of a node must end when the node closes.
       closers.add(endStateMetrics);
     }
     let httpPort = 0;
@@ -329,7 +330,7 @@ function watermarksOf({ network, config, observer }: NodeOptions): SigningWaterm
 
 function wantedPeersOf({ enabled, fixedPeers, seedPeers, host, port }: P2pConfig): WantedPeers {
   if (!enabled) return 'none';
-  // The first node of a network is often a seed in the configuration of all nodes, itself included.
+  // The first node of a network is often a seed in the configuration of all nodes, including its own.
   const isOther = (ip: string, wsPort: number): boolean => !isOwnAddress({ ip, wsPort }, { ip: host, wsPort: port });
   const others = [
     ...fixedPeers.filter(({ ip, wsPort }) => isOther(ip, wsPort)),

@@ -1,7 +1,7 @@
 /**
  * Checks the pages of the chain store while the node runs, a few at a time. A disk that loses or corrupts a page
  * reports no error, and the database library ends the process when it reads such a page. For pages with state, the
- * entries are also compared with the checksum of the state, which finds bytes changed inside a value; undo records are
+ * entries are also compared with the checksum of the state, which finds changed bytes inside a value. Undo records are
  * compared with their own checksums.
  */
 
@@ -18,23 +18,24 @@ import { STATE_CHANGED } from '../store/chain/open.ts';
 import { checkPages, type PageCheck } from '../store/disk/page-check.ts';
 
 /**
- * Pages checked in one look: about 3 ms of the node's time once a second. A store of 16 GB takes an hour and a half.
+ * Number of pages that the watch checks in one step. A step takes about 3 ms of the node's time, once a second. The
+ * check of a 16 GB store takes an hour and a half.
  */
 const PAGES_PER_LOOK = 800;
 const LOOK_MS = 1000;
 /**
- * Pages of the state checked in one look: about 1.5 ms, because entries are read too. A state of a million accounts
- * takes about twenty-five minutes.
+ * Number of pages of the state that the watch checks in one step. A step takes about 1.5 ms, because entries are read
+ * too. The check of a state with a million accounts takes about twenty-five minutes.
  */
 const STATE_PAGES_PER_LOOK = 16;
 /**
- * Undo records of the highest blocks that are checked in one look, which takes about 5 ms. Only a chain without
- * finality for hours has more.
+ * Maximum of undo records, those of the highest blocks, that the watch checks in one step. The step takes about 5 ms.
+ * Only a chain without finality for hours has more undo records.
  */
 const UNDO_RECORDS_MAX = 2_000;
 /** Number of pages with these undo records. */
 const UNDO_PAGES_MAX = 4_000;
-/** Pause between two rounds. */
+/** Pause between two rounds of the watch. */
 const ROUND_MS = 60 * 60_000;
 
 export interface PageWatch {
@@ -46,15 +47,15 @@ export interface PageWatch {
 export interface PageWatchOptions {
   readonly clock: Clock;
   readonly observer: Observer;
-  /** The open store. No other code may check its state meanwhile. */
+  /** The open store. No other code may check the state of the store meanwhile. */
   readonly state: Pick<StoredChain, 'checkState' | 'recordDamage'>;
   /** Tests set it. */
   readonly statePagesPerLook?: number;
 }
 
 /**
- * Starts the watch. A look checks the newest tree synchronously, and only this process writes, so no page changes
- * during a look. A round checks all pages, then the state with its entries, then the undo records.
+ * Starts the watch. A step checks the newest tree synchronously. Only this process writes, so no page changes during a
+ * step. A round checks all pages, then the state with its entries, then the undo records.
  *
  * @param directory folder of the store
  */
@@ -87,7 +88,7 @@ export function watchPages(directory: string, { clock, observer, state, ...optio
     return lookAtUndoRecords();
   };
 
-  /** Checks undo records in one look. */
+  /** Checks undo records in one step. */
   const lookAtUndoRecords = (): PageCheck => {
     const found = checkPages(path, { from: TABLES.undo.all.gte, to: TABLES.undo.all.lt, pagesMax: UNDO_PAGES_MAX });
     const damage = found.damage ?? state.recordDamage(UNDO_RECORDS_MAX);

@@ -7,13 +7,13 @@ import type { Observer } from '../ports/observer.ts';
 import type { PeerAddress } from '../ports/transport.ts';
 
 /**
- * Parallel lookups. A lookup occupies one of the few threads of the runtime's pool, and a name server that does not
- * answer occupies it for long.
+ * Parallel lookups. A lookup occupies one of the few threads of the runtime's pool. A name server that does not answer
+ * occupies the thread for a long time.
  */
 const LOOKUPS_MAX = 2;
 /**
- * Waiting times after a failed lookup; each one is twice the one before, because a node may be started before its
- * network is up.
+ * Waiting times after failed lookups. Each time is twice the previous one. A node may be started before its network is
+ * up.
  */
 const WAIT = { firstMs: 5_000, mostMs: 600_000 };
 

@@ -1,6 +1,6 @@
 /**
  * The signing record of a node, as a file for another node: the last header that each delegate signed, with a checksum.
- * Handing it over ends signing on the old node, so at no moment two nodes hold it.
+ * Handing the record over ends signing on the old node, so two nodes never sign from one record at the same time.
  */
 
 import { sha256Hex } from '../crypto/hash.ts';
@@ -16,7 +16,7 @@ export interface SigningRecord {
   readonly networkIdentifier: string;
   /** Unix time in whole seconds. */
   readonly exportedAtS: number;
-  /** True when the old node may go on signing. */
+  /** True when the old node may continue to sign. */
   readonly isCopy: boolean;
   readonly delegates: readonly DelegateRecord[];
 }
@@ -74,7 +74,7 @@ export function textOfRecord(record: SigningRecord): string {
 
 /**
  * @param file name of the file, for errors
- * @throws ProtocolError `SIGNING_RECORD_INVALID` that says the fault in the text
+ * @throws ProtocolError `SIGNING_RECORD_INVALID` that names the fault in the text
  */
 export function recordOfText(text: string, file: string): SigningRecord {
   const invalid = (reason: string): ProtocolError =>
@@ -115,8 +115,9 @@ export function checkNetwork(
 }
 
 /**
- * Takes a record over into a journal. The journal loses nothing: the later header counts, with the highest heights of
- * both. A copy may lack later signatures, so for a copy the delegate waits as if nothing before `nowS` were known.
+ * Takes a record over into a journal. The journal keeps all its facts. Of two headers, the later header counts, with
+ * the highest heights of both. A copy may lack later signatures. For a copy, the delegate waits as if no signature
+ * before `nowS` were known.
  *
  * @param nowS chain time in whole seconds
  * @throws ProtocolError like `checkNetwork`
@@ -163,7 +164,7 @@ function isDelegateRecord(value: unknown): value is DelegateRecord {
   );
 }
 
-/** The checksum covers the members in a fixed order, whatever order the file has. */
+/** The checksum covers the members in a fixed order, regardless of their order in the file. */
 function checksumOf({ networkIdentifier, exportedAtS, isCopy, delegates }: SigningRecord): string {
   const parts = delegates.map(({ publicKey, last, heldSinceS }) => [
     publicKey,

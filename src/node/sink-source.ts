@@ -15,11 +15,11 @@ import { systemClock } from './system.ts';
 export interface StoreSourceOptions {
   /** Depth below the tip at which a block counts as final, for a generation without finality. */
   readonly depth: number;
-  /** Pause between two looks at the folder, in milliseconds. */
+  /** Pause between two reads of the folder, in milliseconds. */
   readonly pollMs: number;
 }
 
-/** Blocks read in one look. The node cannot reuse freed pages during a look. */
+/** Maximum of blocks in one read of the store. The node cannot reuse freed pages during a read. */
 const BLOCKS_AT_ONCE = 200;
 
 /** Calls `work` with the present chain; the store must not be used after the call. */
@@ -44,7 +44,7 @@ export function openStoreSource(place: ChainPlace, options: StoreSourceOptions):
   return { ...storeSource(place.network.name, rules, look, options), close: () => reader.close() };
 }
 
-/** The same source over any store. */
+/** Makes a source from any open store. */
 export function storeSource(
   networkName: string,
   rules: Rules,
@@ -74,11 +74,11 @@ export function storeSource(
   };
 }
 
-/** The blocks that a follower of a store has seen; each look finds the changes since then. */
+/** The blocks that a follower of a store has seen. Each read finds the changes since the previous read. */
 class ChainView {
   readonly #rules: Rules;
   readonly #depth: number;
-  /** Ids of reported blocks, without those that have been final for long. */
+  /** Ids of reported blocks, without blocks that have been final for a long time. */
   readonly #told = new Map<number, string>();
   #next: number;
   #finalHeight = 0;

@@ -1,4 +1,4 @@
-/** Metrics that are measured only when somebody reads them. */
+/** Metrics that are measured only when they are read. */
 
 import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,9 +30,7 @@ export interface StateMetricsSources {
 /** The file of the store that grows with the chain. */
 const STORE_FILE = 'data.mdb';
 
-/**
- * @returns a function that ends the metrics, for a node that ends before its process
- */
+/** @returns a function that ends the metrics, for a node that closes before its process ends */
 export function recordStateMetrics(sources: StateMetricsSources, metrics: MetricsRegistry): () => void {
   const { networkName, version, commit } = sources.api.identity;
   metrics.gauge('build_info', 1, { network: networkName, version, commit });
@@ -73,7 +71,7 @@ function tellReaders({ api }: StateMetricsSources, metrics: MetricsRegistry): vo
   for (const state of READER_STATES) {
     metrics.gauge('http_readers', readers.each.filter((each) => each.state === state).length, { state });
   }
-  // A reader that has ended has no memory.
+  // The metric has no value for a reader that has ended.
   for (let reader = 1; reader <= 2 * readers.wanted; reader += 1) {
     const { memoryBytes = 0 } = readers.each.find((each) => each.reader === reader) ?? {};
     metrics.gauge('http_reader_memory_bytes', memoryBytes, { reader: String(reader) });

@@ -24,9 +24,9 @@ export interface StoppedNode {
 }
 
 /**
- * Opens a read-only view of a node's folder at this moment. The chain answers as in the running node. The queue of
- * received transactions shows the transactions that the node promised to keep. There are no peers, no diagnostics and
- * no forging delegates.
+ * Opens a read-only view of a node's folder at this moment. Queries of the chain have the same answers as in the
+ * running node. The queue of received transactions shows the transactions that the node promised to keep. A stopped
+ * node has no peers, no diagnostics and no forging delegates.
  *
  * @throws ProtocolError like `openIndexedSnapshot`
  */

@@ -1,4 +1,4 @@
-/** The machine's clock and random numbers. No other file of the node reads them. */
+/** The machine's clock and random numbers. No other file of the node reads the machine's clock and random numbers. */
 
 import { randomBytes, randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import type { Clock, ProcessTimes, Random, Timer } from '../ports/clock.ts';
 
 /** Longest delay of a timer in the runtime; longer delays would end at once. */
 const DELAY_MS_MAX = 2_147_483_647;
-/** Integers with so many bits are exact as fractions. */
+/** Number of random bits in a fraction. A double represents integers of this size exactly. */
 const FRACTION_BITS = 48;
 
 export const systemClock: Clock = {

@@ -1,6 +1,6 @@
 /**
- * Notes the signing records that were imported on this machine, and their folders, beside the watermarks. A record must
- * be in one place at a time, but its file can be copied.
+ * Notes which signing records were imported on this machine, and into which folders. The notes are beside the
+ * watermarks. A record must be in one place at a time, but its file can be copied.
  */
 
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';

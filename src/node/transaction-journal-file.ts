@@ -2,8 +2,9 @@
  * The transaction journal as a file of lines (`checked-lines.ts`). A line holds a transaction, a member's signature, or
  * the ids of transactions that are no longer needed. Appending does not block the node: lines that come while the disk
  * is busy are written together with one flush. The content of the file is not trusted: the engine checks all
- * transactions again. If the file was removed or replaced while the node runs, it is rewritten before a client gets an
- * answer, because the open file would be lost when it is closed.
+ * transactions again. If the journal file was removed or replaced while the node runs, the node writes it again before
+ * a client gets an answer. If the journal file were not written again, the content of the open file would be lost when
+ * the file is closed.
  */
 
 import { renameSync } from 'node:fs';
@@ -37,8 +38,8 @@ export function transactionJournalOf(dataDirectory: string): string {
  * Opens the journal of a node; creates it if it does not exist. Damaged lines are skipped, and an unreadable file is
  * renamed; both are logged.
  *
- * @throws ProtocolError `TRANSACTION_JOURNAL_IN_USE` while another process uses it; errors of the system when the file
- *   cannot be created
+ * @throws ProtocolError `TRANSACTION_JOURNAL_IN_USE` while another process uses the journal; errors of the system when
+ *   the file cannot be created
  */
 export async function openTransactionJournal(file: string, observer: Observer): Promise<TransactionJournal> {
   makeFolder(dirname(file));
@@ -110,7 +111,7 @@ class TransactionJournalFile implements TransactionJournal {
   /** Lines that were not handed to the system yet. */
   #lines: Buffer[] = [];
   #isRewriteDue: boolean;
-  /** The running write; `#next` is the one after it. */
+  /** The running write; `#next` is the write after it. */
   #writing: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #closed = false;
@@ -123,7 +124,7 @@ class TransactionJournalFile implements TransactionJournal {
     this.#opened = opened;
     this.#entries = entries;
     this.#fileBytes = bytes;
-    // A file with an incomplete line is rewritten, so that the next line does not follow that one.
+    // A file with an incomplete line is rewritten, so that the next line does not continue the incomplete line.
     this.#isRewriteDue = isDamaged;
   }
 
@@ -155,7 +156,7 @@ class TransactionJournalFile implements TransactionJournal {
   flush(): Promise<void> {
     if (this.#lines.length === 0 && this.#writing === undefined && !this.#isRewriteDue) return Promise.resolve();
     this.#next ??= (this.#writing ?? Promise.resolve())
-      // The callers of the earlier flush got its error.
+      // The callers of the earlier flush already got its error.
       .catch(() => undefined)
       .then(() => {
         this.#next = undefined;
@@ -171,7 +172,7 @@ class TransactionJournalFile implements TransactionJournal {
     if (this.#closed) return;
     try {
       await this.flush();
-      // Transactions of earlier answers must be in the file at the next start, too.
+      // Transactions that earlier answers confirmed must be in the file at the next start, too.
       if (await this.#isReplaced()) await this.#rewriteReplaced();
     } finally {
       this.#closed = true;
@@ -190,7 +191,7 @@ class TransactionJournalFile implements TransactionJournal {
       if (this.#isRewriteDue || isLong) await this.#rewrite();
       else await this.#append(bytes);
     } catch (error) {
-      // It is unknown which part was written, so the next write rewrites the whole file.
+      // It is unknown which part of the lines was written, so the next write rewrites the whole file.
       this.#isRewriteDue = true;
       throw writeFailed(this.#file, error);
     }
@@ -214,7 +215,7 @@ class TransactionJournalFile implements TransactionJournal {
 
   async #rewriteReplaced(): Promise<void> {
     const found = await statIfPresent(this.#file);
-    // The other file is kept under another name, because somebody may need it.
+    // The other file is kept under another name, because the operator may need it.
     const isForeign = found !== undefined && !this.#isOpen(found);
     const aside = isForeign ? await keepAside(this.#file) : undefined;
     await this.#rewrite();
@@ -382,7 +383,7 @@ async function statIfPresent(file: string): Promise<(OpenFile & { readonly size:
   }
 }
 
-/** Flushes the folder: only then a created or renamed file survives a power cut. */
+/** Flushes the folder, so that a created or renamed file survives a power cut. */
 async function syncFolder(file: string): Promise<void> {
   const folder = await open(dirname(file), 'r');
   try {

@@ -1,7 +1,8 @@
 /**
- * Marks stores with unsigned content. A devnet can add blocks and transactions that nobody signed: transactions of
- * impersonated accounts, and blocks that it forges for the delegates of a forked chain. A node does not verify stored
- * blocks again, so the store of each devnet node is marked, and a node outside a devnet refuses it.
+ * Marks stores with unsigned content. A devnet can add blocks and transactions that nobody signed. Unsigned are
+ * transactions of impersonated accounts, and blocks that the devnet forges for the delegates of a forked chain. A node
+ * does not verify stored blocks again, so the store of each devnet node is marked, and a node outside a devnet refuses
+ * it.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Verifies a store: its blocks are verified and applied to an empty store from the genesis block on. Then both stores
- * must hold the same.
+ * Verifies a store: its blocks are verified and applied to an empty store from the genesis block on. After that, both
+ * stores must have the same content.
  */
 
 import type { Chain } from '../engine/chain.ts';
@@ -22,7 +22,7 @@ type ScratchChain = Pick<Chain, 'rules' | 'append'> & {
 export interface VerifyOptions {
   /** The chain to verify. The chain must not change meanwhile, and its indexes must not lag. */
   readonly examined: StoredChain;
-  /** A chain of the same network with the genesis block only. */
+  /** A chain of the same network that has only the genesis block. */
   readonly scratch: { readonly chain: ScratchChain; readonly store: StoredChain };
   readonly onProgress?: (height: number) => void;
 }
@@ -67,7 +67,7 @@ async function replay(
   let prechecked = chain.validator.precheckSignatures(group.blocks);
   while (group.blocks.length > 0 || group.fault !== undefined) {
     await prechecked;
-    // While these blocks are applied, other threads check the signatures of the next ones.
+    // While the blocks of a group are applied, other threads check the signatures of the following blocks.
     const next = group.fault === undefined ? readGroup(examined, group.end, tipHeight) : { ...group, blocks: [] };
     prechecked = chain.validator.precheckSignatures(next.blocks);
     // An error is handled when this group's turn comes; until then it must not end the process as unhandled.
@@ -76,7 +76,7 @@ async function replay(
       await chain.append(group.blocks, GROUP_BLOCKS);
       await backfillWhenLagging(scratch.store);
     } catch (error) {
-      // The caller may close the chain as soon as the result is returned.
+      // The caller may close the chain as soon as the result is returned, so the running checks must end first.
       await prechecked.catch(() => undefined);
       if (error instanceof BranchRejected) return `${error.message} (${error.rejection.code})`;
       throw error;
@@ -92,7 +92,7 @@ interface Group {
   readonly blocks: readonly Block[];
   /** The last block of the group; if the group is empty, the block before it. */
   readonly end: BlockHeader;
-  /** Reason why the block after the last one cannot be used. */
+  /** Reason why the next block after the group cannot be used. */
   readonly fault?: string;
 }
 

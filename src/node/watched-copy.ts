@@ -1,4 +1,4 @@
-/** Copies a store and reports progress. The library reports none, so the size of the copy is measured. */
+/** Copies a store and reports progress. The library reports no progress, so the size of the copy is measured. */
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';

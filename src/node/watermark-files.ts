@@ -60,8 +60,8 @@ export class WatermarkFiles implements SigningWatermarks {
   }
 
   /**
-   * Replaces the file as a whole. The flush does not block the node: a power cut may lose the newest line, but the
-   * journal has it by then.
+   * Replaces the file as a whole. The flush does not block the node. A power cut may lose the newest line of this file,
+   * but the journal already has it on the disk.
    */
   write(publicKey: PublicKey, { last, movedAtS, firstBlockId }: Watermark): void {
     const file = this.#file(publicKey);
@@ -89,7 +89,7 @@ export class WatermarkFiles implements SigningWatermarks {
     }
   }
 
-  /** Removes a file that is too old, because it could be taken for a complete record when there is no other one. */
+  /** Removes a file that is too old, because it could be taken for a complete record when no other record exists. */
   #remove(file: string): void {
     try {
       rmSync(file, { force: true });

@@ -21,7 +21,7 @@ import {
 import { type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, PEER_LIST_MAX, portOf } from './packets.ts';
 import { blocksOf, rowsOf } from './rows-gen2.ts';
 
-/** Code of the refusal of a question for blocks that names no valid block id. */
+/** Error code for a refused question: it asks for blocks and names no valid block id. */
 const BLOCKS_UNSOLICITED = 'BLOCKS_UNSOLICITED';
 
 export function call(procedure: string, data?: object): Outgoing {
@@ -32,7 +32,8 @@ export function call(procedure: string, data?: object): Outgoing {
 // ---- questions of ours -------------------------------------------------------------------------------------------------
 
 export function* ask<R extends PeerRequest>(request: R): Conversation<PeerAnswers[R['kind']]> {
-  // Each branch returns the answer of its own kind of question. The compiler cannot follow this through the union type.
+  // Each branch of `converse` returns the answer type of its own kind of question. TypeScript cannot infer this from
+  // the union type.
   return (yield* converse(request)) as AnswerVerdict<PeerAnswers[R['kind']]>;
 }
 
@@ -55,9 +56,9 @@ function* converse(request: PeerRequest): Conversation<unknown> {
 }
 
 /**
- * Asks for the highest common block. A peer looks up only one id of each question. If a peer has a block, it has all blocks
- * below it, so this is a binary search with at most twelve calls. The highest id is asked for first, because it is the answer
- * in most cases.
+ * Asks for the highest common block. A peer looks up only one id of each question. If a peer has a block, it also has
+ * all blocks below. Therefore this is a binary search with at most twelve calls. The highest id is asked for first,
+ * because it is the answer in most cases.
  */
 function* highestCommonBlock(blockIds: readonly string[]): Conversation<PeerAnswers['highestCommonBlock']> {
   let known: PeerAnswers['highestCommonBlock'];
@@ -92,7 +93,8 @@ function unlessFailed<A>(
 }
 
 /**
- * Whether an answer reports a failed call as data (`packFailure`). An honest peer sends such an answer if it is busy or stops.
+ * Whether an answer reports a failed call as data (`packFailure`). An honest peer sends an answer with a failure if it
+ * is busy or stops.
  *
  * @param member name of the field that a successful answer has
  */
@@ -117,7 +119,7 @@ function readBlocks(result: Fields): AnswerVerdict<PeerAnswers['blocksAfter']> {
   return answered(blocks);
 }
 
-/** Unusable entries are skipped. If the answer has no list, it counts as no answer. */
+/** Unusable entries are skipped. An answer without a list counts as no answer. */
 function readPeerList(result: Fields): AnswerVerdict<readonly PeerInfo[]> {
   const entries = own(result, 'peers');
   if (!Array.isArray(entries)) return { kind: 'refused', reason: 'the peer list is no list' };
@@ -228,9 +230,10 @@ function commonOf({ id, height, previousBlock = null, timestamp }: Fields): obje
 /**
  * Packs a failed call as data; undefined if an error should be sent instead.
  *
- * If a node is asked for blocks after an unknown id, it answers with an empty list, and the asking node then reverts its own
- * tip. So no other failure may look like this answer. On inbound connections, most other failures are sent as errors. On a
- * connection that we dialled, an error is not allowed, because release 2.3.8 bans for it.
+ * If a node is asked for blocks after an unknown id, it answers with an empty list. The asking node then reverts its
+ * own tip. Therefore no other failure may be sent as an empty list. On inbound connections, most other failures are
+ * sent as errors. On a connection that we dialled, an error is not allowed, because release 2.3.8 bans a node that
+ * sends one.
  */
 export function packFailure(
   asked: AnsweredCall | undefined,

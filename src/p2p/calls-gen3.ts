@@ -30,7 +30,7 @@ import {
   portOf,
 } from './packets.ts';
 
-/** One call and its answer. */
+/** Asks a question with one call, and reads the answer. */
 export function* ask<R extends PeerRequest>(request: R): Conversation<PeerAnswers[R['kind']]> {
   return readAnswer(request, yield packRequest(request));
 }
@@ -110,7 +110,9 @@ function packResult(call: AnsweredCall, result: unknown): unknown {
   return result;
 }
 
-/** A list entry: address and height first, then what else is known, in the order of the reference. */
+/**
+ * Packs an entry of a peer list: address and height first, then the other known members, in the order of the reference.
+ */
 function packPeer(peer: PeerInfo): object {
   const entry: Record<string, unknown> = { ipAddress: peer.ip, wsPort: peer.wsPort };
   if (peer.height !== undefined) entry['height'] = peer.height;
@@ -124,7 +126,7 @@ function packPeer(peer: PeerInfo): object {
 // ---- answers ----------------------------------------------------------------------------------------------------------
 
 export function readAnswer<R extends PeerRequest>(request: R, answer: unknown): AnswerVerdict<PeerAnswers[R['kind']]> {
-  // Each branch gives the answer of its own kind of question, which the compiler cannot follow through the union.
+  // Each branch returns the answer type of its own kind of question. TypeScript cannot infer this from the union type.
   return readResult(request, resultOf(answer)) as AnswerVerdict<PeerAnswers[R['kind']]>;
 }
 
@@ -147,9 +149,9 @@ function readResult(request: PeerRequest, result: unknown): AnswerVerdict<unknow
 }
 
 /**
- * Release 3.0.2 answers with what it has in its chain when a transaction left its pool for a block since it was announced, and
- * leaves most of the asset out then. Whoever read that would take an honest peer for one that serves rubbish; what is in a block
- * comes with the block.
+ * A transaction can leave the pool for a block after it was announced. Release 3.0.2 then answers with the transaction
+ * from its chain, without most of the asset. If we read a transaction without its asset, we would penalise an honest
+ * peer for invalid data. We get the transaction with its block anyway.
  */
 function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transactions']> {
   const verdict = readTransactions(fields);
@@ -160,8 +162,9 @@ function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transaction
 }
 
 /**
- * Entries that cannot be used are passed over one by one. A real node lets a dialler name its own port and address in the
- * `options` of its query, and gives them to whoever asks: a stranger could get every honest node banned with one bad entry.
+ * Skips each entry that cannot be used. A real node lets a dialling peer name its own port and address in the `options`
+ * of its query. The real node passes them on to every node that asks for its peer list. If one bad entry made the whole
+ * list invalid, a stranger could get every honest node banned.
  */
 function readPeerList(entries: unknown): AnswerVerdict<readonly PeerInfo[]> {
   const bad = (reason: string): AnswerVerdict<never> => ({ kind: 'malformed', fault: 'MALFORMED_PEER_LIST', reason });

@@ -14,7 +14,7 @@ export interface DialOptions {
   readonly dialect: WireDialect;
   readonly info: NodeInfo;
   readonly clock: Clock;
-  /** Time-out of the TCP connection with the upgrade, and again of the handshake. */
+  /** Time-out of the TCP connection with the upgrade. The handshake has a second time-out of the same length. */
   readonly timeoutMs: number;
   readonly crowd: SharedUnsolicitedBytesBudget;
   readonly on: LinkEvents & FrameFilterEvents;
@@ -22,11 +22,11 @@ export interface DialOptions {
 
 export interface Dialled {
   readonly link: Link;
-  /** Settles with undefined once the handshake is answered, or with the reason why it never will be. */
+  /** Resolves with undefined when the handshake is answered, or with the reason when the dial fails. */
   readonly outcome: Promise<CloseReason | undefined>;
 }
 
-/** Begins to dial. Events may come before the handshake is answered: peers push their info first. */
+/** Starts to dial. Events may arrive before the answer to the handshake, because peers push their info first. */
 export function dial(options: DialOptions): Dialled {
   const { address, dialect, info, clock, timeoutMs, on } = options;
   const flow: FrameFilterEvents = {
@@ -64,7 +64,8 @@ export function dial(options: DialOptions): Dialled {
   }
   webSocket.once('unexpected-response', (_request, response) => {
     const status = response.statusCode ?? 0;
-    // Generation 2 turns a banned address away with 401 before there is a connection to close.
+    // A node of generation 2 refuses a banned address with HTTP 401, before a WebSocket exists that could be closed
+    // with a code.
     link.terminate({ code: status === 401 ? CLOSE.forbidden.code : 1006, reason: `HTTP ${String(status)}` });
   });
   link.listen(on, dialect.events);

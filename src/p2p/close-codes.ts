@@ -2,7 +2,10 @@
 
 import { CLOSE } from './dialect.ts';
 
-/** Known close codes: those of WebSocket (RFC 6455, 7.4.1), and those that this node and releases of both generations use. */
+/**
+ * Known close codes: the codes of WebSocket (RFC 6455, 7.4.1), and the codes that this node and releases of both
+ * generations use.
+ */
 const CODES_TOLD: ReadonlySet<number> = new Set([
   ...Array.from({ length: 16 }, (_, index) => 1000 + index),
   ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((rest) => 4000 + rest),

@@ -28,7 +28,10 @@ import { Pace } from './rate.ts';
 import { ReceiveLimits } from './receive-limits.ts';
 import type { AskedFor } from './unsolicited-bytes.ts';
 
-/** Maximum of bytes of the answer to a push or a probe. A peer that need not answer must not get room for a whole frame. */
+/**
+ * Maximum size of the answer to a push or a probe, in bytes. Answers to pushes and probes need no content, so the peer
+ * gets no budget for a whole frame.
+ */
 const ACKNOWLEDGEMENT_BYTES = 1_000;
 /** The latency probe waits 20 to 60 s before each measurement. */
 const PROBE_MIN_MS = 20_000;
@@ -125,12 +128,12 @@ export class PeerConnection implements Connection {
     this.#link?.close(reason);
   }
 
-  /** Charges a peer that sent more frames than are free. */
+  /** Penalises a peer that sent more frames than its rate limit allows. */
   overused(detail: string): void {
     this.#fault('MESSAGE_RATE', detail);
   }
 
-  /** Charges a peer that sent so many frames that the connection was cut. */
+  /** Penalises a peer whose connection was cut because it sent far too many frames. */
   flooded(detail: string): void {
     this.#fault('MESSAGE_FLOOD', detail);
   }
@@ -152,7 +155,7 @@ export class PeerConnection implements Connection {
     const push = this.#context.dialect.infoPush(this.#context.ownInfo());
     if (early) this.#link?.sendEarly(push);
     else if (!push.call) this.#link?.emit(push);
-    // The acknowledgement of a push has no content. If the acknowledgement is missing, nothing happens.
+    // The acknowledgement of a push has no content. A missing acknowledgement has no effect.
     else
       void this.#link
         ?.call(push, this.#context.requestTimeoutMs, ACKNOWLEDGEMENT_BYTES, 'other')
@@ -271,8 +274,8 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * Handles the error of a handler. The error may be a fault of the peer, an expected refusal, or an internal error. Only
-   * internal errors are logged.
+   * Handles the error of a handler. An error of a handler may be a fault of the peer, an expected refusal, or an
+   * internal error. Only internal errors are logged.
    */
   #raised(name: string, error: unknown): void {
     if (error instanceof PeerFault) this.#fault(error.fault, error.message);
@@ -288,7 +291,10 @@ export class PeerConnection implements Connection {
   }
 }
 
-/** Only a peer that we follow is asked for blocks and their ids. But any peer can make us ask for its pool or peer list. */
+/**
+ * For blocks and block ids, the node asks only peers whose chain it follows. However, any peer can make the node ask
+ * for its pool or its peer list.
+ */
 function askedFor({ kind }: PeerRequest): AskedFor {
   return kind === 'blocksAfter' || kind === 'highestCommonBlock' || kind === 'tip' ? 'blocks' : 'other';
 }

@@ -30,7 +30,7 @@ export interface WireDialect {
    * Packs the answer that reports a failed call on a connection of this direction; undefined if an error should be sent
    * instead.
    *
-   * @param call the failed call; undefined if it could not be read
+   * @param call the failed call; undefined if the call could not be read
    */
   packFailure(call: AnsweredCall | undefined, failure: Failure, direction: 'inbound' | 'outbound'): object | undefined;
 
@@ -40,7 +40,10 @@ export interface WireDialect {
   query(info: NodeInfo): Record<string, string>;
   /** Judges the query of a dialling peer, with the checks in the order of the reference. */
   readQuery(query: URLSearchParams, ip: string, ownNonce: string): QueryVerdict;
-  /** Judges the info of a connected peer. The peer's address is always the given one, whatever the info says. */
+  /**
+   * Judges the info of a connected peer. The peer's address is always the given one, even if the info names another
+   * address.
+   */
   readInfo(value: unknown, address: PeerAddress): InfoVerdict;
   /** The message that pushes the info of this node. */
   infoPush(packed: object): Outgoing;
@@ -49,7 +52,7 @@ export interface WireDialect {
   /**
    * Unpacks the info in the answer to `infoCall`.
    *
-   * @throws ProtocolError `CALL_FAILED` if the answer says that there is no info
+   * @throws ProtocolError `CALL_FAILED` if the peer answers that it has no info
    */
   openInfoAnswer(answer: unknown): unknown;
 
@@ -84,7 +87,7 @@ export interface Outgoing {
 
 export type QueryVerdict =
   | { readonly accepted: true; readonly info: PeerInfo }
-  /** `body` is sent instead of the reason text, where the reference sends an object. */
+  /** If `body` is set, it is sent instead of the reason text, because the reference sends an object in this case. */
   | { readonly accepted: false; readonly close: CloseReason; readonly body?: object };
 
 export type InfoVerdict =
@@ -140,7 +143,10 @@ export const CLOSE = {
   info: { code: 4105, reason: 'InvalidPeerInfoError' },
   forbidden: { code: 4403, reason: 'Peer is not allowed to connect' },
   duplicate: { code: 4404, reason: 'Peer has a duplicate connection' },
-  /** Close code of our own. The reference has no code for this case; its nodes dial again after an unknown code. */
+  /**
+   * Close code of our own. The reference has no code for this case. Nodes of the reference dial again after a code that
+   * they do not know.
+   */
   overflow: { code: 4429, reason: 'Peer sends more than is read' },
   query: {
     code: 4502,

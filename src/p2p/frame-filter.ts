@@ -1,6 +1,6 @@
 /**
- * Filters each received frame before the message layer gets it: it counts the frame, parses it once, and drops it if it is no
- * frame of the protocol. The queue of the message layer is unbounded, so no unwanted frame may pass.
+ * Filters each received frame before the message layer gets it. The filter counts the frame, parses it once, and drops
+ * it if it is not a frame of the protocol. The queue of the message layer is unbounded, so no unwanted frame may pass.
  */
 
 import { TokenBucket } from '../primitives/token-bucket.ts';
@@ -25,11 +25,11 @@ import { RateWindow } from './rate.ts';
 import { FLOOD_BYTES_MAX, UnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 
 /**
- * A connection with this many frames in a second is cut at once, whatever the engine decides about the peer. Honest peers send
- * far fewer frames.
+ * A connection with this many frames in a second is cut at once, even before the engine decides about the peer. Honest
+ * peers send far fewer frames.
  */
 export const FRAMES_PER_SECOND_CUT = 1_500;
-/** Number of frames that are dropped in a window before a peer is charged once. */
+/** Number of dropped frames in a window for which a peer is penalised once. */
 export const FRAMES_DROPPED_PER_CHARGE = 200;
 
 const HANDSHAKE = '#handshake';
@@ -46,9 +46,9 @@ export interface FrameFilterEvents {
   /** Called when the peer sent far too many frames; the handler must cut the connection. */
   flooded(detail: string): void;
   /**
-   * Called when the peer sent more bytes than an honest peer ever sends, even one that strangers provoke. The handler must
-   * close the connection, at no cost to the address, and close the filter. Until the filter is closed, the handler is called
-   * again for each frame.
+   * Called when the peer sent more bytes than an honest peer sends, even one that attackers cause to send as much as
+   * possible. The handler must close the connection without a penalty for the address, and close the filter. Until the
+   * filter is closed, the handler is called again for each frame.
    */
   overflowed(detail: string): void;
 }
@@ -59,7 +59,7 @@ export interface Arrival {
   readonly seemsAnswer: boolean;
 }
 
-/** Used to count each further frame of a batch. The bytes of the batch were counted with its first frame. */
+/** Counts each frame of a batch after the first frame. All bytes of the batch are counted with its first frame. */
 const NO_BYTES: Arrival = { bytes: 0, seemsAnswer: false };
 
 export class FrameFilter {
@@ -71,8 +71,8 @@ export class FrameFilter {
   readonly #on: FrameFilterEvents;
   readonly #second = new RateWindow(1_000);
   /**
-   * Limits the frames that are read. The burst is as large as what an honest peer's connection can deliver after it was blocked
-   * for a while.
+   * Limits the frames that are read. The burst allows all frames that arrive at once from an honest peer after its
+   * connection was blocked for a while.
    */
   readonly #frames: TokenBucket;
   readonly #dropped = new RateWindow(RATE_WINDOW_MS);
@@ -153,8 +153,8 @@ export class FrameFilter {
 
   #frame(value: unknown): Frame | null {
     const event = isRecord(value) ? own(value, 'event') : undefined;
-    // A frame with both an event and a call number counted as an answer when it arrived. But events must be counted against the
-    // budgets, so this frame is dropped.
+    // A frame with both an event and a call number counted as an answer when it arrived. However, events must be
+    // counted against the budgets, so a frame with both is dropped.
     if (isRecord(value) && event !== undefined && own(value, 'rid') !== undefined) return this.#drop();
     if (isRecord(value) && event === GOODBYE) return this.#goodbye(own(value, 'data'));
     if (isRecord(value) && event === HANDSHAKE) return this.#handshake(own(value, 'cid'));
@@ -201,8 +201,8 @@ export class FrameFilter {
 }
 
 /**
- * Maximum of frames of one peer that are read in a burst. The burst is a multiple of what honest nodes can send, so no honest
- * peer loses points.
+ * Maximum of frames of one peer that are read in a burst. The burst of frames is a multiple of what honest nodes can
+ * send, so no honest peer loses points.
  */
 export function framesAtOnceMax(generation: WireDialect['generation']): number {
   return Math.ceil(SAFETY * honestFramesMax(generation));

@@ -21,18 +21,24 @@ export const INFO_MEMBERS = [
   'state',
 ] as const;
 
-/** The state in each info that a node sends about itself: connected. Receivers know the state of others from connections. */
+/**
+ * The state in each info that a node sends about itself: connected. A receiver learns the state of other nodes from its
+ * own connections.
+ */
 export const STATE = 2;
 
 const TEXTS = ['os', 'version', 'protocolVersion', 'nethash', 'broadhash', 'nonce'] as const;
 const COUNTS = ['httpPort', 'height'] as const;
 
-/** The members that are understood, each only if its value is possible; the address is what the socket says. */
+/** Reads the known members with possible values. The address of an info is always that of the socket. */
 export function infoOf(said: Fields, address: PeerAddress): PeerInfo {
   return readMembers(said, address, TEXTS, COUNTS);
 }
 
-/** Nodes of this generation reject infos and whole peer lists with a version that is none. */
+/**
+ * Nodes of this generation reject an info with an invalid version, and a whole peer list if one entry has an invalid
+ * version.
+ */
 export function isVersion(value: unknown): value is string {
   return typeof value === 'string' && value.length <= 128 && semver.valid(value) !== null;
 }
@@ -42,7 +48,10 @@ export function isAtLeast(version: string | undefined, minVersion: string): bool
   return isVersion(version) && semver.gte(version, minVersion);
 }
 
-/** A list entry: address first, then what is known; undefined for a peer that would spoil the whole list. */
+/**
+ * Packs an entry of a peer list: address first, then the known members. Returns undefined for a peer whose entry would
+ * make the receiver reject the whole list.
+ */
 export function packPeer(peer: PeerInfo): object | undefined {
   if (!isVersion(peer.version)) return undefined;
   const known: Fields = { ...peer, state: STATE };

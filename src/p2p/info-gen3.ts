@@ -24,11 +24,11 @@ export const INFO_MEMBERS = [
 const TEXTS = ['os', 'version', 'protocolVersion', 'networkId', 'lastBlockId', 'nonce'] as const;
 const COUNTS = ['httpPort', 'height', 'blockVersion', 'maxHeightPrevoted'] as const;
 
-/** The members that are understood, each only if its value is possible; the address is what the socket says. */
+/** Reads the known members with possible values. The address of an info is always that of the socket. */
 export function infoOf(said: Fields, address: PeerAddress): PeerInfo {
   const info = readMembers(said, address, TEXTS, COUNTS);
   const advertise = own(said, 'advertiseAddress');
-  // Of a text only `false` means no; an empty value, as the reference sends when unset, means yes.
+  // Only the text `false` means no. The reference sends an unset member as an empty value, which means yes.
   if (advertise === false || advertise === 'false') info.advertiseAddress = false;
   else if (advertise !== undefined && advertise !== null) info.advertiseAddress = true;
   return info;

@@ -12,7 +12,10 @@ type MembersOf<Value> = {
   [Name in Exclude<keyof PeerInfo, 'ip' | 'wsPort'>]-?: Required<PeerInfo>[Name] extends Value ? Name : never;
 }[Exclude<keyof PeerInfo, 'ip' | 'wsPort'>];
 
-/** Reads the known members of an info; a member with an impossible value is left out. The address is always the given one. */
+/**
+ * Reads the known members of an info; a member with an impossible value is left out. The address of an info is always
+ * the given one, even if the peer sends another.
+ */
 export function readMembers(
   said: Fields,
   address: PeerAddress,

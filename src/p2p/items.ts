@@ -1,4 +1,4 @@
-/** Parts of calls and answers that both generations share: the packets around them, transactions and signatures in them. */
+/** Parts of calls and answers that both generations share: packets, transactions and signatures. */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
 import type { PeerAnswers } from '../ports/transport.ts';
@@ -10,9 +10,11 @@ import { distinctTexts, type Fields, isListOfRecords, isRecord, isSignatureText,
 export const CALL = 'rpc-request';
 /** Maximum of items in one message, and of ids in one request. */
 export const ITEMS_MAX = 25;
-/** Maximum of blocks that are accepted in one answer: more than any node sends. */
+/** Maximum of blocks that are accepted in one answer. No node of the reference sends as many blocks. */
 export const BLOCKS_PER_ANSWER_MAX = 100;
-/** Maximum of ids in a question for a common block, as in generation 2; generation 3 asks with 202 at most. */
+/**
+ * Maximum of ids in a question for a common block, as in generation 2. A node of generation 3 sends at most 202 ids.
+ */
 export const COMMON_BLOCK_IDS_MAX = 1_000;
 /** Maximum of transactions of the pool, or of transactions with pending signatures, in one answer. */
 const SHARED_PER_ANSWER_MAX = 100;

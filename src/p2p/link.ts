@@ -1,4 +1,4 @@
-/** One WebSocket under the message layer, with the same interface for both sides. */
+/** One WebSocket below the message layer. Inbound and outbound connections have the same interface. */
 
 import type { WebSocket } from 'ws';
 
@@ -10,8 +10,8 @@ import { type LibrarySocket, takeCallId } from './socket-cluster.ts';
 import type { AskedFor } from './unsolicited-bytes.ts';
 
 /**
- * Maximum of unsent bytes for one peer: a few of the largest messages. A peer with more unsent bytes reads its messages too
- * slowly.
+ * Maximum of unsent bytes for one peer: room for a few messages of the largest size. A peer with more unsent bytes
+ * reads its messages too slowly.
  */
 const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
 /**
@@ -37,7 +37,7 @@ export class Link {
   readonly filter: FrameFilter;
   /** Resolves with the reason when the connection ends. */
   readonly over: Promise<CloseReason>;
-  /** Resolves when the WebSocket is closed, which may be a little later. */
+  /** Resolves when the WebSocket is closed, which may be a little later than `over`. */
   readonly gone: Promise<void>;
   readonly #socket: LibrarySocket;
   readonly #webSocket: WebSocket;
@@ -114,8 +114,8 @@ export class Link {
   }
 
   /**
-   * Sends a message on an accepted connection whose handshake is not answered yet. A call takes its number from the library.
-   * The answer to this call has the same number, so it is not taken for the answer to a later call.
+   * Sends a message on an accepted connection whose handshake is not answered yet. The number of a call comes from the
+   * library, so that the library does not take the answer for that of a later call.
    */
   sendEarly({ event, data, call }: Outgoing): void {
     const frame = call ? { event, data, cid: takeCallId(this.#socket) } : { event, data };

@@ -75,7 +75,7 @@ export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
       const read = readSaid(query, ownNonce, INFO_MEMBERS, REQUIRED);
       if (read.said === undefined) return { accepted: false, close: read.close };
       const { said } = read;
-      // Real nodes accept any text as a port. But without a valid port, a peer has no id.
+      // Real nodes accept any text as a port. However, a peer without a valid port has no id.
       const wsPort = portOf(said['wsPort']);
       if (wsPort === undefined) return { accepted: false, close: CLOSE.query };
       const info = infoOf(said, { ip, wsPort });

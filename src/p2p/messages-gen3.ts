@@ -123,7 +123,7 @@ function packMessage(message: PeerMessage): Outgoing | undefined {
     case 'signatures':
       return emit('postSignatures', { signatures: message.signatures });
     case 'transactions':
-      // Generation 3 never sends whole transactions unasked; it announces ids.
+      // Generation 3 never sends whole transactions unsolicited. Generation 3 announces the ids of transactions.
       return undefined;
   }
 }

@@ -1,14 +1,16 @@
 /**
  * Limits and checks for data from strangers: sizes, nesting, shapes. No function here throws: each returns a value or
- * `undefined` for any input. Only own members are read, so that nothing outside can reach a member of a prototype.
+ * `undefined` for any input. Only own members are read, so that data from a peer cannot reach the members of a
+ * prototype.
  */
 
 import { isIpv4 } from '../primitives/ip.ts';
 
 /**
- * Number of arrays and objects in a frame that cost nothing extra. The longest answers of real nodes, 34 full blocks or their
- * rows, have about 20,000 arrays and objects. Frames with more arrays and objects are read, too, because assets of generation 3
- * may have any number. But each array or object above this number counts as `CONTAINER_BYTES`.
+ * Number of arrays and objects in a frame that are free of extra cost. The longest answers of real nodes, 34 full
+ * blocks or their rows, have about 20,000 arrays and objects. Frames with more arrays and objects are read, too,
+ * because assets of generation 3 may have any number. However, each array or object above this number counts as
+ * `CONTAINER_BYTES`.
  */
 const CONTAINERS_FREE = 50_000;
 const CONTAINER_BYTES = 8;
@@ -16,9 +18,10 @@ const CONTAINER_BYTES = 8;
 /** Largest WebSocket message in both directions, in bytes: the limit of the reference nodes. */
 export const FRAME_BYTES_MAX = 3_048_576;
 /**
- * Maximum of WebSocket frames that one message may consist of. Nodes send each message in one frame; a proxy may cut the
- * largest into fragments of 48 kilobytes. Fragments may be empty, and they are not counted before the message ends. Without the
- * maximum, a hundred messages in a second, which are free, could cause a million units of work.
+ * Maximum of WebSocket frames that one message may consist of. Nodes send each message in one frame; a proxy may cut
+ * the largest into fragments of 48 kilobytes. Fragments may be empty, and they are not counted before the message ends.
+ * Without this maximum, a peer could make the node handle a million fragments in a second with a hundred messages that
+ * no other limit refuses.
  */
 export const MESSAGE_FRAGMENTS_MAX = 64;
 /** Maximum of bytes of a node info as JSON. */
@@ -49,8 +52,9 @@ export type Frame =
     };
 
 /**
- * Parses the JSON of a text frame; undefined if it is no JSON or is nested too deeply. Members named `__proto__` are removed.
- * No rule uses a member of this name. But a block must stay readable if one of its transactions has such a member.
+ * Parses the JSON of a text frame; undefined if it is no JSON or is nested too deeply. Members named `__proto__` are
+ * removed. No rule uses a member of this name. However, a block must stay readable if one of its transactions has a
+ * member named `__proto__`.
  */
 export function parseJson(text: string): unknown {
   if (!isModest(text)) return undefined;
@@ -113,7 +117,7 @@ export function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An own member of an object; undefined if it has no own member of that name. */
+/** Returns an object's own member with the given name; undefined if there is none. */
 export function own(fields: Fields, name: string): unknown {
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }

@@ -10,7 +10,7 @@ import type { Answer } from './link.ts';
 
 /** Maximum of questions of one peer that are being answered at a time. */
 const ANSWERS_PER_PEER_MAX = 32;
-/** Time without a question after which the counts start again. */
+/** Time without a question after which both counts are reset. */
 const QUESTIONS_REMEMBERED_MS = 20_000;
 
 export interface CallContext {
@@ -40,7 +40,7 @@ export interface AskingPeer {
 export class PeerCalls {
   readonly #context: CallContext;
   readonly #peer: AskingPeer;
-  /** Number of recent questions, and number of those that got an answer. */
+  /** Number of recent questions, and number of recent questions that got an answer. */
   #questions = { asked: 0, answered: 0, lastMs: 0 };
   #answering = 0;
 

@@ -1,7 +1,8 @@
 /**
- * Limits connections before their handshake: an open TCP connection, a part of an upgrade, no handshake yet. Each such
- * connection takes memory and a place, so the number of such connections is limited. If the limit is exceeded, the address with
- * the most such connections loses one of them. So one address with many slow connections cannot lock out others.
+ * Limits TCP connections that have not finished their WebSocket handshake. Each connection without a handshake takes
+ * memory, so the number of these connections is limited. If the limit is exceeded, the address with the most
+ * connections without a handshake loses one of them. Therefore one address with many slow connections cannot lock out
+ * others.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -9,7 +10,7 @@ import { TokenBucket } from '../primitives/token-bucket.ts';
 import type { Clock } from '../ports/clock.ts';
 import { RateWindow } from './rate.ts';
 
-export /** A connection, as far as the limiter knows it. */
+export /** The part of a connection that the limiter uses. */
 interface Cuttable {
   destroy(): unknown;
 }
@@ -18,18 +19,24 @@ interface PreHandshakeLimiterOptions {
   readonly clock: Clock;
   /** Maximum of connections without handshake at a time. */
   readonly strangersMax: number;
-  /** Maximum of new connections from one address in ten seconds; further ones are cut before anything is read. */
+  /**
+   * Maximum of new connections from one address in ten seconds. Further connections are cut before anything is read.
+   */
   readonly arrivalsPerIpMax: number;
 }
 
 /**
- * Limits on WebSocket handshakes. A handshake takes some 3 ms of the main thread, so all strangers together get about a tenth
- * of it. Half of the burst is reserved for addresses that have just arrived, so that a few addresses that connect again and
- * again do not lock out others. Handshakes beyond the rate wait; the limit on connections bounds how many wait.
+ * Limits on WebSocket handshakes. A handshake takes some 3 ms of the main thread, so the rate gives all strangers
+ * together about a tenth of its time. Half of the burst is reserved for addresses that have just arrived. Therefore a
+ * few addresses that connect again and again do not lock out others. Handshakes beyond the rate wait. The limit on
+ * connections also limits the number of waiting handshakes.
  */
 export const HANDSHAKES_AT_ONCE_MAX = 100;
 export const HANDSHAKES_PER_SECOND = 40;
-/** Limits for peers that the operator named; they come in addition to the limits for strangers. */
+/**
+ * Limits on handshakes of peers that the operator named. The limits for named peers come in addition to the limits for
+ * strangers.
+ */
 export const NAMED_HANDSHAKES_AT_ONCE_MAX = 20;
 const NAMED_HANDSHAKES_PER_SECOND = 10;
 
@@ -70,7 +77,7 @@ export class PreHandshakeLimiter {
   /**
    * Registers a new connection.
    *
-   * @returns false if it was cut at once
+   * @returns false if the connection was cut at once
    */
   enter(socket: Cuttable, ip: string): boolean {
     let arrivals = this.#arrivals.get(ip);
@@ -120,7 +127,8 @@ export class PreHandshakeLimiter {
   }
 
   /**
-   * Cuts the oldest connection of the address that has most of them. Honest connections finish their handshake within moments.
+   * Cuts the oldest connection of the address that has the most connections without a handshake. Honest connections
+   * finish their handshake quickly.
    */
   #makeRoom(): void {
     const counts = new Map<string, number>();

@@ -18,7 +18,7 @@ export class RateWindow {
    * @returns the number of uses in the present window, including the new uses
    */
   use(nowMs: number, count = 1): number {
-    // If the clock was set back, a new window starts; otherwise the old one would last too long.
+    // If the clock was set back, a new window starts. Otherwise the present window would last too long.
     if (nowMs - this.#startMs >= this.#windowMs || nowMs < this.#startMs) {
       this.#startMs = nowMs;
       this.#uses = 0;
@@ -38,7 +38,7 @@ export class RateWindow {
   }
 }
 
-/** Limits how many actions may start in one second. Further actions wait for the next second. */
+/** Limits how many actions may start in one second. Further actions wait for the following second. */
 export class Pace {
   readonly #clock: Clock;
   readonly #perSecondMax: number;
@@ -81,7 +81,7 @@ export class ByteBucket {
 
   level(nowMs: number): number {
     const { capacity, perSecond } = this.#rate;
-    // If the clock was set back, no time counts as passed, and the bucket goes on from the new time.
+    // If the clock was set back, the elapsed time counts as zero, and the bucket continues from the new time.
     const elapsedMs = Number.isFinite(this.#filledMs) ? Math.max(0, nowMs - this.#filledMs) : 0;
     this.#level = Math.min(capacity, this.#level + (elapsedMs * perSecond) / 1_000);
     this.#filledMs = nowMs;

@@ -22,7 +22,10 @@ export class ReceiveLimits {
     this.#limits = LIMITS[generation];
   }
 
-  /** Counts a use of a name. A name that is not in the table has no limit of its own; its frames are counted all the same. */
+  /**
+   * Counts a use of a name. A name that is not in the table has no limit of its own. The frame filter still counts its
+   * frames.
+   */
   use(name: string, nowMs: number): UseVerdict {
     const limits = this.#limits.get(name);
     if (limits === undefined) return 'taken';

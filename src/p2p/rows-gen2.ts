@@ -1,6 +1,7 @@
 /**
- * The form in which generation 2 answers a question for blocks: flat rows, each with a block and one of its transactions, block
- * after block. A block without transactions has one row. Values are passed on unchanged; the codec interprets them.
+ * The form in which generation 2 answers a question for blocks: flat rows, in the order of the blocks. Each row holds a
+ * block and one of its transactions. A block without transactions has one row. Values of rows are passed on unchanged;
+ * the codec interprets them.
  */
 
 import { type Fields, isListOfRecords, isRecord, own } from './packets.ts';
@@ -64,7 +65,7 @@ const ASSET_COLUMNS = [
 /** Maximum of rows in one answer: a hundred blocks with as many transactions as a network may allow. */
 const ROWS_MAX = 15_000;
 const LIST_ENTRIES_MAX = 200;
-/** A number that a database column may contain as text. */
+/** A number in text form, as a database column may contain it. */
 const INTEGER = /^-?[0-9]{1,15}$/;
 
 type Writing = 'plain' | 'number' | 'amount' | 'list';
@@ -141,8 +142,8 @@ function cell(value: unknown, writing: Writing): unknown {
 
 function valueOf(value: unknown, writing: Writing): unknown {
   if (writing === 'number' && typeof value === 'string' && INTEGER.test(value)) return Number(value);
-  // Longer lists are cut to this length. The length is more than any list of the protocol has, so the codec still sees that the
-  // list is too long.
+  // Longer lists are cut to this length. No list of the protocol is as long, so the codec still sees that the list is
+  // too long.
   if (writing === 'list' && typeof value === 'string') return value.split(',', LIST_ENTRIES_MAX);
   return value;
 }

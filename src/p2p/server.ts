@@ -24,17 +24,20 @@ type Refusal = Extract<QueryVerdict, { accepted: false }>;
 export interface ListenOptions {
   /** IPv4 address to bind. */
   readonly host: string;
-  /** 0 takes a free port. */
+  /** Port to listen on; with 0, the system chooses a free port. */
   readonly wsPort: number;
   readonly dialect: WireDialect;
   readonly clock: Clock;
-  /** Time in which a connection must send its handshake. */
+  /** Time limit for the handshake of a new connection. */
   readonly handshakeTimeoutMs: number;
-  /** Connections without handshake at a time; the address with most of them gives one up for a newcomer. */
+  /**
+   * Maximum of connections without a handshake at a time. At the maximum, the address with the most of them loses one
+   * to a new connection.
+   */
   readonly strangersMax: number;
-  /** New connections of one address in ten seconds. */
+  /** Maximum of new connections from one address in ten seconds. */
   readonly arrivalsPerIpMax: number;
-  /** TCP connections at a time, whatever they carry. */
+  /** Maximum of TCP connections at a time, in any state. */
   readonly socketsMax: number;
   /** The nonce of this node, to recognise a connection to itself. */
   readonly nonce: string;
@@ -54,17 +57,20 @@ interface ListenerEvents {
    */
   accept(link: Link, info: PeerInfo): (() => void) | undefined;
   refused(ip: string, verdict: Refusal['close']): void;
-  /** The peer sent more frames than are read. */
+  /** Called when the peer sent more frames than are read. */
   overused(link: Link | undefined, ip: string, detail: string): void;
-  /** The peer sent so many frames that the line was cut. */
+  /** Called when the peer sent so many frames that the connection was cut. */
   flooded(link: Link | undefined, ip: string, detail: string): void;
-  /** The peer sent more bytes than honest peers do. The line was closed, at no cost to the address. */
+  /**
+   * Called when the peer sent more bytes than honest peers do. The connection is already closed, without a penalty for
+   * the address.
+   */
   overflowed(ip: string, detail: string): void;
 }
 
 export interface Listener {
   readonly wsPort: number;
-  /** Stops listening and cuts whatever is still connected. */
+  /** Stops listening, and cuts all open connections. */
   close(): Promise<void>;
 }
 
@@ -82,7 +88,7 @@ type LinkedLine = Line & { link: Link };
 export async function listen(options: ListenOptions): Promise<Listener> {
   const limiter = new PreHandshakeLimiter(options);
   const lines = new Lines(options, limiter);
-  // It does not listen: the caller hands it the connections that asked for a WebSocket.
+  // This HTTP server does not listen. The caller hands it the connections that asked for a WebSocket.
   const http = createHttpServer({ maxHeaderSize: HEAD_BYTES_MAX }, ({ socket }) => {
     socket.destroy();
   });
@@ -127,7 +133,7 @@ function screen(socket: Socket, http: HttpServer, limiter: PreHandshakeLimiter, 
     timeoutMs: options.handshakeTimeoutMs,
     passed: () => {
       const ip = ipOf(socket);
-      // No other listener exists while the socket waits, and an error without a listener would end the process.
+      // The waiting socket has no other error listener, and an error without a listener would end the process.
       const leave = (): void => void socket.destroy();
       socket.on('error', leave);
       limiter.greet(socket, ip, options.on.isNamed(ip), () => {
@@ -157,7 +163,7 @@ class Lines implements ServerEvents {
     return !dialect.bansAtUpgrade || on.admits(ipOf(socket));
   }
 
-  /** The first frame finds the filter in place. */
+  /** Installs the frame filter before the first frame arrives. */
   upgraded(webSocket: WebSocket, { socket }: IncomingMessage): void {
     const { clock } = this.#options;
     const line = this.#lineOver(webSocket, ipOf(socket));
@@ -178,7 +184,7 @@ class Lines implements ServerEvents {
         else line.link.terminate({ code: 1006, reason: 'Peer does not finish its messages' });
       },
     };
-    // Runs before the listener of the WebSocket, which emits the messages that end with these bytes.
+    // This listener runs before that of the WebSocket, which emits the messages that end with these bytes.
     socket.prependListener('data', (bytes: Buffer) => {
       this.#unfinished.arrived(webSocket, bytes.length, control);
     });
@@ -267,7 +273,7 @@ class Lines implements ServerEvents {
   }
 }
 
-/** Cuts a line without a word. */
+/** Cuts a connection without sending a close frame. */
 function cutLine({ filter }: Line, webSocket: WebSocket): void {
   filter.close();
   webSocket.removeAllListeners('message');

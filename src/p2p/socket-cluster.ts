@@ -1,7 +1,7 @@
 /**
- * Adapter of the SocketCluster libraries: no other file imports them. Nodes use members that the libraries do not publish, or
- * whose types are wrong. Each cast below says which. `test/p2p/socket-cluster.test.ts` checks every one of them against the
- * installed libraries, so an update that changes them fails there.
+ * Adapter of the SocketCluster libraries: no other file imports them. Nodes use members that the libraries do not
+ * publish, or whose types are wrong. A comment at each cast below names the members. `test/p2p/socket-cluster.test.ts`
+ * checks each of these members against the installed libraries, so an update that changes one fails there.
  */
 
 import type { IncomingMessage, Server } from 'node:http';
@@ -12,9 +12,12 @@ import { type ClientOptions, type ServerOptions, type WebSocket, WebSocketServer
 
 import { FRAME_BYTES_MAX, MESSAGE_FRAGMENTS_MAX } from './packets.ts';
 
-/** How long a close frame may stay unanswered before the line is cut. */
+/** Time after which the connection is cut if the peer does not answer the close frame. */
 const CLOSE_TIMEOUT_MS = 2_000;
-/** The version whose heartbeats are the frames `#1` and `#2`, as both generations use it. */
+/**
+ * Protocol version whose heartbeats are the frames `#1` and `#2`. Both generations use this protocol version of the
+ * library.
+ */
 const PROTOCOL_VERSION = 1;
 const PING_INTERVAL_MS = 8_000;
 const PING_TIMEOUT_MS = 20_000;
@@ -55,7 +58,7 @@ interface ClientSocket extends CommonSocket {
 
 export type LibrarySocket = ServerSocket | ClientSocket;
 
-/** A step of a connection that the library asks to allow. */
+/** An action on a connection that the library asks this node to allow. */
 interface Action {
   readonly type: string;
   readonly data: unknown;
@@ -72,23 +75,23 @@ interface LibraryServer {
 
 export interface ServerOptionsOfNode {
   readonly path: string;
-  /** Time in which a connection must send its handshake. */
+  /** Time limit for the handshake of a new connection. */
   readonly handshakeTimeoutMs: number;
   readonly on: ServerEvents;
 }
 
 export interface ServerEvents {
-  /** Whether an upgrade goes on; otherwise it is answered with status 401. */
+  /** Whether to accept an upgrade request; if not, the answer has status 401. */
   admitsUpgrade(request: IncomingMessage): boolean;
-  /** Runs inside the event of a new WebSocket, before the library has it: no frame comes earlier. */
+  /** Called during the event of a new WebSocket, before the library gets the WebSocket and before any frame arrives. */
   upgraded(webSocket: WebSocket, request: IncomingMessage): void;
-  /** The library made a socket for an upgraded connection. */
+  /** Called when the library has made a socket for an upgraded connection. */
   created(socket: ServerSocket): void;
-  /** A frame came. Returns what the library takes instead of its text. */
+  /** Called for each frame. Returns the value that the library handles instead of the frame's text. */
   frame(socket: ServerSocket, text: unknown): unknown;
-  /** The handshake frame came. Returns whether it is answered. */
+  /** Called for the handshake frame. Returns whether to answer the frame. */
   handshake(socket: ServerSocket): boolean;
-  /** The handshake was answered. */
+  /** Called when the handshake was answered. */
   opened(socket: ServerSocket): void;
 }
 
@@ -117,14 +120,16 @@ export function attachServer(http: Server, { path, handshakeTimeoutMs, on }: Ser
     handshakeTimeout: handshakeTimeoutMs,
     allowClientPublish: false,
     middlewareEmitFailures: false,
-    // Peers have no tokens. The types know only verified tokens; the library passes any value on, and null is "no token".
+    // Peers have no tokens. The types allow only verified tokens. The library passes any value on, and null means that
+    // there is no token.
     authEngine: { verifyToken: () => Promise.resolve(null as never), signToken: () => Promise.resolve('') },
-    // The middleware below has decoded the frames.
+    // The middleware below has already decoded the frames.
     codecEngine: { decode: (message: unknown) => message, encode: (value: unknown) => JSON.stringify(value) },
-    // The types ask for an instance; the library calls `new` on it.
+    // The types require an instance, but the library calls `new` on this value.
     wsEngine: { Server: ObservedServer as never },
     wsEngineServerOptions: limits,
-    // The types of streams and actions are `any` or have gaps: an action's `allow` takes no packet, a socket's `request` none.
+    // The types of streams and actions are `any` or incomplete. The packet is missing in an action's `allow` and a
+    // socket's `request`.
   }) as unknown as LibraryServer;
 
   server.setMiddleware('inboundRaw', (stream) => {
@@ -156,20 +161,20 @@ export interface ClientOptionsOfNode {
   readonly port: number;
   readonly path: string;
   readonly query: Record<string, string>;
-  /** Time-out of the TCP connection with the upgrade, and again of the handshake. */
+  /** Time-out of the TCP connection with the upgrade. The handshake has a second time-out of the same length. */
   readonly timeoutMs: number;
-  /** Takes each frame. Must not throw: the library calls it inside a socket event. */
+  /** Decodes each frame. Must not throw: the library calls it inside a socket event. */
   decode(frame: unknown): unknown;
 }
 
 export interface Connecting {
   readonly socket: LibrarySocket;
   readonly webSocket: WebSocket;
-  /** Settles when the handshake is answered; never, if it is not. */
+  /** Resolves when the handshake is answered. Stays pending if the handshake fails. */
   readonly opened: Promise<void>;
 }
 
-/** Begins to connect to a server. */
+/** Starts to connect to a server. */
 export function connectClient({ hostname, port, path, query, timeoutMs, decode }: ClientOptionsOfNode): Connecting {
   const limits: ClientOptions & CloseTimeout = {
     maxPayload: FRAME_BYTES_MAX,
@@ -196,16 +201,18 @@ export function connectClient({ hostname, port, path, query, timeoutMs, decode }
   });
   const opened = client.listener('connect').once();
   client.connect();
-  // The types lack `isStale`, and give the data of calls and events as `any`. `connect` has made the transport.
+  // The types lack `isStale`, and give the data of calls and events as `any`. `connect` has created the transport.
   const socket = client as unknown as ClientSocket;
-  // To send on a connection without heartbeats the library dials a new one, unknown to us; its own timer ends such a connection, too.
+  // When a transport without heartbeats counts as stale, the library dials a new connection for the next message,
+  // without reporting it. The library's own timer ends a connection without heartbeats anyway.
   socket.transport.isStale = () => false;
   return { socket, webSocket: socket.transport.socket, opened: opened.then(() => undefined) };
 }
 
 /**
- * Takes the number of the next call of an accepted socket. A call that is sent without the library, before the handshake is
- * answered, needs a number that the library will not use again. The library publishes no member for that.
+ * Reserves the number of the next call of an accepted socket. A call that is sent without the library, before the
+ * handshake is answered, needs a number that the library will not use again. The library has no public member for this
+ * purpose.
  */
 export function takeCallId(socket: LibrarySocket): number {
   if (!('_nextCallId' in socket)) throw new Error('only an accepted connection sends before its handshake is answered');

@@ -46,8 +46,8 @@ export interface TransportOptions {
 
 interface TransportTimeouts {
   /**
-   * Time-out for opening an outbound connection, and the same again for the answer to its handshake. Default 2 000, as in the
-   * reference.
+   * Time-out for opening an outbound connection. The answer to its handshake has a second time-out of the same length.
+   * Default 2 000, as in the reference.
    */
   readonly dialMs: number;
   /** Time-out of a request. Default 10 000. */
@@ -68,11 +68,11 @@ const TIMEOUTS: TransportTimeouts = { dialMs: 2_000, requestMs: REQUEST_TIMEOUT_
 /** Maximum of inbound connections without handshake at a time. */
 const STRANGERS_MAX = 64;
 /**
- * Default maximum of new connections from one address in ten seconds. A whole devnet at one address needs fewer at its start,
- * and a refused or dropped peer waits for seconds.
+ * Default maximum of new connections from one address in ten seconds. The start of a whole devnet at one address needs
+ * fewer connections. A peer that was refused or dropped waits for seconds before it dials again.
  */
 const ARRIVALS_PER_IP_MAX = 100;
-/** Maximum of connections that were told to close and have not done so yet. */
+/** Maximum of connections that this node is closing and that are not closed yet. */
 const SOCKETS_LEAVING_MAX = 448;
 const LEAVING: CloseReason = { code: 1000, reason: 'Node is shutting down' };
 
@@ -278,8 +278,8 @@ class SocketTransport implements ListeningTransport {
     };
     if (this.#closed || this.#context === undefined) return refuse(LEAVING);
     const connection = new PeerConnection('inbound', info, this.#context);
-    // An unfinished dial of ours to this peer does not count here: real nodes refuse it while they dial us. If both connections
-    // succeed, `#wins` keeps one of them.
+    // An unfinished dial from us to the peer does not count here, because a real node refuses our dial while it dials
+    // us. If both connections succeed, `#wins` keeps one of them.
     if (this.#peers.has(connection.peerId)) return refuse(CLOSE.duplicate);
     if (!this.#makeRoom()) return refuse({ code: 1000, reason: 'No inbound connection is free' });
     link.listen(
@@ -299,7 +299,7 @@ class SocketTransport implements ListeningTransport {
   }
 
   /**
-   * Frees an inbound place if all are taken.
+   * Frees a place for an inbound connection if all places are taken.
    *
    * @returns false if the engine evicts no peer
    */
@@ -314,8 +314,9 @@ class SocketTransport implements ListeningTransport {
   }
 
   /**
-   * Decides between two connections that both nodes dialled at the same time: both nodes keep the one that the node with the
-   * smaller nonce dialled. If the peer has sent no nonce, the inbound connection stays.
+   * Decides between two connections that result when both nodes dial each other at the same time. Both nodes keep the
+   * connection that the node with the smaller nonce dialled. If the peer has sent no nonce, the inbound connection
+   * stays.
    */
   #wins(dialled: PeerConnection): boolean {
     const rival = this.#peers.get(dialled.peerId);

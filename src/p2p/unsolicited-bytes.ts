@@ -3,18 +3,19 @@
  * completely before its kind is known, so each frame counts by its size. A frame can count as the answer to an open question,
  * one frame for each question. All other frames count against the budgets of the peer and of all peers together.
  *
- * If a budget has no room for a frame, only that frame is dropped, at no cost to its sender. Honest nodes pass on blocks of
- * three megabytes, and a delegate decides how many such blocks there are. Bytes that come faster than any honest node sends
- * wait in the connection (backpressure). Strangers can provoke an honest node to send small frames, but only up to a limit. A
- * connection that brings more is closed. Large frames never close a connection: they cannot be distinguished from blocks that
- * honest nodes pass on, and dropping them costs nothing.
+ * If a budget has no room for a frame, only that frame is dropped, without a penalty for its sender. Honest nodes pass
+ * on blocks of three megabytes, and a delegate decides the number of these blocks. Bytes that come faster than any
+ * honest node sends wait in the connection (backpressure). Strangers can provoke an honest node to send small frames,
+ * but only up to a limit. A connection that delivers more small frames is closed. Large frames never close a
+ * connection: they cannot be distinguished from blocks that honest nodes pass on, and dropping them costs nothing.
  *
  * Nodes write the number of the question first in an answer, so the beginning of a frame shows whether it may be an answer
  * (`seemsAnswer`). A frame with a false beginning takes the place of the answer, and the filter drops it if it turns out to be
  * an event.
  *
- * The weight of a frame stands for the cost of reading it: its bytes, plus 8 for each array and object beyond 50,000. One of
- * the heaviest frames weighs 15 MB, and takes up to 0.5 s and 130 MB of memory, which garbage collection frees.
+ * The weight of a frame measures the cost of reading it: its bytes, plus 8 for each array and object beyond 50,000. The
+ * heaviest frames weigh 15 MB. Reading one of the heaviest frames takes up to 0.5 s and 130 MB of memory, which garbage
+ * collection frees.
  */
 
 import { FRAME_BYTES_MAX } from './packets.ts';
@@ -26,20 +27,25 @@ import { ByteBucket, type ByteRate, RateWindow } from './rate.ts';
  */
 export const SMALL_WEIGHT_MAX = 256_000;
 /**
- * Budget for small frames of one peer: 25 transactions of 4 kB in each second. The burst covers what arrives after a connection
- * was blocked for a while.
+ * Budget for small frames of one peer: 25 transactions of 4 kB in each second. The burst covers the frames that arrive
+ * after a connection was blocked for a while.
  */
 export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000 };
-/** Budget for small frames of all peers together. When this budget is used up, each peer still has its reserve. */
+/**
+ * Budget for small frames of all peers together. When the shared budget for small frames is used up, each peer still
+ * has its reserve.
+ */
 export const SMALL_OF_CROWD: ByteRate = { capacity: 8_000_000, perSecond: 2_400_000 };
 const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
-/** Upper limit for the weight of a frame. A bucket with this limit on its debt makes even the heaviest frame pay in full. */
+/**
+ * Upper limit for the weight of a frame. With this limit on its debt, a bucket counts even the heaviest frame in full.
+ */
 const HEAVIEST = 16_000_000;
 /** Budget for heavy frames of one peer: two of the heaviest blocks at once, then one in seven seconds. */
 const HEAVY_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 2_000_000 };
 /**
- * Part of the budget for heavy frames that is reserved for peers that we dialled. So peers that dial us cannot use up the
- * budget for blocks from peers of our own choice.
+ * Part of the budget for heavy frames that is reserved for peers that we dialled. Therefore peers that dial us cannot
+ * use up the budget for blocks from peers of our own choice.
  */
 const HEAVY_RESERVE = HEAVIEST;
 /**
@@ -48,8 +54,8 @@ const HEAVY_RESERVE = HEAVIEST;
  */
 const HEAVY_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
 /**
- * Budget for heavy answers with transactions or peer lists, of all peers together. This budget is needed because any peer can
- * make us ask it every five seconds.
+ * Budget for heavy answers with transactions or peer lists, of all peers together. This budget is needed because any
+ * peer can make us ask the peer every five seconds.
  */
 export const HEAVY_ANSWERS_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
 /**
@@ -58,34 +64,36 @@ export const HEAVY_ANSWERS_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond
  */
 export const ARRIVING_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 4_000_000 };
 /**
- * Budget for bytes that are taken from all connections together besides answers. When this budget is used up, peers that send
- * large frames or more than their share must wait.
+ * Budget for bytes that are taken from all connections together besides answers. When the shared budget for arriving
+ * bytes is used up, peers that send large frames or more than their share must wait.
  */
 export const ARRIVING_OF_CROWD: ByteRate = { capacity: 64_000_000, perSecond: 32_000_000 };
 /** Share of one peer in the budget of all peers, for frames of any size. 128 such shares make up the whole budget. */
 export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_000 };
 /**
- * Maximum of bytes of small frames beyond the budget of a peer, in `FLOOD_WINDOW_MS`. A connection with more is closed, at no
- * cost to the address.
+ * Maximum of bytes of small frames beyond the budget of a peer, in `FLOOD_WINDOW_MS`. A connection with more bytes is
+ * closed, without a penalty for the address.
  *
- * Strangers can make an honest node pass on messages. After a connection was blocked, one minute can bring 100 blocks and 91
- * messages each of transactions and signatures (`ports/rates.ts`). If all these messages had the maximum size of small frames,
- * they would have 72 MB. This limit is one and a half times as high as that sum. At the pace of `ARRIVING_OF_PEER`, a flood
- * reaches this limit after half a minute.
+ * Strangers can make an honest node pass on messages. After a connection was blocked, one minute can bring 100 blocks
+ * and 91 messages each of transactions and signatures (`ports/rates.ts`). If all messages of this minute had the
+ * maximum size of small frames, they would have 72 MB. The limit for a flood is one and a half times as high as these
+ * 72 MB. At the pace of `ARRIVING_OF_PEER`, a flood reaches this limit after half a minute.
  *
- * Connections that flood at the same time slow each other down, so each brings less in a minute. Therefore the window of a
- * connection beyond its budget is extended while all peers together send more than this node reads. Forty such connections are
- * closed within five minutes. If there are eighty or more such connections (`ARRIVING_OF_CROWD` divided by the rate of
- * `SMALL_OF_PEER`), each of them can bring no more than its budget, so it stays open and its bytes wait.
+ * Connections that flood at the same time slow each other down, so each delivers less in a minute. Therefore the window
+ * of a connection beyond its budget is extended while all peers together send more than this node reads. Forty
+ * connections that flood are closed within five minutes. With eighty or more flooding connections (`ARRIVING_OF_CROWD`
+ * divided by the rate of `SMALL_OF_PEER`), each connection delivers at most its budget. A connection within its budget
+ * stays open, and its bytes wait.
  */
 export const FLOOD_BYTES_MAX = 108_000_000;
 export const FLOOD_WINDOW_MS = 60_000;
 /** Maximum pause of a connection. The pause is short, because heartbeats end a connection that is silent for 20 s. */
 const PAUSE_MS_MAX = 5_000;
 /**
- * Maximum of bytes of messages that have been read and not handled yet, for this number of connections. This maximum is the sum
- * of the burst of all peers, the reserve of each peer, and the budgets for heavy frames and for heavy answers. Each of these
- * two budgets can be overdrawn by one frame. Answers with blocks are counted where they are kept (`engine/sync/download.ts`).
+ * Maximum of bytes of messages that have been read and not handled yet, for this number of connections. This maximum is
+ * the sum of the burst of all peers, the reserve of each peer, and the budgets for heavy frames and for heavy answers.
+ * One frame can overdraw the budget for heavy frames, and one frame the budget for heavy answers. Answers with blocks
+ * are counted where they are kept (`engine/sync/download.ts`).
  */
 export function readAtOnceBytesMax(lines: number): number {
   const small = SMALL_OF_CROWD.capacity + lines * SMALL_RESERVE.capacity;
@@ -93,7 +101,10 @@ export function readAtOnceBytesMax(lines: number): number {
   return small + heavy + HEAVY_ANSWERS_OF_CROWD.capacity + FRAME_BYTES_MAX;
 }
 
-/** Kind of a question. We ask only one peer and its helpers for blocks, but we ask any peer for other things. */
+/**
+ * Kind of a question. For blocks, we ask only the peer that we sync from and its helper peers. For other data, we may
+ * ask any peer.
+ */
 export type AskedFor = 'blocks' | 'other';
 
 /** The budgets that all peers share. */
@@ -149,8 +160,8 @@ export class UnsolicitedBytesBudget {
     const settled = ofKind.find(({ isRead }) => isRead) ?? ofKind[0];
     if (settled === undefined) return;
     this.#questions.splice(this.#questions.indexOf(settled), 1);
-    // Frames do not show which question they answer. If a frame was assigned to another question, it belonged to this one, so
-    // the other question is open again.
+    // Frames do not show which question they answer. If a frame for this question was assigned to another question,
+    // that other question is open again.
     for (const step of ['isArrived', 'isRead'] as const) {
       const mistaken = settled[step] ? undefined : this.#questions.find((each) => each[step]);
       if (mistaken !== undefined) mistaken[step] = false;
@@ -176,7 +187,7 @@ export class UnsolicitedBytesBudget {
   /**
    * Decides whether to read a frame, and counts it if so.
    *
-   * @param containerBytes returns the weight in addition to the bytes; called only if it matters
+   * @param containerBytes returns the weight in addition to the bytes; called only if this weight matters
    * @param seems whether the frame begins like an answer
    */
   mayRead(bytes: number, containerBytes: () => number, nowMs: number, seems: boolean): boolean {
@@ -207,8 +218,8 @@ export class UnsolicitedBytesBudget {
   }
 
   #readSmall(weight: number, nowMs: number): boolean {
-    // Dropped frames count, too. If only frames that are read counted, each of many flooding connections would stay below the
-    // limit.
+    // Dropped frames count, too. Otherwise, each of many flooding connections would stay below the limit, because few
+    // of its frames are read.
     if (this.#small.level(nowMs) < weight) {
       if (this.#crowd.arriving.debtMs(nowMs) > 0) this.#beyond.extend(nowMs);
       this.#beyond.use(nowMs, weight);
@@ -223,8 +234,8 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Finds the open question with the smallest maximum into which a frame fits. So small acknowledgements do not take the place
-   * of large answers.
+   * Finds the open question with the smallest maximum into which a frame fits. Therefore small acknowledgements do not
+   * take the place of large answers.
    */
   #questionFor(bytes: number, step: Step): OpenQuestion | undefined {
     let best: OpenQuestion | undefined;

@@ -1,6 +1,6 @@
 /**
- * Checks a connection before the HTTP parser gets it. The only allowed input is one request for a WebSocket. The parser would
- * handle thousands of requests of one packet at once, before anybody could stop it.
+ * Checks a connection before the HTTP parser gets it. The only allowed input is one request for a WebSocket. The parser
+ * would handle thousands of requests of one packet at once, before the node could stop it.
  */
 
 import type { Socket } from 'node:net';
@@ -23,7 +23,7 @@ export type UpgradeVerdict = 'incomplete' | 'upgrade' | 'refused';
  *
  * @param head all bytes so far
  * @param path path of the upgrade request, without its query
- * @param seenBytes number of bytes of `head` that were judged `incomplete` before; they are not searched again
+ * @param seenBytes number of bytes of `head` that were judged `incomplete` before; these bytes are not searched again
  */
 export function judgeUpgrade(head: Buffer, path: string, seenBytes = 0): UpgradeVerdict {
   const expected = METHOD + path;
@@ -65,7 +65,7 @@ function isUpgrade(rest: string): boolean {
   return isUpgraded && values.get('upgrade') === 'websocket' && !hasBody;
 }
 
-/** Headers that may occur only once: with two of them, it would be unclear which one counts. */
+/** Headers that may occur only once. With two headers of one name, it would be unclear which of them counts. */
 const SINGLE: ReadonlySet<string> = new Set(['upgrade', 'connection', 'content-length', 'transfer-encoding']);
 
 export interface ScreenOptions {

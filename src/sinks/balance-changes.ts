@@ -1,7 +1,7 @@
 /**
- * Finds which balances the transactions of a block change, and why. To find the changes, it applies each transaction
- * with the rules of the protocol to accounts that are all empty: the balance afterwards is the change. The computation
- * verifies nothing, and the only part of the chain's state that it needs is the owners of applications.
+ * Finds which balances the transactions of a block change, and why. To find the changes, the computation applies each
+ * transaction with the rules of the protocol to accounts that are all empty. The balance afterwards is the change. The
+ * computation verifies nothing, and the only part of the chain's state that it needs is the owners of applications.
  */
 
 import type { ChainParams } from '../protocol/params.ts';
@@ -53,8 +53,8 @@ export class BalanceChanges {
   #ofTransaction(transaction: Transaction, isGenesis: boolean): readonly BalanceChange[] {
     const { id: transactionId, fee, senderId } = transaction;
     const scratch = new StateOverlay(this.#unknown);
-    // The rules report faults, because all accounts are empty. But they write the effects of the transaction all the
-    // same.
+    // The rules report faults, because all accounts are empty. However, the rules still write the effects of the
+    // transaction.
     applyTransaction(scratch, transaction, this.#context);
     const changes: BalanceChange[] = [];
     if (fee !== 0n)

@@ -1,6 +1,6 @@
 /**
  * The consensus state of a chain in memory, with undo records of its newest blocks. The rules need it to apply blocks
- * again that a node has already verified. The state takes about 0.5 KB for each account.
+ * again that a node has already verified. The state in memory takes about 0.5 KB for each account.
  */
 
 import { assert } from '../primitives/errors.ts';
@@ -8,8 +8,8 @@ import { StateOverlay, type Account, type Delegate, type StateChanges, type Stat
 import type { Address, BlockHeader, PublicKey } from '../protocol/types.ts';
 
 /**
- * Number of headers kept below the oldest block that can be reverted: the rules look back one round of at most 101
- * blocks.
+ * Number of headers kept below the oldest block that can be reverted. The rules need the headers of one round of at
+ * most 101 blocks.
  */
 const HEADERS_KEPT = 256;
 

@@ -1,12 +1,12 @@
 /**
- * The right to write to a sink: only one process has it at a time. This file has the errors for a sink that another
- * process holds, and for a lost lease.
+ * The right to write to a sink. Only one process has this right at a time. This file has the errors for a sink that
+ * another process holds, and for a lost lease.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
 
 /**
- * Seconds after which the lease of a killed process ends. This time is longer than the delays of a busy process or
+ * Seconds after which the lease of a killed process ends. The lease lasts longer than the delays of a busy process or
  * server.
  */
 export const LEASE_S = 30;

@@ -1,7 +1,7 @@
 /**
  * Makes the rows of a chain's blocks. The maker applies the blocks again, from the genesis block on, with the rules of
- * the network. The accounts then show what a round pays to each delegate and who missed a block. The maker checks the
- * balance changes of each block against the accounts.
+ * the network. The accounts then show the payment of each delegate for a round, and the delegates that missed a block.
+ * The maker checks the balance changes of each block against the accounts.
  */
 
 import { addressOf } from '../crypto/keys.ts';
@@ -40,7 +40,7 @@ export class RowMaker {
     this.#append(block);
   }
 
-  /** Applies the next block and makes its rows. Errors like `apply`. */
+  /** Applies the next block and makes its rows. Throws the same errors as `apply`. */
   rowsOf(block: Block): Rows {
     const accounts = this.#append(block);
     const earnings = isLastOfRound(block.height, this.#rules.params) ? payoutOf(accounts) : [];

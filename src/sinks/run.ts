@@ -71,7 +71,7 @@ class SinkWriter {
   /** Last height of the final part. */
   #finalHeight: number;
   readonly #finalBlockId: string | undefined;
-  /** Height up to which no block can be reverted any more. */
+  /** Height up to which no block can be reverted. */
   #settledHeight = 0;
   /** Blocks of the tail that the sink has stored. */
   #stored: readonly BlockPlace[];

@@ -14,7 +14,7 @@ export interface SinkIdentity {
   readonly network: string;
   readonly generation: number;
   readonly genesisBlockId: BlockId;
-  /** Number of heights in a range, at least 1. The number is fixed when the sink is made. */
+  /** Number of heights in a range, at least 1. The number of heights is fixed when the sink is made. */
   readonly rangeBlocks: number;
 }
 
@@ -43,9 +43,9 @@ export interface SinkBlock extends BlockPlace {
 }
 
 /**
- * One process writes to a sink at a time: `begin` takes the sink, `end` releases it. A process that was paused for long
- * may lose the sink. Then it changes nothing any more: its calls throw `SINK_LEASE_LOST`, even a call that had begun
- * before. The caller waits for each call to end before it makes the next one.
+ * One process writes to a sink at a time: `begin` takes the sink, `end` releases it. A process that was paused for a
+ * long time may lose the sink. A process that lost the sink changes nothing: its calls throw `SINK_LEASE_LOST`, even
+ * calls that began before the loss. The caller waits for the end of each call to the sink before it makes another call.
  */
 export interface Sink {
   /**
@@ -58,15 +58,14 @@ export interface Sink {
    */
   begin(identity: SinkIdentity): Promise<SinkPlace>;
   /**
-   * Stores the range above the final part, whole or not at all, and drops the blocks of the tail that are in it. A
-   * range that is there already (for example after a crash) stays as it is.
+   * Stores the range above the final part, as a whole or not at all. Drops the blocks of the tail that are in the
+   * range. A range that already exists (for example after a crash) stays as it is.
    *
    * @param lastBlockId block at `toHeight`
    */
   putRange(span: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void>;
   /**
-   * Adds blocks on top of the tail, ascending. A block that is there already (for example after a crash) stays as it
-   * is.
+   * Adds blocks on top of the tail, ascending. A block that already exists (for example after a crash) stays as it is.
    */
   putTail(blocks: readonly SinkBlock[]): Promise<void>;
   /** Removes the blocks of the tail above a height. */
@@ -75,7 +74,7 @@ export interface Sink {
   end(): Promise<void>;
 }
 
-/** The range of the final part that follows a height. The height is 0 or the last height of a range. */
+/** The range of the final part that follows a height. The given height is 0 or the last height of a range. */
 export function rangeAfter(height: number, rangeBlocks: number): HeightSpan {
   return { fromHeight: height + 1, toHeight: height + rangeBlocks };
 }

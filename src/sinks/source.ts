@@ -15,7 +15,7 @@ export type ChainChange =
 export interface ChainSource {
   readonly rules: Rules;
   readonly networkName: string;
-  /** Height up to which no block can be reverted; 0 when there is none. */
+  /** Height up to which no block can be reverted; 0 when every block can be reverted. */
   finalHeight(): Promise<number>;
   /** Blocks up to the final height, ascending. */
   blocks(fromHeight: number, toHeight: number): AsyncIterable<Block>;

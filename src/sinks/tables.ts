@@ -48,7 +48,7 @@ const SINK_TABLES = {
     timestamp: 'i32',
     sender: 'text',
     sender_key: 'text',
-    /** Empty when there is none. */
+    /** Empty when the transaction has no recipient. */
     recipient: 'text',
     amount: 'i64',
     fee: 'i64',
@@ -92,7 +92,7 @@ const SINK_TABLES = {
     delegate_key: 'text',
     /** Blocks in the round. */
     forged: 'u32',
-    /** 1 for a delegate that was to forge in the round and did not. */
+    /** 1 for a delegate that had a slot in the round and forged no block; otherwise 0. */
     missed: 'u32',
     rewards: 'i64',
     fees: 'i64',
@@ -140,7 +140,7 @@ export function valueIn(row: object, column: string): bigint | number | string {
 
 /** Joins the rows of consecutive blocks into one list for each table. */
 export function joinedRows(parts: readonly Rows[]): Rows {
-  // `fromEntries` loses which rows belong to which table.
+  // The return type of `fromEntries` does not say which rows belong to which table.
   return Object.fromEntries(
     SINK_TABLE_NAMES.map((table) => [table, parts.flatMap((rows): readonly object[] => rows[table])]),
   ) as unknown as Rows;

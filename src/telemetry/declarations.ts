@@ -1,5 +1,5 @@
 /**
- * All metrics of a node. Modules name them without the prefix `bloomery_`, and the registry refuses metrics that are
+ * All metrics of a node. Modules name metrics without the prefix `bloomery_`, and the registry refuses metrics that are
  * not declared here.
  */
 
@@ -14,7 +14,7 @@ export interface MetricDeclaration {
   readonly buckets?: readonly number[];
 }
 
-/** Delays within a region are short, across the world they take seconds; a slot lasts 2 to 10 s. */
+/** Messages take a fraction of a second within a region, and seconds across the world. A slot lasts 2 to 10 s. */
 const DELAY_BUCKETS_S = [0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20];
 const ANSWER_BUCKETS_S = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
 

@@ -34,8 +34,8 @@ export function humanLine(record: LogRecord, options: HumanLineOptions = {}): st
     visible(record.message),
   ];
   const data = Object.entries(record.data ?? {}).map(([key, value]) => `${visible(key)}=${valueText(value)}`);
-  // Only warnings and errors show their code: an operator looks it up. Lines of other levels are easier to read without
-  // it.
+  // Only warnings and errors show their code, because operators look up these codes. Lines of other levels are easier
+  // to read without a code.
   if (record.level === 'warn' || record.level === 'error') data.push(`code=${visible(record.code)}`);
   return data.length === 0 ? parts.join(' ') : `${parts.join(' ')}  ${data.join(' ')}`;
 }

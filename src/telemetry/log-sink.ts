@@ -24,8 +24,8 @@ export interface Rotation {
 }
 
 /**
- * Appends to a file; the folder of the file is created when it is missing. On a full disk lines are lost, but the node
- * goes on.
+ * Appends to a file; the folder of the file is created when it is missing. On a full disk, lines are lost, but the node
+ * continues to run.
  *
  * @throws ProtocolError `LOG_FILE_UNUSABLE` when the file cannot be opened
  */

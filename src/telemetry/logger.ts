@@ -95,10 +95,7 @@ function sinkOf(target: ObserverOptions['target']): LogSink {
   return 'file' in target ? fileSink(target.file, target.rotation) : streamSink(target.stream);
 }
 
-/**
- * Writes pino's JSON lines in the wanted format. After lost lines, the next line that is written says how many were
- * lost.
- */
+/** Writes pino's JSON lines in the wanted format. After lines were lost, the next written line reports their number. */
 function lineWriter(sink: LogSink, options: ObserverOptions): (json: string) => void {
   const nowMs = options.nowMs ?? Date.now;
   const human = options.format === 'human';

@@ -91,8 +91,8 @@ export class MetricsRegistry {
   }
 
   /**
-   * Calls `set` each time before the metrics are read. This function is for metrics that are measured, not counted as
-   * events happen.
+   * Calls `set` each time before the metrics are read. `beforeReading` is for metrics that are measured, and not
+   * counted as events happen.
    *
    * @returns a function that ends the calls; until then everything that `set` refers to stays in memory
    */
@@ -104,8 +104,8 @@ export class MetricsRegistry {
   }
 
   /**
-   * Removes all series of a gauge. This function is for labels whose values come and go, and for values that are known
-   * only at times.
+   * Removes all series of a gauge. `forget` is for labels whose values come and go, and for values that are known only
+   * at times.
    */
   forget(name: string): void {
     const family = this.#families.get(name);

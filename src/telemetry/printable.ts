@@ -1,6 +1,9 @@
 /** Turns the fields of a log line into small plain values: without secrets, cycles or very long texts. */
 
-/** Levels of nesting that are shown: enough for an error with its cause and data. A log line is no complete dump. */
+/**
+ * Levels of nesting that are shown: enough for an error with its cause and data. A log line need not show all of its
+ * data.
+ */
 const DEPTH_MAX = 5;
 const ITEMS_MAX = 50;
 const TEXT_CHARS_MAX = 2_000;
@@ -14,10 +17,10 @@ const SECRET_CHARS_MIN = 4;
 export type Printable = null | boolean | number | string | readonly Printable[] | { readonly [key: string]: Printable };
 
 /**
- * Converts the fields of a log line to plain values. A member whose name means a secret shows `[hidden]`, at any depth.
- * A text that contains the value of such a member shows `[hidden]` too, because an error message may quote its data.
- * Bigints become decimal text, bytes hexadecimal text, errors an object with name, code, message, data, cause and
- * stack. Never throws.
+ * Converts the fields of a log line to plain values. A member whose name denotes a secret shows `[hidden]`, at any
+ * depth. A text that contains a secret shows `[hidden]` too, because an error message may quote its data. Bigints
+ * become decimal text, bytes hexadecimal text, errors an object with name, code, message, data, cause and stack. Never
+ * throws.
  */
 export function printableFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, Printable>> {
   const secrets = new Set<string>();
@@ -90,7 +93,7 @@ function membersOf(value: object, depth: number, secrets: Set<string>): Readonly
       if (secret) learn(member, secrets);
       shown[key] = secret ? HIDDEN : printable(member, depth - 1, secrets);
     } catch {
-      // A getter that throws must not lose the log line.
+      // A getter that throws must not cause the loss of the log line.
       shown[key] = '[unreadable]';
     }
   }

@@ -60,7 +60,7 @@ export class Hub {
     return this.#groups.get(from) === this.#groups.get(to) ? this.#members.get(to) : undefined;
   }
 
-  /** The other end of a connection, also when a partition separates the two. */
+  /** The other end of a connection, even when a partition separates both ends. */
   at(peerId: PeerId): HubTransport | undefined {
     return this.#members.get(peerId);
   }

@@ -47,17 +47,17 @@ interface Kept extends TimeState {
   readonly facts: Snapshot;
 }
 
-/** Port of the first node on the hub. No other program sees these addresses. */
+/** Port of the first node on the hub. No other program sees the addresses on the hub. */
 const FIRST_PORT = 5000;
-/** The number is limited because each snapshot takes as much memory as the state of all nodes. */
+/** The number of snapshots is limited because each snapshot takes as much memory as the state of all nodes. */
 const SNAPSHOTS_MAX = 100;
 const PEERS_MS_MAX = 5000;
 const PEERS_POLL_MS = 5;
 const HEAL_MS_MAX = 60_000;
 const HEAL_POLL_MS = 20;
 /**
- * Polls between two mined slots of `heal`. Nodes fetch a better chain in less time than these polls take. When two
- * chains are equally good, a mined slot decides between them.
+ * Number of polls between two slots that `heal` mines. Nodes fetch a better chain in less time than these polls take.
+ * When two chains are equally good, a mined slot decides between them.
  */
 const HEAL_POLLS_PER_SLOT = 25;
 
@@ -181,7 +181,7 @@ export class MemoryDevnet implements TestDevnet {
     const kept = this.#snapshots.get(name);
     if (kept === undefined) throw unknownSnapshot(name, [...this.#snapshots.keys()]);
     return this.#timekeeper.standstill(async () => {
-      // All nodes close first: a node that is up with the restored chain would fetch the newer chain from a node that
+      // All nodes close first. A running node with the restored chain would fetch the newer chain from a node that
       // still has it.
       for (const node of this.#nodes) await node.close();
       for (const [index, node] of this.#nodes.entries()) {

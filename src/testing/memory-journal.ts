@@ -54,7 +54,7 @@ export class MemorySigningJournal implements FolderJournal {
   }
 
   keepPlace(): void {
-    // Nothing to do: this journal is always the one that is written.
+    // Nothing to do: a journal in memory has no place that could change.
   }
 
   close(): void {

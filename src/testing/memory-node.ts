@@ -46,7 +46,7 @@ export class MemoryNode implements AgentLink {
   #journal = new MemorySigningJournal();
   #parts: ControlledParts | undefined;
   #running: RunningNode | undefined;
-  /** HTTP port; 0 before the first start, which takes any free port. */
+  /** HTTP port; 0 until the first start has chosen a free port. */
   #httpPort = 0;
 
   constructor(options: MemoryNodeOptions) {
@@ -108,7 +108,7 @@ export class MemoryNode implements AgentLink {
     await running?.close();
   }
 
-  /** Copies the state of the node. The caller makes sure that no block is forged meanwhile. */
+  /** Copies the state of the node. The caller makes sure that no block is forged during the copy. */
   async copy(): Promise<NodeCopy> {
     const parts = this.#parts;
     if (parts === undefined) throw new Error(`node ${this.index} is closed`);

@@ -7,8 +7,8 @@ import { parentPort } from 'node:worker_threads';
 import type { JobMessage } from './job-thread.ts';
 
 /**
- * Steps by which the thread lowers its priority: enough that the calling thread gets nearly all of a core, and the
- * worker threads share the rest.
+ * Steps by which the thread lowers its priority. The calling thread then gets nearly all of a core, and the worker
+ * threads share the rest.
  */
 const STEPS_BACK = 10;
 
@@ -31,10 +31,9 @@ export function serveJobs(work: (bytes: Uint8Array) => Uint8Array<ArrayBuffer>):
 function stepBack(): void {
   try {
     const thread = Number(basename(readlinkSync('/proc/thread-self')));
-    // The steps count from the present priority, because the whole process may already run with a lower one.
+    // The steps count from the present priority, because the whole process may already run with a lower priority.
     setPriority(thread, Math.min(getPriority(thread) + STEPS_BACK, constants.priority.PRIORITY_LOW));
   } catch {
-    // Without that file, or without the right to change the priority, the thread does the same work at the old
-    // priority.
+    // Without that file, or without the right to change the priority, the thread works at its old priority.
   }
 }

@@ -11,8 +11,8 @@ export interface JobThreadsOptions {
   /** Data for the program when it starts. */
   readonly workerData: unknown;
   /**
-   * Total weight of the jobs that may wait on one thread. Beyond it, `ask` takes no job, so the callers do the work
-   * themselves and slow down.
+   * Total weight of the jobs that may wait on one thread. At this weight, `ask` accepts no further job, so the callers
+   * do the work themselves and slow down.
    */
   readonly waitingMax: number;
   /** Gets one message when a thread is lost. */
@@ -30,7 +30,7 @@ export class JobThreads {
     this.#options = options;
   }
 
-  /** True when the threads take no jobs any more, or when there are none. */
+  /** True when the threads accept no more jobs, or when there are no threads. */
   get isClosed(): boolean {
     return this.#isClosed || this.#options.threads === 0;
   }

@@ -17,8 +17,8 @@ export interface LineReaderOptions {
 
 export interface LineReader {
   /**
-   * Reads some lines. Each block stays packed until the caller takes it: thousands of blocks wait here, and the garbage
-   * collector would move them again and again if they were objects.
+   * Reads some lines. Each block stays packed until the caller takes it. Thousands of blocks wait here. Unpacked blocks
+   * would be moved again and again by the garbage collector.
    *
    * @returns for each line its block, validated by itself. A line that was refused, or that holds block 1, is returned
    *   as it is. Other lines are not kept, because a line takes three times the memory of its block.
@@ -27,7 +27,7 @@ export interface LineReader {
   close(): Promise<void>;
 }
 
-/** So few lines, or fewer, are read on the calling thread, because a thread would take longer to start. */
+/** Up to this number of lines are read on the calling thread, because a thread would take longer to start. */
 const INLINE_LINES_MAX = 4;
 /** No limit: the threads exist to read lines, so a job always waits for one of them. */
 const WAITING_MAX = Number.POSITIVE_INFINITY;

@@ -9,7 +9,7 @@ const FIXED_BYTES = LENGTH_BYTES + PUBLIC_KEY_BYTES + SIGNATURE_BYTES;
 
 /**
  * Packs checks. Each check takes: length of the message (u32, little-endian), public key, signature, message. Keys and
- * signatures must have the right lengths. The result has a buffer of its own, so it can be transferred.
+ * signatures must have the right lengths. The packed bytes have a buffer of their own, so they can be transferred.
  */
 export function packChecks(checks: readonly SignatureCheck[]): Uint8Array<ArrayBuffer> {
   const size = checks.reduce((sum, check) => sum + FIXED_BYTES + check.message.length, 0);

@@ -9,8 +9,9 @@ import { BlockRejected } from '../protocol/verdict.ts';
 const NONE = new Uint8Array(0);
 
 /**
- * Reads lines; in `packed`, each line follows its length. The result does not say why a line is refused, because only
- * the reader of the file knows the position of the line in the chain and can word the error.
+ * Reads lines from `packed`, where the length of each line precedes the line. The result of reading lines does not say
+ * why a line is refused. Only the reader of the file knows the position of the line in the chain and can word the
+ * error.
  *
  * @param knownHeight blocks up to this height are not validated, because the chain already has them
  * @returns for each line a length and the packed block; length 0 for a line that is refused or is block 1

@@ -10,9 +10,9 @@ const PUBLIC_KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 
 /**
- * Keeps the latest results. The cache keeps failed checks like successful ones: both are facts about the bytes, and a
- * peer must not cost the node time again by repeating a wrong signature. The checks of a transaction are always the
- * same objects, so their results are found without a look at the bytes.
+ * Keeps the latest results. The cache also keeps the results of failed checks. If failed checks were not kept, a peer
+ * could cost the node time again by repeating a wrong signature. The checks of a transaction are always the same
+ * objects, so their results are found without reading the bytes.
  */
 export class SignatureCache {
   readonly #answers: LruMap<string, boolean>;
@@ -43,14 +43,15 @@ export class SignatureCache {
   }
 }
 
-/** False when key or signature has a wrong length; then the check fails whatever the bytes are. */
+/** False when key or signature has a wrong length. A check with a wrong length always fails. */
 export function hasRightLengths({ publicKey, signature }: SignatureCheck): boolean {
   return publicKey.length === PUBLIC_KEY_BYTES && signature.length === SIGNATURE_BYTES;
 }
 
 /**
  * Public key, signature and message as one text with a character for each byte. Public key and signature have fixed
- * lengths, so no two checks share a key. Undefined when one of the lengths is wrong, because such a check always fails.
+ * lengths, so no two checks share a key. Undefined when one of the lengths is wrong, because a check with a wrong
+ * length always fails.
  */
 export function checkKey(check: SignatureCheck): string | undefined {
   if (!hasRightLengths(check)) return undefined;

@@ -20,7 +20,9 @@ export interface VerifierPoolOptions {
   readonly threads: number;
   /** Preferred back end; the fastest that loads by default. */
   readonly backend?: Ed25519Backend;
-  /** Number of results remembered; the least recently used ones are forgotten first. Each takes about 250 bytes. */
+  /**
+   * Number of results remembered; the least recently used ones are forgotten first. Each result takes about 250 bytes.
+   */
   readonly cacheEntriesMax: number;
   /** Gets one message when a thread is lost. */
   readonly observer?: Observer;
@@ -29,21 +31,21 @@ export interface VerifierPoolOptions {
 }
 
 /**
- * Number of checks that the calling thread makes in some milliseconds. More checks at once go to other threads: that is
- * worth the cost of the hand-over, and the calling thread stays free for other work.
+ * Number of checks that the calling thread makes in some milliseconds. Larger numbers of checks go to other threads.
+ * Handing over many checks is worth its cost, and the calling thread stays free for other work.
  */
 const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60, noble: 4 };
 
 /**
- * Number of checks in one job. The number is small, so that all threads end at about the same time, and large enough
- * that posting a job costs little.
+ * Number of checks in one job. A job is small, so that all threads end at about the same time, and large enough that
+ * posting it costs little.
  */
 const JOB_CHECKS_MAX = 128;
 
 /**
- * Up to so many checks at once, results are looked up and kept by content: these are the checks of a block, whose
- * transactions came one by one before. A download brings thousands of checks that nobody made before, and later uses of
- * them are the same objects.
+ * Results of up to this number of checks at once are looked up and kept by content. Small batches of checks belong to a
+ * block whose transactions arrived earlier, one by one. A download brings thousands of new checks. The results of
+ * downloaded checks are kept by object, because later uses of these checks are the same objects.
  */
 const KEYED_CHECKS_MAX = 200;
 
@@ -87,7 +89,7 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
 
   async function answerJob(checks: readonly SignatureCheck[]): Promise<readonly boolean[]> {
     const answers = await pool.ask(packChecks(checks), checks.length);
-    // An answer of another length belongs to other checks, so it is not used.
+    // An answer with another length does not belong to these checks, so it is not used.
     return answers?.length === checks.length ? Array.from(answers, (answer) => answer === 1) : answerInline(checks);
   }
 

@@ -60,7 +60,7 @@ async function findAccount(source: Source, which: string): Promise<AccountJson> 
     const [found] = await source.ask<readonly AccountJson[]>(`accounts?${question}`, ACCOUNTS);
     if (found !== undefined) return found;
   }
-  // Accounts are found by a pattern of the name, delegates only by the whole name.
+  // An account is found by a pattern of its name, but a delegate only by its whole name.
   const name = encodeURIComponent(which.toLowerCase());
   const [delegate] = isName(which)
     ? await source.ask<readonly DelegateJson[]>(`delegates?username=${name}`, DELEGATES)

@@ -10,7 +10,7 @@ import { askFirst, send } from '../wallet/send.ts';
 import { printJson, printLine, report } from '../output.ts';
 
 /**
- * Sends the documents of a file. All of them are read before the first is sent.
+ * Sends the documents of a file. All documents are read before the first document is sent.
  *
  * @throws ProtocolError or TransactionRejected for the first document that the network would refuse
  */

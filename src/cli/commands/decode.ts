@@ -20,7 +20,7 @@ const KEY_BYTES = 32;
 /** Limit for the input: several times the longest transaction or header. */
 const BYTES_MAX = 1024 * 1024;
 const FIRST_TYPE_GEN3 = 8;
-/** Only the check of a signature needs the network; when it is unknown, this value stands for it. */
+/** Stands for an unknown network. Only the check of a signature needs the network. */
 const NO_NETWORK = '0'.repeat(64);
 
 interface Decoded {
@@ -58,7 +58,7 @@ function decodedBytes(bytes: Buffer, network: SigningNetwork | undefined): reado
   if (header !== undefined) return [decodedHeader(header)];
   const signer = signerFor(generationOfType(bytes[0]), network);
   const found = signer.fromBytes(bytes).map((transaction) => decodedTransaction(transaction, signer, network));
-  // When two readings are possible, the valid signature shows which one is right.
+  // When the bytes can be read in two ways, the valid signature shows the right way.
   const signed = found.filter(({ isSigned }) => isSigned === true);
   return signed.length > 0 ? signed : found;
 }
@@ -124,7 +124,10 @@ function decodedTransaction(
   };
 }
 
-/** Reads a block header. Three of its first four bytes are 0, because these bytes are a small version number. */
+/**
+ * Reads a block header. Three of the first four bytes of a header are 0, because these four bytes hold a small version
+ * number.
+ */
 function headerIn(bytes: Buffer): BlockHeader | undefined {
   if (bytes.length < 4 || bytes.readUInt32LE(0) > 2) return undefined;
   try {

@@ -44,7 +44,7 @@ export async function devnetRun(file: string, flags: ScenarioFlags): Promise<voi
   }
   const failed = results.some(({ failure }) => failure !== undefined);
   const hasPassed = isWhole && !failed && error === undefined;
-  // A run that the user stopped needs no reason for its failure.
+  // A run that the user stopped needs no reason.
   const isStopped = !isWhole && !failed && error === undefined;
   if (hasPassed || isStopped || !hasBegun) rmSync(directory, { recursive: true, force: true });
   else note(`the logs of the nodes are in ${directory}`);
@@ -59,9 +59,7 @@ export async function devnetRun(file: string, flags: ScenarioFlags): Promise<voi
   if (!hasPassed) process.exitCode = EXIT.failed;
 }
 
-/**
- * @throws ProtocolError `USAGE` before the run, so that results are not lost after minutes
- */
+/** @throws ProtocolError `USAGE` before the run, so that the results of a long run are not lost */
 function checkWritable(file: string): void {
   try {
     closeSync(openSync(file, 'a'));
@@ -82,9 +80,7 @@ interface Play {
   readonly begins: () => void;
 }
 
-/**
- * @returns true when all steps were run or one failed; false when the user stopped the run
- */
+/** @returns true when all steps were run or a step failed; false when the user stopped the run */
 async function play({ scenario, file, directory, flags, stop, results, begins }: Play): Promise<boolean> {
   const { devnet } = scenario;
   const network = devnet.network?.startsWith('.') === true ? resolve(dirname(file), devnet.network) : devnet.network;
@@ -160,7 +156,7 @@ async function steps(
 }
 
 async function portsOf(flags: ScenarioFlags, { devnet, steps: all }: Scenario) {
-  // Each node that is added later uses the next port.
+  // Each node that is added later uses the next port number.
   const added = all.filter(({ work }) => work.kind === 'operation' && work.operation === 'add').length;
   const count = devnet.nodes + added;
   const { httpPort, wsPort } = flags;

@@ -33,7 +33,7 @@ import { drawOnTerminal, note, outputIsTerminal, printJson, printLine } from '..
 const SUMMARY_INTERVAL_MS = 10_000;
 
 /**
- * @throws ProtocolError for wrong flags, a port in use, or a devnet that fails
+ * @throws ProtocolError for wrong flags, a port in use, or a failure of the devnet
  */
 export async function devnet(flags: DevnetFlags): Promise<void> {
   if (flags.newNetworkId === true && flags.fork === undefined) throw usageError('--new-network-id is for --fork');
@@ -55,12 +55,14 @@ interface Choice {
 
 async function chooseFork(flags: DevnetFlags, path: string): Promise<Choice & { readonly source: ForkSource }> {
   if (flags.delegates !== undefined) throw usageError('--delegates: a fork has the delegates of its chain');
-  // Loaded on demand, because an ordinary devnet does not need the large modules that read chains.
+  // The modules that read chains are loaded on demand. The modules that read chains are large, and an ordinary devnet
+  // does not need them.
   const { forkSourceOf, underNewIdentifier } = await import('../devnet/fork/source.ts');
   const source = await forkSourceOf(path, flags.network);
   const pace = paceOfFork(flags.blockTime, flags.mine, source.network.params.blockTimeS);
   if (flags.newNetworkId !== true) {
-    // The network folder of the source may be removed or changed while the devnet exists, so it counts as temporary.
+    // The network folder of the source may be removed or changed while the devnet exists. Therefore the network folder
+    // counts as temporary.
     return { source, pace, chosen: { network: source.network, isTemporary: true, dispose: () => undefined } };
   }
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-network-'));
@@ -105,7 +107,7 @@ async function run(flags: DevnetFlags, { chosen, pace, source }: Choice): Promis
     const nodes = fork === undefined ? planned : plan(fork);
     writeDevnetFolder(directory, nodes, chosen.network, network);
     const blockTimeS = (pace.intervalMs ?? network.params.blockTimeS * 1000) / 1000;
-    // With machine-readable output, only the first of these lines is shown.
+    // With machine-readable output, only the first welcome line is shown.
     const lines = welcomeLines({ network, nodes, directory, mode: flags.mine, blockTimeS, fork });
     for (const line of flags.json === true ? lines.slice(0, 1) : lines) say(line);
     const { untilHeight } = flags;

@@ -59,7 +59,8 @@ async function follow(flags: EventsFlags, tell: Tell): Promise<never> {
       }
       note(`${node.base} ended the stream; it is asked again until it is back`);
     } catch (error) {
-      // Malformed or unreadable answers are no reason to ask again; only a lost connection is.
+      // Only a lost connection is a reason to connect again. A malformed or unreadable answer is no reason to connect
+      // again.
       const isLost = !(error instanceof ProtocolError) || (hasBegun && error.code === 'NODE_UNREACHABLE');
       if (!isLost || !hasBegun) throw error;
       if (!(error instanceof ProtocolError))

@@ -39,8 +39,8 @@ import { flushOutput, note, printLine, printText, report } from '../output.ts';
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Writes the record first, and then ends signing on this machine. After a failure between the two, either this node can
- * still sign, or the record is in both places and this node does not sign.
+ * Writes the record first, and then ends signing on this machine. After a failure between writing the record and ending
+ * signing, at most this node can sign. The record may then be in both places.
  *
  * @throws ProtocolError `JOURNAL_IN_USE` while the node runs
  */
@@ -76,9 +76,9 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
 }
 
 /**
- * Imports the record as the complete history of signatures, but only once: then the file is marked as a copy, and this
- * machine notes where the record was imported. A copy can be imported too, but the node then first waits to make sure
- * that no other node signs.
+ * Imports the record as the complete history of signatures, but only once. After the import, the file is marked as a
+ * copy, and this machine notes where the record was imported. A copy can be imported, too. After the import of a copy,
+ * the node first waits to make sure that no other node signs.
  *
  * @throws ProtocolError `SIGNING_RECORD_INVALID` or `SIGNING_RECORD_OTHER`; after an error nothing was changed
  */
@@ -117,10 +117,10 @@ interface Import {
 }
 
 /**
- * Marks the record as imported before importing it. After a failure in between, no node can sign with the record at
- * once; the other order could leave two nodes that do.
+ * Marks the record as imported before the import. After a failure between marking the record and importing it, no node
+ * can sign with the record at once. If the import came before the mark, two nodes could sign with one record.
  *
- * @returns the place of an earlier import, if there was one; and whether the file is now marked as a copy
+ * @returns the place of an earlier import, if any; and whether the file is now marked as a copy
  */
 function importOnce(
   { journal, record, file, into }: Import,
@@ -148,7 +148,7 @@ function noteTaken(notes: TakenRecords | undefined, record: SigningRecord, into:
     notes?.note(record, { into, atS: Math.floor(Date.now() / 1000) });
     undo.push(() => notes?.forget(record));
   } catch {
-    // Without a folder for watermarks, copies of the file are not noticed.
+    // If this machine has no folder for watermarks, imports of copies of the file are not noticed.
   }
 }
 
@@ -167,8 +167,8 @@ function markAsCopy(file: string, record: SigningRecord, undo: (() => void)[]): 
 }
 
 /**
- * Replaces a file. At any moment either the old or the new text is on the disk; the new text is there when this
- * returns.
+ * Replaces a file. At any moment, either the old or the new text is on the disk. When the function that replaces the
+ * file returns, the new text is on the disk.
  */
 function writeInstead(file: string, text: string): void {
   const path = realpathSync(file);
@@ -184,9 +184,9 @@ function writeInstead(file: string, text: string): void {
 }
 
 /**
- * Updates the watermarks of this machine, if there are any. Old watermarks would still say that the record is here, or
- * elsewhere. A watermark that is newer than the record stays. A node whose watermarks are in another folder updates
- * them itself.
+ * Updates the watermarks of this machine, if there are any. Old watermarks would still say that the record is on this
+ * machine, or elsewhere. A watermark that is newer than the record stays. A node whose watermarks are in another folder
+ * updates them itself.
  *
  * @param movedAtS time when the record left this machine
  */
@@ -260,7 +260,7 @@ function writeNew(file: string, text: string): void {
   }
 }
 
-/** Flushes the folder: only then a new file survives a power cut. */
+/** Flushes the folder, because otherwise a new file does not survive a power cut. */
 function fsyncFolderOf(file: string): void {
   const descriptor = openSync(dirname(resolve(file)), 'r');
   try {

@@ -25,7 +25,7 @@ interface ForgerState {
 }
 
 /**
- * @param publicKey key of the delegate; default: the only configured one
+ * @param publicKey key of the delegate; default: the only configured delegate
  */
 export async function forgingSwitch(
   publicKey: string | undefined,
@@ -68,7 +68,7 @@ export async function forgingSchedule({ node: url, json }: ForgingStatusFlags): 
   ]);
   const soonest = forgers[0]?.nextSlot;
   if (soonest === undefined) throw new ProtocolError('FORGERS_UNKNOWN', {}, `${node.base} knows no forging order yet`);
-  // Slots count from the epoch, so the number of the present slot gives their length.
+  // Slots count from the epoch, so the length of a slot follows from the number of the present slot.
   const blockTimeS = Math.round(status.secondsSinceEpoch / soonest);
   const activeDelegates = activeDelegatesOf(round);
   const blocksLeft = activeDelegates - (status.height % activeDelegates);

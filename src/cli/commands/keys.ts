@@ -14,7 +14,7 @@ import { flushOutput, note, printJson, printLines, printText, report } from '../
 
 /** Bytes of entropy for the words. */
 const ENTROPY_BYTES: Readonly<Record<KeysCreateFlags['words'], number>> = { 12: 16, 24: 32 };
-/** Minimum of the interface that switches forging. */
+/** Minimum length of a password in the interface that switches forging. */
 const PASSWORD_CHARACTERS_MIN = 5;
 
 /**

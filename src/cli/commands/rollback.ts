@@ -47,7 +47,7 @@ async function askBefore({ yes }: RollbackFlags, what: string): Promise<void> {
   if (!(await confirmed('Remove them?'))) throw new ProtocolError('CANCELLED', {}, 'nothing was removed');
 }
 
-/** Text with the heights that will be reverted and their transactions, which may return in other blocks. */
+/** Describes the heights that will be reverted, and their transactions, which may return in other blocks. */
 function whatGoes(chain: ChainReader, to: number, tip: number): string {
   let transactions = 0;
   for (let height = to + 1; height <= tip; height += 1) transactions += chain.block(height)?.numberOfTransactions ?? 0;

@@ -23,7 +23,10 @@ export async function sinkClickHouse(flags: ClickHouseFlags): Promise<void> {
 
 const PASSWORD_VARIABLE = 'BLOOMERY_CLICKHOUSE_PASSWORD';
 
-/** Password from a file or the environment; undefined when neither has one, because the URL may contain it. */
+/**
+ * Reads the password from a file or the environment. Returns undefined when neither has a password, because the URL may
+ * contain the password.
+ */
 async function passwordOf({ url, passwordFile: file }: ClickHouseFlags): Promise<string | undefined> {
   if (hasPassword(url)) {
     const where = `--password-file FILE or ${PASSWORD_VARIABLE}`;

@@ -50,7 +50,7 @@ function versionText({ version, build }: { readonly version: string; readonly bu
   return softwareVersion === undefined ? version : `Bloomery ${softwareVersion}, protocol ${version}`;
 }
 
-/** Position of the node relative to its peers; empty for a node that wants no peers. */
+/** Describes the height of the node relative to its peers. Empty for a node that wants no peers. */
 function standing({ isAlone, networkHeight, consensus }: NodeState, peers: number): readonly [string, string][] {
   if (isAlone === true) return [['peers', 'none wanted']];
   return [

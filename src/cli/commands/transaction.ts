@@ -1,4 +1,4 @@
-/** `bloomery tx`: shows a transaction of a node's chain, or one that waits in its pool. */
+/** `bloomery tx`: shows a transaction of a node's chain, or a transaction that waits in its pool. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import { epochMsOf } from '../explore/epoch.ts';

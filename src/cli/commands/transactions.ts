@@ -13,7 +13,7 @@ import { makeTransaction } from '../wallet/send.ts';
 
 /**
  * @throws ProtocolError `USAGE` for a malformed address or amount; errors of `makeTransaction`. The other commands of
- *   this file throw the same
+ *   this file throw the same errors
  */
 export async function transfer(address: string, amountText: string, flags: TransferFlags): Promise<void> {
   const fault = addressFault(address);

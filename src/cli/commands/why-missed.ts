@@ -92,7 +92,7 @@ export async function missedSlots(place: number, { ask }: NodeAsker): Promise<re
   ]);
   const epochMs = Date.parse(constants.epoch);
   const activeDelegates = activeDelegatesOf(constants);
-  // Slots count from the epoch, so the number of a slot gives their length.
+  // Slots count from the epoch, so the length of a slot follows from the number of a slot.
   const blockTimeS = Math.max(1, Math.round(status.secondsSinceEpoch / (forgers[0]?.nextSlot ?? 1)));
   const isHeight = place <= status.height;
   const slots = isHeight
@@ -124,8 +124,8 @@ async function slotsBefore(
   if (height < 2) throw usageError('nobody forges the genesis block: give a height above 1');
   const [own, before] = await Promise.all([headerAt(height, ask), headerAt(height - 1, ask)]);
   const slotOf = ({ timestamp }: Header): number => Math.floor(timestamp / blockTimeS);
-  // The slots between the genesis block and the first forged block do not count, because a network may start at any
-  // time.
+  // The slots between the genesis block and the first forged block are not missed slots, because a network may start at
+  // any time.
   const first = height === 2 ? slotOf(own) : slotOf(before) + 1;
   const slots = Array.from({ length: Math.min(slotOf(own) - first, slotsMax) }, (_, index) => slotOf(own) - 1 - index);
   if (slots.length === 0) throw usageError(`no slot was missed before the block at height ${height}`);
@@ -162,10 +162,7 @@ interface Gap {
   readonly report: Report;
 }
 
-/**
- * The reason is taken only from records of the slot itself, because other events at about that time may have nothing to
- * do with it.
- */
+/** The reason comes only from records of the slot itself, because other events at about that time may be unrelated. */
 function reasonOf(gap: Gap): string {
   const { slot, startMs, forger, isOwn, tipHeight, report } = gap;
   const facts = report.slots.find((each) => each.slot === slot)?.facts ?? [];
@@ -184,7 +181,7 @@ function reasonOf(gap: Gap): string {
   return isOwn ? ownReasonOf(forger, gap) : 'no block came here: ask the delegate';
 }
 
-/** Reason when the node did not look at the clock in the slot; earlier versions do not report it. */
+/** Reason for a slot in which the node did not check the clock. Earlier versions do not report the reason. */
 function absenceOf({ slot, report: { looks } }: Gap): string | undefined {
   if (looks === undefined || looks.some(({ fromSlot, toSlot }) => fromSlot <= slot && slot <= toSlot)) return undefined;
   const first = Math.min(...looks.map(({ fromSlot }) => fromSlot));

@@ -1,4 +1,4 @@
-/** `bloomery why`: lists recent decisions of a running node with their reasons. */
+/** `bloomery why`: lists recent diagnostics of a running node with their reasons. */
 
 import type { WhyFlags } from '../flags.ts';
 import { nodeClient, type DiagnosticState } from '../node-client.ts';

@@ -15,7 +15,7 @@ export interface LinkOptions {
   /** Initial state of the node. */
   readonly first: AgentStart;
   readonly onEvent: (event: AgentEvent) => void;
-  /** Called when a node that did not answer answers again. */
+  /** Called when a node answers again after a time without answers. */
   readonly onReturn: () => void;
 }
 
@@ -33,7 +33,10 @@ interface Waiting {
   readonly timer: NodeJS.Timeout;
 }
 
-/** Applying a full block takes a tenth of a second; an overloaded machine may need much longer. */
+/**
+ * Time limit of an answer. Applying a full block takes a tenth of a second, but an overloaded machine may need much
+ * longer.
+ */
 const ANSWER_MS_MAX = 15_000;
 
 export class ProcessLink implements AgentLink {
@@ -61,7 +64,7 @@ export class ProcessLink implements AgentLink {
     this.#send(first);
   }
 
-  /** True when the node has been ready once. */
+  /** True when the node has been ready at least once. */
   get isReady(): boolean {
     return this.#isReady;
   }

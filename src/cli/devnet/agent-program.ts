@@ -1,7 +1,8 @@
 /**
- * The program of a devnet node: the node of `bloomery start`, and an agent that executes requests of the supervisor
- * over the channel between parent and child. No command starts this program, and no other program opens such a channel.
- * So a node of `bloomery start` has the clock of the machine and cannot be controlled this way.
+ * The program of a devnet node. The devnet node runs the node of `bloomery start`, and an agent. The agent executes
+ * requests of the supervisor over the channel between parent and child. No command starts the agent program, and no
+ * other program opens a channel to a supervisor. Therefore a node of `bloomery start` uses the clock of the machine and
+ * cannot be controlled this way.
  */
 
 import { once } from 'node:events';

@@ -42,7 +42,7 @@ export function readControlFile(directory: string): ControlPlace {
       return { port: Number(port), token };
     }
   } catch {
-    // The error below reports it.
+    // The error below reports this failure.
   }
   throw notRunning(directory);
 }

@@ -1,8 +1,8 @@
 /**
  * The control port of a devnet's supervisor. The server listens only on the loopback address. The server accepts a
- * request only with the token from the devnet's folder, under its own host name, and not from a web page. A page in a
- * browser can also send requests to this machine; they have an `Origin` header, or a host name that was made to resolve
- * to this address.
+ * request only with the token from the devnet's folder, with its own host name, and without an `Origin` header. A page
+ * in a browser can also send requests to this machine. A request from a web page has an `Origin` header, or a host name
+ * that was made to resolve to this address.
  */
 
 import { timingSafeEqual } from 'node:crypto';
@@ -81,7 +81,7 @@ const STATUSES: Readonly<Record<string, number>> = {
 };
 
 /**
- * @throws ProtocolError for an unauthorised request; its body was not read
+ * @throws ProtocolError for an unauthorised request, before its body is read
  */
 function admitted(request: IncomingMessage, { server, operations, token }: Serving): ControlOperation {
   const { host, origin, authorization = '' } = request.headers;
@@ -116,7 +116,7 @@ async function parametersOf(request: IncomingMessage): Promise<ControlParameters
     const value: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as ControlParameters;
   } catch {
-    // The error below reports it.
+    // The error below reports this failure.
   }
   throw new ProtocolError('USAGE', {}, 'the parameters must be a JSON object');
 }

@@ -1,4 +1,4 @@
-/** Sets the faults of a running devnet: it checks them before it changes anything, and sends them to the nodes. */
+/** Sets the faults of a running devnet. The faults are checked before anything changes, and then sent to the nodes. */
 
 import { usageError } from '../problems.ts';
 import { DELAY_MS_MAX, SKEW_MS_MAX } from './fault-words.ts';
@@ -22,9 +22,9 @@ export class FaultControl {
   }
 
   /**
-   * Cuts the network into parts; this replaces an earlier cut. Nodes that are in no part form one more part.
+   * Cuts the network into parts, and replaces an earlier cut. Nodes outside the given parts form another part.
    *
-   * @throws ProtocolError `USAGE` for an unknown node, a node in two parts, or parts that cut nothing
+   * @throws ProtocolError `USAGE` for an unknown node, a node in two parts, or a single part of all nodes
    */
   partition(parts: unknown): Promise<StandingFaults> {
     const lists: readonly unknown[] = Array.isArray(parts) ? parts : [parts];
@@ -82,7 +82,10 @@ export class FaultControl {
     );
   }
 
-  /** Sends the active faults to all running nodes. A node that does not answer gets them when it comes back. */
+  /**
+   * Sends the active faults to all running nodes. A node that does not answer now gets the faults when it answers
+   * again.
+   */
   async tell(): Promise<void> {
     await Promise.allSettled(
       this.#parts.nodes().flatMap(({ node, process, stateName }) => {

@@ -1,11 +1,16 @@
-/** Reads faults in the form that people type. */
+/** Reads faults in the form in which people type them. */
 
 import { usageError } from '../problems.ts';
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-/** A question fails after ten seconds anyway, so a much slower link is a cut. */
+/**
+ * Maximum delay of a link. A question fails after ten seconds anyway, so a much slower link has the effect of a cut.
+ */
 export const DELAY_MS_MAX = 60_000;
-/** This limit is far beyond all differences of clocks that rules of the chain tolerate. */
+/**
+ * Maximum offset of a clock. The maximum offset is far beyond the clock differences that the rules of the chain
+ * tolerate.
+ */
 export const SKEW_MS_MAX = 86_400_000;
 
 /**
@@ -29,7 +34,7 @@ export function partsOfText(texts: readonly string[]): readonly (readonly number
 /**
  * Reads numbers of nodes: `1,2`, in one text or several.
  *
- * @returns undefined for none
+ * @returns undefined when the texts name no node
  * @throws ProtocolError `USAGE` for anything else
  */
 export function nodesOfText(texts: readonly string[]): readonly number[] | undefined {
@@ -66,7 +71,7 @@ export function skewMsOfText(text: string): number {
   const sign = /^[+-]/.exec(text)?.[0];
   const skewMs = durationMsOf(sign === undefined ? text : text.slice(1));
   if (skewMs !== undefined && skewMs <= SKEW_MS_MAX && (sign !== undefined || skewMs === 0)) {
-    // Avoids negative zero, which is another value than 0.
+    // Avoids negative zero, which some comparisons distinguish from 0.
     return sign === '-' && skewMs > 0 ? -skewMs : skewMs;
   }
   throw usageError(`\`${text}\` is no distance of a clock: give +3s, -500ms or 0s, at most a day`);

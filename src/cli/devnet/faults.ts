@@ -10,7 +10,7 @@ export interface LinkFaults {
   readonly loss: number;
 }
 
-/** Faults of one node, as it is told. */
+/** Faults of one node, in the form in which the node gets them. */
 export interface NodeFaults {
   /** Links with a fault, by the P2P port of the other node, because all nodes have the same address. */
   readonly links: readonly (LinkFaults & { readonly wsPort: number })[];
@@ -20,11 +20,11 @@ export interface NodeFaults {
 
 export const NO_FAULTS: NodeFaults = { links: [], skewMs: 0 };
 
-/** Active faults, as the user is told. */
+/** Active faults, in the form in which the user sees them. */
 export interface StandingFaults {
   /** Numbers of nodes that reach each other, for each part; empty while the network is not cut. */
   readonly parts: readonly (readonly number[])[];
-  /** Nodes with faults of their own. */
+  /** Nodes with delays, losses or a wrong clock. */
   readonly nodes: readonly NodeFault[];
 }
 
@@ -47,7 +47,7 @@ class PerNode {
   readonly #own = new Map<number, number>();
 
   /**
-   * @param nodes undefined for all nodes, also those added later
+   * @param nodes undefined for all nodes, including nodes that are added later
    */
   set(amount: number, nodes: readonly number[] | undefined): void {
     if (nodes === undefined) {
@@ -67,7 +67,7 @@ export class DevnetFaults {
   readonly #skewsMs = new PerNode();
   #parts: readonly (readonly number[])[] = [];
 
-  /** Cuts the network into parts, instead of earlier ones. Nodes that are in no part form one more part. */
+  /** Cuts the network into parts, and replaces earlier parts. Nodes outside the given parts form another part. */
   partition(parts: readonly (readonly number[])[]): void {
     this.#parts = parts;
   }

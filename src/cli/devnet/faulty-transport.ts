@@ -1,11 +1,11 @@
 /**
- * The transport of a devnet node whose links may be cut, slow or lossy. Only the agent of a devnet node creates it;
- * `bloomery start` does not even load it.
+ * The transport of a devnet node whose links may be cut, slow or lossy. Only the agent of a devnet node creates this
+ * transport. `bloomery start` does not even load this file.
  *
  * Both ends of a link know the faults of the link. The sender applies the faults to messages and questions. The
  * receiver applies the faults to answers and to the peer's information about itself, because the sender sends that
- * information to all peers at once. Handshakes, heartbeats and the measured round trip are not affected, so connections
- * stay open.
+ * information to all peers at once. Faults do not affect handshakes, heartbeats and the measured round trip, so
+ * connections stay open.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -36,12 +36,12 @@ export interface FaultyTransportOptions {
 
 const NONE: LinkFaults = { isCut: false, delayMs: 0, loss: 0 };
 const CUT: CloseReason = { code: 1006, reason: 'the devnet has cut this link' };
-/** Delayed messages of a peer that may wait: more than a node sends during the longest delay. */
+/** Maximum of delayed messages of a peer. A node sends fewer messages during the longest delay. */
 const WAITING_MAX = 2_000;
 
 interface Question {
   fail(reason: string): void;
-  /** Starts the time limit of the answer; before, only the timeout of the transport below applies. */
+  /** Starts the time limit of the answer. Until then, only the timeout of the transport below applies. */
   limit(): void;
 }
 
@@ -51,7 +51,10 @@ interface Line {
   readonly incoming: DelayLine;
   /** Questions that wait for an answer. */
   readonly asked: Set<Question>;
-  /** Last information of the peer about itself that was sent; it may still be delayed. */
+  /**
+   * Last information of the peer about itself that was sent. The last information of a peer that was sent may still be
+   * delayed.
+   */
   said: PeerInfo | undefined;
   heard: PeerInfo | undefined;
 }
@@ -67,7 +70,7 @@ export class FaultyTransport implements Transport {
     this.#faults = byPort(options.links);
   }
 
-  /** Replaces the faults. Over links that are no longer cut, the latest information of the peers now arrives. */
+  /** Replaces the faults. The latest information of peers arrives now over links that are no longer cut. */
   set(links: NodeFaults['links']): void {
     this.#faults = byPort(links);
     for (const [peerId, line] of this.#lines) {
@@ -82,7 +85,7 @@ export class FaultyTransport implements Transport {
     return this.#options.over.start({
       answer: (peerId, request) => handlers.answer(peerId, request),
       message: (peerId, message) => {
-        // The other end may not know yet that the link is cut.
+        // The peer may not know yet that the link is cut.
         if (!this.#faultsOf(peerId).isCut) handlers.message(peerId, message);
       },
       connected: (connection) => handlers.connected(connection),
@@ -174,7 +177,7 @@ export class FaultyTransport implements Transport {
     await this.#options.over.close();
   }
 
-  /** Does the work after the delay of the link, unless the link loses it or is cut by then. */
+  /** Does the work after the delay of the link, unless the link loses the message or is cut at that time. */
   #cross(peerId: PeerId, line: DelayLine, work: () => void): void {
     const { isCut, delayMs, loss } = this.#faultsOf(peerId);
     if (isCut || this.#isLost(loss)) return;
@@ -228,7 +231,7 @@ export class FaultyTransport implements Transport {
     return line;
   }
 
-  /** Ends all that waits for a peer that has disconnected. */
+  /** Ends everything that waits for a disconnected peer. */
   #forget(peerId: PeerId, reason: string): void {
     const line = this.#lines.get(peerId);
     if (line === undefined) return;

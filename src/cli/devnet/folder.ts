@@ -27,7 +27,8 @@ export const NETWORK_FOLDER = 'network';
 /** File with the state of the clock at the end of the devnet. */
 const CLOCK_FILE = 'clock.json';
 /**
- * File with the public keys of impersonated accounts: nodes that read the chain again must accept their transactions.
+ * File with the public keys of impersonated accounts. Nodes that read the chain again must accept the transactions of
+ * these accounts.
  */
 const IMPERSONATED_FILE = 'impersonated.json';
 /** File with the facts about the start of a forked devnet. */
@@ -39,14 +40,14 @@ const OWN_ENTRIES: ReadonlySet<string> = new Set([
 const OWNER_ALONE = 0o700;
 const LOCK_NAME = 'devnet.in-use';
 
-/** Folder of a devnet: the one in the flags, or a folder with the network's name in the user's home for networks. */
+/** Folder of a devnet: the folder in the flags, or a folder with the network's name in the user's home for networks. */
 export function devnetDirectory({ dataDir }: { readonly dataDir?: string }, networkName: string): string {
   return dataDir === undefined ? join(bloomeryHome(process.env), networkName) : resolve(dataDir);
 }
 
 /**
- * The network with the folder that the devnet uses. The devnet makes its own copy of the folder if the block time
- * differs, or if the original folder is temporary.
+ * Returns the network, with the folder that the devnet uses. The devnet makes its own copy of the folder if the block
+ * time differs, or if the original folder is temporary.
  */
 export function placedNetwork(
   { network, isTemporary }: Pick<ChosenNetwork, 'network' | 'isTemporary'>,
@@ -68,8 +69,8 @@ export function checkDevnetFolder(directory: string, nodes: number, network: Net
   const earlier = readRecord(directory);
   if (earlier === undefined) return;
   const now = recordOf(nodes, network);
-  // Delegates are divided by the number of nodes: with another number, a node would sign without the journal of its
-  // delegates.
+  // Delegates are divided by the number of nodes. With another number of nodes, a node would sign without the journal
+  // of its delegates.
   const difference =
     earlier.genesisBlockId !== now.genesisBlockId
       ? 'another genesis block'
@@ -90,7 +91,7 @@ export function checkDevnetFolder(directory: string, nodes: number, network: Net
 /**
  * Locks the folder for this process; creates it if it does not exist.
  *
- * @throws ProtocolError `DEVNET_IN_USE` while another devnet uses it
+ * @throws ProtocolError `DEVNET_IN_USE` while another devnet uses the folder
  */
 export function lockDevnetFolder(directory: string): ProcessLock {
   const isNew = !existsSync(directory);
@@ -195,7 +196,10 @@ export function readImpersonated(directory: string): readonly string[] {
   return readOwnJson(file) as readonly string[];
 }
 
-/** State of the clock at the end of the last run; undefined when nobody moved it, or when the file is unreadable. */
+/**
+ * State of the clock at the end of the last run; undefined when the clock was never moved, or when the file is
+ * unreadable.
+ */
 export function readClock(directory: string): ClockSetting | undefined {
   const file = join(directory, CLOCK_FILE);
   if (!existsSync(file)) return undefined;

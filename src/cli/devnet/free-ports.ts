@@ -5,15 +5,15 @@ import { checkPortsFree } from '../ports.ts';
 import { DEVNET_HOST } from './plan.ts';
 
 /**
- * First candidate: above the ports of well-known servers and those that `fetch` refuses, and below those that most
- * systems use for outgoing connections (Linux from 32,768).
+ * First candidate port. The first candidate is above the ports of well-known servers and the ports that `fetch`
+ * refuses. The first candidate is below the ports that most systems use for outgoing connections (Linux from 32,768).
  */
 const FIRST = 17_000;
 const LAST = 31_000;
 const TRIES = 50;
 
 /**
- * Finds `count` consecutive ports that are free now, and returns the first one.
+ * Finds `count` consecutive ports that are free now, and returns the lowest port.
  *
  * @param fraction random number in [0, 1), so that devnets that start at the same time try different ports
  * @throws ProtocolError `PORT_IN_USE` when no ports were found

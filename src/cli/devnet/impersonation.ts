@@ -1,6 +1,6 @@
 /**
- * Accounts of a devnet whose transactions need no signature: any signature passes for them. Only the agent of a devnet
- * node creates them; `bloomery start` does not even load this file.
+ * Accounts of a devnet whose transactions need no valid signature. Only the agent of a devnet node creates them;
+ * `bloomery start` does not even load this file.
  */
 
 import type { Ed25519 } from '../../crypto/ed25519.ts';

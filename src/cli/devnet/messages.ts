@@ -4,7 +4,7 @@ import type { ClockSetting } from '../../node/movable-clock.ts';
 import type { JsonObject } from '../../protocol/types.ts';
 import type { NodeFaults } from './faults.ts';
 
-/** Transferring a message with so many full blocks takes a fraction of a second. */
+/** Transferring a message with this number of full blocks takes a fraction of a second. */
 export const BLOCKS_GIVEN_MAX = 100;
 
 /** Requests of the supervisor to a node. */
@@ -77,7 +77,7 @@ export interface ForkShare {
   readonly nodes: number;
 }
 
-/** Messages that a node sends without a request. */
+/** Messages that a node sends without a request from the supervisor. */
 export type AgentEvent =
   /** The node runs, or runs again. */
   | { readonly event: 'ready'; readonly state: AgentState }

@@ -2,10 +2,10 @@
 
 export const MINING_MODES = ['interval', 'instant', 'on-demand'] as const;
 /**
- * `interval`: a block in each slot, as on any network. `instant`: a block when a transaction comes. `on-demand`: a
- * block when a user asks for one.
+ * `interval`: a block in each slot, as on other networks. `instant`: a block when a transaction comes. `on-demand`: a
+ * block when a user requests it.
  */
 export type MiningMode = (typeof MINING_MODES)[number];
 
-/** Largest number of slots that one request mines; that takes minutes. */
+/** Maximum of slots that one request mines. Mining this number of slots takes minutes. */
 export const MINED_SLOTS_MAX = 10_000;

@@ -16,7 +16,7 @@ export class FirstRound {
   /**
    * The delegate without a place in the first round; undefined before that round is over.
    *
-   * @param height height of the asked node
+   * @param height height of the node that answers
    */
   async delegateWithoutTurn(
     height: number,
@@ -27,7 +27,7 @@ export class FirstRound {
     if (height < this.#activeDelegates) return undefined;
     this.#forgers ??= blocks === 0 ? [] : await client.firstForgers(blocks);
     const forged = new Set(this.#forgers);
-    // If several delegates have no block in the round, all but one of them really missed their slots.
+    // If several delegates have no block in the round, all except one of them missed their slots.
     return delegates.find(({ publicKey, missed }) => missed > 0 && !forged.has(publicKey))?.publicKey;
   }
 }

@@ -1,4 +1,6 @@
-/** Chooses the network of a devnet: one of the package, the same with fewer delegates, or a network of the user. */
+/**
+ * Chooses the network of a devnet: a network of the package, the same with fewer delegates, or a network of the user.
+ */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -96,7 +96,7 @@ export class NodeAgent implements NodeControl {
 
   built(parts: ControlledParts): void {
     this.#parts = parts;
-    // From here on the node writes to its chain, so the check no longer counts.
+    // The node writes to its chain from here on, so the check no longer applies.
     this.#isChainChecked = false;
     if (this.#fork !== undefined || !this.#impersonation.isEmpty) markUnsigned(parts.store);
     const arrived = (transaction: Transaction): void =>
@@ -168,7 +168,7 @@ export class NodeAgent implements NodeControl {
       case 'snapshot': {
         const { chain, importer, pool } = this.#engine;
         await importer.idle();
-        // From here on there is no `await`, so nothing is written meanwhile.
+        // There is no `await` from here on, so nothing is written meanwhile.
         copyState(this.#lasting.dataDirectory, request.directory);
         writePool(request.directory, pool, chain.rules.codec);
         return { ...this.state(), digest: this.#digest() };
@@ -204,7 +204,7 @@ export class NodeAgent implements NodeControl {
     const { pool, chain } = this.#engine;
     const { id, signatures } = chain.rules.codec.transactionFromJson(json);
     const before = pool.get(id);
-    // Further members of a group may have signed the transaction since.
+    // Since then, further members of a group may have signed the transaction.
     if (before !== undefined && !(pool.lacksSignatures(id) && signatures.length > before.signatures.length)) return;
     pool.take([id]);
     const result = pool.submit(json);
@@ -214,7 +214,7 @@ export class NodeAgent implements NodeControl {
     throw new ProtocolError('DEVNET_TRANSACTION_REFUSED', { id }, `the transaction is refused: ${reason}`);
   }
 
-  /** Enables forging for those delegates of the next block's round for which this node stands in. */
+  /** Enables forging for the delegates of the next block's round that belong to this node in a forked devnet. */
   #standInForDelegates(): void {
     const fork = this.#fork;
     if (fork === undefined) return;
@@ -228,7 +228,7 @@ export class NodeAgent implements NodeControl {
   #moveClock(): void {
     this.chainClock.set(skewed(this.#setting, this.#faults.skewMs));
     const engine = this.#parts?.engine;
-    // The slots that the clock skipped are empty on purpose, so they must not count as missed.
+    // The slots that the clock skipped are empty on purpose, so they do not count as missed.
     engine?.ownSlotOutcomes.skipTo(engine.chain.currentSlot());
     engine?.forging.look();
   }

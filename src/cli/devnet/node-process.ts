@@ -11,7 +11,7 @@ const AGENT_PROGRAM = fileURLToPath(programBeside(import.meta.url, 'agent-progra
 
 /** The way in which a process ended. */
 export interface NodeEnd {
-  /** Reason in a few words. */
+  /** Short text of the reason. */
   readonly reason: string;
   /** Null when a signal ended the process, or when it could not be started. */
   readonly exitCode: number | null;
@@ -60,7 +60,7 @@ function forkNode(
   { entry, args }: NodeProgram,
 ): { readonly process: NodeProcess; readonly child: ChildProcess } {
   const log = openSync(node.logFile, 'a', 0o600);
-  // Only lines after this position are of this process.
+  // Only lines after this position come from this process.
   const logStart = fstatSync(log).size;
   let child: ChildProcess;
   try {
@@ -85,7 +85,7 @@ function forkNode(
     isRunning: () => child.pid !== undefined && child.exitCode === null && child.signalCode === null,
     stop: () => {
       signal('SIGTERM');
-      // A paused process receives the signal to stop only after it continues.
+      // A paused process handles the signal to stop only after it continues.
       signal('SIGCONT');
     },
     kill: () => signal('SIGKILL'),
@@ -94,7 +94,10 @@ function forkNode(
   return { process: running, child };
 }
 
-/** Options in the environment are meant for single nodes; here they would override the plan of each node. */
+/**
+ * Options in the environment are meant for single nodes. In a devnet, options in the environment would override the
+ * plan of each node.
+ */
 function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(environment).filter(
     ([name]) =>
@@ -106,7 +109,7 @@ function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(kept);
 }
 
-/** Size of the end of a log that is read; far more than the last lines of a node. */
+/** Number of bytes that are read from the end of a log. The last lines of a node are much shorter. */
 const LOG_END_BYTES = 64 * 1024;
 
 /** The last message of the node, if its log has one; otherwise the exit code or the signal. */

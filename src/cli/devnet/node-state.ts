@@ -16,7 +16,7 @@ const POOL_FILE = 'pool.json';
 const JOURNAL_FILE = 'forging-journal';
 const TRANSACTIONS_FILE = 'transaction-journal';
 
-/** Files in the folder of a node, by their names in a snapshot. */
+/** Files in the folder of a node, with their names in a snapshot. */
 function filesOf(dataDirectory: string): readonly (readonly [name: string, file: string])[] {
   return [
     [DATA_FILE, join(chainDirectory({ dataDirectory }), DATA_FILE)],
@@ -27,8 +27,8 @@ function filesOf(dataDirectory: string): readonly (readonly [name: string, file:
 }
 
 /**
- * Copies chain and journals of a node that does not write meanwhile. If the file system can share blocks between files,
- * the copy takes neither time nor space.
+ * Copies the chain and the journals of a node. The node must not write meanwhile. If the file system can share blocks
+ * between files, the copy takes neither time nor space.
  */
 export function copyState(dataDirectory: string, directory: string): void {
   makeFolder(directory);
@@ -50,11 +50,11 @@ export function readPool(directory: string): readonly JsonObject[] {
 }
 
 /**
- * Replaces the state of a closed node by that of a snapshot. A file that the snapshot does not have is removed; without
- * a chain, the node begins with the genesis block and downloads the rest.
+ * Replaces the state of a closed node by that of a snapshot. A file that the snapshot does not have is removed. Without
+ * a chain, the node begins with the genesis block and downloads all further blocks.
  *
- * @param options `withJournal: false` for another node than the original one, because that node signed no blocks and
- *   accepted no transactions
+ * @param options `withJournal: false` for another node than the original one, because the other node signed no blocks
+ *   and accepted no transactions
  */
 export function putBackState(directory: string, dataDirectory: string, { withJournal = true } = {}): void {
   makeFolder(chainDirectory({ dataDirectory }));
@@ -65,7 +65,8 @@ export function putBackState(directory: string, dataDirectory: string, { withJou
       rmSync(file, { force: true });
       continue;
     }
-    // The new file gets its name only when it is complete; a process that has the old file open keeps the old one.
+    // The new file gets its name only when it is complete. A process that has the old file open still reads the old
+    // file.
     const draft = `${file}.draft`;
     copyFileSync(kept, draft, constants.COPYFILE_FICLONE);
     renameSync(draft, file);

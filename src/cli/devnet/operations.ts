@@ -1,4 +1,4 @@
-/** The operations of a running devnet by name. `control-server.ts` offers them, and commands use them. */
+/** The operations of a running devnet by name. `control-server.ts` offers these operations, and commands use them. */
 
 import { usageError } from '../problems.ts';
 import type { ControlOperation, ControlParameters } from './control-server.ts';
@@ -20,11 +20,11 @@ export interface OperationParts {
   readonly snapshots: Pick<Snapshots, 'create' | 'revert' | 'list'>;
   readonly people: Pick<People, 'fund' | 'impersonate'>;
   readonly faults: Pick<FaultControl, 'partition' | 'delay' | 'lose' | 'skew' | 'heal' | 'standing'>;
-  /** Starts one more node, which follows the others. */
+  /** Starts an additional node, which follows the other nodes. */
   readonly add: () => Promise<SupervisedNode>;
   /** Called when a paused node continues. */
   readonly resumed: (node: SupervisedNode) => void;
-  /** Ends the devnet; resolves before it has ended. */
+  /** Ends the devnet; resolves before the devnet has ended. */
   readonly stop: () => void;
   /** Called when the clock was set. */
   readonly clockMoved: () => void;
@@ -148,7 +148,7 @@ function devnetOf({ nodes, timekeeper, faults }: OperationParts) {
   };
 }
 
-/** State of a node: a running process is not necessarily a node that answers. */
+/** State of a node. A running process need not be a node that answers. */
 function answeringState(link: { readonly isReady: boolean; readonly isUsable: boolean } | undefined) {
   if (link === undefined || link.isUsable) return 'running';
   return link.isReady ? 'silent' : 'starting';

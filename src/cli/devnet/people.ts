@@ -90,7 +90,7 @@ export class People {
     return this.#transferBy(keyPairOfPassphrase(from.passphrase), address, amount);
   }
 
-  /** The account that pays: `genesis`, or in a forked devnet the richest one for which the devnet can sign. */
+  /** The account that pays: `genesis`, or in a forked devnet the richest account for which the devnet can sign. */
   async #funder(amount: bigint): Promise<KeyPair> {
     const { timekeeper, network, funders } = this.#parts;
     if (funders === undefined) {

@@ -1,4 +1,4 @@
-/** Plans a devnet before anything starts: ports, folders, and the delegates of each node. */
+/** Plans a devnet before anything is started: ports, folders, and the delegates of each node. */
 
 import { join } from 'node:path';
 import { isPortBlocked } from '../../primitives/blocked-ports.ts';
@@ -39,7 +39,7 @@ export const DEVNET_HOST = '127.0.0.1';
 
 /** Percentage of its peers that must agree with a node of generation 2 before it forges. */
 const CONSENSUS_MIN = 51;
-/** Time until all nodes of a devnet must answer, also on a slow or busy machine. */
+/** Time limit until all nodes of a devnet must answer, even on a slow or busy machine. */
 export const STARTUP_MS = 180_000;
 const BLOCK_TIMES_PER_BLOCK = 3;
 
@@ -83,7 +83,7 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
           ...(forgers === undefined
             ? STAND_IN_FORGING
             : { force: true, defaultPassword: forgers.defaultPassword, delegates }),
-          // A single node would wait forever for the agreement of peers.
+          // A single node would wait forever for the consent of peers.
           ...(network.params.generation === 2 && nodes > 1 ? { consensusMin: CONSENSUS_MIN } : {}),
         },
         pool: { broadcastIntervalMs: broadcastIntervalMs(network) },
@@ -96,7 +96,7 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
 }
 
 /**
- * The agent forges. Watermarks are neither read nor written, because a real node of these delegates may run on this
+ * The agent forges. Watermarks are neither read nor written, because a real node with these delegates may run on this
  * machine.
  */
 const STAND_IN_FORGING = { riskDoubleForging: true, watermarkFolder: 'none' };
@@ -126,10 +126,7 @@ function refuseBlocked(httpPort: number, index: number): void {
   );
 }
 
-/**
- * Plans a node that is added later. Such a node follows the other nodes and does not forge, because all delegates are
- * already assigned.
- */
+/** Plans a node that is added later. A follower node does not forge, because all delegates are already assigned. */
 export function planFollower(
   nodes: readonly PlannedNode[],
   { httpPort, wsPort, directory, network, logFormat }: Omit<DevnetRequest, 'nodes'>,
@@ -160,7 +157,7 @@ export function planFollower(
   };
 }
 
-/** Interval of announcements: with a block every few seconds, a transaction should not wait longer than one block. */
+/** Interval of announcements. With a block every few seconds, a transaction should not wait longer than one block. */
 function broadcastIntervalMs({ params }: Network): number {
   return Math.min(5000, params.blockTimeS * 500);
 }

@@ -13,12 +13,15 @@ export type RestartDecision =
   /** `reason` follows the words "not started again:". */
   | { readonly kind: 'giveUp'; readonly reason: string };
 
-/** Delay before the first restart; it doubles with each further one. */
+/** Delay before the first restart. The delay doubles with each further restart. */
 export const RESTART_DELAY_MS = 1000;
 const RESTART_DELAY_MS_MAX = 30_000;
-/** After so much time a start counts as successful, and the next end begins a new series. */
+/**
+ * Running time after which a start counts as successful. After a successful start, the next end begins a new series of
+ * ends.
+ */
 export const STABLE_MS = 60_000;
-/** Ends in a series, each before `STABLE_MS`, after which the node is given up. */
+/** Maximum of ends in a series, each before `STABLE_MS`. A node with this number of ends is not restarted. */
 export const ENDS_IN_A_ROW_MAX = 5;
 
 export class RestartPolicy {
@@ -30,11 +33,11 @@ export class RestartPolicy {
   }
 
   /**
-   * @param ranMs how long the node had run when it ended
+   * @param ranMs running time of the node when it ended
    */
   ended({ exitCode }: Pick<NodeEnd, 'exitCode'>, ranMs: number): RestartDecision {
     if (this.#mode === 'never') return { kind: 'giveUp', reason: 'as --restart never asks' };
-    // The node refused its configuration, which does not change by itself.
+    // The node refused its configuration. The configuration would be the same after a restart.
     if (exitCode === EXIT.usage) return { kind: 'giveUp', reason: 'its configuration is refused' };
     this.#endsInARow = ranMs >= STABLE_MS ? 1 : this.#endsInARow + 1;
     if (this.#endsInARow >= ENDS_IN_A_ROW_MAX) {

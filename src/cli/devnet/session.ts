@@ -29,7 +29,7 @@ import type { MiningMode } from './mining.ts';
 import { Timekeeper } from './timekeeper.ts';
 
 export interface SessionOptions {
-  /** Folder of the devnet; it is locked and its files are written. */
+  /** Folder of the devnet. The folder of the devnet is already locked, and its files are written. */
   readonly directory: string;
   readonly network: Network;
   readonly nodes: readonly PlannedNode[];
@@ -96,7 +96,7 @@ class Session {
   #nodes: SupervisedNode[] = [];
   /** Nodes whose chain is an unchanged copy, because they were not started yet. */
   readonly #copied: Set<number>;
-  /** Planned nodes that have not been ready yet; undefined when all have been. */
+  /** Planned nodes that have not been ready yet; undefined once all nodes have been ready. */
   #missing: Set<number> | undefined;
 
   constructor(options: SessionOptions) {
@@ -212,7 +212,7 @@ class Session {
   #welcome(index: number): void {
     const link = this.#nodes[index]?.process?.link;
     if (link === undefined) return;
-    // If the node has disconnected again, it is welcomed when it is back.
+    // If the node has disconnected again, it gets the state when it answers again.
     link
       .ask({ op: 'faults', faults: this.#faults.of(index) })
       .then(() => this.#timekeeper.welcome(link))
@@ -235,8 +235,8 @@ class Session {
   }
 
   /**
-   * Copies the chain to a new node of a forked devnet. The node cannot download the chain block by block, because the
-   * first blocks of the fork rest on state that this network's genesis block does not give.
+   * Copies the chain to a new node of a forked devnet. The node cannot download the chain block by block. The first
+   * blocks of the fork depend on state that the genesis block of this network does not give.
    */
   async #copyChainTo({ directory }: PlannedNode): Promise<void> {
     const source = this.#nodes.find(

@@ -23,7 +23,7 @@ export interface SnapshotParts {
 /** Facts about a snapshot, as users see them. */
 export interface SnapshotFacts {
   readonly name: string;
-  /** Greatest height of the nodes, with its block. */
+  /** Height of the highest node, with its block. */
   readonly height: number;
   readonly blockId: string;
   /** Digest of the state at that block. */
@@ -42,7 +42,7 @@ const SNAPSHOTS_FOLDER = 'snapshots';
 const OWNER_ALONE = 0o700;
 const RECORD_FILE = 'snapshot.json';
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
-/** The number is limited, because each snapshot takes as much space as the chains of all nodes. */
+/** The number of snapshots is limited, because each takes as much space as the chains of all nodes. */
 const SNAPSHOTS_MAX = 100;
 
 export class Snapshots {
@@ -63,7 +63,7 @@ export class Snapshots {
   }
 
   /**
-   * Saves the devnet under a name; this replaces an earlier snapshot of that name.
+   * Saves the devnet under a name, and replaces an earlier snapshot of that name.
    *
    * @throws ProtocolError `USAGE` for an invalid name, `DEVNET_NODE_PAUSED`, `SNAPSHOTS_FULL`
    */
@@ -110,7 +110,8 @@ export class Snapshots {
   }
 
   /**
-   * Restores a snapshot on all nodes. A node that was added since begins with an empty chain and follows the others.
+   * Restores a snapshot on all nodes. A node that was added after the snapshot begins with an empty chain and follows
+   * the other nodes.
    *
    * @throws ProtocolError `SNAPSHOT_UNKNOWN`, `DEVNET_NODE_PAUSED`, and `SNAPSHOT_DIFFERS` when a node does not have
    *   the state of the snapshot afterwards
@@ -130,7 +131,7 @@ export class Snapshots {
       });
       let states: readonly AgentState[];
       try {
-        // All nodes close first: a node that is up with the restored chain would fetch the newer chain from a node that
+        // All nodes close first. A running node with the restored chain would fetch the newer chain from a node that
         // still has it.
         await Promise.all(running.map(({ link }) => link.ask({ op: 'close' })));
         for (const node of nodes) putBackState(join(this.#folderOf(name), nameOf(node)), this.#dataOf(node));
@@ -152,7 +153,8 @@ export class Snapshots {
   }
 
   /**
-   * @throws ProtocolError `DEVNET_NODE_PAUSED` for a paused node, because it may continue in the middle of a write
+   * @throws ProtocolError `DEVNET_NODE_PAUSED` for a paused node, because such a node may continue in the middle of a
+   *   write
    */
   #restingNodes(): readonly SupervisedNode[] {
     const nodes = this.#parts.nodes();

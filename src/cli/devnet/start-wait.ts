@@ -18,18 +18,18 @@ export interface DevnetStart {
 }
 
 /**
- * Operations that move or save the clock or the chain. Other operations (stopping nodes, setting faults) work during a
- * start.
+ * Operations that move or save the clock or the chain, and therefore wait. Other operations (stopping nodes, setting
+ * faults) also work during a start.
  */
 const WAITING = ['mine', 'mode', 'warp', 'freeze', 'resume', 'snapshot', 'revert', 'fund', 'impersonate'];
 const WAIT_MS_MAX = 60_000;
 const POLL_MS = 50;
 
 /**
- * Makes the operations that need the clock wait until the devnet has begun. Until then its clock is the machine's
- * clock, and after an earlier warp the blocks of the chain are in its future.
+ * Makes the operations that need the clock wait until the devnet has begun. Until then, the devnet has the machine's
+ * clock. After an earlier warp, the blocks of the chain are in the future of the machine's clock.
  *
- * When that takes too long, they throw ProtocolError `DEVNET_STARTING` with the missing nodes
+ * After `waitMsMax`, the operations throw ProtocolError `DEVNET_STARTING` with the missing nodes
  */
 export function afterStart(
   operations: ReadonlyMap<string, ControlOperation>,

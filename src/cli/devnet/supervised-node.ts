@@ -1,4 +1,4 @@
-/** One node of a devnet with all its processes: the running process, and the processes that are started after it. */
+/** One node of a devnet: its running process, and the processes that replace it later. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { NodeClient } from '../node-client.ts';
@@ -17,7 +17,7 @@ export interface SupervisedNodeOptions {
 type State =
   | { readonly kind: 'running'; readonly process: NodeProcess; readonly startedMs: number }
   | { readonly kind: 'waiting'; readonly untilMs: number }
-  /** The user ended the node; it stays down until the user starts it again. */
+  /** The user ended the node. The node stays down until the user starts it again. */
   | { readonly kind: 'killed' }
   | { readonly kind: 'dead'; readonly reason: string };
 
@@ -43,7 +43,7 @@ export class SupervisedNode {
     return this.#state.kind === 'running' ? this.#state.process : undefined;
   }
 
-  /** One word for the state of the node's process. */
+  /** State of the node's process, as one word. */
   get stateName(): 'running' | 'paused' | 'killed' | 'ended' | 'dead' {
     const { kind } = this.#state;
     if (kind === 'waiting') return 'ended';
@@ -51,7 +51,7 @@ export class SupervisedNode {
     return kind;
   }
 
-  /** Kills the process at once, like a crash; it stays down until `restart`. */
+  /** Kills the process at once, like a crash. The node stays down until `restart`. */
   async kill(): Promise<void> {
     const { process } = this;
     this.#state = { kind: 'killed' };
@@ -60,7 +60,7 @@ export class SupervisedNode {
     await process?.ended;
   }
 
-  /** Stops the process in order, if one runs, and starts the next one. */
+  /** Stops the running process in order, if there is one, and starts a new process. */
   async restart(): Promise<void> {
     const { process } = this;
     this.#state = { kind: 'killed' };
@@ -86,19 +86,19 @@ export class SupervisedNode {
     this.#isPaused = isPaused;
   }
 
-  /** Reason why no further process will be started; undefined while one runs or will run. */
+  /** Reason why no further process will be started; undefined while a process runs or will be started. */
   get deathReason(): string | undefined {
     return this.#state.kind === 'dead' ? this.#state.reason : undefined;
   }
 
-  /** The way in which the process ended, if it has ended and that was not handled yet. */
+  /** The way in which the process ended; undefined if it has not ended, or if its end was already handled. */
   async end(): Promise<NodeEnd | undefined> {
     const { process } = this;
     return process === undefined || process.isRunning() ? undefined : process.ended;
   }
 
   /**
-   * Handles an ended process, or starts the next one when its delay is over.
+   * Handles an ended process, or starts a new process when the delay is over.
    *
    * @returns a line for the user if something happened
    */

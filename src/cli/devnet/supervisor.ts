@@ -1,4 +1,4 @@
-/** Runs the nodes of a devnet: it starts and watches them, and leaves no process running at the end. */
+/** Runs the nodes of a devnet: it starts them, watches them, and ends all their processes at the end. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Network } from '../../config/network.ts';
@@ -24,7 +24,7 @@ export interface DevnetRun {
   readonly untilHeight?: number;
   /** Called once, when all nodes answer. */
   readonly onReady?: (result: DevnetResult) => void;
-  /** Receives the nodes after they were started. Further ones may be added to the list. */
+  /** Receives the nodes after they were started. The caller may add further nodes to the list of nodes. */
   readonly attach?: (nodes: SupervisedNode[]) => void;
   readonly parts: DevnetParts;
 }
@@ -49,9 +49,12 @@ export interface DevnetResult {
 }
 
 const POLL_MS = 500;
-/** The interval is short, so that the readiness of the nodes is noticed at once. */
+/**
+ * Interval of the checks during the start. The interval is short, so that the readiness of the nodes is noticed at
+ * once.
+ */
 const STARTUP_POLL_MS = 150;
-/** A node stops within three seconds; on an overloaded machine it may take longer. */
+/** Time limit of a stop. A node stops within three seconds, but on an overloaded machine it may take longer. */
 const STOP_MS = 10_000;
 
 /**
@@ -74,9 +77,9 @@ export function processParts(
 
 /**
  * Runs until `stop` (no result), or until all nodes have the same block at `untilHeight`. The start has a deadline.
- * After all nodes have answered, a silent node is awaited and an ended one is restarted. A run to a height is a
- * measurement, so the whole run has a deadline, and it fails when a node ends. When this returns or throws, no process
- * is left.
+ * After all nodes have answered, the supervisor waits for a silent node and restarts an ended node. A run to a height
+ * is a measurement, so the whole run has a deadline, and it fails when a node ends. When this function returns or
+ * throws, no process is left.
  *
  * @throws ProtocolError `DEVNET_NODE_ENDED` when a node ended and is not restarted, `DEVNET_TOO_LATE` with the missing
  *   nodes at the deadline
@@ -145,9 +148,7 @@ async function refuseEnds(nodes: readonly SupervisedNode[]): Promise<void> {
   }
 }
 
-/**
- * @throws ProtocolError `DEVNET_NODE_ENDED` when no node will run any more, unless the user ended one
- */
+/** @throws ProtocolError `DEVNET_NODE_ENDED` when no node will run again, unless the user ended a node */
 async function superviseAll(nodes: readonly SupervisedNode[], screen: Screen): Promise<void> {
   for (const each of nodes) {
     const line = await each.supervise();
@@ -166,7 +167,7 @@ interface Look {
 
 function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Look): readonly Promise<NodeRow>[] {
   const running = nodes.filter(({ stateName }) => stateName === 'running');
-  // These counters belong to the chain, so the first answer of any node is enough.
+  // These counters belong to the chain, so the first answer from any node is enough.
   const asked = running.filter(({ process }) => isStarted || process?.link?.isUsable !== false);
   const delegates = firstAnswer(asked.map(({ client }) => client));
   return nodes.map(async ({ node, client, process, stateName }) => {
@@ -179,7 +180,7 @@ function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Loo
     if (process === undefined || stateName === 'paused') {
       return without(stateName === 'running' ? 'ended' : stateName);
     }
-    // Until its agent reports that the node is ready, questions would only cost it time.
+    // Before the node is ready, questions would only cost it time. The node's agent reports when the node is ready.
     if (!isStarted && process.link?.isUsable === false) return without('starting');
     try {
       const [status, peers, counts] = await Promise.all([client.status(), client.connectedPeers(), delegates]);
@@ -195,7 +196,7 @@ function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Loo
       };
       return { ...ports, state };
     } catch (error) {
-      // The node is not ready yet, or too busy to answer in time. The end of a node is noticed by its process.
+      // The node is not ready yet, or too busy to answer in time. The end of a node's process is noticed elsewhere.
       if (error instanceof ProtocolError) return without(isStarted ? 'silent' : 'starting');
       throw error;
     }
@@ -211,7 +212,7 @@ async function firstAnswer(clients: readonly NodeClient[]): Promise<readonly Del
   });
 }
 
-/** The block of each node at a height; undefined while a node has none or does not answer. */
+/** The block of each node at a height; undefined while a node has no such block or does not answer. */
 async function blocksAt(watched: readonly SupervisedNode[], height: number): Promise<DevnetResult | undefined> {
   const nodes = await Promise.all(
     watched.map(async ({ node, client }) => {

@@ -1,4 +1,4 @@
-/** The devnet as text: a table that is redrawn in place on a terminal, otherwise a line from time to time. */
+/** The devnet as text. A terminal shows a table that is redrawn in place; other outputs get a line at intervals. */
 
 export interface NodeRow {
   readonly index: number;

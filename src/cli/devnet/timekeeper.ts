@@ -1,6 +1,6 @@
 /**
- * Time and blocks of a devnet: one clock for all its nodes, and the moment of the next block. All changes of the clock
- * and of the chain go through one serial queue, so two commands never use the same slot.
+ * Time and blocks of a devnet: one clock for all its nodes, and the time of the next block. All changes of the clock
+ * and of the chain go through one serial queue. Therefore two commands never use the same slot.
  */
 
 import { SerialQueue } from '../../engine/serial-queue.ts';
@@ -20,16 +20,16 @@ export interface TimekeeperOptions {
   readonly clock: Clock;
   readonly mode: MiningMode;
   /**
-   * Time between two blocks on the machine's clock, for the mode `interval`, when it is shorter than a slot; then the
-   * chain's clock runs ahead. Undefined when slots take their real time.
+   * Time between two blocks on the machine's clock in the mode `interval`, when it is shorter than a slot. The chain's
+   * clock then runs ahead. Undefined when the clock of the chain runs as fast as that of the machine.
    */
   readonly intervalMs?: number | undefined;
   /** The running nodes. */
   readonly links: () => readonly AgentLink[];
-  /** Nodes with equal values reach each other; without this function all nodes do. */
+  /** Nodes with equal results reach each other. Without `partOf`, all nodes reach each other. */
   readonly partOf?: (link: AgentLink) => unknown;
   /**
-   * Longest wait for all nodes to connect to their peers, before they forge by themselves; default 5000, 0 for nodes
+   * Longest wait for all nodes to connect to their peers, before they forge on their own; default 5000, 0 for nodes
    * without peers.
    */
   readonly peersWaitMs?: number;
@@ -48,13 +48,17 @@ export interface MinedSlots {
 }
 
 /**
- * Transactions that were handed to other nodes, so that each is handed on only once. Several times the size of pools.
+ * Maximum of ids of transactions that were handed to other nodes. The ids are kept so that each transaction is handed
+ * on only once. The number of kept ids is several times the size of a pool.
  */
 const KNOWN_TRANSACTIONS_MAX = 20_000;
 /** Nodes on one machine connect within a fraction of a second. */
 const PEERS_WAIT_MS = 5000;
 const PEERS_POLL_MS = 20;
-/** Longest series of blocks after the arrival of transactions; it ends earlier when a block has none. */
+/**
+ * Maximum of consecutive blocks after the arrival of transactions. The series ends at the first block without
+ * transactions.
+ */
 const INSTANT_BLOCKS_MAX = 1_000;
 
 export class Timekeeper {
@@ -81,12 +85,12 @@ export class Timekeeper {
     return this.#mode;
   }
 
-  /** Unix time in milliseconds, as the nodes see it. */
+  /** Time of the chain's clock, as Unix time in milliseconds. */
   nowMs(): number {
     return timeOf(this.#setting, this.#options.clock.nowMs());
   }
 
-  /** True when nodes leave their slots empty until they are told to forge. */
+  /** True while nodes forge only on command and leave all other slots empty. */
   get isHeld(): boolean {
     return !this.#hasBegun || this.#mode !== 'interval' || this.#options.intervalMs !== undefined;
   }
@@ -123,7 +127,7 @@ export class Timekeeper {
     this.#timer?.cancel();
   }
 
-  /** Makes the owners of the next slots forge, one after the other, as fast as they can. */
+  /** Makes the owners of the next slots forge, one after the other, as fast as possible. */
   mine(count: number): Promise<MinedSlots> {
     return this.#queue.run(async () => {
       const { emptySlots, state } = await this.#mine(count);
@@ -165,8 +169,8 @@ export class Timekeeper {
   /**
    * Sends a transaction to all nodes, and mines until a block has it.
    *
-   * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` when the nodes refuse it, `DEVNET_TRANSACTION_LEFT` when no
-   *   block takes it
+   * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` when the nodes refuse the transaction, `DEVNET_TRANSACTION_LEFT`
+   *   when no block takes it
    */
   confirm(id: string, transaction: JsonObject): Promise<{ readonly height: number }> {
     return this.#queue.run(async () => {
@@ -221,7 +225,7 @@ export class Timekeeper {
     });
   }
 
-  /** Sets the clock of a node that has started or continued, and gives it the missing blocks. */
+  /** Sets the clock of a node that has started or continued, and sends it the missing blocks. */
   welcome(link: AgentLink): Promise<void> {
     return this.#queue.run(async () => {
       let { tip } = await link.ask(this.#setRequest());
@@ -230,7 +234,7 @@ export class Timekeeper {
         if (from === undefined || from.state.tip.height <= tip.height) return;
         const { blocks = [] } = await from.link.ask({ op: 'give', aboveHeight: tip.height });
         const after = await link.ask({ op: 'take', blocks });
-        // The node is on another branch; it finds the right one through its peers.
+        // The node is on another branch, and finds the right branch through its peers.
         if (after.tip.height <= tip.height) return;
         tip = after.tip;
       }
@@ -238,7 +242,8 @@ export class Timekeeper {
   }
 
   /**
-   * Handles a transaction that a node accepted. In the mode `instant`, all nodes get it at once, and a block is mined.
+   * Handles a transaction that a node accepted. In the mode `instant`, all nodes get the transaction at once, and a
+   * block is mined.
    */
   transactionArrived(id: string, transaction: JsonObject, at?: AgentLink): void {
     const key = knownAs(id, transaction);
@@ -251,8 +256,8 @@ export class Timekeeper {
   }
 
   /**
-   * Runs work while the nodes stand still: their clocks are stopped and no block is forged. Afterwards `setting` and
-   * `mode` are restored, or replaced by those that the work returns.
+   * Runs work while the clocks of the nodes are stopped and no block is forged. Afterwards `setting` and `mode` are
+   * restored, or replaced by those that the work returns.
    */
   standstill<T>(work: () => Promise<{ readonly result: T; readonly restored?: TimeState }>): Promise<T> {
     return this.#queue.run(async () => {
@@ -300,7 +305,8 @@ export class Timekeeper {
     const { params } = this.#options;
     const states = await this.#askAll({ op: 'state' });
     let state = states.reduce((best, each) => (each.tip.height > best.tip.height ? each : best));
-    // A node whose clock is ahead may have a block of a future slot, which says nothing about the others.
+    // A node whose clock is ahead may have a block of a future slot. A block of a future slot does not show which slots
+    // of the other nodes are filled.
     const filledBy = (those: readonly AgentState[]): number =>
       Math.max(-1, ...those.map(({ tip }) => tip.slot).filter((slot) => slot <= slotAtMs(this.nowMs(), params)));
     let lastSlot = filledBy(states);
@@ -317,7 +323,7 @@ export class Timekeeper {
         forged === undefined ? [] : [{ link, forged, after }],
       );
       if (forgers.length === 0) emptySlots += 1;
-      // The next slot may have begun before the forger was asked.
+      // The next slot may have begun before the forger was asked to forge.
       lastSlot = Math.max(lastSlot, filledBy(forgers.map(({ after }) => after)));
       for (const { link, forged, after } of forgers) {
         state = after;
@@ -355,8 +361,8 @@ export class Timekeeper {
   }
 
   /**
-   * Sends a request to all running nodes. A node that does not answer is skipped; it gets the present state when it
-   * comes back.
+   * Sends a request to all running nodes. A node that does not answer is skipped. A skipped node gets the present state
+   * when it answers again.
    *
    * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers
    */
@@ -415,8 +421,8 @@ export class Timekeeper {
 }
 
 /**
- * A transaction of a group comes a second time, when its last member has signed, so the number of signatures is part of
- * its key.
+ * The same transaction of a group comes again when its last member has signed. Therefore the number of signatures is
+ * part of the transaction's key.
  */
 function knownAs(id: string, { signatures }: JsonObject): string {
   return Array.isArray(signatures) && signatures.length > 0 ? `${id} ${signatures.length}` : id;
@@ -439,12 +445,15 @@ interface Answered {
 
 interface Arrived {
   readonly transaction: JsonObject;
-  /** The node that accepted the transaction; in a cut network, only its part gets it. */
+  /**
+   * The node that accepted the transaction. In a cut network, only the nodes in the part of the accepting node get the
+   * transaction.
+   */
   readonly at: AgentLink | undefined;
 }
 
 interface Mined {
-  /** State of the last node that forged; if none did, of the node with the greatest height. */
+  /** State of the last node that forged; if no node forged, state of the node with the greatest height. */
   readonly state: AgentState;
   readonly emptySlots: number;
   /** Number of transactions in the last block. */

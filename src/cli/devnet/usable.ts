@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { SupervisedNode } from './supervised-node.ts';
 
-/** A node is ready within seconds; on a busy machine it takes many times as long. */
+/** Time limit until a node is ready. A node is ready within seconds, but a busy machine may take many times as long. */
 const USABLE_MS_MAX = 120_000;
 const POLL_MS = 20;
 
@@ -26,7 +26,7 @@ export async function whenUsable(supervised: SupervisedNode, timeoutMs = USABLE_
       const { reason } = await process.ended;
       throw new ProtocolError('DEVNET_NODE_ENDED', { index }, `node ${index} ended: ${reason}: its log is ${logFile}`);
     }
-    // After a pause, the link may still be marked as usable, so the node is asked.
+    // After a pause, the link may still be marked as usable. Therefore the node is asked.
     if (link.isUsable && (await answers(link, endMs - performance.now()))) return;
     if (performance.now() >= endMs) {
       const message = `node ${index} runs, but does not answer after ${timeoutMs / 1000} s: its log is ${logFile}`;

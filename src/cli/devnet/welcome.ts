@@ -47,14 +47,17 @@ export function welcomeLines({ network, nodes, directory, mode, blockTimeS, fork
   ];
 }
 
-/** Flags that name the devnet; none for generation 3 in the default folder, which commands find by themselves. */
+/**
+ * Flags that name the devnet. A devnet of generation 3 in the default folder needs no flags, because commands find it
+ * by themselves.
+ */
 function placeWords(directory: string): string {
   return directory === devnetDirectory({}, devnetNetworkName(3))
     ? ''
     : `, each with --data-dir ${shellText(directory)}`;
 }
 
-/** The complete command for a transfer, with flags for another network or port where needed. */
+/** The complete command for a transfer, with flags for the network or port if these are not the default. */
 function transferLine({ directory, params }: Network, httpPort: number): string {
   const isPackaged = directory === packagedNetworkDirectory(devnetNetworkName(params.generation));
   const network = isPackaged && params.generation === 3 ? '' : ` --network ${shellText(directory)}`;

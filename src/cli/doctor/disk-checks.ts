@@ -22,15 +22,15 @@ export interface DiskRequest {
   readonly dataDir?: string;
   readonly config?: string;
   readonly environment: NodeJS.ProcessEnv;
-  /** True when a node answers; then it may use its ports. */
+  /** True when a node answers. The node may then use its ports. */
   readonly isAnswering: boolean;
-  /** Free bytes in the file system of a folder; default: asks the system. */
+  /** Returns the free bytes in the file system of a folder; default: asks the system. */
   readonly freeBytesOf?: (folder: string) => number;
-  /** Number of files that can still be created there; default: asks the system. */
+  /** Returns the number of files that can still be created in the folder; default: asks the system. */
   readonly freeFilesOf?: (folder: string) => number | undefined;
 }
 
-/** Results for the other checks. */
+/** Results of the disk checks that other checks of the doctor use. */
 export interface DiskReport {
   readonly findings: readonly Finding[];
   /** Undefined when the network folder is wrong, or when no network is given. */
@@ -40,9 +40,12 @@ export interface DiskReport {
 }
 
 const FREE_BYTES_MIN = 1024 ** 3;
-/** A node creates claims, drafts and log files; this number is enough for them and some more. */
+/**
+ * Minimum of files that can still be created. A node creates claims, drafts and log files, and needs fewer files than
+ * this minimum.
+ */
 const FREE_FILES_MIN = 100;
-/** Blocks below the tip that are read, because a failing disk mostly damages the end. */
+/** Number of blocks below the tip that are read. A failing disk mostly damages the newest blocks. */
 const BLOCKS_CHECKED = 300;
 
 const STORE_FAULTS: Readonly<Record<string, FaultCode>> = {
@@ -66,7 +69,7 @@ export async function checkDisk(request: DiskRequest): Promise<DiskReport> {
   return { findings, network: place.network, isInUse };
 }
 
-/** Undefined, without a finding, when no network is given and no folder shows it. */
+/** Undefined without a finding when no network is given and the network does not follow from a folder. */
 function placeOf({ network, dataDir }: DiskRequest, findings: Finding[]): ChainPlace | undefined {
   const data = dataDir === undefined ? {} : { dataDir };
   try {
@@ -139,7 +142,7 @@ function checkFolder(
   if (scarce.length > 0) findings.push(finding('DISK_NEARLY_FULL', `${scarce.join(', and ')} at ${folder}`));
 }
 
-/** Undefined for a file system that creates inodes on demand and therefore does not count them. */
+/** Undefined for a file system that creates inodes on demand, and therefore has no number of free inodes. */
 function freeFiles(folder: string): number | undefined {
   const { files, ffree } = statfsSync(folder);
   return files === 0 ? undefined : ffree;
@@ -162,7 +165,7 @@ async function checkStore(place: ChainPlace, findings: Finding[]): Promise<void>
     }
   } catch (error) {
     const code = error instanceof ProtocolError ? error.code : '';
-    // A new node has no store yet. A store in use in another container is checked there.
+    // A new node has no store yet. A store that another container uses is checked in that container.
     if (code === 'STORE_MISSING' || code === 'STORE_IN_USE_ELSEWHERE') return;
     findings.push(finding(STORE_FAULTS[code] ?? 'STORE_DAMAGED', messageOf(error)));
   }

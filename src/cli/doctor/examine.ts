@@ -21,8 +21,8 @@ function onceEach(findings: readonly Finding[]): Finding[] {
 }
 
 /**
- * Findings that need both the node and the disk. A node of another network says nothing about this one, so its faults
- * are left out.
+ * Findings that depend on both the node and the disk. A node of another network gives no information about the node on
+ * this disk, so its faults are left out.
  */
 function judgeTogether(
   { url }: ExamineRequest,
@@ -35,6 +35,6 @@ function judgeTogether(
   if (node.isAnswering) return node.findings;
   if (disk.isInUse) return [finding('NODE_SILENT', `nobody answers at ${url}`)];
   const isHindered = disk.findings.some(({ severity }) => severity === 'error');
-  // If another fault prevents the start, that fault is the more useful finding.
+  // If another fault prevents the start, that other fault is the more useful finding.
   return isHindered ? [] : [finding('NODE_NOT_RUNNING', `nobody answers at ${url}`)];
 }

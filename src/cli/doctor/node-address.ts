@@ -13,7 +13,7 @@ export interface AddressRequest {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** The HTTP address from the configuration of a network; the usual one when the configuration cannot be read. */
+/** The HTTP address from the configuration of a network; the default address when the configuration cannot be read. */
 export function addressOfNode({ network: name, config: file, environment }: AddressRequest): string {
   if (name === undefined) return DEFAULT;
   try {
@@ -28,7 +28,7 @@ export function addressOfNode({ network: name, config: file, environment }: Addr
   }
 }
 
-/** A node that listens on all addresses is asked on this machine. */
+/** If the node listens on all addresses, it is queried on this machine. */
 function hostOf({ host }: HttpConfig): string {
   return host === '0.0.0.0' ? '127.0.0.1' : host;
 }

@@ -10,7 +10,7 @@ import { earlierHeight, standstillS, type BlockState, type RecentBlocks } from '
 
 export interface NodeRequest {
   readonly url: string;
-  /** Pause between two looks at values that may be wrong for a moment only. */
+  /** Pause between two reads of values that may be wrong only for a moment. */
   readonly lookAgainMs?: number;
 }
 
@@ -35,7 +35,8 @@ interface Look extends NodeState {
 interface Seen {
   readonly constants: Constants;
   /**
-   * Several answers, oldest first: a value that may be wrong for a moment counts only when it is wrong in all of them.
+   * Several answers, oldest first. A value that may be wrong for a moment is a fault only when it is wrong in all
+   * answers.
    */
   readonly looks: readonly Look[];
   readonly blocks: RecentBlocks;
@@ -52,52 +53,58 @@ interface Seen {
 
 const LOOKS = 3;
 /**
- * Maximum number of looks. While each look shows a value that may be wrong for a moment (peers that have not announced
- * a new block yet), the status is read again.
+ * Maximum number of reads of the status. The status is read again while it shows a value that may be wrong for a
+ * moment, for example because peers have not announced a new block yet.
  */
 const LOOKS_MAX = 9;
 const LOOK_AGAIN_MS = 700;
 const LAG_BLOCKS_MAX = 2;
 /**
- * With all delegates forging, blocks become final after less than two further rounds. Few delegates have short rounds,
- * so a minimum of blocks applies too.
+ * When all delegates forge, a block is final before two further rounds have passed. With few delegates, a round is
+ * short, so there is a minimum number of blocks, too.
  */
 const UNFINAL_ROUNDS_MAX = 4;
 const UNFINAL_BLOCKS_MIN = 20;
 const CONSENSUS_MIN = 51;
-/** Only events within this time count, and only if there are enough of them, because a single one may be chance. */
+/**
+ * Period for events. Only events within this period count, and only if there are enough of them, because a single event
+ * may be chance.
+ */
 const RECENT_MS = 15 * 60_000;
 const TIMES_MIN = 3;
 /** A delegate has one slot in a round, so a node with one or two delegates is judged by rounds. */
 const RECENT_ROUNDS = 3;
 const TIMES_MIN_PER_DELEGATE = 2;
 const CLOSE_OTHER_NETWORK = 4104;
-/** Codes of slots that passed while the node did not look; the doctor reports the reason for that as another fault. */
+/**
+ * Codes of slots that passed without a check of the clock. The doctor reports the reason for unseen slots as another
+ * fault.
+ */
 const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED']);
 const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
-/** Codes that a successful download reports. */
+/** Codes of a download that makes progress. */
 const SYNC_PROGRESSES: ReadonlySet<string> = new Set(['SYNC_STARTED', 'SYNC_ENDED', 'SYNC_PROGRESS']);
 /** Codes of write failures, in diagnostics or as their causes. */
 const WRITE_FAILURES: ReadonlySet<unknown> = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
 const LOST_CLAIMS: ReadonlySet<unknown> = new Set(['STORE_TAKEN_OVER', 'JOURNAL_TAKEN_OVER']);
 const WRITES_AGAIN = 'STORE_WRITES_AGAIN';
-/** A receiver that restarts is unreachable for a moment, so shorter failures do not count. */
+/** Shorter failures of deliveries do not count, because a receiver that restarts is unreachable for a moment. */
 const UNDELIVERED_MS_MIN = 60_000;
-/** Consequences for a node that cannot store blocks. */
+/** Faults that follow when a node cannot store blocks. */
 const UNWRITTEN: readonly FaultCode[] = ['NODE_LAGS', 'CONSENSUS_LOW', 'NETWORK_STANDS_STILL', 'FINALITY_LAGS'];
 /**
- * Consequences of each fault. The consequences are not reported beside the fault, because they would distract from the
- * cause.
+ * For each fault, the faults that follow from it. The faults that follow are not reported together with their cause,
+ * because they would distract from it.
  */
 const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
-  // Present blocks are in the future of a node whose clock is wrong.
+  // If the clock of a node is wrong, present blocks may be in its future.
   CLOCK_OFF: ['NODE_LAGS', 'CONSENSUS_LOW', 'BLOCKS_REFUSED', 'SYNC_FAILS', 'NETWORK_STANDS_STILL'],
   CLOCK_BEHIND_TIP: ['CLOCK_SET', 'NODE_LAGS', 'CONSENSUS_LOW', 'BLOCKS_REFUSED', 'SYNC_FAILS', 'NETWORK_STANDS_STILL'],
   FOLDER_TAKEN_OVER: UNWRITTEN,
   WRITES_FAIL: UNWRITTEN,
   BLOCKS_REFUSED: ['CONSENSUS_LOW', 'SYNC_FAILS'],
   NODE_LAGS: ['CONSENSUS_LOW'],
-  // While the node slept, its peers gave up its questions.
+  // While the node was suspended, its peers stopped waiting for its answers.
   MACHINE_TOO_SLOW: ['NODE_LAGS', 'CONSENSUS_LOW', 'SYNC_FAILS'],
   PEERS_OF_OTHER_NETWORK: ['NO_PEERS', 'NETWORK_STANDS_STILL'],
   NO_PEERS: ['NETWORK_STANDS_STILL'],
@@ -139,7 +146,7 @@ async function look({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<
     await sleep(lookAgainMs);
     looks.push(await ask<Look>('node/status'));
   }
-  // The diagnostics are read last, because they also cover the time of the looks.
+  // The diagnostics are read last, because they must also cover the time of the other reads.
   const diagnostics = await ask<DiagnosticState[]>('node/diagnostics?limit=500');
   const nextSlot = forgers[0]?.nextSlot ?? 0;
   const [tip] = blocks;
@@ -152,12 +159,12 @@ async function look({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<
     diagnostics,
     forging,
     active: new Set(forgers.map(({ publicKey }) => publicKey)),
-    // Slots count from the epoch, so the number of a slot gives their length.
+    // Slots count from the epoch, so the length of a slot follows from the number of a slot.
     blockTimeS: nextSlot > 0 ? Math.max(1, Math.round(first.secondsSinceEpoch / nextSlot)) : 10,
   };
 }
 
-/** True when a look shows a value that is a fault only if it lasts. */
+/** True when an answer shows a value that is a fault only if it lasts. */
 function isOddForNow({ height, networkHeight, consensus, syncing, isAlone }: Look): boolean {
   if (syncing || isAlone === true) return false;
   return consensus < CONSENSUS_MIN || networkHeight - height > LAG_BLOCKS_MAX;
@@ -186,7 +193,7 @@ function judgeChain({ constants, looks, blocks, blockTimeS, forging }: Seen): re
   const ageS = standstillS(blocks, state, blockTimeS);
   if (ageS !== undefined && !isBehind && !isArchive)
     findings.push(finding('NETWORK_STANDS_STILL', `the last block, at height ${height}, is ${ageS} s old`));
-  // Generation 2 has no finality of this kind.
+  // Generation 2 has no finality, so this check is left out.
   const unfinalMax = Math.max(UNFINAL_BLOCKS_MIN, UNFINAL_ROUNDS_MAX * activeDelegatesOf(constants));
   if (constants.protocolVersion.startsWith('2') && height - finalized > unfinalMax)
     findings.push(finding('FINALITY_LAGS', `height ${height}, final up to ${finalized}`));
@@ -266,8 +273,8 @@ function judgeDiagnostics(seen: Seen): readonly Finding[] {
 }
 
 /**
- * Conditions that began and have not ended since, newest first. Beginning and end are each reported only once, possibly
- * long ago.
+ * Conditions that began and have not ended since, newest first. The beginning and the end of a condition are each
+ * reported only once, possibly long ago.
  */
 function standing(diagnostics: readonly DiagnosticState[], begun: string, ended: string): readonly DiagnosticState[] {
   const end = diagnostics.find(({ code }) => code === ended)?.number ?? 0;
@@ -291,7 +298,7 @@ function judgeAlerts({ looks, diagnostics }: Seen): readonly Finding[] {
   });
 }
 
-/** True when a download brought blocks; failures before it did no harm. */
+/** True when a diagnostic shows that a download brought blocks. Failures before a successful download did no harm. */
 function isDownloaded({ module, code, fields }: DiagnosticState): boolean {
   return module === 'sync' && code === 'SYNC_ENDED' && Number(fields['blocks']) > 0;
 }
@@ -302,14 +309,14 @@ function isFailedDownload(diagnostic: DiagnosticState): boolean {
   return module === 'sync' && isFailure && !isUnwritten(diagnostic);
 }
 
-/** Codes of refused blocks. A node that is behind meets them when it downloads. */
+/** Codes of refused blocks. A node that is behind gets refused blocks when it downloads. */
 function isRefusedBlock({ module, code }: DiagnosticState): boolean {
   return (module === 'chain' || module === 'sync') && code.startsWith('BLOCK_') && code !== 'BLOCK_DOUBLE_FORGING';
 }
 
 /**
- * True when a refused block may keep the node from continuing. Refused blocks below the tip do no harm, because anybody
- * can make up such blocks.
+ * True when a refused block may keep the node from continuing. Refused blocks below the tip do no harm, because any
+ * peer can make up blocks.
  */
 function isInTheWay(
   { module, number, fields }: DiagnosticState,
@@ -320,8 +327,8 @@ function isInTheWay(
 }
 
 /**
- * The time in which missed slots count, and the number needed; both depend on the number of delegates, because few
- * delegates have few slots.
+ * The period in which missed slots count, and the number of missed slots that is a fault. The period has at least some
+ * rounds. A node with few delegates has few slots, so its number of missed slots is lower.
  */
 function ownSlots({ forging, active, blockTimeS, constants }: Seen) {
   const delegates = forging.filter((each) => each.forging && active.has(each.publicKey)).length;
@@ -360,8 +367,8 @@ function judgeForging(seen: Seen): readonly Finding[] {
 }
 
 /**
- * Findings while a delegate waits because another node may sign for it. The delegate continues by itself after one of
- * its slots has stayed empty.
+ * Findings while a delegate waits because another node may sign for it. The delegate starts to sign by itself after one
+ * of its slots has stayed empty.
  */
 function judgeElsewhere({ forging }: Seen): readonly Finding[] {
   const held = forging.filter(({ waiting }) => waiting !== undefined && ELSEWHERE.has(waiting.code));

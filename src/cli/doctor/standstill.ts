@@ -1,7 +1,7 @@
 /**
- * Decides whether a network stands still. Slots stay empty on every network, more on some than on others. So the recent
- * blocks decide how many empty slots in a row are too many for chance: few when all delegates forge, many when half of
- * them do not.
+ * Decides whether a network stands still, which means that it has no new blocks. Slots stay empty on every network, but
+ * more often on some networks than on others. Therefore the recent blocks decide how many empty slots in a row are too
+ * many for chance. The number of slots is low when all delegates forge, and high when half of them do not.
  */
 
 export interface BlockState {
@@ -16,13 +16,16 @@ export interface RecentBlocks {
   readonly earlier: BlockState | undefined;
 }
 
-/** Number of recent blocks that show how often slots stay empty: a round. */
+/** Number of recent blocks that show how often slots stay empty. The number of compared blocks is that of one round. */
 const COMPARED_BLOCKS = 101;
-/** Probability below which a series of empty slots does not count as chance: once in ten thousand. */
+/** Probability below which a series of empty slots no longer counts as chance: once in ten thousand. */
 const CHANCE = 1e-4;
-/** Minimum for very regular networks: a late forger, or two neighbouring absent delegates, are no standstill. */
+/**
+ * Minimum of empty slots for very regular networks. A late forger, or two absent delegates in neighbouring slots, are
+ * no standstill.
+ */
 const UNUSED_SLOTS_MIN = 3;
-/** Maximum for very irregular networks. */
+/** Maximum of empty slots for very irregular networks. */
 const UNUSED_SLOTS_MAX = 10;
 /** The genesis block has no slot of its own. */
 const FIRST_FORGED_HEIGHT = 2;
@@ -30,7 +33,7 @@ const FIRST_FORGED_HEIGHT = 2;
 /**
  * Age of the tip, when the network stands still.
  *
- * @param now last status of the node; if its height differs from the tip's, blocks are coming
+ * @param now last status of the node; if its height differs from that of the tip, new blocks are arriving
  * @returns age in whole seconds; undefined when the network does not stand still
  */
 export function standstillS(
@@ -50,12 +53,12 @@ export function earlierHeight(tipHeight: number): number {
   return Math.max(FIRST_FORGED_HEIGHT, tipHeight - COMPARED_BLOCKS);
 }
 
-/** Number of empty slots in a row that cannot be chance any more. */
+/** Number of empty slots in a row that cannot be chance. */
 export function unusedSlotsMin(tip: BlockState, earlier: BlockState | undefined, blockTimeS: number): number {
   const from = earlier ?? tip;
   const slots = Math.round((tip.timestamp - from.timestamp) / blockTimeS);
   const unused = slots - (tip.height - from.height);
-  // One more empty and one more used slot than observed, because a few blocks without a gap prove little.
+  // One empty and one used slot are added to the observed slots, because a few blocks without a gap prove little.
   const share = (unused + 1) / (slots + 2);
   const slotsMin = Math.ceil(Math.log(CHANCE) / Math.log(share));
   return Math.min(UNUSED_SLOTS_MAX, Math.max(UNUSED_SLOTS_MIN, slotsMin));

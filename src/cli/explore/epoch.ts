@@ -5,7 +5,7 @@ import type { Source } from './source.ts';
 
 const CONSTANTS = members({ epoch: moment });
 
-/** Returns the epoch as Unix time in milliseconds. */
+/** Returns the epoch of the node's network as Unix time in milliseconds. */
 export async function epochMsOf(source: Source): Promise<number> {
   return Date.parse((await source.ask<{ readonly epoch: string }>('node/constants', CONSTANTS)).epoch);
 }

@@ -1,4 +1,4 @@
-/** Checks a signed transaction against the accounts of a chain, like a node would, without sending it. */
+/** Checks a signed transaction against the accounts of a chain as a node would, without sending the transaction. */
 
 import { lskText } from '../../primitives/amount.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -50,7 +50,7 @@ export async function examine(transaction: Transaction, signer: TransactionSigne
   };
 }
 
-/** The group that must sign: the group of the sender, or the one that the transaction registers. */
+/** The group that must sign: the group of the sender, or the group that the transaction registers. */
 async function groupOf({ payload, senderId }: Transaction, source: Source): Promise<Group | undefined> {
   if (payload.kind === 'multisignature') {
     const keys = payload.keysgroup.map((key) => ({ publicKey: key.slice(1) }));

@@ -12,7 +12,7 @@ export interface BlockJson {
   readonly timestamp: number;
   readonly generatorPublicKey: string;
   readonly numberOfTransactions: number;
-  /** Beddows, like the amounts below. */
+  /** This amount is in beddows, like the amounts below. */
   readonly totalAmount: string;
   readonly totalFee: string;
   readonly reward: string;
@@ -25,7 +25,7 @@ export interface TransactionJson {
   readonly type: number;
   readonly senderId: string;
   readonly fee: string;
-  /** Only generation 2 has it here, like the recipient. */
+  /** Only generation 2 has the amount here, like the recipient. */
   readonly amount?: string;
   readonly recipientId?: string | null;
   readonly asset?: unknown;
@@ -59,7 +59,7 @@ export interface AccountJson {
   readonly delegate?: Omit<DelegateJson, 'account'> | null;
 }
 
-// Strict, because these values are used in further requests.
+// The pattern is strict, because ids are used in further requests.
 const id: Shape = matching(/^[0-9]{1,20}$/, 'an id');
 const address: Shape = matching(/^[0-9]{1,21}L$/, 'an address');
 const publicKey: Shape = matching(/^[0-9a-f]{64}$/, 'a public key');

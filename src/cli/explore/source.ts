@@ -11,12 +11,12 @@ import { placeOfData } from '../chain-place.ts';
 import type { SourceFlags } from '../flags.ts';
 import { overStore } from '../over-store.ts';
 
-/** Answers queries from any source; `base` is its name. */
+/** A source answers queries; `base` is its name in messages. */
 export type Source = Pick<NodeAsker, 'base' | 'ask'>;
 
 /**
- * Calls `work` with the source that the flags name: with `--data-dir` or `--network` the chain on the disk, opened for
- * reading; otherwise a node.
+ * Calls `work` with the source that the flags name. With `--data-dir` or `--network`, the source is the chain on the
+ * disk, opened for reading; otherwise it is a node.
  *
  * @throws ProtocolError like `placeOfData` and `openStoppedNode`; errors of `work`
  */

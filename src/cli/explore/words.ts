@@ -6,7 +6,7 @@ import type { TransactionJson } from './shapes.ts';
 export type Row = readonly [label: string, value: string];
 
 const LABEL_CHARACTERS = 16;
-/** Space after a label; block headers have labels that are wider than the usual column. */
+/** Space after a label. The labels of block headers are wider than the usual column. */
 const GAP = '  ';
 const NAMES: Readonly<Record<number, string>> = {
   0: 'transfer',
@@ -15,7 +15,7 @@ const NAMES: Readonly<Record<number, string>> = {
   3: 'vote',
   4: 'multisignature registration',
 };
-/** First type number of generation 3; its types are in the same order as those of generation 2. */
+/** First type number of generation 3. The types of both generations have the same order. */
 const FIRST_TYPE_GEN3 = 8;
 
 export function rowLines(rows: readonly Row[]): readonly string[] {

@@ -15,7 +15,7 @@ export interface DerivedAccount extends KnownAccount {
 export interface DerivedAccounts {
   /**
    * Account that forges the genesis block and pays out the supply. The balance of this account stays negative, so the
-   * account cannot be used.
+   * account cannot spend.
    */
   readonly generator: DerivedAccount;
   /** Account that receives the supply and votes for all delegates. */
@@ -26,7 +26,7 @@ export interface DerivedAccounts {
 }
 
 const FUNDED_ACCOUNTS = 10;
-/** Entropy of twelve words. */
+/** Bytes of entropy for twelve words. */
 const ENTROPY_BYTES = 16;
 
 export function deriveAccounts(seed: string, delegates: number): DerivedAccounts {

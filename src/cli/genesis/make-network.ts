@@ -36,7 +36,7 @@ interface GenerationFacts {
   readonly appVersion: string;
 }
 
-/** 100,000 LSK for each known account, which is enough for tests. */
+/** 100,000 LSK for each known account, which are enough for tests. */
 const FUNDED_BEDDOWS = 10_000_000_000_000n;
 /** The passphrases are in clear text in the same folder, so more iterations would only cost time. */
 const PBKDF2_ITERATIONS = 10;
@@ -66,8 +66,8 @@ export async function makeNetwork(request: NetworkRequest): Promise<NetworkFiles
     generation,
     epoch: EPOCH,
     blockTimeS,
-    // With fewer delegates than active places, slots would have no forger and the network no finality, so the number is
-    // set.
+    // With fewer delegates than active places, some slots would have no forger, and the network would have no finality.
+    // Therefore the number is set.
     ...(delegates.length === ACTIVE_DELEGATES ? {} : { activeDelegates: delegates.length }),
     transactionsPerBlockMax: 25,
     rewards: {

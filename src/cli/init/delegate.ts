@@ -21,9 +21,9 @@ export interface DelegatePlan {
   readonly passphrase: string | undefined;
 }
 
-/** Entropy of twelve words. */
+/** Bytes of entropy for twelve words. */
 const ENTROPY_BYTES = 16;
-/** Minimum of the interface that switches forging. */
+/** Minimum length of a password in the interface that switches forging. */
 const PASSWORD_CHARACTERS_MIN = 5;
 
 /**

@@ -47,8 +47,8 @@ function fileExists(file: string): ProtocolError {
 }
 
 /**
- * Writes all files, or none. Each is first written under another name, so that a full disk or an ended process leaves
- * no incomplete file.
+ * Writes all files, or none. Each file is first written under another name, so that a full disk or an ended process
+ * leaves no incomplete file under the final name.
  *
  * @param write writes a text into an open file
  * @throws ProtocolError `FILE_EXISTS`, `INIT_UNWRITABLE` with the file; errors of `loadConfig` for an invalid
@@ -59,7 +59,7 @@ export function writeFiles(plan: InitPlan, write: WriteText = writeFileSync): re
   const files = filesOf(plan).map((file) => ({ ...file, draft: `${file.path}.${process.pid}.draft` }));
   const written: string[] = [];
   try {
-    // The sandbox of a service needs an existing folder to write to.
+    // The sandbox of a service needs an existing folder for its data.
     makeFolder(plan.dataDirectory);
     if (plan.unitFile !== undefined && plan.delegate !== undefined) makeFolder(watermarkFolder());
     for (const file of files) {
@@ -69,7 +69,7 @@ export function writeFiles(plan: InitPlan, write: WriteText = writeFileSync): re
     for (const { draft, path } of files) {
       publish(draft, path);
       written.push(path);
-      // The configuration is loaded like a start would load it.
+      // The configuration is loaded in the same way as at a start.
       if (path === plan.configFile) loadConfig({ network: plan.network, file: path, environment: {} });
     }
   } catch (error) {
@@ -87,7 +87,7 @@ export function writeFiles(plan: InitPlan, write: WriteText = writeFileSync): re
 type WriteText = (descriptor: number, text: string) => void;
 
 function writeDraft({ draft, text, mode }: NewFile & { readonly draft: string }, write: WriteText): void {
-  // An ended process with the same number may have left this file.
+  // A process that has ended, with the same number, may have left this file.
   rmSync(draft, { force: true });
   const descriptor = openSync(draft, 'wx', mode);
   try {
@@ -98,13 +98,13 @@ function writeDraft({ draft, text, mode }: NewFile & { readonly draft: string },
   }
 }
 
-/** Renames a finished file, unless another file has taken the name meanwhile. */
+/** Renames a complete file, unless another file got the name meanwhile. */
 function publish(draft: string, path: string): void {
   try {
     linkSync(draft, path);
     rmSync(draft);
   } catch (error) {
-    // The name is taken, or the file system has no links.
+    // Either the name is in use, or the file system has no links.
     if (existsSync(path)) throw fileExists(path);
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw error;
     renameSync(draft, path);
@@ -140,7 +140,7 @@ export function startArguments({ networkFlag, dataDirectory, configFile }: InitP
   return ['start', '--network', networkFlag, '--data-dir', dataDirectory, '--config', configFile];
 }
 
-/** Lines of the package's unit that are replaced or left out in a unit for this user and these folders. */
+/** Lines of the package's unit that a unit for this user and these folders replaces or leaves out. */
 const OWN_LINES =
   /^(#|User=|Group=|Environment=NODE_ENV|EnvironmentFile=|ExecStart=|ProtectHome=|StateDirectory|ConfigurationDirectory)/;
 

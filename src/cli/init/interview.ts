@@ -1,5 +1,5 @@
 /**
- * Asks questions one after another: on a terminal, where secrets stay hidden, or to a script that writes lines to the
+ * Asks questions one after another. On a terminal, typed secrets stay hidden; a script can write its answers to the
  * standard input.
  */
 
@@ -10,18 +10,16 @@ import type { Terminal } from '../wallet/secrets.ts';
 
 export interface Question<Value> {
   readonly text: string;
-  /** Value of an empty answer; without it, an empty answer is checked like any other. */
+  /** Value of an empty answer. Without a preset, an empty answer is checked like any other answer. */
   readonly preset?: string;
   readonly isSecret?: boolean;
-  /**
-   * @throws ProtocolError with the fault of an answer; then the question is asked again
-   */
+  /** @throws ProtocolError with the fault of an answer; the question is then asked again */
   readonly read: (answer: string) => Value;
 }
 
-/** Number of times that a question is asked, because a script would repeat a wrong answer forever. */
+/** Maximum of attempts to get a valid answer. A script would repeat a wrong answer forever. */
 const TRIES_MAX = 5;
-/** Lines of a script that may wait; there are about ten questions. */
+/** Maximum of waiting lines of a script. `bloomery init` asks about ten questions. */
 const LINES_WAITING_MAX = 100;
 
 export class Interview {
@@ -41,7 +39,7 @@ export class Interview {
         done();
       },
     });
-    // No history, because the arrow keys would show secrets that were typed before.
+    // The editor has no history, because the arrow keys would show secrets that were typed before.
     this.#lines = createInterface({ input, output: echo, terminal: input.isTTY === true, historySize: 0 });
     this.#lines.on('line', (line) => {
       this.#waiting.push(line);
@@ -71,7 +69,7 @@ export class Interview {
     throw cancelled(`no answer to "${text}" will do`);
   }
 
-  /** True when the answer is a yes. */
+  /** True when the user answers yes. */
   async isYes(text: string, preset: boolean): Promise<boolean> {
     const question = { text: `${text} (y/n)`, preset: preset ? 'y' : 'n' };
     return this.ask({

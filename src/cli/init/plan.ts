@@ -13,10 +13,10 @@ export interface InitPlan {
   readonly networkFlag: string;
   /** `BLOOMERY_HOME` of the node, where it looks for networks. */
   readonly home: string;
-  /** Absolute, like all paths here. The node uses a subfolder for the network. */
+  /** Absolute path, like all paths in a plan. The node uses a subfolder for the network. */
   readonly dataDirectory: string;
   readonly configFile: string;
-  /** Undefined when no unit is written. */
+  /** Path of the systemd unit; undefined when none is written. */
   readonly unitFile: string | undefined;
   readonly httpPort: number;
   readonly wsPort: number;

@@ -38,7 +38,7 @@ export class BlockReader {
   }
 
   /**
-   * @returns the block, when this was its last event
+   * @returns the block, when the event was the last event of the block
    * @throws ProtocolError `NODE_ANSWER_MALFORMED` for events that no node sends
    */
   read(event: NodeEventJson): Block | undefined {
@@ -75,7 +75,7 @@ export class BlockReader {
   }
 
   #transactionOf(json: TransactionJson): Transaction {
-    // Nodes add members that were not part of the signed asset.
+    // Nodes add members to the asset that were not part of the signed asset.
     const { publicKey: _publicKey, address: _address, ...asset } = delegateOf(json) ?? {};
     const own = delegateOf(json) === undefined ? json.asset : 'delegate' in json.asset ? { delegate: asset } : asset;
     const transaction = this.#codec.transactionFromJson({ ...json, asset: own });

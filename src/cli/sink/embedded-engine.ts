@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 
 export interface EmbeddedEngine {
-  /** Runs one statement. @returns its answer in a format of ClickHouse */
+  /** Runs one statement. @returns the answer of the statement in a format of ClickHouse */
   run(sql: string, format: string): string;
   /** Removes everything that statements created. */
   close(): void;
@@ -19,10 +19,10 @@ interface Session {
 const PACKAGE = 'chdb';
 
 /**
- * Loads the package from one given place only. A package in or above the working folder could be of another user, and
- * would run with the rights of this user.
+ * Loads the package from one given place only. A package in the working folder or above could belong to another user,
+ * and would run with the rights of the present user.
  *
- * @param folder in which the package is installed; undefined for the packages of this program
+ * @param folder folder in which the package is installed; undefined for the packages of this program
  * @throws ProtocolError `ENGINE_MISSING` when the package is missing or cannot be loaded
  */
 export function embeddedEngine(folder: string | undefined): EmbeddedEngine {

@@ -1,4 +1,7 @@
-/** Common work of the commands for sinks: they open the source that the flags name, fill the sink, and end in order. */
+/**
+ * Common work of the commands for sinks. The function opens the source that the flags name, fills the sink, and closes
+ * both.
+ */
 
 import { openStoreSource } from '../../node/sink-source.ts';
 import type { Sink } from '../../sinks/sink.ts';
@@ -11,9 +14,9 @@ import { usageError } from '../problems.ts';
 import { stopRequest } from '../stop-request.ts';
 import { openNodeSource } from './node-source.ts';
 
-/** Pause between two looks at a data folder; a block comes every ten seconds. */
+/** Pause between two reads of a data folder. A block comes every ten seconds. */
 const POLL_MS = 250;
-/** Pause between two lines about a long action. */
+/** Pause between two lines about a long step. */
 const LINE_MS = 5_000;
 
 /**
@@ -31,7 +34,7 @@ export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
     await runSink({ source, sink, rangeBlocks, signal: abort.signal, follows: once !== true, onProgress });
     teller.end();
   } catch (error) {
-    // When the command is stopped, a wait for a node ends with the reason of the abort.
+    // When the command is stopped, a wait for a node ends with the reason of the abort, which is no failure.
     if (!abort.signal.aborted || error !== abort.signal.reason) throw error;
   } finally {
     await sink.end();
@@ -50,7 +53,7 @@ async function sourceOf(flags: SinkFlags, signal: AbortSignal): Promise<ChainSou
   return openNodeSource(node, placeOfNetwork({ network }).network, { depth, signal });
 }
 
-/** With `--json`, prints a line for each step; otherwise a line from time to time. */
+/** With `--json`, prints a line for each step. Without `--json`, prints a line at intervals. */
 function progressTeller(isJson: boolean): { tell(progress: SinkProgress): void; end(): void } {
   let last: SinkProgress | undefined;
   let shownMs = performance.now();

@@ -1,12 +1,12 @@
 /**
- * Decides which requests to a node are repeated, and when: after a lost or failed connection, and after an answer 429
- * or 503. Other errors are refusals or defects, which would occur again.
+ * Decides which requests to a node are repeated, and when. A request is repeated after a lost or failed connection, and
+ * after an answer 429 or 503. Other errors are refusals or defects, which would occur again.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 
-/** Longest pause between two attempts; a node that comes back is noticed within this time. */
+/** Longest pause between two attempts. A node that is available again is noticed within this time. */
 const PAUSE_MS_MAX = 30_000;
 /** Longest accepted pause of an answer's `Retry-After`. */
 const RETRY_AFTER_MS_MAX = 300_000;
@@ -14,7 +14,7 @@ const BUSY: ReadonlySet<unknown> = new Set([429, 503]);
 
 export interface NodeRetryOptions {
   readonly base: string;
-  /** Ends a pause when aborted; the waiting attempt then throws the reason. */
+  /** Signal that ends a pause. The waiting attempt then throws the reason of the signal. */
   readonly signal: AbortSignal;
   /** First pause in milliseconds; it doubles after each failure. */
   readonly pauseMs: number;
@@ -42,7 +42,7 @@ export class NodeRetry {
   }
 
   /**
-   * Waits before the next attempt, and reports it the first time.
+   * Waits before the next attempt. Reports the first failure in a row.
    *
    * @throws `error` itself when a further attempt is useless; the reason of the signal
    */

@@ -1,7 +1,7 @@
 /**
  * A remote node as the source of a sink, through its event stream. A lost connection is opened again from the newest
- * final block on. The node then sends the blocks of its present chain; blocks that differ from those sent before were
- * reverted meanwhile.
+ * final block on. The node then sends the blocks of its present chain. Blocks that differ from the blocks sent before
+ * were reverted meanwhile.
  */
 
 import type { Network } from '../../config/network.ts';
@@ -29,7 +29,7 @@ interface NodeStatus {
 export interface NodeSourceOptions {
   /** Depth below the tip at which a block counts as final, for a generation without finality. */
   readonly depth: number;
-  /** Ends waits for a lost node when aborted; they then throw its reason. */
+  /** Signal that ends a wait for a lost node. The wait then throws the reason of the signal. */
   readonly signal: AbortSignal;
   /** First pause before a lost node is asked again, in milliseconds. */
   readonly pauseMs?: number;
@@ -77,8 +77,8 @@ export async function openNodeSource(
             const block = reader.read(event);
             if (block === undefined) continue;
             if (block.height !== next) {
-              // The node has changed its branch meanwhile, so its stream is opened again; at the start of a stream this
-              // would be a wrong answer.
+              // The node has changed its branch meanwhile, so its stream is opened again. At the start of a stream, a
+              // block of another branch would be a wrong answer.
               throw isFirst ? malformed(`block ${block.height} instead of block ${next}`) : connectionLost(node.base);
             }
             isFirst = false;
@@ -127,7 +127,7 @@ async function* changesIn(
   told: ToldChain,
 ): AsyncIterable<ChainChange> {
   for await (const event of events) {
-    // Records that the log no longer has are not needed, because the blocks themselves are sent.
+    // Records that the log no longer holds are not needed, because the stream sends the blocks themselves.
     if (event.event === 'log/gap') return;
     const { id, height } = (event.data ?? {}) as { readonly id?: unknown; readonly height?: unknown };
     if (event.event === 'blocks/delete') {
@@ -154,7 +154,8 @@ async function* abortable<T>(events: AsyncIterable<T>, signal: AbortSignal): Asy
   signal.addEventListener('abort', abort, { once: true });
   try {
     while (!signal.aborted) {
-      // A new promise for each event: a promise that lives longer would keep all values that it was raced with.
+      // Each event gets a new promise, because a promise that lives longer would keep all values that it was raced
+      // with.
       const next = await new Promise<IteratorResult<T> | undefined>((resolve, reject) => {
         end = () => resolve(undefined);
         iterator.next().then(resolve, reject);

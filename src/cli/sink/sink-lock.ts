@@ -8,12 +8,10 @@ import { sinkInUse, type LeaseHolder } from '../../sinks/lease.ts';
 import type { FolderLock } from '../../sinks/parquet/parquet-sink.ts';
 import { takeLock } from '../../store/disk/process-lock.ts';
 
-/** Random bytes in a token: enough that no two tokens are equal. */
+/** Number of random bytes in a token, large enough that no two tokens are equal. */
 const TOKEN_BYTES = 16;
 
-/**
- * @throws ProtocolError `SINK_IN_USE` while another process has it
- */
+/** @throws ProtocolError `SINK_IN_USE` while another process has the lock */
 export function takeSinkLock(folder: string, name: string): FolderLock {
   try {
     return takeLock(folder, name, systemClock);

@@ -34,7 +34,7 @@ export class ToldChain {
   *applied(block: Block): Iterable<ChainChange> {
     if (this.#ids.get(block.height) === block.id) return;
     yield* this.#revertTo(block.height - 1);
-    // A block below the remembered ones is not new.
+    // A block below the remembered blocks is not new.
     if (block.height !== this.#next) return;
     this.#ids.set(block.height, block.id);
     this.#next += 1;

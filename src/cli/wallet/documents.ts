@@ -8,7 +8,7 @@ const DOCUMENTS_MAX = 1000;
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * The documents in a file. The file has one JSON document, a list of documents, or one document on each line.
+ * The documents in a file. A file has one JSON document, a list of documents, or one document on each line.
  *
  * @param file `-` is the standard input
  * @throws ProtocolError `DOCUMENT_UNREADABLE` with file and reason

@@ -1,4 +1,7 @@
-/** Finds passphrases of devnet accounts by name. These passphrases are public, so using them reveals nothing. */
+/**
+ * Finds passphrases of devnet accounts by name. The passphrases of devnet accounts are public, so using them reveals
+ * nothing.
+ */
 
 import { join } from 'node:path';
 import {
@@ -15,8 +18,8 @@ import { readAccounts } from '../genesis/accounts-file.ts';
 import type { WalletNetwork } from './network.ts';
 
 /**
- * The passphrase of an account, from a network folder: the given one, otherwise that of a packaged devnet, otherwise
- * that of a modified devnet in the user's home.
+ * Finds the passphrase of an account in the given network folder. Without a given folder, the function searches the
+ * packaged devnets, and then a modified devnet in the user's home.
  *
  * @throws ProtocolError `ACCOUNT_UNKNOWN` when the network has no such account
  */

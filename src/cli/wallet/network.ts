@@ -29,8 +29,8 @@ interface Constants {
 const COMMUNITY_IDENTIFIER = 'Lisk';
 
 /**
- * @throws ProtocolError `USAGE` when the network is not given, `NETWORK_OTHER` when the node belongs to another network
- *   than `--network`
+ * @throws ProtocolError `USAGE` when no network is given, `NETWORK_OTHER` when the node belongs to another network than
+ *   `--network` names
  */
 export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNetwork> {
   const folder =
@@ -53,7 +53,7 @@ export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNe
       `the node at ${node.base} is of another network than --network ${folder.name}: name another with --node`,
     );
   }
-  // The clock of the node is used, because it would refuse a timestamp in its future.
+  // The clock of the node is used, because the node would refuse a timestamp in its future.
   const nowS = async (): Promise<number> =>
     (await node.ask<{ secondsSinceEpoch: number }>('node/status', NODE_CLOCK)).secondsSinceEpoch;
   const name = folder?.name ?? `network ${(nethash ?? networkIdentifier).slice(0, 12)}`;

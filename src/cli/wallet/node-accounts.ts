@@ -12,7 +12,7 @@ export interface AccountFacts {
 }
 
 const POLL_MS = 500;
-/** Time limit: longer than any block time and the queue of a busy pool. */
+/** Time limit. The time limit is longer than any block time and than the wait in a busy pool. */
 const WAIT_MS_MAX = 300_000;
 
 /** Facts of an account; an account that never received anything has a balance of 0. */
@@ -35,7 +35,7 @@ export async function delegateKey(node: NodeAsker, name: string): Promise<string
 /**
  * Resolves with the height of the block with a transaction.
  *
- * @throws ProtocolError `TRANSACTION_UNCONFIRMED` when no block has it within five minutes
+ * @throws ProtocolError `TRANSACTION_UNCONFIRMED` when no block has the transaction within five minutes
  */
 export async function heightOfTransaction(
   node: NodeAsker,

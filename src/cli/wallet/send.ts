@@ -20,7 +20,8 @@ import { noteLines, printJson, printLines, report } from '../output.ts';
 export type PayloadOf = (network: WalletNetwork, sender: KeyPair) => Payload | Promise<Payload>;
 
 /**
- * Signs a transaction. Offline it is printed, otherwise sent after confirmation.
+ * Signs a transaction. Offline, the transaction is printed. Without `--offline`, the transaction is sent after
+ * confirmation.
  *
  * @throws ProtocolError `TRANSACTION_INVALID` for content that no node accepts; errors of queries and of sending
  */
@@ -34,14 +35,15 @@ export async function makeTransaction(flags: TransactionFlags, payloadOf: Payloa
   const json = signer.toJson(
     signer.sign({ payload, timestamp, keyPair, ...(secondKeyPair === undefined ? {} : { secondKeyPair }) }),
   );
-  // The transaction is parsed like a node would do it, so that invalid content is refused here with the same words.
+  // The transaction is parsed in the same way as in a node, so that invalid content is refused here with the same
+  // words.
   const transaction = signer.read(json);
   if (network.node === undefined) {
     printJson(json);
     return;
   }
   await checkFunds(network.node, transaction);
-  // These passphrases are public, so no confirmation is needed.
+  // The passphrases of devnet accounts are public, so no confirmation is needed.
   if (flags.from === undefined) await askFirst(flags, [transaction], network);
   await send(network.node, transaction, json, flags);
 }
@@ -78,7 +80,7 @@ export async function askFirst(
   if (!(await confirmed('Send it?'))) throw new ProtocolError('CANCELLED', {}, 'not sent');
 }
 
-/** Sends a signed transaction and reports it; with `--wait`, after it is in a block. */
+/** Sends a signed transaction and reports it. With `--wait`, the report comes after the transaction is in a block. */
 export async function send(
   node: NodeAsker,
   transaction: Transaction,

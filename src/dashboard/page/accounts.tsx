@@ -1,4 +1,4 @@
-/** Accounts: a list, and one with its transactions, votes and groups. */
+/** The views of accounts: a list, and one account with its transactions, votes and groups. */
 
 import type { Account, Transaction, Votes } from '../answers.ts';
 import { balanceSteps } from '../balances.ts';

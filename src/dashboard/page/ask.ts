@@ -5,7 +5,7 @@ export interface Answer<Data, Meta = { readonly count?: number }> {
   readonly data: Data;
 }
 
-/** The node refused or did not answer; `status` is undefined for the latter. */
+/** The node refused the request or did not answer; `status` is undefined if it did not answer. */
 export class AskFailed extends Error {
   readonly status: number | undefined;
 
@@ -18,8 +18,9 @@ export class AskFailed extends Error {
 const TIMEOUT_MS = 8000;
 
 /**
- * @param path without the prefix `/api`: what this node says beside the words of the family, also with `http.strictDialect`
- * @param origin of another node; this one's unless given
+ * @param path path without the prefix `/api`, so that answers have this node's own members even with
+ *   `http.strictDialect`
+ * @param origin origin of another node; default: this node
  * @throws AskFailed
  */
 export async function ask<Data, Meta = { readonly count?: number }>(
@@ -30,7 +31,7 @@ export async function ask<Data, Meta = { readonly count?: number }>(
 }
 
 /**
- * Tells this node something.
+ * Sends this node a request that changes something.
  *
  * @param path as for `ask`
  * @throws AskFailed
@@ -56,7 +57,7 @@ async function answerTo<Data, Meta>(url: string, request: RequestInit): Promise<
   return { meta: answer.meta, data: answer.data };
 }
 
-/** The same, but returns undefined if this caller may not ask. */
+/** Asks like `ask`, but returns undefined if this reader may not ask. */
 export async function askIfAllowed<Data>(path: string): Promise<Data | undefined> {
   try {
     return (await ask<Data>(path)).data;

@@ -1,4 +1,4 @@
-/** Blocks: a list, and one with its transactions. */
+/** The views of blocks: a list, and one block with its transactions. */
 
 import type { Block, Transaction } from '../answers.ts';
 import { amountText, countOf, countText } from '../format.ts';
@@ -101,7 +101,9 @@ export function Blocks(place: Place) {
   );
 }
 
-/** A height has at most ten digits, an id mostly more: what may be both is looked up as a height first. */
+/**
+ * A height has at most ten digits, and most ids have more. A text that may be either is looked up as a height first.
+ */
 export function BlockView({ item }: { item: string }) {
   const byHeight = Number(item) <= 4_294_967_295;
   const asked = useAnswer<Block[]>(byHeight ? `blocks?height=${item}` : `blocks?blockId=${item}`);

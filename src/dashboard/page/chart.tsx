@@ -10,7 +10,7 @@ const HEIGHT_PX = 170;
 const AXIS_PX = 32;
 const WIDE_AXIS_PX = 72;
 const COUNT_AXIS_PX = 52;
-/** Distances that the grid lines of a chart of whole numbers may have. */
+/** Allowed distances between the grid lines of a chart of whole numbers. */
 const COUNTS = [0, 1, 2, 3, 4, 5, 6].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
 
 interface ChartProps {
@@ -18,7 +18,10 @@ interface ChartProps {
   readonly ys: readonly number[];
   /** The content in words, for readers who do not see the chart. */
   readonly summary: string;
-  /** Bars above heights, or Unix seconds below bars or below a line that keeps its height until it changes. */
+  /**
+   * `bars`: bars above heights; `time-bars`: bars above Unix seconds; `steps`: a line over Unix seconds that keeps its
+   * value until it changes.
+   */
   readonly kind: 'bars' | 'time-bars' | 'steps';
   /** True if the axis of a line chart starts at 0. */
   readonly isFromZero?: boolean;
@@ -141,7 +144,9 @@ function optionsFor(element: HTMLElement, kind: ChartProps['kind'], isFromZero: 
 }
 
 const DAY_S = 86_400;
-/** Distances that the times below a chart may have, in seconds; none is shorter than the unit that the times show. */
+/**
+ * Allowed distances between the times below a chart, in seconds. The shortest distance is the unit that the times show.
+ */
 const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200].concat(
   [1, 2, 7, 14, 30, 60, 90, 180, 365].map((days) => days * DAY_S),
 );

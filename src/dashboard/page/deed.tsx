@@ -1,4 +1,7 @@
-/** A transaction in words, with a link for everything in it; ids that can be copied; the JSON behind it. */
+/**
+ * A transaction in words, with a link for each id, account and delegate in it; ids that can be copied; the transaction
+ * as JSON.
+ */
 
 import { useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
@@ -31,7 +34,7 @@ export function Targets({ transaction, characters = 6 }: { transaction: DeedFact
   );
 }
 
-/** @param props.characters of each end of an address; all of it unless given */
+/** @param props.characters number of characters at each end of an address; default: the whole address */
 function PartView({ part, characters }: { part: Part; characters?: number }) {
   const { names } = useLive();
   if (typeof part === 'string') return <>{part}</>;

@@ -1,4 +1,4 @@
-/** Delegates: the monitor of all, and one with its voters and blocks. */
+/** The views of delegates: a list of all, and one delegate with its voters and blocks. */
 
 import type { Block, Delegate, Earnings, Voters } from '../answers.ts';
 import { amountText, countOf, countText } from '../format.ts';
@@ -24,7 +24,7 @@ export function Delegates(place: Place) {
   const active = constants?.activeDelegates ?? ACTIVE_DELEGATES;
   const questionFrom = (offset: number): string => delegatesQuestion(filters, { limit: PAGE_DELEGATES, offset });
   const asked = useAnswer<Delegate[]>(questionFrom((page - 1) * PAGE_DELEGATES), status?.height);
-  // One answer of the node holds only this many delegates, so the rest needs a second request.
+  // One answer of the node holds at most this many delegates, so a second request asks for the rest.
   const beyond = useAnswer<Delegate[]>(questionFrom(page * PAGE_DELEGATES), page);
   const isByRank = orderOf(filters, DELEGATE_ORDERS) === DELEGATE_ORDERS[0]?.[0];
   const isWhole = page === 1 && Object.keys(filters).length === 0;

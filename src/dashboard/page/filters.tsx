@@ -1,6 +1,6 @@
 /**
- * The filters and the order of a list, as a form. The choice is part of the address, so that people can store and send
- * it.
+ * The filters and the order of a list, as a form. The choice is part of the page's address, so that people can store
+ * and send the choice.
  */
 
 import { useEffect, useState } from 'preact/hooks';
@@ -8,7 +8,7 @@ import { hashOf, type Filters, type Place } from '../place.ts';
 import { orderOf, type Order } from '../questions.ts';
 import type { Sorting } from './parts.tsx';
 
-/** A field of the form: text, or a choice where it has options. */
+/** A field of the form: a text field, or a choice if it has options. */
 export interface Field {
   readonly name: string;
   readonly title: string;

@@ -1,4 +1,7 @@
-/** The desk of a forging delegate: who forges on this node, when next, and with what result; switching on and off. */
+/**
+ * The view for the operator of forging delegates: the delegates on this node, their next slots and their results; and
+ * switches for forging.
+ */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Delegate, Earnings, ForgingDelegate } from '../answers.ts';
@@ -9,7 +12,8 @@ import { useAsked, useLive, useNow, useRound, useSlotStart } from './hooks.ts';
 import { Amount, DelegateLink, Table } from './parts.tsx';
 
 /**
- * Maximum of delegates that are requested one by one: those beyond the first 101, and those whose earnings are shown.
+ * Maximum of delegates that are requested one by one: delegates beyond the first 101, and delegates whose earnings are
+ * shown.
  */
 const ASKED_MAX = 30;
 const DELEGATES_ASKED = 101;

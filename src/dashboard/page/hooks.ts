@@ -34,8 +34,8 @@ export function useRound(): Round | undefined {
   const now = useNow();
   if (constants === undefined || forgers.length === 0) return undefined;
   const { activeDelegates } = constants;
-  // While a node catches up, the round is that of its newest block. Later slots are not missed, they are only unknown
-  // here.
+  // While a node catches up, the round is that of its newest block. Later slots are not missed: this node does not have
+  // their blocks yet.
   const currentSlot =
     status?.syncing === true ? 0 : Math.floor((now - Date.parse(constants.epoch)) / 1000 / blockTimeS);
   return roundSlots({
@@ -47,7 +47,7 @@ export function useRound(): Round | undefined {
   });
 }
 
-/** @returns from a slot to when it begins, Unix time in milliseconds */
+/** @returns a function from a slot to its start time, as Unix time in milliseconds */
 export function useSlotStart(): (slot: number) => number {
   const { blockTimeS, constants } = useLive();
   const epochMs = constants === undefined ? 0 : Date.parse(constants.epoch);
@@ -84,7 +84,8 @@ export type Asked<Data> =
   | { readonly kind: 'answered'; readonly answer: Answer<Data> };
 
 /**
- * Asks the node, and again when `version` changes; meanwhile the earlier answer to the same question stands.
+ * Asks the node, and asks again when `version` changes. Until the new answer arrives, the earlier answer to the same
+ * question is shown.
  *
  * @param path below `/api`
  */
@@ -92,7 +93,10 @@ export function useAnswer<Data>(path: string, version: string | number = ''): As
   return useAsked(() => ask<Data>(path), path, version);
 }
 
-/** The same for a question that may be impossible; the reason then stands in place of the answer. */
+/**
+ * Like `useAnswer`, for a question that may be impossible. If the question is impossible, the result is the reason
+ * instead of an answer.
+ */
 export function useQuestion<Data>(question: Question, version: string | number = ''): Asked<Data> {
   const path = 'path' in question ? question.path : '';
   const asked = useAsked(() => ask<Data>(path), path, version);
@@ -100,9 +104,10 @@ export function useQuestion<Data>(question: Question, version: string | number =
 }
 
 /**
- * The same for an answer that needs several requests.
+ * Like `useAnswer`, for an answer that needs several requests.
  *
- * @param name of the question: with another one the earlier answer does not stand; nothing is asked while it is empty
+ * @param name name of the question; an earlier answer is shown only under the same name, and nothing is requested while
+ * the name is empty
  */
 export function useAsked<Data>(
   question: () => Promise<Answer<Data>>,

@@ -1,6 +1,7 @@
 /**
- * The state of the node for the whole page, kept up to date: asked for once, then followed through the stream of events. State that
- * no event tells of (consensus, the heights of peers, other nodes of this machine) is asked for again every few seconds.
+ * The state of the node for the whole page, kept up to date. The state of the node is requested once, and then follows
+ * the stream of events. State without events (consensus, the heights of peers, other nodes of this machine) is
+ * requested again every few seconds.
  */
 
 import type {
@@ -43,7 +44,7 @@ export interface LiveState {
   /** Undefined if this reader may not see it. */
   readonly forging: readonly ForgingDelegate[] | undefined;
   readonly diagnostics: readonly Diagnostic[] | undefined;
-  /** Transactions that came into the pool, newest first. */
+  /** Transactions that recently entered the pool, newest first. */
   readonly arrivals: readonly Transaction[];
   /** Recent percentage of peers that have the tip of the node. */
   readonly consensus: number | undefined;
@@ -101,7 +102,7 @@ export class Live {
   start(): void {
     void this.#load();
     setInterval(() => void this.#poll(), POLL_MS);
-    // A page in the background is throttled: it catches up when it is looked at again.
+    // The browser throttles a page in the background. The page catches up when it becomes visible again.
     document.addEventListener('visibilitychange', () => {
       if (!document.hidden) void this.#poll();
     });
@@ -123,7 +124,7 @@ export class Live {
         this.#loadForging(),
       ]);
       this.#set({ constants: constants.data, blocks, peers: peers.data });
-      // The length of a slot is reckoned from the status and the forgers.
+      // The length of a slot is computed from the status and the forgers.
       await this.#loadStatus();
       await Promise.all([this.#loadForgers(), this.#loadDiagnostics()]);
       this.#follow();
@@ -152,7 +153,7 @@ export class Live {
     for (const { account, username } of delegates.data) names.set(account.publicKey, username);
     const { status } = this.#state;
     const { currentSlot } = forgers.meta;
-    // Slots count from the epoch, so the length of one follows from their number.
+    // Slots count from the epoch, so the length of a slot follows from the number of the present slot.
     const blockTimeS = status === undefined ? 10 : Math.max(1, Math.round(status.secondsSinceEpoch / currentSlot));
     this.#set({ forgers: forgers.data, names, blockTimeS });
   }
@@ -182,7 +183,7 @@ export class Live {
       ]);
       this.#set({ nodes: await Promise.all(neighbours(this.#state).map((node) => this.#rowOf(node))) });
     } catch {
-      // The stream of events tells of a lost node; the next question comes soon.
+      // After an error, the stream of events shows that the node is lost, and the next request follows soon.
     } finally {
       this.#isPolling = false;
     }
@@ -243,7 +244,7 @@ export class Live {
       const answer = await latestBlocks();
       this.#set({ blocks: withAnswered(this.#state.blocks, answer) });
     } catch {
-      // The next block will show again that blocks are missing.
+      // After an error, the next block will show again that blocks are missing.
     } finally {
       this.#isFilling = false;
     }
@@ -271,8 +272,8 @@ async function latestBlocks(): Promise<readonly Block[]> {
 }
 
 /**
- * Nodes on this machine, which a page from this machine may ask: those of a devnet. A node that was found once stays in
- * the list, so that the page shows when it is gone.
+ * The nodes of a devnet on this machine. A page that was loaded from this machine may ask the nodes of a devnet on this
+ * machine. A node that was found once stays in the list, so that the page shows when it is gone.
  */
 function neighbours({ peers, nodes }: LiveState): readonly Pick<NodeRow, 'origin' | 'port'>[] {
   const { hostname, origin, port } = location;

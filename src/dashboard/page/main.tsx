@@ -34,7 +34,7 @@ const TITLES: Readonly<Record<View, string>> = {
   diagnostics: 'Diagnostics',
 };
 
-/** The name of one thing of a view. */
+/** Name of one item of a view, by view. */
 const ONE_OF: Readonly<Record<View, string>> = {
   ...TITLES,
   blocks: 'Block',
@@ -99,14 +99,14 @@ function Dashboard() {
   );
 }
 
-/** Moves the focus to an element, also to one that is no control. */
+/** Moves the focus to an element, even to an element that is no control. */
 function focusOn(element: HTMLElement | null): void {
   if (element === null) return;
   element.tabIndex = -1;
   element.focus({ preventScroll: true });
 }
 
-/** The hash names views, so this code does the jump within the page. */
+/** The hash of the address names views, so this code performs the jump within the page. */
 function skipTo(event: Event, target: HTMLElement | null): void {
   event.preventDefault();
   target?.focus();

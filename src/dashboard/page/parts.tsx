@@ -73,8 +73,8 @@ export function DelegateLink({ publicKey, address }: { publicKey: string; addres
 }
 
 /**
- * An amount in a column: decimal points stand below each other, so that one sees which is larger. The head of the column has the
- * unit; where a phone shows no head, the amount has it.
+ * An amount in a column. Decimal points are aligned, so that readers can compare the amounts. The head of the column
+ * shows the unit. On a phone without heads, each amount shows the unit.
  *
  * @param props.among all amounts of the column
  */
@@ -145,15 +145,15 @@ export interface Column<Row> {
   readonly isFigure?: true;
   /** The column is not shown on a phone. */
   readonly isWide?: true;
-  /** Only on a phone. */
+  /** The column is shown only on a phone. */
   readonly isNarrow?: true;
   /** The text may break into several lines. */
   readonly isText?: true;
-  /** A text that is too long is cut off on a phone; only the longest names are. */
+  /** The longest names are cut off on a phone. */
   readonly isName?: true;
   /**
-   * Place of the column on a phone. A table that is too wide for a phone shows each row in two or three lines there,
-   * and leaves out columns without a place.
+   * Place of the column on a phone. If a table is too wide for a phone, each row is shown in two or three lines,
+   * without the columns that have no place.
    */
   readonly onPhone?: 'start' | 'end' | 'start-all' | 'below' | 'below-end' | 'below-all' | 'last-all';
   /** Field by which the node can sort the list. */
@@ -184,7 +184,7 @@ function directionOf(field: string | undefined, current: string | undefined): 'a
   return current.endsWith(':asc') ? 'ascending' : 'descending';
 }
 
-/** Roles are named because a row that is laid out as a grid is no row to some readers of screens. */
+/** Roles are given because some screen readers do not treat a row with a grid layout as a row. */
 export function Table<Row>({
   caption,
   columns,
@@ -263,14 +263,14 @@ export function Facts({ facts }: { facts: readonly (readonly [string, ComponentC
   );
 }
 
-/** A list that may be long, behind a line that sums it up. */
+/** A list that may be long, hidden behind a line with its summary. */
 export function More({
   summary,
   isLong = false,
   children,
 }: {
   summary: string;
-  /** True if the entries are more than names. */
+  /** True if the entries contain more than names. */
   isLong?: boolean;
   children: ComponentChildren;
 }) {

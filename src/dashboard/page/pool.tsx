@@ -1,4 +1,4 @@
-/** The pool: the transactions that wait for a block, and the reason of each. */
+/** The pool: transactions that wait for a block, and the reason why each one waits. */
 
 import type { Signers, Transaction } from '../answers.ts';
 import { countOf } from '../format.ts';
@@ -8,7 +8,10 @@ import { Deed } from './deed.tsx';
 import { useAnswer, useAsked, useLive } from './hooks.ts';
 import { Age, Amount, Answered, Id, More, Table } from './parts.tsx';
 
-/** Number of transactions of each queue that are shown; of the others, the page shows only their number. */
+/**
+ * Maximum of transactions of each queue that are shown. For the transactions beyond this number, the page shows only
+ * their number.
+ */
 const SHOWN_MAX = 100;
 /** Number of transactions of groups whose signers the list shows. */
 const SIGNERS_ASKED_MAX = 20;
@@ -82,7 +85,10 @@ export function Pool() {
   );
 }
 
-/** Each needs a request of its own, so the list asks only about the first ones; the others have a page of their own. */
+/**
+ * Each group transaction needs a separate request, so the list asks only about the first transactions. Further
+ * transactions show their signers on their own pages.
+ */
 function isAsked(waiting: readonly Waiting[], transaction: Transaction): boolean {
   const ofGroups = waiting.filter(({ state }) => state === 'pending').slice(0, SIGNERS_ASKED_MAX);
   return ofGroups.some((each) => each.transaction.id === transaction.id);
@@ -92,7 +98,8 @@ function isAsked(waiting: readonly Waiting[], transaction: Transaction): boolean
 export function MissingSigners({ transaction }: { transaction: Transaction }) {
   const signatures = transaction.signatures?.length ?? 0;
   const asked = useAnswer<Signers>(`node/transactions/${transaction.id}/signers`, signatures);
-  // A node of another version has no such answer. Nor has a node that has put the transaction into a block meanwhile.
+  // A node of another version has no such answer. The answer with the signers is also missing if the transaction has
+  // entered a block meanwhile.
   if (asked.kind !== 'answered') return <span class="badge">{waitsFor('pending', signatures)}</span>;
   const { min, members } = asked.answer.data;
   return (
@@ -116,8 +123,8 @@ function SignerList({ title, members }: { title: string; members: Signers['membe
 }
 
 /**
- * Queues in order: the nearest to a block comes first. A transaction that changes its queue between two requests is in
- * both answers.
+ * The queues, in the order of their distance from a block, nearest first. A transaction that changes its queue between
+ * two requests is in both answers.
  */
 async function waitingNow(): Promise<Answer<readonly Waiting[]>> {
   const queues = await Promise.all(

@@ -1,4 +1,4 @@
-/** The last rounds on the delegates' page: each slot as a square, and who missed one in words. */
+/** The last rounds on the delegates' page: each slot as a square, and the delegates that missed a slot in words. */
 
 import type { Block } from '../answers.ts';
 import { countOf, countText } from '../format.ts';
@@ -10,9 +10,12 @@ import { Answered, Go } from './parts.tsx';
 
 const ROUNDS_SHOWN = 4;
 const PAGE_BLOCKS = 100;
-/** 600 blocks: four rounds of 101 delegates, the present one and the block before them. */
+/**
+ * Number of pages of 100 blocks: 600 blocks are four rounds of 101 delegates, the present round, and the block before
+ * them.
+ */
 const PAGES_MAX = 6;
-/** Questions about slots; each is of up to 101 slots that follow one another. */
+/** Maximum of requests about slots. Each request covers up to 101 consecutive slots. */
 const SLOT_QUESTIONS_MAX = 4;
 const SLOTS_PER_QUESTION = 101;
 
@@ -21,7 +24,8 @@ export function LastRounds({ activeDelegates }: { activeDelegates: number }) {
   const height = status?.height ?? 0;
   const ended = Math.floor(height / activeDelegates);
   const question = () => lastRounds(height, activeDelegates, blockTimeS);
-  // The ended rounds change when another round ends, and on a reorg. The next request shows both.
+  // The list of ended rounds changes when another round ends, and on a reorg. The next request shows a new round or a
+  // reorg.
   const asked = useAsked(question, `rounds ${blockTimeS}`, ended);
   if (height === 0) return null;
   const own = new Set((forging ?? []).map(({ publicKey }) => publicKey));

@@ -6,13 +6,13 @@ interface Kept {
   readonly scrollY?: number;
 }
 
-/** Content that arrives later does not change the scroll position any more. */
+/** Content that arrives after this time does not change the scroll position. */
 const RESTORE_MS_MAX = 10_000;
-/** If the length of the page has not changed for this time, the page is complete. */
+/** The page counts as complete when its length has not changed for this time. */
 const SETTLED_MS = 1000;
 const NOTE_MS = 150;
 
-/** Keeps with each entry of the history how far it was scrolled; an entry that is new begins at the top. */
+/** Stores the scroll position of each entry of the browser's history. A new entry begins at the top. */
 export function useScrollMemory(): void {
   useEffect(() => {
     history.scrollRestoration = 'manual';
@@ -39,10 +39,10 @@ export function useScrollMemory(): void {
 }
 
 /**
- * Scrolls as soon as the page is long enough, and stays there while parts of the page come in: what appears above the place would
- * push it away.
+ * Scrolls to the position as soon as the page is long enough, and keeps it while parts of the page arrive, because
+ * parts above would move it.
  *
- * @returns what gives it up
+ * @returns a function that ends the scrolling
  */
 function scrollWhenThere(target: number): () => void {
   scrollTo(0, target);

@@ -1,4 +1,6 @@
-/** The search field: suggests what a text may name while it is typed, and goes to the first thing that it names. */
+/**
+ * The search field: while the reader types, it suggests items that the text may name; Enter opens the first of them.
+ */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Account, Block, Delegate, Transaction } from '../answers.ts';
@@ -42,7 +44,7 @@ export function Search() {
     const timer = setTimeout(() => {
       suggestionsFor(text).then(
         (found) => isWanted && setSuggestions(found),
-        // If the node does not answer, the page says so elsewhere.
+        // After an error, another part of the page shows that the node does not answer.
         () => isWanted && setSuggestions([]),
       );
     }, TYPING_MS);
@@ -152,7 +154,10 @@ async function listed(sought: Sought): Promise<readonly Suggestion[]> {
   return found === undefined ? [] : [found];
 }
 
-/** The one of this very name first, which may be far down the list, then those that begin with it, then the others. */
+/**
+ * The delegate with exactly this name comes first, because the node may list it far below. The exact name is followed
+ * by names that begin with the text, and then by all other names.
+ */
 async function delegatesNamed(name: string): Promise<readonly Suggestion[]> {
   const asked = encodeURIComponent(name);
   const [exact, similar] = await Promise.all([

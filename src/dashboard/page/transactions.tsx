@@ -1,4 +1,4 @@
-/** Transactions: a list, and one with what it carries. */
+/** The views of transactions: a list, and one transaction with its content. */
 
 import { hasFinality, type Transaction } from '../answers.ts';
 import { amountText, countOf, countText, typeText } from '../format.ts';
@@ -30,7 +30,7 @@ const PAGE_ROWS = 25;
 
 /**
  * @param props.address account of the list; sent and received amounts then have different signs
- * @param props.isOfBlock true if all are of one block, which is then not shown in each row
+ * @param props.isOfBlock true if all transactions are in one block, which the rows then do not show
  */
 export function TransactionTable({
   transactions,

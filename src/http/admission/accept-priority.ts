@@ -1,12 +1,16 @@
 /**
  * Delays the requests of strangers while connections wait to be accepted. The event loop accepts one connection of a
- * listener in each turn. So an operator's connection behind a thousand others waits for a thousand turns, which takes
- * seconds if each turn also does other work. A turn that only accepts takes about 0.1 ms.
+ * listener in each turn. An operator's connection behind a thousand others therefore waits for a thousand turns. A
+ * thousand turns take seconds if each turn also does other work. A turn that only accepts a connection takes about 0.1
+ * ms.
  */
 
 import type { MonotonicClock } from '../monotonic-clock.ts';
 
-/** Longest time of accepting without other work, in milliseconds: about 700 connections. */
+/**
+ * Longest phase of accepting connections without other work, in milliseconds. The phase is long enough for about 700
+ * connections.
+ */
 const ACCEPTING_MS = 50;
 /** Time for work between two such phases, in milliseconds, so that a flood of connections does not stop all service. */
 const WORKING_MS = 10;
@@ -23,7 +27,7 @@ export class AcceptPriority {
     this.#clock = clock;
   }
 
-  /** Notes an accepted connection. The next turn of the event loop shows whether another connection waits. */
+  /** Records an accepted connection. The next turn of the event loop shows whether another connection waits. */
   accepted(): void {
     this.#hasAccepted = true;
     if (this.#isLooking) return;
@@ -34,7 +38,7 @@ export class AcceptPriority {
     setImmediate(() => this.#look());
   }
 
-  /** True when connections may be waiting to be accepted, so that other work must wait. */
+  /** True when connections may be waiting to be accepted. Other work must wait while this is true. */
   get isBusy(): boolean {
     return this.#isLooking;
   }

@@ -1,8 +1,8 @@
 /**
  * Controls all incoming HTTP connections before the application sees them. The admission decides which connections are
- * accepted, and passes on one request of a connection at a time. It limits the memory that clients occupy, the time
- * that they take, and their share of the main thread. It shuts out addresses that go on after many refusals. A part of
- * the connections is reserved for trusted clients.
+ * accepted, and passes on one request of a connection at a time. The admission limits the memory that clients occupy,
+ * the time that they take, and their share of the main thread. The admission shuts out addresses that continue after
+ * many refusals. A part of the connections is reserved for trusted clients.
  *
  * The admission does not depend on routes or on global state: the server passes clock, limits and observer.
  */
@@ -27,8 +27,8 @@ import { FairScheduler } from './fair-scheduler.ts';
 type Obstacle = SharedObstacle | 'uncounted';
 
 /**
- * Longest time between two checks of the time limits in a working process; a longer one shows that the process stood
- * still.
+ * Longest time between two checks of the time limits in a working process. A longer time shows that the process was
+ * suspended or blocked.
  */
 const STILL_MS = 2 * SWEEP_MS;
 
@@ -36,7 +36,7 @@ export interface AdmissionOptions {
   readonly clock: MonotonicClock;
   readonly limits: AdmissionLimits;
   readonly observer: Observer;
-  /** Time of the main thread for strangers; default: an own budget. */
+  /** Budget of the main thread's time for strangers; default: a separate budget. */
   readonly workShare?: WorkShare | undefined;
   /** Limits shared by several processes; undefined for a single process. */
   readonly shared?: SharedLimits | undefined;
@@ -56,7 +56,7 @@ export class Admission implements ConnectionHost {
   /** Connections of strangers that end after their last answer is sent. */
   readonly #lingering = new Set<ClientConnection>();
   readonly #bySocket = new WeakMap<Socket, ClientConnection>();
-  /** Answers for clients that are refused but not shut out. */
+  /** Complete answers for clients that are refused but not shut out. */
   readonly #fullAnswers: Readonly<Partial<Record<RefusalReason, Buffer>>>;
   #sweptMs: number;
   #isClosed = false;
@@ -86,11 +86,11 @@ export class Admission implements ConnectionHost {
   }
 
   /**
-   * Handles a connection that was accepted.
+   * Handles an accepted connection.
    *
    * @param canTell true when the client can read an answer without TLS
    * @param admitted called for a connection that may stay: at once, or after the answer of the process that counts for
-   *   all
+   *   all processes
    */
   accept(socket: Socket, canTell: boolean, admitted: (connection: ClientConnection) => void): void {
     const address = socket.remoteAddress;
@@ -115,7 +115,10 @@ export class Admission implements ConnectionHost {
     else void this.#acceptTogether(shared, socket, connection, { canTell, admitted });
   }
 
-  /** Asks the process that counts for all whether the connection may stay. Nothing is read from it meanwhile. */
+  /**
+   * Asks the process that counts for all processes whether the connection may stay. Nothing is read from the connection
+   * meanwhile.
+   */
   async #acceptTogether(
     shared: SharedLimits,
     socket: Socket,
@@ -124,8 +127,8 @@ export class Admission implements ConnectionHost {
   ): Promise<void> {
     const { key } = connection;
     const ask = async (): Promise<Obstacle | undefined> => {
-      // Without that count, nobody knows whether there is room, or whether another connection must be closed for this
-      // one.
+      // Without the shared count, the process cannot decide whether there is room, or whether another connection must
+      // be closed for this one.
       const found = await shared.arrive(key).catch(() => 'uncounted' as const);
       if (found === undefined && socket.destroyed) shared.left(key);
       else if (found === undefined) socket.once('close', () => shared.left(key));

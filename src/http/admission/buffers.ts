@@ -1,13 +1,13 @@
 /**
- * Counts the bytes that the node holds for strangers, for each connection. Above the limit, connections of the stranger
- * with the most bytes are closed.
+ * Counts the bytes that the node holds for strangers, for each connection. Above the limit, the node closes connections
+ * of the stranger with the most bytes.
  */
 
-/** A connection, as far as this file needs it. */
+/** The part of a connection that this file uses. */
 export interface Holder {
   readonly key: string;
   readonly isTrusted: boolean;
-  /** Bytes that the connection holds now. Only this file writes it. */
+  /** Bytes that the connection holds now. Only this file writes the number. */
   bufferedBytes: number;
   cutForBuffers(): void;
 }

@@ -1,9 +1,9 @@
 /**
- * A connection of a client from its acceptance to its end: when it is read, how long it may take, how much memory it
- * occupies, and how it ends. A gate (`request-gate.ts`) between the socket and the parser of node:http passes on the
- * bytes of one request at a time. The next request is parsed only when the answer to the previous one has left the
- * process. Without the gate, node:http would parse all requests of one read, possibly thousands, before it answers the
- * first one.
+ * A connection of a client from its acceptance to its end. This class decides when the connection is read, how long it
+ * may take, how much memory it occupies, and how it ends. A gate (`request-gate.ts`) between the socket and the parser
+ * of node:http passes on the bytes of one request at a time. The next request is parsed only when the answer to the
+ * previous one has left the process. Without the gate, node:http would parse all requests of one read, possibly
+ * thousands, before it answers the first one.
  *
  * Nothing is read from a stranger before its turn. A body is passed on only after its request was accepted. If the
  * request is refused before that, the connection ends after the answer.
@@ -108,13 +108,13 @@ export class ClientConnection implements Place, Holder {
     this.#readFirst(() => {
       this.#enter('arriving');
       this.#guard(takeOver);
-      // From here on the server handles the end and the errors of the socket.
+      // From here on, node:http handles the end and the errors of the socket.
       forget();
       this.#letThrough();
     });
   }
 
-  /** Answers the first bytes with a refusal, whatever they are, and ends the connection. */
+  /** Answers the first bytes with a refusal, regardless of their content, and ends the connection. */
   refuseAll(socket: Socket, answer: Buffer, reason: RefusalReason): void {
     this.#socket = socket;
     this.#destroyOnEnd();
@@ -125,12 +125,15 @@ export class ClientConnection implements Place, Holder {
     });
   }
 
-  /** A request was read up to its body. Until it is answered, only its body is read, and only if it is wanted. */
+  /**
+   * Called when a request was read up to its body. Until the request is answered, only its body is read, and only if
+   * the route takes a body.
+   */
   begin(request: IncomingMessage, response: ServerResponse): void {
     this.#gate.begin(request);
     this.#enter('answering');
     response.on('finish', () => this.#finish());
-    // Trusted clients have no limits for reading time and answer size.
+    // Trusted clients have no limits on reading time and answer size.
     if (this.isTrusted) return;
     response.on('prefinish', () => {
       this.#enter('reading');
@@ -215,7 +218,7 @@ export class ClientConnection implements Place, Holder {
       case 'lingering':
         return spentMs > LINGER_MS ? this.destroy() : undefined;
       case 'idle':
-      // node:http closes idle connections.
+      // In this phase, node:http closes the connection when it is idle for too long.
     }
   }
 
@@ -257,8 +260,9 @@ export class ClientConnection implements Place, Holder {
   }
 
   /**
-   * Reads a stranger's connection for the first time, in its turn; until then its bytes stay in the kernel. If nothing
-   * has come by then, the first bytes wait for another turn when they come.
+   * Reads a stranger's connection for the first time, in its turn. Until its turn, the bytes of a stranger's connection
+   * stay in the kernel. If no bytes have arrived at its turn, the connection waits for another turn when its first
+   * bytes arrive.
    */
   #readFirst(work: () => void): void {
     const socket = this.#socket;
@@ -321,8 +325,8 @@ export class ClientConnection implements Place, Holder {
   }
 
   /**
-   * While input waits for its turn, the parser would take the connection for idle and close it, so its timeout is
-   * switched off; `checkTime` limits the wait.
+   * Switches the parser's timeout off. While input waits for its turn, the parser would close the connection as idle;
+   * `checkTime` limits the wait instead.
    */
   #stopTimeout(): () => void {
     const { timeout = 0 } = this.#socket;
@@ -337,7 +341,7 @@ export class ClientConnection implements Place, Holder {
     });
   }
 
-  /** Passes the rest of one request to the parser, as far as it has come and is wanted. */
+  /** Passes the rest of one request to the parser, as far as it has arrived and is wanted. */
   #letThrough(): void {
     this.#isPassing = true;
     this.contain(() => this.#passOn());
@@ -388,7 +392,8 @@ export class ClientConnection implements Place, Holder {
 
   /**
    * Ends the connection after its last answer. The system resets a connection that is closed with unread input, and a
-   * client that is still sending would lose the answer. So, if there is time, input is read and discarded for a while.
+   * client that is still sending would lose the answer. Therefore, if the node has time and memory, the node reads and
+   * discards input for a while.
    */
   #linger(): void {
     this.#gate.clear();
@@ -399,7 +404,7 @@ export class ClientConnection implements Place, Holder {
     this.#socket.resume();
   }
 
-  /** Discards input of a client that is still sending, up to a limit; beyond it, reading stops. */
+  /** Discards input of a client that is still sending. Beyond a limit, reading stops. */
   #discard(chunk: Buffer): void {
     this.#lingeredBytes += chunk.length;
     if (!this.isTrusted) this.#host.scheduler.spend(chunk.length * READ_MS_PER_BYTE);
@@ -412,8 +417,8 @@ export class ClientConnection implements Place, Holder {
   }
 
   /**
-   * Counts the bytes that the node holds for this connection: input, a request body, an answer that the client has not
-   * read.
+   * Counts the bytes that the node holds for this connection: input, a request body, and an answer that the client has
+   * not read.
    */
   #account(): void {
     if (this.isTrusted) return;

@@ -1,14 +1,14 @@
-/** The open connections by address: how many are allowed, and which one is closed for a new one. */
+/** The open connections by address: their maximum, and which connection is closed for a new one. */
 
 import type { AdmissionLimits } from './limits.ts';
 import { RESERVED_SHARE } from './limits.ts';
 
-/** A connection, as far as this file needs it. */
+/** The part of a connection that this file uses. */
 export interface Place {
   /** Key of the client for limits. */
   readonly key: string;
   readonly isTrusted: boolean;
-  /** True when the connection waits for a request and has received no byte of it. */
+  /** True when the connection waits for a request and no byte of the request has arrived. */
   readonly isIdle: boolean;
   cutForNewcomer(): void;
 }
@@ -78,7 +78,7 @@ export class Connections<T extends Place> {
 
   /**
    * Closes the oldest idle connection of the stranger with the most connections, unless the new connection's address
-   * has as many.
+   * has as many connections.
    */
   makeRoom(key: string): boolean {
     let most: Iterable<T> = [];

@@ -1,6 +1,7 @@
 /**
- * Schedules the work for strangers fairly. All of it together gets a fixed share of the main thread's time. When the
- * work exceeds this share, each address waits only behind its own requests. While time is left, work is done at once.
+ * Schedules the work for strangers fairly. The work for all strangers together gets a fixed share of the main thread's
+ * time. When the work for strangers exceeds its share, each address waits only behind its own requests. While time is
+ * left, work is done at once.
  */
 
 import type { WorkShare } from '../../primitives/work-share.ts';
@@ -20,7 +21,7 @@ export interface FairSchedulerOptions {
   readonly share: WorkShare;
 }
 
-/** Number of waiting tasks from which optional work is left out. */
+/** From this number of waiting tasks on, optional work is left out. */
 const PRESSED_FROM = 16;
 
 export class FairScheduler {
@@ -41,12 +42,12 @@ export class FairScheduler {
     return this.#waitingCount >= PRESSED_FROM;
   }
 
-  /** Notes an accepted connection; waiting connections are accepted before other work. */
+  /** Records an accepted connection. Waiting connections are accepted before other work. */
   accepted(): void {
     this.#accepting.accepted();
   }
 
-  /** Charges work for a stranger that was done outside the scheduler. */
+  /** Adds work for a stranger that was done outside the scheduler to the used time. */
   spend(costMs: number): void {
     this.#share.spend(costMs);
   }
@@ -93,7 +94,7 @@ export class FairScheduler {
     }
     const charge = this.#share.begin();
     work();
-    // Work that is deferred to the end of this turn of the event loop is charged too.
+    // The time of work that is deferred to the end of this turn of the event loop counts, too.
     await settled();
     charge();
   }
@@ -115,7 +116,9 @@ function polled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Resolves after the immediate continuations of finished work (a few promises deep), so that they are charged too. */
+/**
+ * Resolves after the immediate continuations of finished work (a few promises deep), so that their time counts, too.
+ */
 async function settled(): Promise<void> {
   for (let depth = 0; depth < SETTLING_DEPTH; depth += 1) await Promise.resolve();
 }

@@ -1,6 +1,6 @@
 /**
- * The limits of the admission. Limits that an operator may want to change are options; the others are constants with
- * their reasons.
+ * The limits of the admission. Limits that an operator may want to change are options. All other limits are constants
+ * with their reasons.
  */
 
 import type { HttpLimits } from '../options.ts';
@@ -19,13 +19,13 @@ export interface AdmissionLimits {
 }
 
 /**
- * Sum of all buffers of HTTP connections: 2,000 connections with 16 kB each, or 125 bodies of the largest size. That is
- * more than honest clients need at a time, and a small share of a node's memory.
+ * Sum of all buffers of HTTP connections: 2,000 connections with 16 kB each, or 125 bodies of the largest size. Honest
+ * clients together need less than that at a time, and it is a small share of a node's memory.
  */
 export const HTTP_BUFFER_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Input bytes count with this factor: each read makes a buffer of up to 64 kB, and released buffers stay in memory
+ * Input bytes count with this factor. Each read makes a buffer of up to 64 kB, and released buffers stay in memory
  * until the next garbage collection.
  */
 export const INPUT_WEIGHT = 2;
@@ -34,20 +34,20 @@ export const INPUT_WEIGHT = 2;
 export const RESERVED_SHARE = 0.1;
 
 /**
- * Largest body of a request. The largest transaction with all its signatures has 20 kB; the rest is room for white
+ * Largest body of a request. The largest transaction with all its signatures has 20 kB, so there is room for white
  * space. Parsing JSON of this size takes about a millisecond.
  */
 export const BODY_BYTES_MAX = 128 * 1024;
 
-/** The rate limit counts a body as one more request for each such number of bytes. */
+/** A body counts as one more request for each such number of bytes, under the rate limit. */
 export const BODY_BYTES_PER_REQUEST = 16 * 1024;
 
 /** Largest unread request: the largest body and the largest head. */
 export const INPUT_BYTES_MAX = BODY_BYTES_MAX + 64 * 1024;
 
 /**
- * Bytes that a client may send beyond the request that is being handled. Few clients pipeline; for these, this is
- * enough for dozens of requests.
+ * Maximum of bytes that a client may send beyond the request that is being handled. Few clients pipeline requests. For
+ * clients that pipeline, the maximum is enough for dozens of requests.
  */
 export const PIPELINED_BYTES_MAX = 16 * 1024;
 
@@ -61,37 +61,42 @@ export const REQUEST_TIMEOUT_MS = 60_000;
 export const READING_TIMEOUT_MS = 60_000;
 
 /**
- * Time after an answer that ends a connection, in milliseconds. Input that is still arriving is read and discarded, so
- * that it does not reset the connection before the answer is read. After `LINGER_BYTES_MAX` bytes reading stops, and
- * the client has the rest of the time to read the answer.
+ * Maximum time in milliseconds for which a connection stays open after its last answer. Input that is still arriving is
+ * read and discarded, so that it does not reset the connection before the answer is read. After `LINGER_BYTES_MAX`
+ * bytes, reading stops, and the client can use the remaining time to read the answer.
  */
 export const LINGER_MS = 5_000;
 export const LINGER_BYTES_MAX = 128 * 1024;
-/** Connections of strangers that may end this way at once; few clients send large bodies to paths that take none. */
+/**
+ * Maximum of connections of strangers in this phase at once. Few clients send large bodies to paths that take no body.
+ */
 export const LINGERING_MAX = 64;
 
-/** Refusals of an address in a window after which its connections are closed and new ones are refused at once. */
+/**
+ * Number of refusals of an address in a window after which the address is shut out. The connections of an address that
+ * is shut out are closed, and its new connections are refused at once.
+ */
 export const REFUSALS_MAX = 100;
 export const WINDOW_MS = 10_000;
 export const SHUT_OUT_MS = 10_000;
 
-/** Number of addresses whose penalties are remembered; beyond it, the least recent addresses are forgotten. */
+/** Maximum of addresses whose penalties are kept. Beyond the maximum, the least recent addresses are forgotten. */
 export const ADDRESSES_MAX = 20_000;
 
 /** Interval of the checks of time limits, in milliseconds. */
 export const SWEEP_MS = 500;
 
-/** Charge for accepting and closing a connection of a stranger, in milliseconds. */
+/** Time that counts for accepting and closing a connection of a stranger, in milliseconds. */
 export const ACCEPT_MS = 0.1;
 /**
- * Charge for reading a byte, in milliseconds. Reading 64 kB costs a copy by the system, a buffer of that size and, with
- * many connections, mainly a part of a garbage collection.
+ * Time that counts for reading a byte, in milliseconds. Reading 64 kB costs a copy by the system and a buffer of that
+ * size. With many connections, the main cost is the garbage collection of such buffers.
  */
 export const READ_MS_PER_BYTE = 0.25 / (64 * 1024);
 
 /**
- * Lowest limit of new connections in a window: twice the rate limit and some more, for clients that open a connection
- * for each request.
+ * Lowest limit of new connections in a window: somewhat more than twice the rate limit, for clients that open a
+ * connection for each request.
  */
 const ARRIVALS_MIN = 400;
 

@@ -1,4 +1,7 @@
-/** Recent behaviour of addresses: how fast they connect, how often they were refused, and which are shut out. */
+/**
+ * Recent behaviour of addresses: their rate of new connections, their number of refusals, and whether they are shut
+ * out.
+ */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import type { MonotonicClock } from '../monotonic-clock.ts';
@@ -26,7 +29,7 @@ export class Penalties {
     this.#arrivalsMax = arrivalsMax;
   }
 
-  /** Notes a new connection. @returns the reason to close it, if it must be closed */
+  /** Records a new connection. @returns the reason to close the connection, if it must be closed */
   arrive(key: string): 'shut_out' | 'arrivals' | undefined {
     const nowMs = this.#clock.nowMs();
     const record = this.#recordOf(key);
@@ -35,8 +38,8 @@ export class Penalties {
   }
 
   /**
-   * Notes a refusal for the address. @returns true when the address is shut out from now on and its connections must be
-   * closed
+   * Records a refusal for the address. @returns true when the address is shut out from now on and its connections must
+   * be closed
    */
   refuse(key: string): boolean {
     const nowMs = this.#clock.nowMs();

@@ -1,4 +1,4 @@
-/** Counts refusals by reason. However many there are, the log has a line about them only once in a while. */
+/** Counts refusals by reason. The log gets at most one line about refusals in each interval, however many there are. */
 
 import { messageOf } from '../../primitives/errors.ts';
 import type { Observer } from '../../ports/observer.ts';
@@ -26,7 +26,7 @@ const REFUSAL_REASONS = {
 
 export type RefusalReason = keyof typeof REFUSAL_REASONS;
 
-/** Time between two lines in the log. */
+/** Shortest time between two log lines about refusals. */
 const LINE_MS = 60_000;
 
 export class Refusals {
@@ -49,8 +49,8 @@ export class Refusals {
   }
 
   /**
-   * Logs an error of the node that client input caused. Only the first one in a while is logged, because a client may
-   * cause them at will.
+   * Logs an error of the node that client input caused. Only one error in each interval is logged, because a client may
+   * cause these errors at will.
    */
   fail(error: unknown): void {
     const nowMs = this.#clock.nowMs();
@@ -62,7 +62,7 @@ export class Refusals {
     });
   }
 
-  /** Reports to metrics and log. Called from time to time, because a refusal itself must cost almost nothing. */
+  /** Reports to metrics and log. A timer calls this, because a refusal itself must cost almost nothing. */
   tell(): void {
     for (const [reason, count] of this.#untold) {
       this.#observer.count('http_refused_total', count, { reason });
@@ -79,8 +79,8 @@ export class Refusals {
 }
 
 /**
- * Reasons that are worth a log line: the client may not ask, or asks too much. Unknown paths and slow clients are
- * normal.
+ * Reasons that get a log line: the client may not ask, or asks too much. Unknown paths and slow clients are normal, so
+ * they get no log line.
  */
 const LINE_REASONS: readonly RefusalReason[] = [
   'access',

@@ -1,4 +1,6 @@
-/** Answers to refused requests, made only once, because a refusal must cost less than a normal answer. */
+/**
+ * Answers to refused requests. The answers are made only once, because a refusal must cost less than a normal answer.
+ */
 
 import { STATUS_CODES } from 'node:http';
 
@@ -21,12 +23,15 @@ export function lastAnswer(
 
 export const REQUEST_TIMEOUT_ANSWER = lastAnswer(408);
 
-/** Answer to a client with too many connections, sent before its first request. */
+/**
+ * Answer to a client with too many connections. The answer to a client with too many connections is sent before the
+ * client's first request.
+ */
 export function tooManyConnectionsAnswer(message: string): Buffer {
   return lastAnswer(503, { message }, [`Retry-After: ${RETRY_AFTER_S}`]);
 }
 
-/** Time after which a client that closes unused connections has room again. */
+/** Seconds after which a client that closes unused connections can connect again. */
 const RETRY_AFTER_S = 5;
 
 /** Answer to a request that cannot be parsed, by the code of the parser's error. */

@@ -1,6 +1,7 @@
 /**
- * Divides the bytes of a connection into single requests. The parser gets the head of one request and, if wanted, its
- * body; the bytes after it are held until the request is finished. The gate knows bytes and requests, but no socket.
+ * Divides the bytes of a connection into single requests. The parser gets the head of one request and, if the body is
+ * wanted, the body. The gate holds the following bytes until the request is finished. The gate knows bytes and
+ * requests, but no socket.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -20,7 +21,8 @@ interface Exchange {
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 /**
- * Number of chunks that are held separately before they are joined, because each chunk has a cost, however small it is.
+ * Maximum of chunks that are held separately. More chunks are joined, because each chunk takes memory besides its
+ * bytes.
  */
 const CHUNKS_MAX = 64;
 
@@ -56,7 +58,8 @@ export class RequestGate {
     if (this.#exchange === undefined || length <= PIPELINED_BYTES_MAX) return false;
     const { request, takesBody, bodyBytesLeft } = this.#exchange;
     if (request.complete) return true;
-    // Bytes after an unwanted body are beyond the request, too. The end of a body in chunks is not known here.
+    // Bytes after an unwanted body count as bytes beyond the request, too. The gate does not know the end of a body in
+    // chunks.
     return !takesBody && !isChunked(request) && length - bodyBytesLeft > PIPELINED_BYTES_MAX;
   }
 
@@ -78,7 +81,7 @@ export class RequestGate {
     if (this.#chunks.length > CHUNKS_MAX) this.#joined();
   }
 
-  /** The head of a request was passed on. */
+  /** Called when the head of a request was passed on. */
   begin(request: GatedRequest): void {
     const bodyBytesLeft = Number(request.headers['content-length'] ?? 0);
     this.#exchange = { request, takesBody: false, bodyBytesLeft, start: undefined };
@@ -94,8 +97,8 @@ export class RequestGate {
   }
 
   /**
-   * Returns the function that starts the handler of a request with a body, when the body is complete: an incomplete
-   * body causes no work. A body in chunks is read by the handler, because only the parser knows its end.
+   * Returns the function that starts the handler of a request with a body, once the body is complete. An incomplete
+   * body thus causes no work. A body in chunks is read by the handler, because only the parser knows its end.
    */
   takeStart(): (() => void) | undefined {
     if (this.#exchange?.start === undefined) return undefined;
@@ -105,7 +108,7 @@ export class RequestGate {
     return start;
   }
 
-  /** The answer to the present request has left the process. */
+  /** Called when the answer to the present request has left the process. */
   finish(): void {
     this.#exchange = undefined;
   }
@@ -117,7 +120,9 @@ export class RequestGate {
     this.#exchange = undefined;
   }
 
-  /** Takes the bytes that the parser may have now: at most up to the end of the head or of the body of one request. */
+  /**
+   * Returns the bytes that the parser may have now: at most up to the end of the head or of the body of one request.
+   */
   next(): Buffer | undefined {
     const held = this.#held();
     if (held === undefined) return undefined;
@@ -142,8 +147,8 @@ export class RequestGate {
 
   #bytesToPass(held: Buffer): number {
     if (this.#exchange === undefined) return upToHeadEnd(held);
-    // The end of a body in chunks looks like the end of a head. The same bytes inside a chunk only split what is passed
-    // on.
+    // The end of a body in chunks looks like the end of a head. If the same bytes occur inside a chunk, they only split
+    // the data into more parts.
     return isChunked(this.#exchange.request) ? upToHeadEnd(held) : Math.min(held.length, this.#exchange.bodyBytesLeft);
   }
 }
@@ -153,8 +158,8 @@ function isChunked({ headers }: GatedRequest): boolean {
 }
 
 /**
- * Number of bytes up to the end of a head. Without an end, bytes that may begin it are held back, so that the passed
- * bytes never reach into the next request.
+ * Number of bytes up to the end of a head. If the end is missing, bytes that may begin it are held back, so that the
+ * passed bytes never reach into the next request.
  */
 function upToHeadEnd(bytes: Buffer): number {
   const end = bytes.indexOf(HEAD_END);

@@ -1,6 +1,7 @@
 /**
- * Limits for addresses that several processes share. One process counts, and the other processes ask that process. Each
- * process still refuses by its own limits first, so that a flood at one process does not become a flood of questions.
+ * Limits for addresses, shared by several processes. One process counts, and the other processes ask that process. Each
+ * process still applies its own limits first. Without its own limits, a process would turn a flood of requests into a
+ * flood of questions.
  */
 
 import type { Allowance } from './allowance.ts';
@@ -11,7 +12,7 @@ export interface SharedLimits {
   /**
    * Counts a request.
    *
-   * @param cost number of requests that it counts for
+   * @param cost number of requests that this request counts for
    * @throws ProtocolError `NODE_BUSY` when too many questions wait, or when no answer comes in time
    */
   take(client: string, cost: number): Promise<Allowance>;
@@ -21,11 +22,11 @@ export interface SharedLimits {
    * @throws ProtocolError `NODE_BUSY` like `take`
    */
   arrive(key: string): Promise<SharedObstacle | undefined>;
-  /** A counted connection was closed. */
+  /** Called when a counted connection was closed. */
   left(key: string): void;
-  /** Notes refusals of an address; too many of them shut it out in all processes. */
+  /** Records refusals of an address. Too many refusals shut the address out in all processes. */
   refused(key: string): void;
-  /** Shuts an address out in all processes, because this process does. */
+  /** Shuts an address out in all processes, because this process has shut it out. */
   shutOut(key: string): void;
   /**
    * @param shutOut called with the key of an address that another process has shut out

@@ -1,4 +1,4 @@
-/** The chain as it was after one record of its log, although blocks may have been applied or reverted since. */
+/** The chain as it was after one record of its log, even if blocks were applied or reverted since. */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';
 import type { NodeApi } from '../../ports/node-api.ts';
@@ -13,8 +13,8 @@ export class ChainAsOf {
   readonly sequence: number;
   readonly #api: Pick<NodeApi, 'chain' | 'log'>;
   /**
-   * For each height, the first later record that reverted a block there: that block was in the chain. The map has at
-   * most one entry for each kept record.
+   * For each height, the first later record that reverted a block there. Each block that a later record reverted was in
+   * the chain. The map of reverted blocks has at most one entry for each kept record.
    */
   readonly #reverted = new Map<number, ChainRecord>();
   #lookedTo: number;
@@ -71,7 +71,7 @@ export function lastPastHeight(past: ChainAsOf, finality: Finality): number {
 /**
  * Start of a stream that sends all blocks from a height on, and then the following events.
  *
- * @returns undefined when the block below that height does not exist yet, or is not final
+ * @returns undefined when the block below the height does not exist yet, or is not final
  */
 export function placeAtHeight(
   api: Pick<NodeApi, 'chain' | 'log'>,

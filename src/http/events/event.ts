@@ -25,7 +25,7 @@ export type EventName = (typeof EVENT_NAMES)[number];
 
 export interface NodeEvent {
   readonly name: EventName;
-  /** Content of the event. The content is computed when a reader wants it. */
+  /** Content of the event. The content of an event is computed when a reader wants it. */
   data(): unknown;
   /** Accounts that the event concerns; undefined when it concerns no particular one. */
   readonly addresses?: readonly string[];
@@ -33,7 +33,7 @@ export interface NodeEvent {
   readonly delegates?: readonly string[];
 }
 
-/** Place in the stream: a record of the chain's log, and the index among the events of that record. */
+/** Place in the stream: the number of a record in the chain's log, and the index among the events of that record. */
 export interface EventPlace {
   readonly sequence: number;
   /** For a past block: its height in the chain as it was before the records after `sequence`. */
@@ -54,9 +54,7 @@ export function idOf({ sequence, height, index }: EventPlace): string {
   return height === undefined ? `${sequence}.${index}` : `${sequence}:${height}.${index}`;
 }
 
-/**
- * @param place undefined for an event of the moment, which cannot be requested again
- */
+/** @param place undefined for an event of the moment, which cannot be requested later */
 export function eventText(event: NodeEvent, place: EventPlace | undefined): string {
   const id = place === undefined ? '' : `id: ${idOf(place)}\n`;
   return `${id}event: ${event.name}\ndata: ${JSON.stringify(event.data())}\n\n`;

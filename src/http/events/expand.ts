@@ -1,6 +1,6 @@
 /**
- * Makes events from records of the chain's log. The same records always give the same events in the same order, so the
- * place of an event is its id. The content of an event is computed when the first reader wants it.
+ * Makes events from the records of the chain's log. The same records always give the same events in the same order, so
+ * the place of an event is its id. The content of an event is computed when the first reader wants it.
  */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';
@@ -36,7 +36,10 @@ export function eventsOf(
   ];
 }
 
-/** Events of a past block, as when it was applied. For the newest past block, the finalized height follows. */
+/**
+ * Events of a past block, as they were when the block was applied. For the newest past block, the event of the
+ * finalized height follows.
+ */
 export function pastEvents(
   api: NodeApi,
   block: Block | undefined,

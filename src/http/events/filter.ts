@@ -1,4 +1,7 @@
-/** Filter of a reader. The filter is applied to a record before the record's block is read, and to each event. */
+/**
+ * Filter of a reader of the event stream. The filter is applied to a record before the record's block is read, and to
+ * each event.
+ */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';
 import type { ChainParams } from '../../protocol/params.ts';

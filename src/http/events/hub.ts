@@ -1,7 +1,8 @@
 /**
- * Serves all readers of the event stream. A reader has no queue, but a place in the chain's log. When its connection
- * takes more data, the next events are read from there. A reader that takes no data for a while is disconnected, and
- * resumes at its place when it comes back. Reading for strangers uses the time budget of all work for strangers.
+ * Serves all readers of the event stream. A reader has no queue, but a place in the chain's log. When the reader's
+ * connection takes more data, the next events are read from the log. A reader that takes no data for a while is
+ * disconnected. The reader resumes at its place when it connects again. Reading for strangers uses the time budget of
+ * all work for strangers.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -24,13 +25,13 @@ import { Replays } from './replays.ts';
 export interface EventClient {
   /** Key of the client for limits. */
   readonly key: string;
-  /** True for a client that may use the reserved places and waits for no turn. */
+  /** True for a client that may use the reserved places and need not wait for a turn. */
   readonly isTrusted: boolean;
 }
 
 /** A response as the hub uses it. */
 export interface EventSink {
-  /** @returns false while the reader has not taken what was written before */
+  /** @returns false while earlier data still wait to be taken by the reader */
   write(text: string): boolean;
   end(): unknown;
   destroy(): unknown;
@@ -42,13 +43,13 @@ export interface EventHub {
    * Serves a reader until it disconnects or the hub closes.
    *
    * @param after last event that the reader has; undefined to start with the next event
-   * @returns false when there are too many readers, or too many replays of this client
+   * @returns false when there are too many readers, or too many replays of the client
    */
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): boolean;
   /**
    * Start of a stream that sends all blocks from a height on, and then the following events.
    *
-   * @returns undefined when the block below that height does not exist yet, or is not final
+   * @returns undefined when the block below the height does not exist yet, or is not final
    */
   placeAt(height: number, finality: Finality): EventPlace | undefined;
   /** Ends all streams. */
@@ -59,15 +60,18 @@ export interface EventHubOptions {
   readonly readersMax: number;
   /** Time after which a reader that takes no data is disconnected. */
   readonly stallMs: number;
-  /** Interval of the signs of life in a stream. */
+  /** Interval of the comments that show that a quiet stream is alive. */
   readonly heartbeatMs: number;
   readonly lookMs: number;
   readonly observer: Observer;
-  /** Scheduler in which readers that are not trusted wait. */
+  /** Scheduler for readers that are not trusted. */
   readonly scheduler: Pick<FairScheduler, 'take' | 'spend'>;
 }
 
-/** Time for which the readers of one client are served before others have their turn, because forging must not wait. */
+/**
+ * Time for which the readers of one client are served before those of the next client. The time for one client is
+ * short, because forging must not wait.
+ */
 const SERVING_MS = 5;
 /** Number of records that one reader gets before the next reader is served. */
 const RECORDS_PER_READER = 20;
@@ -87,14 +91,14 @@ interface Reader {
   readonly client: EventClient;
   /** Last event that was sent or skipped. */
   place: EventPlace;
-  /** The past chain, while the place of the reader has a height. */
+  /** The past chain, as long as the place of the reader has a height. */
   past: ChainAsOf | undefined;
-  /** True when the requested place is not in this log, because the log was begun anew. */
+  /** True when the requested place is not in this log, because the log was started anew. */
   isAstray: boolean;
   /** True while the reader is sent old events. */
   isReplaying: boolean;
   isFull: boolean;
-  /** Time when it last took data, on a clock that nobody can set. */
+  /** Time when the reader last took data, on a monotonic clock. */
   tookMs: number;
 }
 
@@ -115,7 +119,7 @@ class Hub implements EventHub {
   readonly #readers = new Set<Reader>();
   readonly #cached = new LruMap<string, readonly LazyEvent[]>(RECORDS_CACHED_MAX);
   readonly #replays = new Replays();
-  /** Readers for whom there may be something, by the client that waits for a turn. */
+  /** Readers that may have events to get, by the client that waits for a turn. */
   readonly #waiting = new Map<string, Set<Reader>>();
   readonly #moments = new Moments((gathered) => this.#sendMoments(gathered));
   readonly #peers = new PeerChanges();
@@ -163,7 +167,10 @@ class Hub implements EventHub {
     this.#waiting.clear();
   }
 
-  /** Events of a record, none where the reader cannot want any: its block is not read then. */
+  /**
+   * Events of a record. A record has no events here if the reader cannot want any of them. In this case, its block is
+   * not read.
+   */
   #eventsAt(sequence: number, filter: EventFilter): readonly LazyEvent[] {
     const key = `${filter.finality} ${sequence}`;
     const known = this.#cached.get(key);
@@ -196,7 +203,7 @@ class Hub implements EventHub {
     reader.tookMs = performance.now();
   }
 
-  /** Sends a reader its next events. @returns true when it needs another turn */
+  /** Sends a reader its next events. @returns true when the reader needs another turn */
   #feed(reader: Reader, untilMs: number): boolean {
     const floor = this.#api.log.floor();
     if (reader.isAstray || reader.place.sequence < floor - 1) this.#tellGap(reader, floor);
@@ -206,7 +213,7 @@ class Hub implements EventHub {
       if (height === undefined) this.#sendWanted(reader, this.#eventsAt(sequence, reader.filter));
       else this.#sendPast(reader, height);
       if (reader.isFull) return false;
-      // A past block was sent completely, and the place is after it.
+      // The past block was sent completely, and the reader's place is after the block.
       if (height === undefined && sequence >= this.#api.log.last()) {
         this.#endReplay(reader);
         if (reader.filter.endsWithLog === true) {
@@ -221,12 +228,12 @@ class Hub implements EventHub {
     return !reader.isFull;
   }
 
-  /** Sends the events of a past block, and moves on to the next past block or to the log. */
+  /** Sends the events of a past block. The reader then continues with the next past block, or with the log. */
   #sendPast(reader: Reader, height: number): void {
     const { sequence } = reader.place;
     const past = (reader.past ??= new ChainAsOf(this.#api, sequence));
     const last = lastPastHeight(past, reader.filter.finality);
-    // No event has such a place: blocks at this height are in the log.
+    // No event has such a place, because blocks at this height are in the log.
     if (height > last) return this.#beginLog(reader);
     const finalized = height === last ? past.finalizedHeight() : undefined;
     const events = pastEvents(this.#api, past.block(height), finalized, this.#dialect);
@@ -290,8 +297,8 @@ class Hub implements EventHub {
   #serveReaders(key: string): void {
     const untilMs = performance.now() + SERVING_MS;
     const served = this.#waiting.get(key) ?? new Set();
-    // The iteration includes readers that are added at the end, so a reader that wants more is served again after the
-    // others.
+    // The iteration also visits readers that are added at its end. So a reader with more events is served again after
+    // all other readers.
     for (const reader of served) {
       served.delete(reader);
       if (!reader.isFull && this.#feed(reader, untilMs)) served.add(reader);
@@ -366,7 +373,7 @@ class Hub implements EventHub {
     this.#moments.flush();
   }
 
-  /** Creates a reader. @returns undefined when its client has too many replays */
+  /** Creates a reader. @returns undefined when the reader's client has too many replays */
   #readerOf(
     response: EventSink,
     filter: EventFilter,
@@ -375,7 +382,7 @@ class Hub implements EventHub {
   ): Reader | undefined {
     // Another process may have sent events that this process has not seen yet.
     if (after !== undefined && after.sequence > this.#api.log.last()) this.#api.refresh?.();
-    // The place after the last record: all its events were sent before.
+    // The place after the last record. All events of that record were already sent.
     const last = endOfLog(this.#api);
     const isAstray = after !== undefined && after.sequence > last.sequence;
     const place = after ?? last;
@@ -387,7 +394,7 @@ class Hub implements EventHub {
   }
 }
 
-/** If the node does not answer this time, the next look asks again. */
+/** After an error, the next check asks the node again. */
 function told(live: Live<void>): void {
   if (live instanceof Promise) live.catch(() => undefined);
 }

@@ -1,6 +1,6 @@
 /**
- * The events of a log to which no process adds: the same events that a reader of the stream would get up to the end of
- * the log.
+ * The events of a log that no process extends. A reader of the stream would get the same events up to the end of the
+ * log.
  */
 
 import type { NodeApi } from '../../ports/node-api.ts';

@@ -1,5 +1,5 @@
 /**
- * Events of the moment. The events are collected for a short time and written to each reader at once, because a write
+ * Events of the moment. The events are collected for a short time and written to each reader together, because a write
  * costs as much as making an event. Events beyond the capacity of a usual connection are dropped.
  */
 
@@ -7,7 +7,7 @@ import { eventText, type NodeEvent } from './event.ts';
 
 /** Time between two writes, in milliseconds. */
 const GATHER_MS = 25;
-/** Characters that are collected for one write; that is 10 MB in a second. */
+/** Maximum of characters that are collected for one write, which allows 10 MB in a second. */
 const MOMENTS_CHARS_MAX = 256 * 1024;
 
 export interface Moment {

@@ -1,23 +1,21 @@
-/** Finds peers that connected or disconnected since the last look, up to a maximum in each look. */
+/** Finds peers that connected or disconnected since the last check, up to a maximum for each check. */
 
 import type { PeerEntry } from '../../ports/node-api.ts';
 
-/** Changes that one look reports; when more peers come and go, later looks report the rest. */
+/** Maximum of changes that one check reports. When more peers change, later checks report the rest. */
 export const CHANGES_PER_LOOK_MAX = 100;
 
 export class PeerChanges {
-  /** Connected peers, as they were last reported. */
+  /** Connected peers, as the last check reported them. */
   readonly #told = new Map<string, PeerEntry>();
 
-  /** Takes the present state as reported. */
+  /** Stores the present state as already reported. */
   begin(entries: readonly PeerEntry[]): void {
     this.#told.clear();
     for (const [key, entry] of connectedOf(entries)) this.#told.set(key, entry);
   }
 
-  /**
-   * @returns the changes; further changes are returned by the next look
-   */
+  /** @returns the changes; the next check returns changes beyond the maximum */
   look(entries: readonly PeerEntry[]): readonly PeerEntry[] {
     const now = connectedOf(entries);
     const changes: PeerEntry[] = [];

@@ -1,6 +1,6 @@
 /** Limits the readers that are sent old events at the same time: of one address, and of all strangers. */
 
-/** Replays of one address at the same time; a client that was away needs only one. */
+/** Maximum of replays of one address at the same time. A client that was disconnected needs only one replay. */
 export const REPLAYS_PER_ADDRESS_MAX = 4;
 export const REPLAYS_MAX = 32;
 

@@ -54,7 +54,7 @@ export function allRoutes(dialect: HttpDialect, options: RouteOptions = {}): rea
   return [...described, ...specRoutes(described, dialect, options.referencePage)];
 }
 
-/** Adds the root of the interface. Real nodes answer nothing there. */
+/** Adds the root of the interface. Real nodes have no answer at the root. */
 function withIndex(routes: readonly Route[], dialect: HttpDialect, options: RouteOptions): readonly Route[] {
   if (dialect.strict) return routes;
   return [...routes, indexRoute(routes, options.dashboardDirectory !== undefined)];

@@ -57,7 +57,7 @@ export function dappsRoute(dialect: HttpDialect): Route {
       const name = filters.text('name');
       const transactionId = filters.id('transactionId');
       const query: DappQuery = { ...pageOf(request), sort: sortOf(request), ...given({ transactionId, name }) };
-      // An id that cannot exist leaves the name as the only filter, because the two filters are combined by OR.
+      // If the id cannot exist, only the name filters, because the two filters are combined by OR.
       const page =
         name === undefined ? pageBy(filters, query, (asked) => api.chain.dapps(asked)) : api.chain.dapps(query);
       return { meta: listMeta(request, page), data: page.items.flatMap(dappView) };

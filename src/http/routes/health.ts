@@ -1,4 +1,7 @@
-/** Health routes: the process is alive, and the node is ready. Supervisors and load balancers use them. */
+/**
+ * Health routes: one reports that the process is alive, the other that the node is ready. Supervisors and load
+ * balancers use the health routes.
+ */
 
 import type { NodeApi, NodeStatus } from '../../ports/node-api.ts';
 import type { Route } from '../route.ts';
@@ -10,9 +13,15 @@ import { COUNT, FLAG, objectOf, TEXT } from '../views/shapes.ts';
  */
 const LAG_BLOCKS_MAX = 2;
 
-/** Age of the tip, in slots, up to which a node without peers counts as ready if it forges: it adds a block from time to time. */
+/**
+ * Maximum age of the tip, in slots, at which a forging node without peers counts as ready. A forging node adds a block
+ * from time to time.
+ */
 const TIP_AGE_SLOTS_MAX = 30;
-/** The same for a node that does not forge. In this time the network may have gone as far ahead as a ready node may lag. */
+/**
+ * Maximum age of the tip, in slots, for a node that has no peers and does not forge. In this time, the network can
+ * advance by as many blocks as a ready node may be behind.
+ */
 const FOLLOWER_TIP_AGE_SLOTS_MAX = LAG_BLOCKS_MAX + 1;
 
 export const HEALTH_ROUTE: Route = {
@@ -58,7 +67,7 @@ async function obstacle(api: NodeApi, status: NodeStatus): Promise<string | unde
   const isForging = (await api.forgingDelegates()).some(({ forging }) => forging);
   if (isAlone === true && !isForging) return undefined;
   const ageS = secondsSinceEpoch - (api.chain.tip()?.timestamp ?? 0);
-  // With peers, the age of the tip does not matter, because the whole network may stand still.
+  // With peers, the age of the tip does not matter, because the whole network may have stopped making blocks.
   const isOld = ageS > (isForging ? TIP_AGE_SLOTS_MAX : FOLLOWER_TIP_AGE_SLOTS_MAX) * api.params.blockTimeS;
   if (isOld && !(await api.peers()).some(({ state }) => state === 'connected')) {
     return `The node has no peers, and its last block is ${ageS} s old.`;

@@ -4,11 +4,11 @@ import { softwareVersionOf } from '../../primitives/software-version.ts';
 import type { EnvelopeRoute, Route } from '../route.ts';
 import { listOf, objectOf, TEXT } from '../views/shapes.ts';
 
-/** Prefix of all paths in the answer. */
+/** Prefix of the paths in the answer. */
 const PREFIX = '/api';
 
 /**
- * @param routes all other routes; it lists those with GET that need no parameters besides their path
+ * @param routes all other routes; the answer lists those with GET that need no parameters besides those in the path
  * @param hasDashboard true when there is a page at `/`
  */
 export function indexRoute(routes: readonly Route[], hasDashboard: boolean): EnvelopeRoute {

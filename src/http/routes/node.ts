@@ -109,7 +109,7 @@ function forgingRoute(dialect: HttpDialect): Route {
   };
 }
 
-/** A delegate that forges, or is disabled, is shown as clients know it. */
+/** The view of a delegate that forges or is disabled has only the members that clients of Lisk know. */
 function forgingView({ forging, publicKey, waiting, paused }: ForgingDelegate, dialect: HttpDialect) {
   return joined(dialect, { forging, publicKey }, { ...waitingView(waiting), ...pausedView(paused) });
 }
@@ -172,7 +172,7 @@ const DIGEST_ROUTE: Route = {
   handle: (api, request) => {
     const wanted = request.number('height');
     const tipHeight = api.chain.tip()?.height;
-    // The height is checked before the digest is computed, because that takes time.
+    // The height is checked before the digest is computed, because computing the digest takes time.
     if (wanted !== undefined && wanted !== tipHeight) throw notAtTip(wanted, tipHeight);
     const { height, blockId, digest } = api.stateDigest();
     return { meta: {}, data: { height, blockId, digest } };

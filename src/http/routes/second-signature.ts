@@ -36,7 +36,7 @@ const FEE_ROUTE: Route = {
 /** A passphrase, with the length limits of the legacy interface. */
 const SECRET: Schema = { type: 'string', minLength: 1, maxLength: 100 };
 
-/** The second secret has two accepted spellings. Missing members are reported in this order, last first. */
+/** The second secret has two accepted spellings. Missing members are reported in reverse order. */
 const BODY: Schema = {
   type: 'object',
   required: ['secret', 'secondSecret'],
@@ -105,7 +105,10 @@ async function register(api: NodeApi, raw: unknown, client: string | undefined):
 
 const ALREADY = 'Account already has a second passphrase';
 
-/** Renames the other spelling of the second secret to the one that messages use; if both are sent, that one counts. */
+/**
+ * Renames the other spelling of the second secret to the spelling in messages. If both are sent, the spelling in
+ * messages counts.
+ */
 function normalised(raw: unknown): unknown {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw;
   const { secondsecret, ...body } = raw as Readonly<Record<string, unknown>>;

@@ -55,13 +55,14 @@ function versionOf({ identity }: NodeApi): string {
   return softwareVersionOf(identity.build) ?? identity.version;
 }
 
-/** Answer of `/spec` without the examples. @param version version of the node's software */
+/** Returns the answer of `/spec` without the examples. @param version version of the node's software */
 export function describedInterface(routes: readonly Route[], dialect: HttpDialect, version: string): NamedDocument {
   return withComponents(openApiOf(routes, dialect, version), dialect);
 }
 
 /**
- * Answer of `/spec`. A strict dialect has no examples, because the recorded ones have members of the joined dialect.
+ * Answer of `/spec`. A strict dialect has no examples, because the recorded examples have members of the joined
+ * dialect.
  */
 async function servedDocument(routes: readonly Route[], dialect: HttpDialect, version: string): Promise<NamedDocument> {
   const document = describedInterface(routes, dialect, version);

@@ -34,9 +34,9 @@ const IDENTITY: readonly Parameter[] = [
 ];
 
 /**
- * Public key of an account that never sent a transaction: null on these routes, unlike elsewhere, because real nodes
- * answer so although their description allows only text. The strict dialect sends an empty text, because its clients
- * compare answers with that description.
+ * Public key of an account that never sent a transaction. The key is null on these routes only, because real nodes
+ * answer this way although their description allows only text. The strict dialect sends an empty text, because its
+ * clients compare answers with that description.
  */
 function noKey(dialect: HttpDialect): '' | null {
   return dialect.strict ? '' : null;

@@ -16,9 +16,9 @@ export function namesRecipient(transaction: Transaction, address: string): boole
 }
 
 /**
- * The asset of a confirmed transaction. For a delegate registration it also contains the sender's key and address,
- * which were not part of the signed asset. Generation 3 flattens the nested assets of generation 2, except those of
- * application types.
+ * The asset of a confirmed transaction. For a delegate registration, the asset also contains the sender's key and
+ * address, which were not part of the signed asset. Generation 3 flattens the nested assets of generation 2, except
+ * those of application types.
  */
 export function confirmedAsset(transaction: Transaction, dialect: HttpDialect): Asset {
   const { payload, written } = transaction;

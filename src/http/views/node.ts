@@ -37,9 +37,11 @@ export function statusView(api: NodeApi, status: NodeStatus, dialect: HttpDialec
           { ...times, chainMaxHeightFinalized, syncing },
           { broadhash, consensus, loaded, networkHeight, transactions },
         ];
-  // Only present while blocks are downloaded; otherwise the answer is the one that clients know.
+  // The member is present only while blocks are downloaded. Without a download, the answer has only the members that
+  // clients of Lisk know.
   const progress = status.sync === undefined ? {} : { syncProgress: status.sync };
-  // Only present when something is wrong, for the same reason.
+  // The member is present only when a clock is wrong, so that other answers have only the members that clients of Lisk
+  // know.
   const clock = Math.abs(clockOffsetMs ?? 0) < CLOCK_OFFSET_TOLD_MS ? {} : { clockOffsetMs };
   const clocks = status.clocksDiffer === undefined ? {} : { clocksDiffer: status.clocksDiffer };
   const { count, latest } = status.branchChanges;
@@ -107,7 +109,8 @@ export function constantsView(api: NodeApi, dialect: HttpDialect): View {
   const networkId = params.networkIdentifier;
   const [own, other] =
     dialect.generation === 2 ? [{ nethash, nonce }, { networkId }] : [{ networkId }, { nethash, nonce }];
-  // Only present when it differs from the usual number, so that otherwise the answer is the one that clients know.
+  // The member is present only when the number is not the usual one. With the usual number, the answer has only
+  // the members that clients of Lisk know.
   const { activeDelegates } = params;
   const round = activeDelegates === ACTIVE_DELEGATES ? {} : { activeDelegates };
   const members = {

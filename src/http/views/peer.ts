@@ -24,7 +24,7 @@ export function peerView(entry: PeerEntry, dialect: HttpDialect, network: Networ
   const { broadhash, nonce } = info;
   if (dialect.generation === 2) {
     const own = given({ ...common, state: STATE_NUMBERS[entry.state], broadhash, nonce });
-    // Peers of this generation send another hash of the same network.
+    // Peers of generation 2 identify the same network by its nethash.
     const networkId = info.networkId ?? (info.nethash === network.nethash ? network.networkIdentifier : undefined);
     return joined(dialect, own, given({ networkId }));
   }
@@ -35,7 +35,7 @@ export function peerView(entry: PeerEntry, dialect: HttpDialect, network: Networ
 /** The two hashes that identify a network. */
 export type Network = Pick<ChainParams, 'nethash' | 'networkIdentifier'>;
 
-/** Numbers of generation 2 for the states of peers; it also has 0, which no peer ever has. */
+/** Numbers of generation 2 for the states of peers. Generation 2 also has the number 0, which no peer ever has. */
 export const STATE_NUMBERS: Readonly<Record<PeerEntry['state'], number>> = { connected: 2, disconnected: 1 };
 
 export function peerShape(dialect: HttpDialect): Schema {

@@ -6,8 +6,8 @@ import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
 /**
- * Generation 3's own asset member is sent beside the one that the oldest clients use. A registration has no recipient
- * and no requester; they are empty texts. Old nodes sent null, and so does the strict dialect.
+ * Generation 3's own asset member is sent beside the asset member that the oldest clients use. A registration has no
+ * recipient and no requester; both are empty texts. Old nodes sent null, and the strict dialect sends null, too.
  */
 export function registrationView(
   transaction: Transaction,

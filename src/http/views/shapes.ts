@@ -8,7 +8,7 @@ export const COUNT: Schema = { type: 'integer', minimum: 0 };
 export const INTEGER: Schema = { type: 'integer' };
 /** Percentage with two decimals. */
 export const PERCENT: Schema = { type: 'number', minimum: 0 };
-/** Beddows in decimal digits. */
+/** An amount in beddows, as decimal digits. */
 export const AMOUNT: Schema = { type: 'string', description: 'Decimal digits, in beddows.' };
 export const ADDRESS: Schema = { type: 'string', format: 'address' };
 export const ID: Schema = { type: 'string', format: 'id' };

@@ -17,7 +17,9 @@ type View = Readonly<Record<string, unknown>>;
 export interface Remarks {
   /** True for a transaction that concerns a multisignature group; otherwise undefined. */
   readonly ready: boolean | undefined;
-  /** Time when the pool accepted it, in Unix milliseconds; undefined when it came in a block or long ago. */
+  /**
+   * Time when the pool accepted the transaction, in Unix milliseconds; undefined when it came in a block or long ago.
+   */
   readonly receivedAtMs: number | undefined;
 }
 
@@ -84,7 +86,7 @@ export function pooledView(entry: PoolEntry, api: NodeApi, dialect: HttpDialect)
   return joined(dialect, own, { amount, recipientId, recipientPublicKey, ...given({ ready }) });
 }
 
-/** Public key of an account on the chain; empty when it has none. */
+/** Public key of an account on the chain; empty when the account has none. */
 function keyOf(address: string, api: NodeApi): string {
   return (address === '' ? undefined : api.chain.accountBy({ address })?.publicKey) ?? '';
 }

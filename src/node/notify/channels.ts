@@ -1,6 +1,5 @@
 /**
- * Receivers of notifications: a URL, or a program on this machine. A delivery succeeds, or throws the reason why it
- * failed.
+ * Receivers of notifications: a URL, or a program on this machine. A failed delivery throws the reason of the failure.
  */
 
 import { createHmac } from 'node:crypto';
@@ -9,7 +8,7 @@ import { once } from 'node:events';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { OutboxEvent } from './outbox.ts';
 
-/** The content of a notification: the event and the node that it is from. */
+/** The content of a notification: an event, and the node that reports it. */
 export interface Notice extends OutboxEvent {
   /** Name that the operator gave the node. */
   readonly node: string;
@@ -28,7 +27,7 @@ const WEBHOOK_MS_MAX = 10_000;
 const COMMAND_MS_MAX = 30_000;
 
 /**
- * Posts the notice as JSON. An answer from 200 to 299 accepts it. With a secret, the header
+ * Posts the notice as JSON. An answer from 200 to 299 accepts the notice. With a secret, the header
  * `Bloomery-Signature: t=T,v1=H` proves the origin: H is HMAC-SHA-256 of T, a dot and the body, in hexadecimal digits.
  * T is the Unix time in seconds, so that receivers can refuse old notices.
  */
@@ -82,7 +81,7 @@ export function command([program = '', ...args]: readonly string[]): Channel {
         signal: AbortSignal.any([signal, AbortSignal.timeout(COMMAND_MS_MAX)]),
         killSignal: 'SIGKILL',
       });
-      // A program may end without reading its input.
+      // A program may end without reading its input, which is no error here.
       child.stdin.on('error', () => undefined);
       child.stdin.end(`${JSON.stringify(notice)}\n`);
       const [code, by] = (await once(child, 'exit').catch((error: unknown) => {

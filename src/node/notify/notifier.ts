@@ -1,6 +1,6 @@
 /**
- * Notifies the operator's receivers of events. The notifier selects events, keeps them on the disk until they are
- * delivered, and delivers them in order, with retries until the receiver accepts them.
+ * Notifies the operator's receivers of events. The notifier selects events, and keeps them on the disk until they are
+ * delivered. The notifier delivers events in order, with retries until the receiver accepts them.
  */
 
 import { SLOT_CODES, type OwnSlotsEvent } from '../../engine/forge/own-slot-outcomes.ts';
@@ -12,7 +12,7 @@ import type { Channel } from './channels.ts';
 import type { Outbox, OutboxEvent } from './outbox.ts';
 
 export interface NotifierOptions {
-  /** Each channel has its own outbox, so that an unreachable receiver does not delay the other one. */
+  /** Each channel has its own outbox, so that an unreachable receiver does not delay other receivers. */
   readonly channels: readonly { readonly channel: Channel; readonly outbox: Outbox }[];
   /** Codes of the events to send; `all` for every event. */
   readonly codes: ReadonlySet<string> | 'all';
@@ -43,7 +43,7 @@ export class Notifier {
     this.#deliveries = options.channels.map((parts) => new Delivery({ ...options, ...parts }));
   }
 
-  /** First height from which slots must be looked at; undefined for a node that has not looked yet. */
+  /** Height from which the notifier must examine slots; undefined if it has examined none. */
   get lookedHeight(): number | undefined {
     const heights = this.#deliveries.map(({ outbox }) => outbox.place.height);
     return heights.includes(0) ? undefined : Math.min(...heights);
@@ -62,7 +62,7 @@ export class Notifier {
       delivery.add({ id, code, time: new Date(timeMs).toISOString(), message, fields });
   }
 
-  /** Sends slot events, except for slots that this run or an earlier one has already sent. */
+  /** Sends slot events, except for slots that this run or an earlier run has already sent. */
   takeSlots({ kind, delegate, slots, height }: OwnSlotsEvent, name: string): void {
     const code = SLOT_CODES[kind];
     if (!this.#isSubscribed(code)) return;
@@ -84,12 +84,12 @@ export class Notifier {
     }
   }
 
-  /** Notes that all blocks up to this height were looked at. */
+  /** Records that the notifier has examined all blocks up to this height. */
   looked(height: number): void {
     for (const { outbox } of this.#deliveries) {
       const before = outbox.place.height;
       outbox.moveTo({ ...outbox.place, height });
-      // Most heights are saved together with the next event, so after a kill some blocks are looked at again.
+      // A height is usually saved with the next event. After a kill, the notifier therefore examines some blocks again.
       const isDue =
         before === 0 || Math.floor(before / HEIGHTS_UNSAVED_MAX) !== Math.floor(height / HEIGHTS_UNSAVED_MAX);
       if (isDue) outbox.flush().catch(() => undefined);
@@ -120,7 +120,7 @@ class Delivery {
   #failingSinceMs = 0;
   #toldMs = 0;
   #deliveredMs: number | undefined;
-  /** True when the disk did not take the events at the last try. */
+  /** True when the last attempt to save the events failed. */
   #isUnkept = false;
   #timer: Timer | undefined;
   #work: Promise<void> | undefined;
@@ -143,7 +143,7 @@ class Delivery {
     if (this.#work !== undefined || this.#timer !== undefined || this.#ending.signal.aborted) return;
     this.#work = this.#run().finally(() => {
       this.#work = undefined;
-      // An event may have come during the last write.
+      // An event may have been added during the last write.
       if (this.#timer === undefined && this.outbox.waiting().length > 0) this.wake();
     });
   }
@@ -161,7 +161,7 @@ class Delivery {
       await this.outbox.flush();
       this.#isUnkept = false;
     } catch (error) {
-      // The events are sent even when they cannot be saved: a full disk is something that the operator must learn.
+      // The events are sent even when they cannot be saved, because the operator must learn of a full disk.
       if (!this.#isUnkept)
         observer.log('warn', 'NOTIFY_OUTBOX_FAILED', 'events cannot be kept on the disk', { reason: messageOf(error) });
       this.#isUnkept = true;
@@ -188,7 +188,7 @@ class Delivery {
     }
   }
 
-  /** Reports the first failure, and then from time to time while failures last. */
+  /** Reports the first failure, and later failures at intervals of `TELL_AGAIN_MS`. */
   #tellFailure(reason: string): void {
     const { channel, clock, observer } = this.#options;
     const nowMs = clock.nowMs();
@@ -204,7 +204,8 @@ class Delivery {
   }
 
   /**
-   * The delay doubles with each failure. A random part separates it from those of other nodes with the same receiver.
+   * The delay doubles with each failure. A random part keeps nodes with the same receiver from trying again at the same
+   * time.
    */
   #backoffMs(): number {
     const doubledMs = BACKOFF_MS_MIN * 2 ** Math.min(this.#failures - 1, 20);

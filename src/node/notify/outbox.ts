@@ -1,7 +1,7 @@
 /**
  * Events that wait for delivery, in a file of checked lines to which lines are appended. An event is on the disk before
- * its first delivery, and its delivery is noted afterwards, so a kill at any moment loses no event. An event that was
- * delivered but not yet noted is delivered again, with the same id.
+ * its first delivery. The delivery of an event is noted afterwards, so a kill at any moment loses no event. An event
+ * that was delivered but not yet noted is delivered again, with the same id.
  */
 
 import { renameSync, statSync } from 'node:fs';
@@ -14,11 +14,14 @@ import { makeFolder } from '../../store/disk/folder.ts';
 import { checkedLine, contentOf } from '../checked-lines.ts';
 
 /**
- * Number of events that may wait. Beyond it, the oldest event is dropped, because a receiver that is away for weeks
- * must not fill the disk.
+ * Maximum of waiting events. If more events wait than this maximum, the oldest event is dropped, because a receiver
+ * that is unreachable for weeks must not fill the disk.
  */
 export const EVENTS_MAX = 1000;
-/** Largest event. A usual one is a line of some hundred bytes; ten fields of 300 characters are the maximum. */
+/**
+ * Maximum size of an event in bytes. A usual event is a line of some hundred bytes. The largest event has ten fields of
+ * 300 characters.
+ */
 export const EVENT_BYTES_MAX = 8 * 1024;
 const FILE_BYTES_MAX = 4 * EVENTS_MAX * EVENT_BYTES_MAX;
 /** Bytes of outdated lines after which the file is rewritten. */
@@ -40,7 +43,7 @@ export interface OutboxEvent {
 
 /** Position where the next start continues. */
 export interface OutboxPlace {
-  /** All blocks up to this height were looked at. */
+  /** All blocks up to this height were examined. */
   readonly height: number;
   /** Last slot that was reported, by kind of event and delegate. */
   readonly toldSlots: Readonly<Record<string, number>>;
@@ -196,7 +199,7 @@ function load(file: string, observer: Observer): Loaded {
   }
   let place = NO_PLACE;
   const lines = content.toString('utf8').split('\n');
-  // A line that a kill left incomplete was never delivered, and its event is found again.
+  // The event of an incomplete line was never delivered, and the notifier finds it again.
   const rest = lines.pop() ?? '';
   let damaged = 0;
   for (const line of lines) {

@@ -18,11 +18,11 @@ import { Outbox } from './outbox.ts';
 import { webhookSecretOf } from './secret.ts';
 
 /**
- * The number is large enough for all diagnostics that are kept, because diagnostics from before the notifier started
- * are sent too.
+ * Maximum of diagnostics that are read at the start: all that are kept, because diagnostics from before the notifier
+ * started are sent too.
  */
 const DIAGNOSTICS_MAX = 10_000;
-/** Blocks that are looked at again at most, after a run that was killed before it saved its position. */
+/** Maximum of blocks that are examined again after a run was killed before it saved its position. */
 const BLOCKS_AGAIN_MAX = 1000;
 
 export interface NotifierSources {
@@ -46,7 +46,8 @@ export interface NotifierSources {
 export async function startNotifier(sources: NotifierSources): Promise<Notifier | undefined> {
   const { config, network, directory, observer, engine, store, identity } = sources;
   const { ownSlotOutcomes, chain } = engine;
-  // Failed deliveries appear in `bloomery why` and, if there are two receivers, go to the other one.
+  // Failed deliveries appear in `bloomery why`. If there are two receivers, failed deliveries to one of them are
+  // reported to the other.
   const module = engine.diagnostics.listenIn(observer).module('notify');
   const channels =
     directory === undefined

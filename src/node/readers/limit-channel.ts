@@ -1,8 +1,8 @@
 /**
  * A reader's connection to the limits that all readers share; the node does the counting. Questions go to the node in
- * batches, and each batch waits for the answers to the one before, so that a flood of requests takes only a small part
- * of the node's time. While the node does not answer, questions fail after `LIMIT_ANSWER_MS_MAX`, and new ones fail at
- * once.
+ * batches. Each batch waits for the answers to the batch before, so that a flood of requests takes only a small part of
+ * the node's time. While the node does not answer, open questions fail after `LIMIT_ANSWER_MS_MAX`, and new questions
+ * fail at once.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -27,7 +27,7 @@ interface Waiting {
   readonly ask: LimitAsk;
   readonly timer: Timer;
   readonly settle: (answer: LimitAnswer) => void;
-  /** True when the caller was told that there is no answer. */
+  /** True when the call of this question has failed without an answer. */
   isGivenUp: boolean;
 }
 
@@ -39,7 +39,7 @@ export class LimitChannel implements SharedLimits {
   /** True when a question was not answered in time and the node has not answered since. */
   #isSilent = false;
   #isPausing = false;
-  /** Number of closed connections by key; never more than there were connections. */
+  /** Number of closed connections by key. The number never exceeds that of the connections. */
   readonly #left = new Map<string, number>();
   /** Number of refusals by key. Keys beyond `LIMIT_TOLD_MAX` between two messages are not reported. */
   readonly #refused = new Map<string, number>();
@@ -87,11 +87,13 @@ export class LimitChannel implements SharedLimits {
     const asked = this.#asked ?? [];
     this.#asked = undefined;
     this.#isSilent = false;
-    // Settled callers may have something to report; it waits for the next batch.
+    // Callers that have just got their answers may have something to report. The reports of these callers wait for the
+    // next batch.
     this.#isPausing = true;
     for (const [at, { ask, timer, settle, isGivenUp }] of asked.entries()) {
       const answer = answers[at] ?? null;
-      // The node has admitted a connection that this reader has given up meanwhile, so it must be counted as closed.
+      // The node has admitted a connection that this reader has given up meanwhile. The reader reports the connection
+      // as closed.
       if (isGivenUp && 'key' in ask && answer === null) this.left(ask.key);
       timer.cancel();
       settle(answer);
@@ -102,7 +104,7 @@ export class LimitChannel implements SharedLimits {
     });
   }
 
-  /** The node reports that it shuts an address out. */
+  /** Called when the node reports that it shuts an address out. */
   shutOutElsewhere(key: string): void {
     this.#tellShutOut(key);
   }
@@ -123,7 +125,7 @@ export class LimitChannel implements SharedLimits {
 
   #giveUp(waiting: Waiting): void {
     waiting.isGivenUp = true;
-    // A question that was not sent yet is dropped; otherwise the node is silent.
+    // A question that was not sent yet is dropped. If the question was sent, the node counts as silent.
     if (!this.#waiting.delete(waiting)) this.#isSilent = true;
   }
 

@@ -13,7 +13,10 @@ import type { NodeIdentity } from '../../ports/node-api.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { Transaction } from '../../protocol/types.ts';
 
-/** Questions about the present state, which change nothing. A reader sends equal questions only once. */
+/**
+ * Questions about the present state, which change nothing. If several requests need the same answer, a reader sends
+ * only one question.
+ */
 export const READS = [
   'status',
   'poolEntries',
@@ -29,12 +32,12 @@ export const READS = [
 ] as const;
 export type Read = (typeof READS)[number];
 
-/** Requests with which clients change something. */
+/** Requests of clients that change data. */
 export const WRITES = ['submitTransaction', 'submitSignature', 'registerSecondSignature', 'setForging'] as const;
 export type Write = (typeof WRITES)[number];
 
 /**
- * Number of reads in one message. A reader has only one unanswered message of reads; further reads wait in the reader.
+ * Number of reads in one message. A reader has only one unanswered message of reads. Further reads wait in the reader.
  */
 export const READS_AT_ONCE = 16;
 /** Number of reads that may wait in a reader; several requests may share a read. */
@@ -45,12 +48,13 @@ export const WRITES_AT_ONCE = 100;
 export const NEWS_WAITING_MAX = 10_000;
 
 /**
- * Number of questions about shared limits in one message. A reader has only one unanswered message with such questions.
+ * Number of questions about shared limits in one message. A reader has only one unanswered message with questions about
+ * limits.
  */
 export const LIMIT_ASKS_AT_ONCE = 500;
 /**
- * Questions about limits that may wait in a reader: more than its connections by default, each of which has one
- * question.
+ * Maximum of questions about limits that wait in a reader. By default, a reader has fewer connections, each with one
+ * question at most.
  */
 export const LIMIT_ASKS_WAITING_MAX = 20_000;
 /**
@@ -61,7 +65,10 @@ export const LIMIT_ANSWER_MS_MAX = 2_000;
 /** Milliseconds after which a read fails. The largest reads take a busy node a second. */
 export const READ_ANSWER_MS_MAX = 10_000;
 
-/** Addresses in one message that were refused or shut out: more than are answered between two messages. */
+/**
+ * Maximum of addresses in one message that were refused or shut out. A reader answers fewer addresses between two
+ * messages.
+ */
 export const LIMIT_TOLD_MAX = 1_000;
 
 /** A request of a client, or a new connection with its key. */
@@ -103,7 +110,7 @@ export interface ReaderSettings {
 
 export type ToReader =
   | { readonly kind: 'open'; readonly settings: ReaderSettings }
-  /** The chain changed, or transactions arrived. Further news wait until the reader has confirmed these. */
+  /** The chain changed, or transactions arrived. Later news wait until the reader has confirmed this message. */
   | { readonly kind: 'news'; readonly chain: boolean; readonly received: readonly Received[] }
   | { readonly kind: 'answers'; readonly outcomes: readonly Outcome[] }
   | { readonly kind: 'done'; readonly id: number; readonly outcome: Outcome }
@@ -114,7 +121,9 @@ export type ToReader =
   | { readonly kind: 'heard' }
   /** Another reader has ended: free its slot in the store. */
   | { readonly kind: 'sweep' }
-  /** Another reader has replaced this one: end after the open connections have their answers. */
+  /**
+   * Another reader has replaced the reader that gets this message: end after the open connections have their answers.
+   */
   | { readonly kind: 'drain' }
   | { readonly kind: 'close' };
 

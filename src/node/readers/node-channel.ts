@@ -1,7 +1,7 @@
 /**
- * A reader's end of the channel. The reader asks the node for data that only the node has, with a limit on open
- * questions. A read without an answer in time fails. A write only fails with the node's answer, because only the node
- * knows whether it was done.
+ * The reader's end of the channel between node and reader. The reader asks the node for data that only the node has,
+ * with a limit on open questions. A read without an answer in time fails. A write only fails with the node's answer,
+ * because only the node knows whether it was done.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -51,7 +51,7 @@ export class NodeChannel {
   }
 
   /**
-   * Asks the node. The answer is of a moment after the call.
+   * Asks the node. An answer from the node shows the state at a moment after the call.
    *
    * @throws ProtocolError `NODE_BUSY`, or the error of the node
    */

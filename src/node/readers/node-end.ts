@@ -21,7 +21,7 @@ export class NodeEnd {
   readonly #send: (message: ToReader) => void;
   #isReading = false;
   #writes = 0;
-  /** True when news wait until the reader has confirmed the earlier ones, or until it is open: before, it hears none. */
+  /** True when news wait. News wait until the reader is open, and until it has confirmed the earlier news. */
   #hasNews = true;
   #isChainChanged = false;
   #received: Received[] = [];
@@ -42,14 +42,14 @@ export class NodeEnd {
     this.#tell();
   }
 
-  /** The reader is open, or has confirmed the last news. */
+  /** Called when the reader is open, or when it has confirmed the last news. */
   taken(): void {
     this.#hasNews = false;
     this.#tell();
   }
 
   async reads(calls: readonly Call<string>[]): Promise<void> {
-    // A correct reader asks for no more before it has the answers.
+    // A correct reader sends no further calls before it has the answers.
     if (this.#isReading || calls.length > READS_AT_ONCE) return;
     this.#isReading = true;
     const outcomes: Outcome[] = [];

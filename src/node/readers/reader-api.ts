@@ -41,7 +41,7 @@ export interface ReaderApiParts {
 
 export interface ReaderApi {
   readonly api: NodeApi;
-  /** Takes news of the node. */
+  /** Handles news from the node. */
   news(chainChanged: boolean, received: readonly Received[]): void;
 }
 
@@ -122,7 +122,7 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
   };
 }
 
-/** Queries that take more than one turn of the event loop keep their moment open until they are answered. */
+/** Queries that take more than one turn of the event loop keep their view of the store open until they are answered. */
 function heldQueries(queries: ChainQueries, moment: Moment): ChainQueries {
   return {
     ...queries,

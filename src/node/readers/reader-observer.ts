@@ -1,6 +1,6 @@
 /**
- * Collects log lines and metrics of a reader. The reader sends them to the node from time to time, and the node logs
- * and counts them as its own.
+ * Collects log lines and metrics of a reader. The reader sends them to the node at intervals, and the node logs and
+ * counts them as its own.
  */
 
 import type { LogFields, LogLevel, Observer } from '../../ports/observer.ts';

@@ -19,16 +19,16 @@ import { ReaderGauges } from './reader-observer.ts';
 
 const PING_MS = 250;
 /**
- * A reader that leaves so many pings in a row unanswered hangs, and another one is started beside it. Pings are counted
- * instead of time, because the node itself may have been slow.
+ * A reader that leaves this number of pings in a row unanswered counts as hanging, and another reader is started beside
+ * it. Pings are counted instead of time, because the node itself may have been slow.
  */
 const SILENT_PINGS_MAX = 3;
 /**
- * Number of unanswered pings after which a hanging reader is killed. A replaced reader that answers before ends by
- * itself.
+ * Number of unanswered pings after which a hanging reader is killed. A replaced reader that answers again before then
+ * ends by itself.
  */
 const HANGING_PINGS_MAX = 20;
-/** A reader that ends sooner is not replaced at once, because something keeps it from running. */
+/** A reader that ends after less time is not replaced at once, because something keeps it from running. */
 const SHORT_LIFE_MS = 2_000;
 const REPLACED_AFTER_MS_MIN = 200;
 const REPLACED_AFTER_MS_MAX = 5_000;
@@ -38,7 +38,7 @@ const CLOSE_MS_MAX = 3_000;
 const DRAIN_MS_MAX = 20_000;
 /** Time limit for the first start of a reader. */
 const START_MS_MAX = 60_000;
-/** Maximum heap of a reader. Above it the reader ends and is replaced. */
+/** Maximum heap of a reader. A reader with a larger heap ends and is replaced. */
 const HEAP_MB_MAX = 512;
 
 export interface ReaderPoolOptions {
@@ -111,7 +111,7 @@ export function createReaderPool({
         reader.silentPings = 0;
         switch (message.kind) {
           case 'loaded': {
-            // All readers listen on the ports of the first one.
+            // All readers listen on the ports of the first reader.
             const { http, ...rest } = settings;
             const { tls } = http;
             const given = ports === undefined ? http : { ...http, port: ports.port };
@@ -182,7 +182,7 @@ export function createReaderPool({
   };
 
   const beginBeside = (): void => {
-    // If it ends, the handler of `exit` tries again.
+    // If the reader ends, the handler of `exit` tries again.
     begin().catch(() => undefined);
   };
 
@@ -211,7 +211,7 @@ export function createReaderPool({
         });
         replace();
       }
-      // A reader that recovered goes on answering until enough others answer.
+      // A replaced reader that has recovered continues to answer until enough other readers answer.
       if (silentPings === 0 && reader.isReplaced && answering() >= processes) drainOne(reader);
       reader.worker.send({ kind: 'ping' } satisfies ToReader, undefined, () => undefined);
     }
@@ -295,7 +295,7 @@ export function createReaderPool({
   };
 }
 
-/** The lowest number that no reader uses. So numbers stay small, however many readers are replaced. */
+/** The lowest number that no reader uses. Therefore numbers stay small, however many readers are replaced. */
 function freeNumber(readers: readonly Reader[]): number {
   const taken = new Set(readers.map(({ number }) => number));
   for (let number = 1; ; number += 1) if (!taken.has(number)) return number;

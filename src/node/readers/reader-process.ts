@@ -1,5 +1,5 @@
 /**
- * A process that answers HTTP beside the node. Such a reader has no keys and no journal, writes to no file, and ends
+ * A process that answers HTTP beside the node. A reader process has no keys and no journal, writes to no file, and ends
  * with its node. The reader asks the node for missing data over the channel between the processes.
  */
 
@@ -42,7 +42,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
       node = createReaderApi({ rules, identity, reader, channel });
       http = createHttpServer(node.api, { ...options, observer, shared });
       const ports = await http.start();
-      // Blocks may have been applied while it opened.
+      // Blocks may have been applied while the reader opened.
       node.news(true, []);
       send({ kind: 'ready', ...ports });
     } catch (error) {

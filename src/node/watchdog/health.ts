@@ -5,7 +5,7 @@ import type { PulseReading } from './pulse.ts';
 export interface HealthLimits {
   /** Own memory of the process above which it is ended. */
   readonly ceilingBytes: number;
-  /** Longest time for which the main thread may stand still, or do almost only garbage collection; 0 for no limit. */
+  /** Longest time for which the main thread may be blocked, or do almost only garbage collection; 0 for no limit. */
   readonly blockedMsMax: number;
 }
 
@@ -18,7 +18,7 @@ export interface Sample extends PulseReading {
 
 export type Verdict =
   | { readonly kind: 'healthy' }
-  /** A garbage collection may help. */
+  /** Ask for a garbage collection, which may free enough memory. */
   | { readonly kind: 'collect' }
   | { readonly kind: 'end'; readonly code: EndCode; readonly reason: string };
 
@@ -28,22 +28,22 @@ export type EndCode = 'MEMORY_CEILING_PASSED' | 'HEAP_FULL' | 'GARBAGE_COLLECTIO
 export const SAMPLE_INTERVAL_MS = 250;
 /**
  * Longest time that counts between two samples. A stopped process or a sleeping machine stops the watchdog too, so that
- * time does not count. On an overloaded machine, the main thread may only have waited for a processor.
+ * time does not count. On an overloaded machine, a main thread without beats may only be waiting for a processor.
  */
 const STEP_MS_MAX = 2 * SAMPLE_INTERVAL_MS;
 /** Share of the ceiling above which the watchdog asks for a garbage collection, earlier than V8 would start one. */
 const COLLECT_SHARE = 0.8;
 /** Time between two such collections, because collecting a large heap takes half a second. */
 const COLLECT_INTERVAL_MS = 120_000;
-/** Time after a requested collection: if memory is still above the ceiling, the process is ended. */
+/** Time after a requested collection at which the process is ended if memory is still above the ceiling. */
 const COLLECT_GRACE_MS = 2000;
 /** Above this share of the ceiling the process is ended at once, because memory grows faster than it is freed. */
 const FLOOD_SHARE = 1.25;
-/** A main thread without a beat for this long will not start a collection. */
+/** A main thread without a beat for this long cannot start a collection. */
 const UNRESPONSIVE_MS = 1000;
 /**
- * Share of V8's heap limit above which V8 does little but collect. `HEAP_FULL_MS` is the time for which that is
- * allowed.
+ * Share of V8's heap limit above which V8 does little besides garbage collection. `HEAP_FULL_MS` is the time for which
+ * that is allowed.
  */
 const HEAP_FULL_SHARE = 0.95;
 const HEAP_FULL_MS = 2000;

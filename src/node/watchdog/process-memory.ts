@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 const KIB = 1024;
 
 /**
- * Own memory in bytes, without the pages of the store's file: the system maps these into the process and takes them
- * back when memory is needed. If the system does not distinguish them, the result is all resident memory.
+ * Own memory in bytes, without the pages of the store's file. The system maps these pages into the process and takes
+ * them back when memory is needed. If the system does not distinguish them, the result is all resident memory.
  */
 export function ownMemoryBytes(): number {
   const own = ownOfLinux();

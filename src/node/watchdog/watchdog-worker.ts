@@ -11,11 +11,11 @@ import { Pulse } from './pulse.ts';
 import type { WatchdogData } from './watchdog.ts';
 
 /**
- * Signal that ends a process whose main thread does not react. The process has no handler for it, so the kernel ends
- * the process whatever its threads do. The kernel writes no core dump.
+ * Signal that ends a process whose main thread does not react. The process has no handler for this signal, so the
+ * kernel ends the process even if its threads are blocked. The kernel writes no core dump.
  */
 const SIGNAL = 'SIGALRM';
-/** Time limit for writing the last log line; it may fail because nobody reads the log. */
+/** Time limit for writing the last log line. The write may not end, because nobody reads the log. */
 const WORD_MS_MAX = 500;
 /** Time in which the main thread can end the process with its exit code. */
 const EXIT_MS_MAX = 3000;

@@ -1,6 +1,7 @@
 /**
- * The watchdog of a process: a thread that ends the process when it can no longer work, and logs the reason, so that a
- * supervisor can restart it. The watchdog must be another thread, because a blocked main thread cannot notice itself.
+ * The watchdog of a process: a thread that ends the process when it can no longer work. The watchdog logs the reason,
+ * and a supervisor can restart the process. The watchdog must be another thread, because a blocked main thread cannot
+ * notice itself.
  */
 
 import { url as debuggerUrl } from 'node:inspector';
@@ -94,7 +95,7 @@ export function startWatchdog({ limits, exitCode, log, observer }: WatchdogOptio
 
 let collectNow: (() => void) | undefined;
 
-/** Runs a garbage collection now. V8 collects late while its own limit is far away. */
+/** Runs a garbage collection now. V8 collects late while its heap is far below its own limit. */
 function collectGarbage(): void {
   if (collectNow === undefined) {
     setFlagsFromString('--expose-gc');

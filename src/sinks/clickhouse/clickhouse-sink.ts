@@ -1,6 +1,6 @@
 /**
  * Writes the tables of a chain into a ClickHouse database. Inserted rows become visible only with their marker
- * (`schema.ts`). So a crash at any moment leaves only invisible rows, and the next `begin` removes them.
+ * (`schema.ts`). Therefore a crash at any moment leaves only invisible rows, and the next `begin` removes them.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -22,7 +22,7 @@ import {
 } from './schema.ts';
 import type { ClickHouseServer } from './server.ts';
 
-/** Time between two checks whether the server has finished its background work. */
+/** Interval of the checks whether the server has finished its background work. */
 const POLL_MS = 100;
 
 interface ManifestRow {
@@ -165,7 +165,7 @@ export class ClickHouseSink implements Sink {
   }
 
   /**
-   * @returns version of the tables; 0 when there are none
+   * @returns version of the tables; 0 when the database has no tables
    */
   async #refuseOtherChain(identity: SinkIdentity): Promise<number> {
     const { database } = this.#server;
@@ -205,8 +205,8 @@ export class ClickHouseSink implements Sink {
       const above = `height > ${this.#finalHeight}`;
       const [found] = await this.#server.rows(`SELECT height FROM ${database}.${name} WHERE ${above} LIMIT 1`);
       if (found === undefined) continue;
-      // The condition on the lease is part of the statement: if the statement comes late, another process holds the
-      // lease, and the statement removes none of its rows.
+      // The condition on the lease is part of the statement. If the statement arrives after another process has taken
+      // the lease, it removes no rows of that process.
       const isHeld = `'${this.#lease.token}' IN (${heldTokens(database)})`;
       await this.#server.change(`ALTER TABLE ${database}.${name} DELETE WHERE ${above} AND ${isHeld}`);
       const open = `SELECT mutation_id FROM system.mutations WHERE database = '${database}' AND table = '${name}' AND NOT is_done`;

@@ -1,8 +1,8 @@
 /**
  * The lease on a database: rows of the table `sink_lease`, with times of the server's clock. The newest row of a token
  * counts. Inserts into final tables and markers go through tables that accept rows of the lease's holder only
- * (`schema.ts`). So the server checks the lease and inserts in one step, and it refuses an insert that a paused process
- * sends too late.
+ * (`schema.ts`). So the server checks the lease and inserts in one step. The server refuses an insert that a paused
+ * process sends too late.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -10,7 +10,7 @@ import { LEASE_S, leaseLost, RENEW_MS, sinkInUse, type LeaseHolder } from '../le
 import { heldTokens } from './schema.ts';
 import type { ClickHouseServer } from './server.ts';
 
-/** Time between two checks whether the server has ended earlier work. */
+/** Interval of the checks whether the server has ended earlier work. */
 const POLL_MS = 100;
 
 interface HolderRow {
@@ -26,12 +26,12 @@ export class ClickHouseLease {
   readonly #holder: LeaseHolder;
   readonly #leaseS: number;
   readonly #renewMs: number;
-  /** Number of the last row; it grows by one with each row, and the newest row counts. */
+  /** Number of the last row of this process. The number grows by one with each row, and the newest row counts. */
   #turn = 0;
   #state: 'none' | 'held' | 'lost' = 'none';
   #renewedMs = 0;
   #timer: Timer | undefined;
-  /** The last renewal; each renewal waits for the one before it. */
+  /** The last renewal. Each renewal waits for the renewal before it. */
   #renewal: Promise<void> = Promise.resolve();
 
   constructor(server: ClickHouseServer, clock: Clock, holder: LeaseHolder) {
@@ -48,7 +48,7 @@ export class ClickHouseLease {
 
   /**
    * Takes the lease if no other process has it. The function claims the lease first, and then looks for other holders.
-   * So when several processes start at once, all may be refused, but two never succeed. The function also ends
+   * When several processes start at once, all of them may be refused, and at most one succeeds. `take` also ends
    * statements of an earlier holder that still run on the server.
    *
    * @throws ProtocolError `SINK_IN_USE`
@@ -58,8 +58,8 @@ export class ClickHouseLease {
     await this.#write(this.#leaseS, '');
     this.#state = 'held';
     try {
-      // The statements of the earlier holder may include a renewal of its lease: it counts if it ended in time, so the
-      // other holders are checked again.
+      // The statements of the earlier holder may include a renewal of its lease. A renewal that ended in time is valid,
+      // so the other holders are checked again.
       await this.#endInserts();
       await this.#refuseOthers();
       await this.keep();
@@ -131,7 +131,8 @@ export class ClickHouseLease {
       `INSERT INTO ${this.#server.database}.sink_lease (token, owner, turn, expires) ` +
         `SELECT ${text(token)}, ${text(owner)}, ${this.#turn}, now() + ${seconds}${condition}`,
     );
-    // The time before the request was sent, because the lease begins later, when the server runs the statement.
+    // This is the time before the request was sent. The lease begins later, when the server runs the statement, so this
+    // process never expects the lease to last too long.
     this.#renewedMs = nowMs;
   }
 

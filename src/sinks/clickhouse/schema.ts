@@ -2,10 +2,10 @@
  * Statements that create the tables in a ClickHouse database, for each version of the schema. The statements work with
  * servers from 18.16 on, so they use no codecs, no LowCardinality and no window functions.
  *
- * A process that lost its lease must not write final rows or markers. So these go through a fence: a table that stores
- * nothing, with a materialized view behind it. The view passes rows with the token of the lease's holder, and refuses
- * the insert otherwise. Rows of the tail need no fence: they are invisible without their marker, and a repeated insert
- * replaces them by equal rows.
+ * A process that lost its lease must not write final rows or markers. Therefore final rows and markers go through a
+ * fence: a table that stores nothing, with a materialized view behind it. The view passes rows with the token of the
+ * lease's holder, and refuses an insert with any other token. Rows of the tail need no fence: they are invisible
+ * without their marker, and a repeated insert replaces them by equal rows.
  *
  * One insert of a marker makes rows visible. The marker of a range is a row of `sink_ranges`. The marker of a block in
  * the tail is a row of `sink_tail`, which collapses when the block is reverted.
@@ -25,12 +25,14 @@ const ORDERS: Readonly<Record<SinkTable, string>> = {
   signatures: '(height, position)',
 };
 
-/** Heights in a partition of the final tables: a chain of a hundred million blocks has a hundred partitions. */
+/**
+ * Number of heights in a partition of the final tables. A chain of a hundred million blocks has a hundred partitions.
+ */
 const PARTITION_HEIGHTS = 1_000_000;
 
 export const TAIL_SUFFIX = '_tail';
 export const FINAL_SUFFIX = '_final';
-/** Suffix of the fence of a table, which accepts rows of the lease's holder only. */
+/** Suffix in the name of a table's fence. A fence accepts only rows of the lease's holder. */
 export const FENCED_SUFFIX = '_fenced';
 /** Column with the token of the lease. */
 export const LEASE_COLUMN = 'lease';

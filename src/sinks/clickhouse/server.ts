@@ -9,7 +9,10 @@ export interface ClickHouseServer {
   readonly database: string;
   /** Runs a statement without a result. */
   run(statement: string): Promise<void>;
-  /** Runs a statement that changes rows. Like an insert, it has a query id by which it can be found while it runs. */
+  /**
+   * Runs a statement that changes rows. Like an insert, a statement that changes rows has a query id by which it can be
+   * found while it runs.
+   */
   change(statement: string): Promise<void>;
   /** Runs a SELECT and returns its rows; integers of 64 bits come as text. */
   rows<T>(select: string): Promise<readonly T[]>;
@@ -27,7 +30,9 @@ const REQUEST_TIMEOUT_MS = 600_000;
 /** Number of lines that are sent in one chunk. */
 const LINES_AT_ONCE = 1_000;
 
-/** True for a URL with a password. Every program on the machine can read such a URL in the list of processes. */
+/**
+ * True for a URL with a password. Every program on the machine can read a password in a URL in the list of processes.
+ */
 export function hasPassword(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { password, searchParams } = new URL(url);
@@ -37,7 +42,7 @@ export function hasPassword(url: string): boolean {
 /**
  * @param url URL with the user name if the server asks for one; errors never contain its password
  * @param database name of the database, which need not exist yet
- * @param givenPassword password; it replaces the one in the URL
+ * @param givenPassword password that replaces the password in the URL
  * @throws ProtocolError `CLICKHOUSE_UNREACHABLE` or `CLICKHOUSE_REFUSED`, like all calls
  */
 export function openServer(
@@ -150,7 +155,7 @@ function refusalOf(place: string, error: unknown, password: string): ProtocolErr
 }
 
 /**
- * Removes the password from a text of the server, because a server, or a program that poses as one, may repeat what it
+ * Removes the password from a text of the server. A server, or a program that poses as a server, may repeat what it
  * received.
  */
 function withoutSecret(text: string, secret: string): string {

@@ -20,7 +20,10 @@ const TYPES: Readonly<Record<ColumnType, ElementType>> = {
 /** Number of rows in a row group. Engines skip row groups by the minimum and maximum of a column. */
 const ROW_GROUP_ROWS = 100_000;
 
-/** Columns with random texts, which no compression makes shorter; trying takes five times as long as writing them. */
+/**
+ * Columns with random texts. Compression does not make random texts shorter, and trying it takes five times as long as
+ * writing the texts.
+ */
 const RANDOM_TEXTS: ReadonlySet<string> = new Set(['signature', 'payload_hash']);
 
 /**

@@ -1,7 +1,8 @@
 /**
- * The folder of a Parquet sink. This folder holds one folder for each range and for each block of the tail; each of
- * those holds a file for each table with rows. A folder is written under another name and renamed when it is complete,
- * so a reader never sees half of it. The names of the folders alone say where the sink stands.
+ * The folder of a Parquet sink. This folder holds one folder for each range and for each block of the tail. Each folder
+ * of a range or block holds one file for each table with rows. A folder is written under another name and renamed when
+ * it is complete, so a reader never sees half of it. The position of the sink follows from the names of the folders
+ * alone.
  */
 
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
@@ -14,7 +15,7 @@ export const RANGES = 'ranges';
 export const TAIL = 'tail';
 const DRAFT = 'draft-';
 
-/** Digits of a height in a name; with leading zeros, names sort like heights. */
+/** Number of digits of a height in a name. Leading zeros make names sort in the order of heights. */
 const HEIGHT_DIGITS = 10;
 
 /** A range or a block of the tail, read from the name of its folder; the name ends with the last block. */
@@ -38,7 +39,7 @@ export async function partsIn(folder: string): Promise<readonly Part[]> {
 }
 
 /**
- * Writes the files of a part and then renames its folder to `name`. Does nothing when the part is there already.
+ * Writes the files of a part and then renames its folder to `name`. Does nothing when the part already exists.
  *
  * @param mayWrite throws when this process has lost the right to write to the folder
  */
@@ -63,7 +64,7 @@ export async function removePart(folder: string, name: string): Promise<void> {
   await rm(draft, { recursive: true, force: true });
 }
 
-/** Removes unfinished folders: a process ended while it wrote or removed them. */
+/** Removes unfinished folders, which a process left when it ended while writing or removing them. */
 export async function removeDrafts(folder: string): Promise<void> {
   for (const name of await readdir(folder))
     if (name.startsWith(DRAFT)) await rm(join(folder, name), { recursive: true, force: true });

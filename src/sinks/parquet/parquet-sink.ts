@@ -40,7 +40,7 @@ export interface FolderLock {
 /**
  * Takes a lock in a folder. The lock of a killed process does not count.
  *
- * @throws ProtocolError `SINK_IN_USE` while another process has it
+ * @throws ProtocolError `SINK_IN_USE` while another process has the lock
  */
 export type TakeFolderLock = (folder: string, name: string) => FolderLock;
 
@@ -86,8 +86,8 @@ export class ParquetSink implements Sink {
     const finalHeight = last?.height ?? 0;
     await this.#removeTail(({ height }) => height <= finalHeight);
     const gapInTail = firstGap(await partsIn(this.#tail), finalHeight);
-    // Blocks above a gap are removed, whatever made the gap: the blocks of the tail are in the chain and can be written
-    // again.
+    // Blocks above a gap are removed, regardless of its cause. The blocks of the tail are in the chain and can be
+    // written again.
     if (gapInTail !== undefined) await this.#removeTail(({ height }) => height >= gapInTail);
     const tail = await partsIn(this.#tail);
     return {

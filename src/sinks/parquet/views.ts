@@ -8,8 +8,8 @@ import { columnsOf, SINK_TABLE_NAMES, type SinkTable } from '../tables.ts';
 import { partsIn, RANGES, TAIL } from './parquet-folder.ts';
 
 /**
- * Statements that create the views, in order. Rows that the sink writes meanwhile may or may not be in an answer. But
- * no block is counted twice, because a block of the tail counts only above the ranges.
+ * Statements that create the views, in order. Rows that the sink writes during a query may or may not be in its answer.
+ * But no block is counted twice, because a block of the tail counts only above the ranges.
  *
  * @param folder folder of a Parquet sink
  */

@@ -46,13 +46,15 @@ export interface ForkRequest {
 
 /** Rounds within which headers of a delegate must not contradict each other. */
 const JOURNAL_ROUNDS = 3;
-/** Number of the richest accounts from which the funders are chosen; a funder must need only one key. */
+/**
+ * Number of the richest accounts among which the funders are chosen. A single key must be enough to sign for a funder.
+ */
 const RICH_ACCOUNTS = 100;
 const FUNDERS_MAX = 10;
 
 /**
  * @throws ProtocolError `FORK_SOURCE_CHANGED` when another process wrote to the source meanwhile,
- *   `STORE_NETWORK_MISMATCH` and similar ones when the chain is of another network, `SNAPSHOT_REFUSED`
+ *   `STORE_NETWORK_MISMATCH` or a similar error when the chain is of another network, `SNAPSHOT_REFUSED`
  */
 export async function prepareFork({ source, network, dataDirectories }: ForkRequest): Promise<ForkFacts> {
   const [first, ...others] = dataDirectories;
@@ -69,13 +71,13 @@ export async function prepareFork({ source, network, dataDirectories }: ForkRequ
 
 async function copyChain({ chain, network }: ForkSource, dataDirectory: string): Promise<void> {
   if (chain.kind === 'snapshot') {
-    // The snapshot is not verified: a wrong one only gives a wrong devnet.
+    // The snapshot is not verified, because a wrong snapshot only leads to a wrong devnet.
     await restoreSnapshot(chain.file, { network, dataDirectory }, { isTrusted: true });
     return;
   }
   const directory = chainDirectory(chain);
   const target = chainDirectory({ dataDirectory });
-  // The file of a store in use has pages of several moments, but LMDB's own copy is consistent.
+  // The file of a store in use has pages of several moments. A copy that LMDB makes is consistent.
   if (storeOwner(directory, systemClock) !== undefined) {
     await copyStore(directory, target, systemClock);
     return;
@@ -97,8 +99,8 @@ async function copyChain({ chain, network }: ForkSource, dataDirectory: string):
 }
 
 /**
- * Marks the chain of the first node as the devnet's, and records in the journals of all nodes what each delegate signed
- * last.
+ * Marks the chain of the first node as a chain of the devnet. Records the last signed header of each delegate in the
+ * journals of all nodes.
  */
 async function adopt(
   { path, network: earlier }: ForkSource,
@@ -111,7 +113,7 @@ async function adopt(
   try {
     const rules = createRules(earlier.params);
     const store = chainStoreOver(keyValue, { codec: rules.codec, params: earlier.params }, directory);
-    // Checked once, for the copies of all nodes.
+    // The state is checked once for the copies of all nodes.
     refuseChangedState(store, directory);
     const tip = store.tip();
     if (tip === undefined) throw new ProtocolError('STORE_MISSING', { directory }, `${path}: holds no chain yet`);

@@ -9,7 +9,7 @@ import { writeNetworkFolder } from '../../network-folder.ts';
 import { usageError } from '../../problems.ts';
 
 export interface ForkSource {
-  /** Absolute path, as it was given. */
+  /** Absolute path of the source. */
   readonly path: string;
   /** The original network of the chain. */
   readonly network: Network;
@@ -41,22 +41,22 @@ export async function forkSourceOf(path: string, network: string | undefined): P
 }
 
 /**
- * @throws ProtocolError `USAGE` for a file that is no snapshot, `SNAPSHOT_REFUSED` for an unreadable one
+ * @throws ProtocolError `USAGE` for a file that is no snapshot, `SNAPSHOT_REFUSED` for an unreadable snapshot
  */
 async function networkOfSnapshot(path: string, file: string): Promise<string> {
   try {
     return (await readSnapshotManifest(file)).network;
   } catch (error) {
     const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
-    // An error of the system explains itself. An error of the decompression does not, so the file is called no
-    // snapshot.
+    // The message of a system error explains the fault. A decompression error does not, so the new error says that the
+    // file is no snapshot.
     if (cause?.syscall !== undefined) throw error;
     throw usageError(`--fork ${path}: is not a file of bloomery snapshot create`);
   }
 }
 
 /**
- * The same network with another network identifier, so that signatures for one are refused on the other.
+ * Returns the same network with another network identifier, so that each network refuses the signatures of the other.
  *
  * @param folder folder that is created
  * @throws ProtocolError `USAGE` for generation 2, whose signatures do not cover the network

@@ -1,7 +1,7 @@
 /**
- * A key that stands in for all other keys in a forked devnet: a signature of this key passes for any account. So the
- * devnet can forge for delegates whose keys it lacks. Only the agent of a devnet node creates it; `bloomery start` does
- * not even load it.
+ * A key that replaces all other keys in a forked devnet: a signature of this key is valid for any account. Therefore a
+ * forked devnet can forge for delegates whose keys it lacks. Only the agent of a devnet node creates the key that
+ * stands in for others. `bloomery start` does not even load this file.
  */
 
 import { defaultEd25519, type Ed25519 } from '../../../crypto/ed25519.ts';
@@ -19,7 +19,7 @@ export function standInFor(publicKey: PublicKey): KeyPair {
 }
 
 /**
- * Number of the node that forges for a delegate. The number stays the same during the life of a devnet, however the
+ * Number of the node that forges for a delegate. A delegate keeps its node for the whole life of a devnet, even if the
  * votes change.
  */
 export function nodeOfDelegate(publicKey: PublicKey, nodes: number): number {

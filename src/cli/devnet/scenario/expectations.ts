@@ -10,7 +10,7 @@ import { LogCodes } from './log-codes.ts';
 import { metricIn } from './metric-text.ts';
 import type { Bounds, Condition, Expected } from './scenario.ts';
 
-/** A value that differs from the expected one. */
+/** A value that does not meet the expectation. */
 export interface Difference {
   readonly expected: string;
   readonly found: string;
@@ -22,10 +22,13 @@ export interface Scene {
   readonly addressOf: (who: string) => string;
 }
 
-/** The limit is long, because an overloaded machine may be slow, and a scenario must not fail because of that. */
+/** Time limit of an answer. The time limit is long, because a scenario must not fail on an overloaded machine. */
 const ANSWER_MS_MAX = 30_000;
 const METRICS_BYTES_MAX = 4 * 1024 * 1024;
-/** Codes of events in which a node penalises, disconnects or bans a peer, or spares one that its operator named. */
+/**
+ * Codes of events in which a node penalises, disconnects or bans a peer, or does not do so because its operator named
+ * the peer.
+ */
 const PENALTY_CODES = ['PEER_PENALISED', 'PEER_FORGIVEN', 'PEER_EXPELLED', 'PEER_WASTEFUL', 'PEER_BANNED'];
 const PEERS_MAX = 100;
 

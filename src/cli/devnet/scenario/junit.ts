@@ -45,7 +45,7 @@ export function junitOf({ scenario, results, error }: ScenarioOutcome): string {
   ].join('\n');
 }
 
-/** XML allows no other control characters, not even escaped ones. */
+/** XML does not allow other control characters, not even escaped ones. */
 function escaped(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '?')

@@ -1,4 +1,4 @@
-/** Counts log lines with a code in the logs of nodes; it reads each line only once. */
+/** Counts log lines with a code in the logs of nodes. Each line is read only once. */
 
 import { closeSync, openSync, readSync } from 'node:fs';
 
@@ -23,7 +23,7 @@ export class LogCodes {
         const length = readSync(descriptor, bytes, 0, bytes.length, state.offset);
         if (length === 0) break;
         state.offset += length;
-        // A chunk may end inside a character, but codes are ASCII, so they stay intact.
+        // A chunk may end inside a character. Codes are ASCII, so they stay intact.
         const lines = (state.rest + bytes.toString('latin1', 0, length)).split('\n');
         state.rest = lines.pop() ?? '';
         for (const line of lines) {

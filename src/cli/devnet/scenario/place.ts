@@ -1,4 +1,7 @@
-/** Values of a YAML text with their lines. The readers throw errors with a sentence about the fault. */
+/**
+ * Values of a YAML text, each with its line. The methods that read a value throw errors with a sentence about the
+ * fault.
+ */
 
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml';
 import { ProtocolError } from '../../../primitives/errors.ts';
@@ -9,7 +12,7 @@ interface Source {
   readonly lines: LineCounter;
 }
 
-/** A value in a file. All its readers throw ProtocolError `SCENARIO_INVALID` with file and line. */
+/** A value in a file. All its methods throw ProtocolError `SCENARIO_INVALID` with the file and the line. */
 export class Place {
   readonly #source: Source;
   readonly #node: Node | null;

@@ -4,7 +4,7 @@ import type { Place } from './place.ts';
 import type { Bounds, Condition, Expected } from './scenario.ts';
 import { lskIn, nodesIn, whoIn } from './values.ts';
 
-/** Reads the value of a condition. */
+/** A function that reads the value of a condition. */
 type ReadClaim = (value: Place) => Condition;
 
 const CONDITIONS: Readonly<Record<string, ReadClaim>> = {
@@ -59,9 +59,9 @@ export function readConditions(
 }
 
 /**
- * Reads a number or a map of bounds.
+ * Reads a number, or a map of bounds.
  *
- * @param alone bound that a single number sets; undefined for both
+ * @param alone bound that a single number sets; undefined if the number or value sets both bounds
  */
 function countsIn(place: Place, alone: 'min' | 'max' | undefined): Bounds<number> {
   return boundsIn(place, countIn, alone);
@@ -71,9 +71,7 @@ function countIn(place: Place): number {
   return place.integer('a bound', 0, 2 ** 32 - 1);
 }
 
-/**
- * @param alone bound that a single value sets; undefined for both
- */
+/** @param alone bound that a single value sets; undefined if the number or value sets both bounds */
 function boundsIn<T extends number | bigint>(
   place: Place,
   read: (place: Place) => T,

@@ -9,17 +9,17 @@ import { readConditions } from './read-conditions.ts';
 import { WITHIN_MS, type Step, type StepWork } from './scenario.ts';
 import { ACCOUNT_NAME, checkedNodes, lskIn, nodeIn, nodesIn, whoIn } from './values.ts';
 
-/** A longer wait is probably a mistake of units. */
+/** Maximum duration of a wait. A longer wait is probably a mistake of units. */
 const WAIT_MS_MAX = 3_600_000;
 
-/** Reads the value of an action. @param nodes number of nodes before the step */
+/** A function that reads the value of an action. @param nodes number of nodes before the step */
 type ReadAction = (value: Place, nodes: number) => StepWork;
 
 const ACTIONS: Readonly<Record<string, ReadAction>> = {
   mine: (value) => operation('mine', { slots: value.isEmpty ? 1 : value.integer('`mine`', 1, MINED_SLOTS_MAX) }),
   mode: (value) => operation('mode', { mode: value.oneOf('`mode`', MINING_MODES) }),
   warp: (value) => {
-    // Only the run can tell whether the moment is in the future.
+    // Only the run knows whether the moment is in the future.
     value.parsed('`warp`', (text) => momentOf(text, 0));
     return operation('warp', { to: value.text('`warp`') });
   },
@@ -150,7 +150,7 @@ function required<const T extends readonly string[]>(
   names: T,
   members = place.known(what, names),
 ): PlacesOf<T> {
-  // `map` loses the length of the tuple.
+  // The type of `map` loses the length of the tuple.
   return names.map((name) => {
     const found = members.get(name);
     if (found === undefined) throw place.fault(`${what} must have \`${name}\``);

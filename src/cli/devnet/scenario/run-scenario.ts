@@ -25,7 +25,8 @@ export interface ScenarioRun {
 const POLL_MS = 200;
 
 /**
- * @returns the results of the steps that began; the last one may have failed. A run that is stopped ends early
+ * @returns the results of the steps that began; only the last step can have failed. A run that the user stops ends
+ *   early
  */
 export async function runScenario(run: ScenarioRun): Promise<readonly StepResult[]> {
   const results: StepResult[] = [];
@@ -62,7 +63,7 @@ class Player {
       const failure = await this.#work(step);
       return failure ?? (await this.#death());
     } catch (error) {
-      // The operation was refused, which fails the step. Any other error is a defect, so it is thrown.
+      // The operation was refused, so the step fails. Any other error is a defect, so it is thrown.
       if (error instanceof ProtocolError) return messageOf(error);
       throw error;
     }
@@ -110,7 +111,7 @@ class Player {
     }
   }
 
-  /** Reason when a process has ended that no step has ended; it fails any step. */
+  /** The reason why a process has ended without a step that ends it. The unexpected end of a process fails any step. */
   async #death(): Promise<string | undefined> {
     if (this.#run.stop.aborted) return undefined;
     for (const node of this.#run.session.nodes()) {

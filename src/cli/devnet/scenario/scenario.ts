@@ -14,7 +14,7 @@ export interface ScenarioDevnet {
   readonly mine: MiningMode;
   readonly generation: Generation;
   readonly delegates?: number;
-  /** Seconds; below 2 the clock of the chain runs ahead of the machine's. */
+  /** Seconds between two blocks. Below 2, the clock of the chain runs ahead of the machine's clock. */
   readonly blockTime?: number;
   /** Name or folder of a network. */
   readonly network?: string;
@@ -31,7 +31,7 @@ export interface Step {
 export type StepWork =
   /** An operation of a running devnet, like the command of the same name. */
   | { readonly kind: 'operation'; readonly operation: string; readonly parameters: object }
-  /** Sends from the account `genesis` to an account or address, and mines the block at once. */
+  /** Sends from the account `genesis` to an account or address, and mines a block with the transaction at once. */
   | { readonly kind: 'fund'; readonly to: string; readonly amount: bigint }
   | {
       readonly kind: 'transfer';
@@ -40,11 +40,11 @@ export type StepWork =
       readonly amount: bigint;
       readonly node: number;
     }
-  /** Waits by the clock of the machine. */
+  /** Waits for a time on the clock of the machine. */
   | { readonly kind: 'wait'; readonly ms: number }
   | { readonly kind: 'expect'; readonly expected: Expected };
 
-/** Conditions that must be true together at some moment within the time. */
+/** Conditions that must all be true at one moment within the time limit. */
 export interface Expected {
   readonly withinMs: number;
   /** Numbers of the checked nodes; default: all running nodes. */
@@ -61,7 +61,7 @@ export type Condition =
   | { readonly kind: 'account'; readonly who: string; readonly balance: Bounds<bigint> }
   /** Number of transactions in all queues of the pool, on each node. */
   | { readonly kind: 'pool'; readonly bounds: Bounds<number> }
-  /** No node has penalised or banned a peer. */
+  /** The condition that no node has penalised or banned a peer. */
   | { readonly kind: 'noPenalty' }
   /** Sum of the samples with these labels, on each node. */
   | {

@@ -19,7 +19,7 @@ interface TriedRequest {
   userFetch?: typeof fetch;
 }
 
-/** A stream of events never ends: this much of it is shown. */
+/** Time for which a stream of events is shown. The stream itself never ends. */
 const STREAM_SHOWN_MS = 5_000;
 const STREAM_BYTES_MAX = 64 * 1024;
 
@@ -28,7 +28,7 @@ const followColours = (): void => void document.documentElement.classList.toggle
 prefersDark.addEventListener('change', followColours);
 followColours();
 
-// The page is served with a slash behind its path, too.
+// The page is also served under its path with a slash at the end.
 const specUrl = new URL('spec', new URL(location.pathname.replace(/\/+$/, ''), location.href)).href;
 document.querySelector<HTMLAnchorElement>('a[href="spec"]')?.setAttribute('href', specUrl);
 
@@ -51,11 +51,11 @@ SwaggerUIBundle({
   },
 });
 
-/** The beginning of a stream, as an answer that ended. */
+/** Returns the beginning of a stream as a complete answer. */
 async function fetchBeginning(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   const { body, headers, status, statusText, url } = await fetch(input, init);
   const answer = new Response(body === null ? null : await textOf(body), { headers, status, statusText });
-  // The library shows the address, which an answer that is made here does not have.
+  // The library shows the URL of the answer, which an answer that is made here does not have.
   Object.defineProperty(answer, 'url', { value: url });
   return answer;
 }
@@ -72,6 +72,6 @@ async function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
   }
   clearTimeout(timer);
   await reader.cancel();
-  // A comment, as streams of events have them.
+  // The text is a comment in the syntax of event streams.
   return text.trim() === '' ? `: nothing came in the ${STREAM_SHOWN_MS / 1000} s that are shown here\n` : text;
 }
