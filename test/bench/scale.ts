@@ -1,0 +1,223 @@
+/**
+ * `npm run bench -- --scale`: what grows with the chain. One chain of full blocks is imported in parts, and after each part
+ * a node with one reading process serves it.
+ */
+
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { NETWORK_NAME, writeNetworkFolder } from '../support/chain-folder.ts';
+import { addressOfPair, keyPairOf } from '../support/chain-maker.ts';
+import { freePortRanges } from '../support/ports.ts';
+import { EXECUTABLE, megabytesOf, runImport, type ImportRun } from './import-run.ts';
+import { load } from './load.ts';
+import { writeLongChain } from './long-chain.ts';
+import { pagesByDepth, type List, type PageTimes } from './pages.ts';
+import { figure, printTable, TRANSFERS_PER_BLOCK } from './stage.ts';
+
+export interface ScaleOptions {
+  /** Millions of transactions at which the chain is measured, ascending. */
+  readonly millions: readonly number[];
+  readonly accounts: number;
+  /** Keeps the chain files here, or takes those that are here. */
+  readonly chain?: string;
+}
+
+/** Named in `chain.json` beside the files, written when they are complete. */
+type MadeChain = Pick<ScaleOptions, 'millions' | 'accounts'>;
+
+interface Memory {
+  /** Resident memory without mapped files, in MB. */
+  readonly own: number;
+  readonly resident: number;
+}
+
+interface Served {
+  readonly firstAnswerMs: number;
+  readonly opened: { readonly node: Memory; readonly reader: Memory };
+  readonly used: { readonly node: Memory; readonly reader: Memory };
+  readonly pages: readonly PageTimes[];
+}
+
+interface Measured extends Served {
+  readonly million: number;
+  readonly run: ImportRun;
+  readonly bytesPerTransaction: number;
+}
+
+const RANDOM_REQUESTS_MS = 20_000;
+const PAGE_MS = 400;
+const START_MS_MAX = 60_000;
+
+export async function benchScale({ chain, ...wanted }: ScaleOptions): Promise<void> {
+  const made = chain ?? mkdtempSync(join(tmpdir(), 'bloomery-bench-chain-'));
+  const dataDir = mkdtempSync(join(tmpdir(), 'bloomery-bench-scale-'));
+  try {
+    await makeChain(made, wanted);
+    const network = join(made, 'network');
+    const measured: Measured[] = [];
+    for (const million of wanted.millions) {
+      const run = await runImport({ network, dataDir, file: partFile(made, million) });
+      const file = statSync(join(dataDir, NETWORK_NAME, 'chain', 'data.mdb'));
+      // Allocated blocks: the file may have holes.
+      const bytesPerTransaction = (file.blocks * 512) / (million * 1_000_000);
+      const served = await serve(network, dataDir, listsOf(million, wanted.accounts), wanted.accounts);
+      measured.push({ million, run, bytesPerTransaction, ...served });
+      print(measured, wanted.accounts);
+    }
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+    if (chain === undefined) rmSync(made, { recursive: true, force: true });
+  }
+}
+
+function partFile(directory: string, million: number): string {
+  return join(directory, `${million}.ndjson`);
+}
+
+async function makeChain(directory: string, { millions, accounts }: MadeChain): Promise<void> {
+  const description = join(directory, 'chain.json');
+  if (existsSync(description)) {
+    const found = JSON.parse(readFileSync(description, 'utf8')) as MadeChain;
+    const isWanted = found.accounts === accounts && millions.every((million, at) => found.millions[at] === million);
+    if (!isWanted) throw new Error(`${description} is of another chain: ${JSON.stringify(found)}`);
+    return;
+  }
+  mkdirSync(directory, { recursive: true });
+  const startedMs = performance.now();
+  const { network, transactions } = await writeLongChain({
+    parts: millions.map((million) => ({
+      file: partFile(directory, million),
+      height: Math.round((million * 1_000_000) / TRANSFERS_PER_BLOCK) + 1,
+    })),
+    fullEvery: 1,
+    addresses: accounts,
+  });
+  writeNetworkFolder(join(directory, 'network'), network);
+  writeFileSync(description, JSON.stringify({ accounts, millions }));
+  console.log(`${figure(transactions)} transactions made in ${figure((performance.now() - startedMs) / 1000)} s`);
+}
+
+function listsOf(million: number, accounts: number): readonly List[] {
+  const transactions = million * 1_000_000;
+  const blocks = Math.round(transactions / TRANSFERS_PER_BLOCK);
+  return [
+    ...['amount', 'fee', 'timestamp', 'type'].map((sort) => ({
+      path: `/api/transactions?sort=${sort}`,
+      total: transactions,
+    })),
+    ...['amount', 'fee', 'timestamp'].map((sort) => ({
+      path: `/api/transactions?type=8&sort=${sort}`,
+      total: transactions,
+    })),
+    ...['height', 'timestamp', 'totalAmount', 'totalFee'].map((sort) => ({
+      path: `/api/blocks?sort=${sort}`,
+      total: blocks,
+    })),
+    { path: '/api/accounts?sort=balance', total: accounts },
+  ];
+}
+
+/** Starts a node with one reading process on the chain and requests pages; the node is stopped at the end. */
+async function serve(network: string, dataDir: string, lists: readonly List[], accounts: number): Promise<Served> {
+  const { http, ws } = await freePortRanges(1);
+  const startedMs = performance.now();
+  const node = spawn(
+    process.execPath,
+    [EXECUTABLE, 'start', '--network', network, '--data-dir', dataDir].concat(
+      '--no-forging',
+      '--no-peers',
+      '--http-port',
+      String(http),
+      '--ws-port',
+      String(ws),
+    ),
+    { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, BLOOMERY_HTTP_PROCESSES: '1' } },
+  );
+  try {
+    await answered(http);
+    const firstAnswerMs = performance.now() - startedMs;
+    const opened = memoryOf(node);
+    const addresses = Array.from({ length: 1_000 }, (_, index) => {
+      return addressOfPair(keyPairOf(`address ${(index * 7919) % Math.max(1, accounts - 500)}`));
+    });
+    await load(http, (request) => randomTarget(request, lists, addresses), 1, RANDOM_REQUESTS_MS);
+    const used = memoryOf(node);
+    const pages = await pagesByDepth(http, lists, PAGE_MS);
+    return { firstAnswerMs, opened, used, pages };
+  } finally {
+    const ended = node.exitCode === null ? once(node, 'exit') : Promise.resolve();
+    node.kill('SIGTERM');
+    await ended;
+  }
+}
+
+/** Every second request is for a page at any depth of a list, the others for an account or its transactions. */
+function randomTarget(request: number, lists: readonly List[], addresses: readonly string[]): string {
+  const drawn = Math.imul(request, 0x9e3779b1) >>> 0;
+  const address = addresses[drawn % addresses.length] as string;
+  if (request % 4 === 1) return `/api/accounts?address=${address}`;
+  if (request % 4 === 3) return `/api/transactions?senderId=${address}&sort=timestamp:desc`;
+  const { path, total } = lists[drawn % lists.length] as List;
+  return `${path}:desc&offset=${drawn % (total - 10)}`;
+}
+
+/** Resolves with the first answer of a page. */
+async function answered(port: number): Promise<void> {
+  const deadlineMs = performance.now() + START_MS_MAX;
+  while (performance.now() < deadlineMs) {
+    const isOk = await fetch(`http://127.0.0.1:${port}/api/transactions?limit=10`).then(
+      async (response) => response.ok && (await response.json()) !== undefined,
+      () => false,
+    );
+    if (isOk) return;
+    await sleep(5);
+  }
+  throw new Error(`the node on port ${port} does not answer`);
+}
+
+function memoryOf(node: ChildProcess): { readonly node: Memory; readonly reader: Memory } {
+  const processes = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(node.pid)], { encoding: 'utf8' });
+  const reader = processes.split('\n').find((line) => line.includes('reader-program')) ?? '';
+  const ofProcess = (pid: number | undefined): Memory => ({
+    own: megabytesOf({ pid }, 'RssAnon'),
+    resident: megabytesOf({ pid }, 'VmRSS'),
+  });
+  return { node: ofProcess(node.pid), reader: ofProcess(Number.parseInt(reader, 10)) };
+}
+
+function print(measured: readonly Measured[], accounts: number): void {
+  const [first] = measured;
+  const row = (name: string, valueOf: (each: Measured) => number, digits = 0): string[] => {
+    const base = first === undefined ? 1 : valueOf(first);
+    return [name, ...measured.flatMap((each) => [figure(valueOf(each), digits), figure(valueOf(each) / base, 2)])];
+  };
+  printTable(`A chain of full blocks among ${figure(accounts)} accounts`, [
+    ['', ...measured.flatMap(({ million }) => [`${million} million`, 'ratio'])],
+    row('import of this part, transactions/s', ({ run }) => run.transactions / run.seconds),
+    row('processor time per block, ms', ({ run }) => (run.cpuSeconds * 1000) / run.blocks, 2),
+    row('own memory of the import, largest, MB', ({ run }) => Math.max(...run.quartersMegabytes)),
+    row('bytes per transaction with all indexes', (each) => each.bytesPerTransaction),
+    row('start to the first answer, ms', (each) => each.firstAnswerMs),
+    row('node, own memory after opening, MB', (each) => each.opened.node.own),
+    row('node, own memory after random requests, MB', (each) => each.used.node.own),
+    row('reader, own memory after opening, MB', (each) => each.opened.reader.own),
+    row('reader, own memory after random requests, MB', (each) => each.used.reader.own),
+    row('node, resident with mapped files, MB', (each) => each.used.node.resident),
+    row('reader, resident with mapped files, MB', (each) => each.used.reader.resident),
+  ]);
+  const last = measured.at(-1);
+  printTable(`Pages of ten at ${last?.million ?? 0} million, p50 / p99 in ms`, [
+    ['list', 'first', 'middle', 'last', 'slowest p50 of that at the first size'],
+    ...(last?.pages ?? []).map(({ list, depths }, at) => {
+      const early = first?.pages[at]?.depths ?? depths;
+      const ratios = depths.map(({ p50Ms }, depth) => p50Ms / (early[depth]?.p50Ms ?? p50Ms));
+      const times = depths.map(({ p50Ms, p99Ms }) => `${figure(p50Ms, 2)} / ${figure(p99Ms, 1)}`);
+      return [list, ...times, figure(Math.max(...ratios), 2)];
+    }),
+  ]);
+}
