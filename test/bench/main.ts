@@ -9,6 +9,7 @@ import { benchImport } from './import.ts';
 import { benchBlocks } from './overview.ts';
 import { benchCycles, benchDevnet, benchReaders, benchSlots } from './running.ts';
 import { benchScale } from './scale.ts';
+import { benchProcesses } from './reader-rates.ts';
 import { benchFork, benchStart } from './starts.ts';
 
 interface Flags {
@@ -21,6 +22,7 @@ interface Flags {
   readonly seconds: number;
   readonly scale?: readonly number[] | true;
   readonly chain?: string;
+  readonly processes?: true;
   readonly readers?: true;
   readonly slots?: true;
   readonly start?: string | true;
@@ -37,7 +39,7 @@ const LONG_CHAINS = { shortHeight: 10_000, longHeight: 100_000, fullHeight: 20_0
 const SCALE_MILLIONS = [1, 5, 20];
 
 /** Each of these measures its own figures and nothing else; two at once are refused. */
-const PARTS = ['import', 'http', 'scale', 'readers', 'slots', 'start', 'fork', 'cycles'];
+const PARTS = ['import', 'http', 'scale', 'processes', 'readers', 'slots', 'start', 'fork', 'cycles'];
 
 const flags = new Command('bench')
   .description(
@@ -58,6 +60,7 @@ const flags = new Command('bench')
     ).argParser(ascending),
   )
   .option('--chain <directory>', 'keep the chain files of --scale here, or take those that are here')
+  .addOption(part('--processes', 'what a request costs one, two and three reading processes'))
   .addOption(part('--readers', 'forge beside readers of events'))
   .addOption(part('--slots', 'how soon blocks come in their slots'))
   .addOption(part('--start [directory]', 'how soon a devnet forges, in turns with the build in another folder'))
@@ -78,6 +81,7 @@ async function main({ import: isImport, long, ...given }: Flags): Promise<void> 
   if (given.http === true) return benchHttp(given);
   if (isImport === true) return benchImport(chains);
   if (given.scale !== undefined) return benchScale({ ...given, millions: millionsOf(given.scale) });
+  if (given.processes === true) return benchProcesses(given.seconds);
   if (given.readers === true) return benchReaders();
   if (given.slots === true) return benchSlots();
   if (given.cycles !== undefined) return benchCycles(numberOf(given.cycles), given.height);

@@ -3,20 +3,17 @@
  * a node with one reading process serves it.
  */
 
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { NETWORK_NAME, writeNetworkFolder } from '../support/chain-folder.ts';
 import { addressOfPair, keyPairOf } from '../support/chain-maker.ts';
-import { freePortRanges } from '../support/ports.ts';
-import { EXECUTABLE, megabytesOf, runImport, type ImportRun } from './import-run.ts';
+import { runImport, type ImportRun } from './import-run.ts';
 import { load } from './load.ts';
 import { writeLongChain } from './long-chain.ts';
 import { pagesByDepth, type List, type PageTimes } from './pages.ts';
+import { memoryOfProcess, startServedNode, type Memory, type ServedNode } from './served-node.ts';
 import { figure, printTable, TRANSFERS_PER_BLOCK } from './stage.ts';
 
 export interface ScaleOptions {
@@ -29,12 +26,6 @@ export interface ScaleOptions {
 
 /** Named in `chain.json` beside the files, written when they are complete. */
 type MadeChain = Pick<ScaleOptions, 'millions' | 'accounts'>;
-
-interface Memory {
-  /** Resident memory without mapped files, in MB. */
-  readonly own: number;
-  readonly resident: number;
-}
 
 interface Served {
   readonly firstAnswerMs: number;
@@ -51,7 +42,6 @@ interface Measured extends Served {
 
 const RANDOM_REQUESTS_MS = 20_000;
 const PAGE_MS = 400;
-const START_MS_MAX = 60_000;
 
 export async function benchScale({ chain, ...wanted }: ScaleOptions): Promise<void> {
   const made = chain ?? mkdtempSync(join(tmpdir(), 'bloomery-bench-chain-'));
@@ -124,36 +114,24 @@ function listsOf(million: number, accounts: number): readonly List[] {
 
 /** Starts a node with one reading process on the chain and requests pages; the node is stopped at the end. */
 async function serve(network: string, dataDir: string, lists: readonly List[], accounts: number): Promise<Served> {
-  const { http, ws } = await freePortRanges(1);
-  const startedMs = performance.now();
-  const node = spawn(
-    process.execPath,
-    [EXECUTABLE, 'start', '--network', network, '--data-dir', dataDir].concat(
-      '--no-forging',
-      '--no-peers',
-      '--http-port',
-      String(http),
-      '--ws-port',
-      String(ws),
-    ),
-    { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, BLOOMERY_HTTP_PROCESSES: '1' } },
-  );
+  const node = await startServedNode({ network, dataDir, processes: 1 });
+  const { port } = node;
   try {
-    await answered(http);
-    const firstAnswerMs = performance.now() - startedMs;
     const opened = memoryOf(node);
     const addresses = Array.from({ length: 1_000 }, (_, index) => {
       return addressOfPair(keyPairOf(`address ${(index * 7919) % Math.max(1, accounts - 500)}`));
     });
-    await load(http, (request) => randomTarget(request, lists, addresses), 1, RANDOM_REQUESTS_MS);
+    await load(port, (request) => randomTarget(request, lists, addresses), 1, RANDOM_REQUESTS_MS);
     const used = memoryOf(node);
-    const pages = await pagesByDepth(http, lists, PAGE_MS);
-    return { firstAnswerMs, opened, used, pages };
+    const pages = await pagesByDepth(port, lists, PAGE_MS);
+    return { firstAnswerMs: node.firstAnswerMs, opened, used, pages };
   } finally {
-    const ended = node.exitCode === null ? once(node, 'exit') : Promise.resolve();
-    node.kill('SIGTERM');
-    await ended;
+    await node.stop();
   }
+}
+
+function memoryOf(node: ServedNode): { readonly node: Memory; readonly reader: Memory } {
+  return { node: memoryOfProcess(node.pid), reader: memoryOfProcess(node.readers()[0]) };
 }
 
 /** Every second request is for a page at any depth of a list, the others for an account or its transactions. */
@@ -164,30 +142,6 @@ function randomTarget(request: number, lists: readonly List[], addresses: readon
   if (request % 4 === 3) return `/api/transactions?senderId=${address}&sort=timestamp:desc`;
   const { path, total } = lists[drawn % lists.length] as List;
   return `${path}:desc&offset=${drawn % (total - 10)}`;
-}
-
-/** Resolves with the first answer of a page. */
-async function answered(port: number): Promise<void> {
-  const deadlineMs = performance.now() + START_MS_MAX;
-  while (performance.now() < deadlineMs) {
-    const isOk = await fetch(`http://127.0.0.1:${port}/api/transactions?limit=10`).then(
-      async (response) => response.ok && (await response.json()) !== undefined,
-      () => false,
-    );
-    if (isOk) return;
-    await sleep(5);
-  }
-  throw new Error(`the node on port ${port} does not answer`);
-}
-
-function memoryOf(node: ChildProcess): { readonly node: Memory; readonly reader: Memory } {
-  const processes = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(node.pid)], { encoding: 'utf8' });
-  const reader = processes.split('\n').find((line) => line.includes('reader-program')) ?? '';
-  const ofProcess = (pid: number | undefined): Memory => ({
-    own: megabytesOf({ pid }, 'RssAnon'),
-    resident: megabytesOf({ pid }, 'VmRSS'),
-  });
-  return { node: ofProcess(node.pid), reader: ofProcess(Number.parseInt(reader, 10)) };
 }
 
 function print(measured: readonly Measured[], accounts: number): void {
