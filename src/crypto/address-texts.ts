@@ -1,8 +1,11 @@
-/** Reads addresses from bytes as texts. The same accounts occur again and again, so each text is created and hashed once. */
+/**
+ * Reads addresses from bytes, and returns them as texts. The same addresses occur again and again, so each text is
+ * cached and hashed once.
+ */
 
 /**
- * Number of places for cached texts, a power of two. A place takes 56 bytes with its text. If two addresses have the same
- * place, the later one replaces the earlier.
+ * Number of places for cached texts. The number is a power of two. A cache place with its text takes 56 bytes. If two
+ * addresses have the same place, the later address replaces the earlier one.
  */
 const PLACES = 65_536;
 
@@ -14,7 +17,7 @@ const texts: (string | undefined)[] = new Array<string | undefined>(PLACES).fill
 export function addressAt(bytes: Buffer, at: number): string {
   const high = bytes.readUInt32BE(at);
   const low = bytes.readUInt32BE(at + 4);
-  // Addresses are parts of digests, so any of their bits are equally good as an index.
+  // Addresses are parts of digests, so any bits of an address are equally good as an index.
   const place = low % PLACES;
   const known = highs[place] === high && lows[place] === low ? texts[place] : undefined;
   if (known !== undefined) return known;

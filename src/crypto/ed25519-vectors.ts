@@ -1,10 +1,14 @@
 /**
- * The twelve edge cases of Chalkias, Garillot and Nikolaenko, "Taming the many EdDSAs" (SSR 2020). Each case has the answer of
- * libsodium 1.0.16 to 1.0.22, which is the rule of this network. A back end must give these answers before it is used.
+ * The twelve edge cases of Chalkias, Garillot and Nikolaenko, "Taming the many EdDSAs" (SSR 2020). Each case has the
+ * answer of libsodium 1.0.16 to 1.0.22, which is the rule of the network. An implementation must give these answers
+ * before the node uses it.
  */
 
 export interface Ed25519Vector {
-  /** The special property of the case. A is the public key; R and S are the halves of the signature. */
+  /**
+   * The property that makes the case special. In these texts, A is the public key, and R and S are the halves of the
+   * signature.
+   */
   readonly about: string;
   readonly message: string;
   readonly publicKey: string;

@@ -1,8 +1,10 @@
 /**
- * Ed25519 that accepts the same signatures as libsodium 1.0.16 to 1.0.22. The rules are: S is below the group order, the public
- * key is canonical, neither the public key nor R has small order, and the equation has no cofactor. Libraries differ on
- * signatures and keys that break these rules, and nodes with different answers would fork. So cheap checks of the bytes come
- * before each back end. And a back end must answer the published edge cases correctly before it is used (`ed25519-vectors.ts`).
+ * Ed25519 signatures. This module accepts exactly the signatures that libsodium 1.0.16 to 1.0.22 accepts. A signature
+ * is valid under four rules. S is below the group order, the public key is canonical, neither the public key nor R has
+ * small order, and the equation has no cofactor. Libraries give different answers for signatures and keys that break
+ * these rules. Nodes that give different answers would fork. So each implementation (back end) is called only after
+ * cheap checks of the bytes. A back end must also answer the published edge cases correctly before it is used
+ * (`ed25519-vectors.ts`).
  */
 
 import { createRequire } from 'node:module';
@@ -14,10 +16,10 @@ import { ED25519_VECTORS } from './ed25519-vectors.ts';
 
 export type Ed25519Backend = 'sodium' | 'noble';
 
-/** Time of one check on an ordinary core, in milliseconds, measured with a batch of 225 checks on a server with 2.5 GHz. */
+/** Time of one check in milliseconds, measured with a batch of 225 checks on a server with a 2.5 GHz processor. */
 export const CHECK_MS: Readonly<Record<Ed25519Backend, number>> = { sodium: 0.065, noble: 1.3 };
 
-/** A check: is `signature` (64 bytes) made with `publicKey` (32 bytes) over `message`? */
+/** A check whether `signature` (64 bytes) was made with `publicKey` (32 bytes) over `message`. */
 export interface Ed25519Check {
   readonly publicKey: Uint8Array;
   readonly message: Uint8Array;
@@ -37,16 +39,17 @@ export interface Ed25519 {
    * @throws ProtocolError `KEY_LENGTH_WRONG`
    */
   sign(message: Uint8Array, privateKey: Uint8Array): Buffer;
-  /** False for malformed input; it never throws, whatever the bytes are. */
+  /** The result is false for malformed input. The method never throws, whatever the bytes are. */
   verify(check: Ed25519Check): boolean;
   /** @throws ProtocolError `KEY_LENGTH_WRONG` unless the seed has 32 bytes */
   keyPairOfSeed(seed: Uint8Array): Ed25519KeyPair;
 }
 
 /**
- * Selects the preferred back end, or the other one if it is not available, and checks it with all edge cases.
+ * Selects the preferred back end, or the other back end if the preferred one is not available. The function then checks
+ * the back end with all edge cases.
  *
- * @param prefer the native library by default
+ * @param prefer name of the preferred back end; the native library by default
  * @throws ProtocolError `ED25519_BACKEND_WRONG` if an answer differs from the rule of the network
  */
 export function selectEd25519(prefer: Ed25519Backend = 'sodium'): Ed25519 {
@@ -57,7 +60,7 @@ export function selectEd25519(prefer: Ed25519Backend = 'sodium'): Ed25519 {
 
 let fallback: Ed25519 | undefined;
 
-/** The back end of this process; it is selected at the first call. */
+/** The back end of this process. The back end is selected at the first call. */
 export function defaultEd25519(): Ed25519 {
   fallback ??= selectEd25519();
   return fallback;
@@ -89,7 +92,7 @@ export function loadSodium(): Ed25519 | undefined {
   try {
     sodium = createRequire(import.meta.url)('sodium-native') as Sodium;
   } catch {
-    // The native library is optional. If the library is missing, the portable back end is used.
+    // The native library is optional. If the library is missing, the back end in JavaScript is used.
     return undefined;
   }
   return {
@@ -102,8 +105,8 @@ export function loadSodium(): Ed25519 | undefined {
     },
     verify({ publicKey, message, signature }) {
       if (!mayBeValid(publicKey, signature)) return false;
-      // For shared memory, the binding returns `undefined`. So bytes in shared memory are copied, and only an explicit true
-      // counts.
+      // For bytes in shared memory, the binding of libsodium returns `undefined`. Bytes in shared memory are copied
+      // first, and only a result of `true` counts as valid.
       return sodium.crypto_sign_verify_detached(owned(signature), owned(message), owned(publicKey)) === true;
     },
     keyPairOfSeed(seed) {
@@ -117,8 +120,8 @@ export function loadSodium(): Ed25519 | undefined {
 }
 
 /**
- * Creates the portable back end. This back end computes the equation on curve points itself, because no mode of its library
- * accepts the same signatures.
+ * Creates the back end in JavaScript, which runs on every platform. This back end computes the equation on curve points
+ * itself, because no mode of its library accepts exactly the signatures that libsodium accepts.
  */
 export function createNoble(): Ed25519 {
   noble.hashes.sha512 = sha512;
@@ -140,13 +143,16 @@ export function createNoble(): Ed25519 {
   };
 }
 
-/** Encodes S*B - h*A, and compares it with the bytes of R. The comparison of bytes also refuses every non-canonical R. */
+/**
+ * Computes S*B - h*A, encodes the point, and compares the bytes with R. The comparison of bytes also refuses every
+ * non-canonical R.
+ */
 function equationHolds(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   let a: noble.Point;
   try {
     a = noble.Point.fromBytes(publicKey, true);
   } catch {
-    // Bytes that are no curve point are an invalid key, so the signature is invalid, too.
+    // If the bytes are not a point of the curve, the key is invalid, so the signature is invalid, too.
     return false;
   }
   const r = signature.subarray(0, 32);
@@ -161,7 +167,7 @@ const GROUP_ORDER = noble.Point.CURVE().n;
 /** The group order, little-endian. */
 const ORDER_LE = bytesOfHex('edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010');
 
-/** All values of y with small order, canonical or not, little-endian and without the sign bit. */
+/** All y coordinates of points with small order, canonical or not, little-endian and without the sign bit. */
 const SMALL_ORDER_Y = [
   '0000000000000000000000000000000000000000000000000000000000000000',
   '0100000000000000000000000000000000000000000000000000000000000000',

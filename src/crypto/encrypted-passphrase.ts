@@ -1,6 +1,6 @@
 /**
- * Encrypted passphrases: AES-256-GCM with a key that PBKDF2-SHA256 derives from a password. Encrypted passphrases are written
- * as a URL query, as in `forging.delegates` of existing configurations.
+ * Encrypts and decrypts passphrases with AES-256-GCM. PBKDF2-SHA256 derives the key from a password. An encrypted
+ * passphrase has the form of a URL query, as in `forging.delegates` of existing configurations.
  */
 
 import { createCipheriv, createDecipheriv, pbkdf2 } from 'node:crypto';
@@ -11,41 +11,41 @@ import { ProtocolError } from '../primitives/errors.ts';
 export interface EncryptedPassphrase {
   readonly iterations: number;
   readonly cipherText: Buffer;
-  /** 12 bytes. */
+  /** The initialisation vector, 12 bytes. */
   readonly iv: Buffer;
-  /** 16 bytes if this module encrypted it; other tools may use another length. */
+  /** The salt. The salt has 16 bytes if this module encrypted the passphrase; other tools may use another length. */
   readonly salt: Buffer;
-  /** 16 bytes. */
+  /** The authentication tag, 16 bytes. */
   readonly tag: Buffer;
-  /** This module does not interpret the version. */
+  /** The version as stated in the text; this module does not interpret it. */
   readonly version: string;
 }
 
 export interface EncryptionOptions {
   /** Rounds of PBKDF2; 1,000,000 by default. */
   readonly iterations?: number;
-  /** 16 random bytes, never used before. */
+  /** 16 random bytes that were never used before. */
   readonly salt: Uint8Array;
-  /** 12 random bytes, never used before with this password and salt. */
+  /** 12 random bytes, never used before with the same password and salt. */
   readonly iv: Uint8Array;
 }
 
 const ITERATIONS = 1_000_000;
 /**
- * Maximum of rounds: ten times the default, which takes a second or two. With more rounds, a configuration file could delay the
- * start of the node.
+ * Maximum of rounds of PBKDF2: ten times the default, which takes a second or two. With more rounds, a configuration
+ * file could delay the start of the node for long.
  */
 const ITERATIONS_MAX = 10_000_000;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
-/** Maximum of bytes of an encrypted passphrase; twelve words have about 80. */
+/** Maximum of bytes of an encrypted passphrase. A passphrase of twelve words has about 80. */
 const CIPHER_BYTES_MAX = 4096;
 const SALT_BYTES_MAX = 1024;
 
 const deriveKey = promisify(pbkdf2);
 
-/** @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID`, with the message of the reference if it has one */
+/** @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID`; the message is that of lisk-sdk if lisk-sdk has one */
 export function parseEncryptedPassphrase(text: unknown): EncryptedPassphrase {
   if (typeof text !== 'string') throw invalid('Encrypted passphrase to parse must be a string.');
   const query = new URLSearchParams(text);
@@ -83,7 +83,7 @@ export function textOfEncryptedPassphrase(encrypted: EncryptedPassphrase): strin
 }
 
 /**
- * @returns the encrypted passphrase as text
+ * @returns the encrypted passphrase as a text of the form of a URL query
  * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID` if an option is out of bounds
  */
 export async function encryptPassphrase(
@@ -108,14 +108,14 @@ export async function encryptPassphrase(
 }
 
 /**
- * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID`, or `PASSWORD_WRONG` if the password is wrong or the text was changed,
- *   which look the same
+ * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID`; or `PASSWORD_WRONG` if the password is wrong or the text was
+ *   changed. A wrong password and a changed text cannot be distinguished
  */
 export async function decryptPassphrase(encrypted: string | EncryptedPassphrase, password: string): Promise<string> {
   const { iterations, cipherText, iv, salt, tag } =
     typeof encrypted === 'string' ? parseEncryptedPassphrase(encrypted) : encrypted;
   const key = await deriveKey(password, salt, iterations, KEY_BYTES, 'sha256');
-  // The length is given because Node would otherwise accept a tag of four bytes, which can be guessed.
+  // The length of the tag is given, because Node would otherwise accept a tag of four bytes, which can be guessed.
   const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES });
   decipher.setAuthTag(tag);
   try {

@@ -8,13 +8,14 @@ import { idOf, sha256 } from './hash.ts';
 
 export { decryptPassphrase, encryptPassphrase, parseEncryptedPassphrase } from './encrypted-passphrase.ts';
 
-/** Key pair of a passphrase. The passphrase is used as it is, neither trimmed nor normalised. */
+/** Key pair of a passphrase. The passphrase is used unchanged, without trimming or normalisation. */
 export function keyPairOfPassphrase(passphrase: string): Ed25519KeyPair {
   return defaultEd25519().keyPairOfSeed(sha256(utf8(passphrase)));
 }
 
 /**
- * Cache of addresses by public key, large enough for the accounts that are busy at one time; an entry takes about 200 bytes.
+ * Cache of addresses by public key. The cache is large enough for the accounts that are busy at one time. An entry of
+ * the cache takes about 200 bytes.
  */
 const addresses = new LruMap<string, string>(20_000);
 
@@ -34,7 +35,7 @@ export function addressOf(publicKey: string): string {
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 
-/** The fault in the form of an address, with the message of the reference; undefined if the form is correct. */
+/** The fault in the form of an address, with the message of lisk-sdk; undefined if the form is correct. */
 export function addressFault(address: string): string | undefined {
   if (address.length < 2 || address.length > 22) {
     return 'Address length does not match requirements. Expected between 2 and 22 characters.';
@@ -53,7 +54,7 @@ export function addressFault(address: string): string | undefined {
 
 const NOT_CANONICAL = "Address string format does not match it's number representation.";
 
-/** @throws ProtocolError `ADDRESS_INVALID` with the message of the reference */
+/** @throws ProtocolError `ADDRESS_INVALID` with the message of lisk-sdk */
 export function checkAddress(address: string): void {
   const fault = addressFault(address);
   if (fault !== undefined) throw new ProtocolError('ADDRESS_INVALID', { address: address.slice(0, 80) }, fault);

@@ -1,10 +1,10 @@
-/** Messages that an account signs outside of the chain, as other wallets for the network do. */
+/** Signs and checks messages outside of the chain, in the same way as other wallets for the network. */
 
 import { bytesOfHex, hexOf, utf8 } from '../primitives/bytes.ts';
 import type { Ed25519, Ed25519KeyPair } from './ed25519.ts';
 import { sha256 } from './hash.ts';
 
-/** A signed message; key and signature are hexadecimal, as wallets show them. */
+/** A signed message. Key and signature are hexadecimal, as wallets show them. */
 export interface SignedMessage {
   readonly message: string;
   readonly publicKey: string;
@@ -14,8 +14,8 @@ export interface SignedMessage {
 const PREFIX = 'Lisk Signed Message:\n';
 
 /**
- * The digest that is signed. The prefix of a message makes sure that the bytes of a message are never the bytes of a
- * transaction. The length before the message counts UTF-16 units, not bytes, as in lisk-cryptography.
+ * The digest that is signed. The prefix ensures that the signed bytes of a message are never the bytes of a
+ * transaction. The length before the message is the number of UTF-16 units, not of bytes, as in lisk-cryptography.
  *
  * @returns 32 bytes
  */
@@ -30,7 +30,7 @@ export function signMessage(message: string, keyPair: Ed25519KeyPair, ed25519: E
   return { message, publicKey: hexOf(keyPair.publicKey), signature: hexOf(signature) };
 }
 
-/** @param signed with a key of 64 and a signature of 128 hexadecimal digits */
+/** @param signed key of 64 and signature of 128 hexadecimal digits */
 export function isMessageSigned({ message, publicKey, signature }: SignedMessage, ed25519: Ed25519): boolean {
   return ed25519.verify({
     publicKey: bytesOfHex(publicKey),
@@ -39,7 +39,7 @@ export function isMessageSigned({ message, publicKey, signature }: SignedMessage
   });
 }
 
-/** Encodes an integer in Bitcoin's variable-length form, little-endian. */
+/** Encodes an integer in Bitcoin's variable-length form (CompactSize), little-endian. */
 function compactSize(value: number): Buffer {
   if (value < 0xfd) return Buffer.from([value]);
   const bytes = Buffer.alloc(value <= 0xffff ? 3 : 5);

@@ -1,6 +1,6 @@
 /**
- * Items to announce, in the order of their arrival. Each item has a permanent number, so that a reader can resume where it
- * stopped.
+ * Items to announce, in the order of their arrival. Each item has a permanent number, so that a walk can resume where
+ * the previous walk stopped.
  */
 
 /** An item to announce. */
@@ -28,7 +28,7 @@ export class AnnouncementLog<T> {
   /**
    * Adds an entry.
    *
-   * @returns the dropped oldest entry if the log was full; otherwise undefined
+   * @returns the oldest entry, which was dropped because the log was full; undefined if no entry was dropped
    */
   add(entry: Announced<T>): Announced<T> | undefined {
     this.#entries.push(entry);

@@ -1,8 +1,9 @@
 /**
- * Announcements to peers. Each peer is told at its own rate, with several items in one message, and never told of items that it
- * has. A new item goes at once to a few peers that were told nothing lately, and to the others one after another. So the peers
- * are due at different times: whenever an item is new, some peers are free to get it at once, and they pass it on. If no
- * connected peer is known to have an item, it is announced again after a while.
+ * Announcements to peers. Each peer gets announcements at its own rate, with several items in one message. An item that
+ * a peer already has is not announced to it. A new item goes at once to the few peers that have had no message for the
+ * longest time. The other peers get the item one after another. So different peers get announcements at different
+ * times. Whenever an item is new, some peers can get it at once, and pass it on. If no connected peer is known to have
+ * an item, the node announces the item again after a while.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -12,18 +13,24 @@ import type { Sending } from '../ports/rates.ts';
 import type { PeerId } from '../ports/transport.ts';
 import { type Announced, AnnouncementLog } from './announcement-log.ts';
 
-/** Maximum of items in one message; the wire protocol sets it. */
+/** Maximum of items in one message, as the wire protocol sets it. */
 export const ITEMS_PER_MESSAGE_MAX = 25;
-/** Maximum of items kept for announcement: as many as a full pool can cause. */
+/** Maximum of items kept for announcement. A full pool causes up to this number of announcements. */
 export const ITEMS_MAX = 5_000;
-/** Maximum of items that we remember as known to one peer. An older item may be announced to that peer a second time. */
+/**
+ * Maximum of items that we remember as known to one peer. The node may announce an older item to that peer a second
+ * time.
+ */
 export const KNOWN_PER_PEER_MAX = 500;
-/** Maximum of peers whose rate is remembered, more than can be connected. The rate goes on counting after a connection ends. */
+/**
+ * Maximum of peers for which the node remembers the time of the last message. The transport allows fewer connections
+ * than this number. The rate limit of a peer still holds after its connection has ended.
+ */
 export const PEERS_MAX = 20_000;
 /** Time that a new item waits, so that other items can share its message. */
 const GATHER_MS = 200;
 /**
- * Number of peers that are told of an item at the same moment. If each of these peers tells as many others, the item reaches
+ * Number of peers that may get an item at the same moment. If each of these peers tells three more, the item reaches
  * hundreds of nodes in five steps.
  */
 const AT_ONCE_MAX = 3;
@@ -38,14 +45,14 @@ const AGAIN_LOOK_MS = 10_000;
 
 export interface AnnouncementOptions<T> {
   readonly clock: Clock;
-  /** Connected peers that may be told now. */
+  /** Connected peers that may get an announcement now. */
   readonly targets: () => readonly PeerId[];
   /** Number of peers that one item is announced to. */
   readonly peersPerItemMax: number;
   /** Highest rate of messages to one peer. */
   readonly rate: Sending;
   readonly keyOf: (item: T) => string;
-  /** False for an item that need not be announced any more. */
+  /** False for an item that no longer needs an announcement. */
   readonly isCurrent: (item: T) => boolean;
   readonly send: (peerId: PeerId, items: readonly T[]) => void;
 }
@@ -58,16 +65,16 @@ interface Told {
   readonly known: LruMap<string, true>;
   /** Time of the last message to this peer; Unix time in milliseconds, 0 for never. */
   lastMs: number;
-  /** For each log, the number of the first entry that this peer has not been told. */
+  /** For each log, the number of the first entry that was not announced to this peer yet. */
   readonly next: [firstHand: number, relayed: number, again: number];
 }
 
 export class Announcements<T> {
   readonly #options: AnnouncementOptions<T>;
   /**
-   * Three logs, in the order in which peers are told of their items. The first log has items that this node got first. The
-   * second log has items that a peer announced, and that this peer passes on, too. The third log has items that are announced
-   * again.
+   * Three logs of items. Each peer gets the items of the first log first, then those of the second, then those of the
+   * third. The first log has items that this node got before its peers announced them. The second log has items that a
+   * peer announced to this node. The third log has items that the node announces again.
    */
   readonly #logs = LOGS.map(() => new AnnouncementLog<T>(ITEMS_MAX));
   /** The valid entry for each key, in any of the logs. */
@@ -80,8 +87,8 @@ export class Announcements<T> {
   #timerDueMs = Infinity;
   #againTimer: Timer | undefined;
   /**
-   * Limits how many peers are told at one moment: each message to a peer advances this time by one peer's share of the
-   * interval. Unix time in milliseconds.
+   * Limits how many peers get messages at one moment. Each message to a peer advances this time by the interval between
+   * two messages, divided by the number of peers. Unix time in milliseconds.
    */
   #turnsMs = 0;
   #stopped = true;
@@ -107,7 +114,7 @@ export class Announcements<T> {
     this.#add(this.#heard.has(key) ? 1 : 0, key, item, AGAIN_MS);
   }
 
-  /** Announces an item again, unless a connected peer has it or it was announced a moment ago. */
+  /** Announces an item again, unless a connected peer has it or the node announced it a moment ago. */
   addAgain(item: T): void {
     const nowMs = this.#options.clock.nowMs();
     const key = this.#options.keyOf(item);
@@ -129,12 +136,14 @@ export class Announcements<T> {
     for (const key of keys) known.set(key, true);
   }
 
-  /** Called when a connection opens: its peer is told of the current items. */
+  /** Called when a connection opens, so that its peer gets the current items. */
   connected(): void {
     this.#arm(GATHER_MS);
   }
 
-  /** Called when a connection ends. A peer that returns is told of all items again, as it may have lost them. */
+  /**
+   * Called when a connection ends. A peer that reconnects gets all current items again, because it may have lost them.
+   */
   disconnected(peerId: PeerId): void {
     this.#peers.delete(peerId);
   }
@@ -158,7 +167,7 @@ export class Announcements<T> {
     this.#forgetOld();
     const peers = targets();
     const waiting = peers.map((peerId) => ({ peerId, told: this.#toldTo(peerId) }));
-    // Peers that waited longest come first.
+    // The peers that waited longest come first.
     waiting.sort((a, b) => a.told.lastMs - b.told.lastMs);
     const turnMs = this.#options.rate.everyMs / Math.max(1, peers.length);
     let nextMs = Infinity;
@@ -197,8 +206,8 @@ export class Announcements<T> {
   }
 
   /**
-   * Announces items again whose time has come. If a peer has an item, the item is checked again later: that peer may leave, and
-   * then nobody may have it.
+   * Announces each item again whose `againMs` has passed. If a peer has an item, the item is checked again later,
+   * because that peer may disconnect.
    */
   #tellAgain(): void {
     const { clock, isCurrent } = this.#options;
@@ -216,7 +225,7 @@ export class Announcements<T> {
     return false;
   }
 
-  /** Takes the next items for a peer, and marks them as told. */
+  /** Takes the next items for a peer, and marks these items as announced to it. */
   #take(told: Told): readonly T[] {
     const taken: T[] = [];
     for (const index of LOGS) {

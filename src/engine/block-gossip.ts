@@ -1,6 +1,6 @@
 /**
- * Exchanges blocks with peers: a block that a peer sends goes to the importer, and a block that was applied goes to other
- * peers.
+ * Exchanges blocks with peers. A block that a peer sends goes to the importer, and a block that was applied goes to
+ * other peers.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -17,9 +17,11 @@ import type { BlockImporter } from './block-importer.ts';
 import { BlockSender } from './block-sender.ts';
 import type { Chain } from './chain.ts';
 
-/** Maximum of remembered blocks. Thanks to this memory, a block that arrives from many peers is checked once. */
+/**
+ * Maximum of remembered blocks. Without this memory, a block that arrives from many peers would be checked many times.
+ */
 const SEEN_BLOCKS_MAX = 1000;
-/** Codes of refusals that may be due to our clock: if our clock is slow, the block is valid a moment later. */
+/** Codes of refusals that may be due to our clock. If our clock is slow, the refused block is valid a moment later. */
 const PASSING_REFUSALS: ReadonlySet<BlockRejectionCode> = new Set([
   'BLOCK_TIMESTAMP_INVALID',
   'BLOCK_TRANSACTION_INVALID',
@@ -36,7 +38,7 @@ export interface BlockGossipDependencies {
   /** Peers that get a block: a random choice from inbound and outbound connections. */
   readonly gossipTargets: () => readonly PeerId[];
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
-  /** Called when a peer sent a block of the chain, or a block that was refused only because its slot has not come. */
+  /** Called when a peer sent a block of the chain, or a block that was refused only because its slot has not begun. */
   readonly noteBlockTime: (peerId: PeerId, block: Block, receivedMs: number) => void;
   readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, shown?: Block): void };
 }
@@ -47,8 +49,8 @@ export class BlockGossip {
   /** Ids of blocks that were applied. */
   readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
   /**
-   * Digests of whole documents that were refused or ignored. A block's id does not cover the whole block, so a damaged copy can
-   * have the id of the good block. The good block must not be dropped because of the copy.
+   * Digests of whole documents that were refused or ignored. A block's id does not cover the whole block, so a damaged
+   * copy can have the id of the undamaged block. The undamaged block must not be dropped because of the copy.
    */
   readonly #refusedDocuments = new LruMap<string, true>(SEEN_BLOCKS_MAX);
 
@@ -67,7 +69,7 @@ export class BlockGossip {
     });
   }
 
-  /** @param json the block as the peer sent it, unread */
+  /** @param json the block as the peer sent it, not parsed yet */
   async receive(peerId: PeerId, json: unknown): Promise<void> {
     const { chain, importer, clock, noteBlockTime, penalise, synchronizer } = this.#dependencies;
     const receivedMs = clock.nowMs();
@@ -92,8 +94,8 @@ export class BlockGossip {
         noteBlockTime(peerId, block, receivedMs);
         return;
       case 'ignored':
-        // The digest is kept instead of the id. The signature of older blocks does not cover their height, so another copy of
-        // this block may have the right height.
+        // The cache has the digest of the whole document instead of the block's id. The signature of blocks of versions
+        // 0 and 1 does not cover their height. Another copy of an old block may have the right height.
         this.#refusedDocuments.set(digest, true);
         return;
       case 'refused':

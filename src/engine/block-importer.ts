@@ -1,13 +1,14 @@
 /**
  * Imports a block that a peer sent, in this order:
  *
- * 1. screen: fork choice, then header, payload, slot owner and time, which cost one signature check;
- * 2. verify signatures: on other threads, beside all other work;
- * 3. decide: fork choice again, as the tip may have moved, then the validation of the block;
- * 4. commit and tell: `Chain.commit`.
+ * 1. screen: fork choice, then checks of header, payload, slot owner and time. These header checks verify one
+ *    signature;
+ * 2. verify the other signatures on other threads, while other work goes on;
+ * 3. decide: repeat fork choice, because the tip may have moved, then validate the block;
+ * 4. commit the block and tell the listeners: `Chain.commit`.
  *
- * The chain is locked against other changes during steps 1, 3 and 4, but not during step 2. So a flood of false blocks costs
- * little, and a block of our own does not wait for it.
+ * Other changes of the chain are locked out during steps 1, 3 and 4, but not during step 2. So a flood of invalid
+ * blocks costs little time, and a block that this node forges does not wait for the flood.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -22,7 +23,7 @@ import { SerialQueue } from './serial-queue.ts';
 /** The result of an import. */
 export type ImportOutcome =
   | { readonly kind: 'applied' }
-  /** The block is the valid tip of a better chain: the node should synchronise with its sender. */
+  /** The block is the valid tip of a better chain, so the node should synchronise with the sender of the block. */
   | { readonly kind: 'betterChain' }
   | { readonly kind: 'ignored'; readonly status: ForkStatus }
   | { readonly kind: 'refused'; readonly rejection: BlockRejected };
@@ -33,13 +34,13 @@ export interface BlockImporterDependencies {
   readonly observer: Pick<Observer, 'log' | 'observe'>;
 }
 
-/** `fits` for a block that follows the tip or wins a tie with it; the outcome of the import for any other block. */
+/** `fits`: the block follows the tip or wins a tie with it. Any other kind is the final outcome of the import. */
 type Decision = { readonly kind: 'fits'; readonly status: 'extends' | 'tieBreak' } | ImportOutcome;
 
 export class BlockImporter {
   readonly #dependencies: BlockImporterDependencies;
   readonly #chain: Chain;
-  /** Keeps received blocks in the order of their arrival while the signatures of one are verified. */
+  /** Keeps received blocks in the order of their arrival while the signatures of one block are verified. */
   readonly #arrivals = new SerialQueue();
 
   constructor(dependencies: BlockImporterDependencies) {
@@ -53,7 +54,7 @@ export class BlockImporter {
     return this.#arrivals.run(() => this.#import(block, receivedAtS));
   }
 
-  /** Resolves when no received block waits and no change of the chain is under way. */
+  /** Resolves when no received block waits and no change of the chain is running. */
   async idle(): Promise<void> {
     await this.#arrivals.idle();
     await this.#chain.idle();
@@ -90,8 +91,9 @@ export class BlockImporter {
   /**
    * Asks fork choice for the place of a block.
    *
-   * @returns `fits`, or the outcome of a block that does not fit
-   * @throws BlockRejected for the tip of a better chain, or a doubly forged block, with a wrong header, signature or payload
+   * @returns `fits`, or the outcome of a block that can neither extend nor replace the tip
+   * @throws BlockRejected if the tip of a better chain, or a doubly forged block, has a wrong header, signature or
+   *   payload
    */
   #decide(block: Block, receivedAtS: number): Decision {
     const { rules, verify, state, tip, finalizedHeight } = this.#chain;
@@ -102,15 +104,16 @@ export class BlockImporter {
       case 'tieBreak':
         return tip.header.height <= finalizedHeight ? { kind: 'ignored', status } : { kind: 'fits', status };
       case 'betterChain':
-        // Only a known delegate may make this node synchronise: chains that parted a short time ago have the same delegates.
-        // Checking the signatures of transactions would prove no more, because a delegate can also sign a block without
-        // transactions.
+        // Only a known delegate may make this node synchronise. Branches that split a short time ago have the same
+        // delegates. The node does not check signatures of transactions here. They would prove nothing, because a
+        // delegate can also sign a block without transactions.
         if (state.delegate(block.generatorPublicKey) === undefined) return { kind: 'ignored', status };
         rules.screenBlock(block, verify);
         this.#refuseFuture(block);
         return { kind: 'betterChain' };
       case 'doubleForging':
-        // Anybody can put the delegate of the tip into a header. Only that delegate can sign the header.
+        // Anybody can write the public key of the tip's delegate into a header, but only this delegate can sign the
+        // header.
         rules.screenBlock(block, verify);
         this.#dependencies.observer.log('warn', 'BLOCK_DOUBLE_FORGING', 'a delegate forged twice in one place', {
           height: block.height,
@@ -152,7 +155,7 @@ export class BlockImporter {
   /**
    * Turns the error of an import into its outcome.
    *
-   * @throws the error itself if it is no rejection by the rules
+   * @throws the error itself if it is not a rejection by the rules
    */
   #refused(block: Block, error: unknown): ImportOutcome {
     const rejection = error instanceof BranchRejected ? error.rejection : error;
@@ -170,7 +173,7 @@ export class BlockImporter {
   /**
    * Refuses a block of a future slot.
    *
-   * @throws BlockRejected `BLOCK_TIMESTAMP_INVALID` for a block whose slot has not come
+   * @throws BlockRejected `BLOCK_TIMESTAMP_INVALID` for a block whose slot has not begun
    */
   #refuseFuture(block: Block): void {
     const slot = slotAt(block.timestamp, this.#chain.rules.params);

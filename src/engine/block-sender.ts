@@ -1,4 +1,4 @@
-/** Sends blocks to peers, to each peer at most at the rate that peers accept. */
+/** Sends blocks to peers. Each peer gets blocks at most at the rate that peers accept. */
 
 import { LruMap } from '../primitives/bounded.ts';
 import { TokenBucket } from '../primitives/token-bucket.ts';
@@ -6,7 +6,10 @@ import type { Clock } from '../ports/clock.ts';
 import type { Sending } from '../ports/rates.ts';
 import type { PeerId, Transport } from '../ports/transport.ts';
 
-/** Maximum of peers whose rate is remembered: more than can be connected. */
+/**
+ * Maximum of peers for which the node remembers the time of the last block. The transport allows fewer connections than
+ * this number.
+ */
 const PEERS_MAX = 20_000;
 
 export class BlockSender {
@@ -22,8 +25,8 @@ export class BlockSender {
   }
 
   /**
-   * Sends the JSON of a block to each peer whose rate allows it. The rate is used up only if several blocks compete for one
-   * place. A peer that is left out gets the block from other peers.
+   * Sends the JSON of a block to each peer whose rate allows it. Blocks exceed this rate only if several rival blocks
+   * come within one slot. A peer that is skipped gets the block from other peers.
    */
   send(block: unknown, peerIds: readonly PeerId[]): void {
     const nowMs = this.#clock.nowMs();

@@ -1,5 +1,6 @@
 /**
- * Validates blocks apart from their place in the chain. The signatures of blocks can be verified beforehand, on other threads.
+ * Checks blocks against all rules that do not depend on their place in the chain. The signatures of blocks can be
+ * verified in advance, on other threads.
  */
 
 import type { Verifier } from '../ports/verifier.ts';
@@ -20,7 +21,7 @@ export interface BlockValidatorDependencies {
 export class BlockValidator {
   readonly verify: SignatureOracle;
   readonly #dependencies: BlockValidatorDependencies;
-  /** Blocks that another thread has validated; they are not validated again. */
+  /** Blocks that another thread has validated, so that they are not validated again. */
   readonly #validated = new WeakSet<Block>();
 
   constructor(dependencies: BlockValidatorDependencies) {
@@ -34,9 +35,10 @@ export class BlockValidator {
   }
 
   /**
-   * Checks the signatures of blocks, on other threads if there are any, so that a later `validate` or append finds the results
-   * in the cache. The method begins with the checks that need no state. The method then checks members' signatures and second
-   * signatures, with the keys of the state at the tip. This method changes nothing, and may run beside other work.
+   * Checks the signatures of blocks, on other threads if there are any. A later `validate` or append finds the results
+   * in the cache. `precheckSignatures` begins with the checks that need no state. The method then checks second
+   * signatures and the signatures of group members, with the keys of the state at the tip. This method changes nothing,
+   * so it may run while other work goes on.
    */
   async precheckSignatures(blocks: readonly Block[]): Promise<void> {
     const { rules, verifier, state } = this.#dependencies;
@@ -49,9 +51,9 @@ export class BlockValidator {
 
   /**
    * Checks everything about a block that does not depend on its place in a chain. If the signatures of the block were
-   * prechecked, the validation is quick.
+   * checked in advance, the validation is quick.
    *
-   * @param place as for `Rules.validateBlock`
+   * @param place the same as in `Rules.validateBlock`
    * @throws BranchRejected
    */
   validate(block: Block, place?: BlockPlace): void {
@@ -64,7 +66,8 @@ export class BlockValidator {
   }
 
   /**
-   * Prechecks and validates a block of another chain. As we do not have that chain, nothing more of its tip can be checked.
+   * Checks the signatures of a block of another chain, and validates the block. Nothing else about its tip can be
+   * checked, because this node does not have that chain.
    *
    * @throws BlockRejected
    */

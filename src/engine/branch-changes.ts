@@ -1,10 +1,12 @@
-/** Counts how often the node has reverted blocks since its start, and keeps the latest such changes for operators. */
+/** Counts how often the node has reverted blocks since its start, and stores the latest reverts for operators. */
 
 import type { Clock } from '../ports/clock.ts';
 import type { BranchChange } from '../ports/node-api.ts';
 import type { Block } from '../protocol/types.ts';
 
-/** Maximum of changes that are kept. A node that changes branch more often has a fault, and its log has all changes. */
+/**
+ * Maximum of reverts that are stored. Only a faulty node changes its branch more often, and its log has all changes.
+ */
 const LATEST_MAX = 20;
 
 export class BranchChanges {

@@ -1,5 +1,6 @@
 /**
- * Reports each change of the chain: to the log, to the metrics, then to the listeners in the order in which they registered.
+ * Reports each change of the chain to the log, to the metrics, and then to the listeners in the order in which they
+ * registered.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -18,7 +19,7 @@ export interface ChainListener {
   /** @param blocks oldest first */
   applied?(blocks: readonly Block[], origin: BlockOrigin): void;
   /**
-   * Called before `applied` when the chain switches to another branch.
+   * Called before `applied` if the chain switches to another branch.
    *
    * @param blocks highest first
    */
@@ -26,7 +27,7 @@ export interface ChainListener {
   finalized?(height: number): void;
 }
 
-/** A batch that is on disk. */
+/** A batch of blocks that is on disk. */
 export interface CommittedBatch extends BlockBatch {
   readonly origin: BlockOrigin;
   /** Highest first. */
@@ -118,8 +119,8 @@ export class ChainListeners {
     this.#logOldOrder(reverted[0] ?? (first && state.header(first.height - 1)));
     const lowest = reverted.at(-1);
     if (lowest === undefined) return;
-    // In the slots after the parent, the order of the delegates was that of the branch we left. The branch may have been in
-    // another round than the present chain.
+    // The delegates' order in the slots after the parent was that of the branch that the node left. The old branch may
+    // have been in another round than the present chain.
     const parent = state.header(lowest.height - 1) ?? lowest;
     const fromSlot = slotAt(parent.timestamp, params) + 1;
     const fields = { fromSlot, toSlot: this.#currentSlot(), ...forBlock };
@@ -127,8 +128,8 @@ export class ChainListeners {
   }
 
   /**
-   * Logs that the order of the delegates was uncertain. Since the old tip came, other nodes may have begun another round, with
-   * an order that is not known here.
+   * Logs that the order of the delegates was uncertain. Since the old tip arrived, other nodes may have begun another
+   * round. This node does not know the order of delegates in that round.
    */
   #logOldOrder(oldTip: BlockHeader | undefined): void {
     const { params, observer } = this.#dependencies;

@@ -19,8 +19,8 @@ import { DiskWatch } from './disk-watch.ts';
 import { SerialQueue } from './serial-queue.ts';
 
 /**
- * Number of downloaded blocks in one commit: as many as a peer sends in one answer. The blocks of a commit share one wait for
- * the disk. A commit delays other work by much less than a tenth of a second.
+ * Number of downloaded blocks in one commit. A peer sends the same number of blocks in one answer. The blocks of a
+ * commit share one wait for the disk. A commit delays other work by much less than a tenth of a second.
  */
 const BLOCKS_PER_TRANSACTION = 34;
 
@@ -29,7 +29,10 @@ export interface ChainDependencies {
   readonly rules: Rules;
   readonly verifier: Verifier;
   readonly clock: Clock;
-  /** Measures the pauses between two trials of a disk; `clock` by default. A devnet uses another clock for slots. */
+  /**
+   * Clock for the pauses between two trial writes to the disk; `clock` by default. On a devnet, `clock` may differ from
+   * the system clock.
+   */
   readonly diskClock?: Pick<Clock, 'nowMs'>;
   readonly observer: Observer;
 }
@@ -88,7 +91,9 @@ export class Chain {
     return this.#finalizedHeight;
   }
 
-  /** Lowest height at which a rival branch may part from our chain. No block at this height or below can be reverted. */
+  /**
+   * Lowest height at which a rival branch may split from our chain. No block at this height or below can be reverted.
+   */
   get floorHeight(): number {
     const undoFloor = this.#store.undoFloor();
     const kept = undoFloor === undefined ? this.tip.header.height : undoFloor - 1;
@@ -119,10 +124,11 @@ export class Chain {
   }
 
   /**
-   * Reverts and appends blocks as one unit, moves the tip and tells the listeners. Call this method inside `runExclusive`, with
-   * validated blocks.
+   * Reverts and appends blocks as one unit, moves the tip and informs the listeners. Call this method inside
+   * `runExclusive`, with validated blocks.
    *
-   * @throws BranchRejected for the first block that the rules refuse; in this case nothing has changed, and no listener is told
+   * @throws BranchRejected for the first block that the rules refuse; nothing has changed then, and no listener is
+   *   called
    */
   commit({ origin, receivedAtS, ...batch }: Commit): void {
     const context = { nowS: this.nowS(), verify: this.verify };
@@ -139,7 +145,7 @@ export class Chain {
    * Applies a block that this node forges. `build` gets the tip to build on, and runs while nothing else changes the chain.
    *
    * @returns the block; undefined if `build` returned none
-   * @throws BlockRejected if the rules refuse it
+   * @throws BlockRejected if the rules refuse the block
    */
   forge(build: (tip: TipView) => Block | undefined): Promise<Block | undefined> {
     return this.runExclusive(() => {
@@ -156,12 +162,12 @@ export class Chain {
   }
 
   /**
-   * Appends downloaded blocks in several commits. Blocks up to the height of the present tip are left out, as they arrived in
-   * another way. If a block is refused, the blocks before it stay in the chain.
+   * Appends downloaded blocks in several commits. Blocks up to the height of the present tip are skipped, because the
+   * chain has blocks at these heights already. If a block is refused, the blocks before it stay in the chain.
    *
    * @param perCommit number of blocks in one commit
    * @throws BranchRejected for the first refused block
-   * @throws ProtocolError `TIP_MOVED` if the blocks do not follow the tip any more
+   * @throws ProtocolError `TIP_MOVED` if the blocks no longer follow the tip
    */
   append(downloaded: readonly Block[], perCommit = BLOCKS_PER_TRANSACTION): Promise<void> {
     return this.runExclusive(async () => {
@@ -173,7 +179,7 @@ export class Chain {
       }
       for (let at = 0; at < blocks.length; at += perCommit) {
         this.#appendGroup(blocks.slice(at, at + perCommit));
-        // Between two commits, timers and sockets get their time.
+        // Timers and sockets run between two commits.
         await new Promise<void>((resolve) => {
           this.#clock.after(0, resolve);
         });
@@ -193,12 +199,14 @@ export class Chain {
   }
 
   /**
-   * Replaces all blocks above `commonHeight` by a branch that fork choice prefers, as one unit. If a block of the branch is
-   * refused, and fork choice prefers the blocks before it to the old tip, the chain ends with these blocks. A node with a slow
-   * clock needs this, because it refuses the newest blocks of every branch.
+   * Replaces all blocks above `commonHeight` by a branch that fork choice prefers, as one unit. If the rules refuse a
+   * block of the branch, fork choice compares the blocks before it with the old tip. If fork choice prefers the blocks
+   * before the refused one, the chain ends with these blocks. A node with a slow clock refuses the newest blocks of
+   * every branch, so it must be able to switch to a part of a branch.
    *
-   * @throws BranchRejected for the refused block; the chain is then the old one, or the branch up to that block
-   * @throws ProtocolError `SWITCH_NOT_BETTER`, `SWITCH_BELOW_FINALITY` or `TIP_MOVED`; the chain is then the old one
+   * @throws BranchRejected for the refused block; the chain is then unchanged, or it ends with the last block before
+   *   the refused one
+   * @throws ProtocolError `SWITCH_NOT_BETTER`, `SWITCH_BELOW_FINALITY` or `TIP_MOVED`; the chain is then unchanged
    */
   switchTo(commonHeight: number, branch: readonly Block[]): Promise<void> {
     return this.runExclusive(() => {
@@ -231,13 +239,13 @@ export class Chain {
     }
   }
 
-  /** Whether fork choice prefers a block as the tip to our tip, if the block is received now. */
+  /** Whether fork choice would prefer this block to our tip if the block arrived now. */
   prefers(branchTip: BlockHeader | undefined): boolean {
     const status = branchTip && this.rules.forkStatus(this.tip, { header: branchTip, receivedAtS: this.nowS() });
     return status === 'betterChain' || status === 'extends' || status === 'tieBreak';
   }
 
-  /** Reverts all blocks above a height. For tools, on a node that does not run. */
+  /** Reverts all blocks above a height. Tools call this method while the node does not run. */
   rollback(height: number): Promise<void> {
     return this.runExclusive(() => {
       if (height < this.#finalizedHeight) {

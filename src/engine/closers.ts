@@ -2,7 +2,7 @@
 
 import { messageOf } from '../primitives/errors.ts';
 
-/** Steps that close something. A step that fails does not keep the other steps from running. */
+/** Steps that close something. If a step fails, the other steps still run. */
 export class Closers {
   #steps: (() => unknown)[] = [];
 
@@ -12,7 +12,7 @@ export class Closers {
   }
 
   /**
-   * Runs the steps, the last one first. A second call finds no step left.
+   * Runs the steps in reverse order. A second call of `close` does nothing.
    *
    * @throws AggregateError with the errors of the failed steps, after all steps have run
    */

@@ -1,7 +1,7 @@
 /**
- * The unit in which the chain changes: one transaction of the store, which first reverts blocks, then appends blocks. Either
- * part may be empty. If the rules refuse a block, nothing of the batch is written; otherwise the whole batch is on disk when
- * the transaction returns.
+ * The unit in which the chain changes: one transaction of the store, which first reverts blocks, then appends blocks.
+ * Either part of the transaction may be empty. If the rules refuse a block, nothing of the batch is written; otherwise
+ * the whole batch is on disk when the transaction returns.
  */
 
 import type { ChainStore, ChainWriter } from '../ports/store.ts';
@@ -10,20 +10,21 @@ import type { Block } from '../protocol/types.ts';
 import { BlockRejected } from '../protocol/verdict.ts';
 
 /**
- * Number of blocks that can be reverted on a network without finality: ten rounds. Such a network cannot heal deeper forks, and
- * undo records take space on the disk.
+ * Number of blocks that can be reverted on a network without finality: ten rounds. A network without finality cannot
+ * heal deeper forks, and undo records take space on the disk.
  */
 const UNDO_BLOCKS_WITHOUT_FINALITY = 1010;
 
 /**
- * Name of a note that keeps the finalized height from before blocks were reverted: 4 bytes, little-endian. The state loses this
- * height with the reverted blocks, because equal chains have equal states. But a final block must stay final.
+ * Name of a note that has the finalized height from before blocks were reverted: 4 bytes, little-endian. The revert
+ * removes this height from the state, because the state may depend on nothing but the chain. Without this note, final
+ * blocks could be reverted.
  */
 const FINALIZED_NOTE = 'chain/finalized';
 
 /** Blocks that are reverted and appended together. */
 export interface BlockBatch {
-  /** All blocks above this height are reverted first; if it is absent, no block is reverted. */
+  /** All blocks above this height are reverted first; if the height is absent, no block is reverted. */
   readonly revertAbove?: number;
   /** Blocks to append after the reverts, oldest first. */
   readonly blocks: readonly Block[];
@@ -56,7 +57,7 @@ export function finalizedHeightOf(store: ChainStore, rules: Rules): number {
  * Reverts and appends a batch in one transaction of the store.
  *
  * @returns the reverted blocks, highest first
- * @throws BranchRejected for the first block that the rules refuse; then the chain is unchanged
+ * @throws BranchRejected for the first block that the rules refuse; the chain is then unchanged
  */
 export function commitBlocks(
   store: ChainStore,
@@ -95,7 +96,7 @@ function appendAll(writer: ChainWriter, rules: Rules, blocks: readonly Block[], 
   writer.forgetUndo(undoFloorAfter(writer, rules));
 }
 
-/** Highest height whose undo record is not needed any more: final blocks are never reverted. */
+/** Highest height whose undo record is no longer needed, because final blocks are never reverted. */
 function undoFloorAfter(writer: ChainWriter, rules: Rules): number {
   const finalized = rules.finalizedHeight(writer);
   return finalized > 0 ? finalized : (writer.tip()?.height ?? 0) - UNDO_BLOCKS_WITHOUT_FINALITY;

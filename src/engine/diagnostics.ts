@@ -1,7 +1,8 @@
 /**
- * The latest diagnostics of the node with their reasons, for queries: refused blocks, dropped peers, changes of branch, missed
- * slots of its own delegates, accepted transactions that were dropped. The modules log all these decisions and events, and the
- * diagnostics are taken from the log. So no module reports anything twice.
+ * Stores the latest diagnostics of the node with their reasons, for queries. Diagnostics record refused blocks, dropped
+ * peers, changes of branch, missed slots of the node's delegates, and accepted transactions that were dropped. Each
+ * module logs its refusals and faults, and this class takes the diagnostics from the log. So no module reports an event
+ * twice.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -13,7 +14,7 @@ import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
  * out the reason for a missed slot.
  */
 export const ENTRIES_PER_MODULE_MAX = 200;
-/** Maximum length of a text field: reasons may repeat text that a peer sent. */
+/** Maximum number of characters in a text field. A reason may repeat long text that a peer sent. */
 const TEXT_CHARACTERS_MAX = 300;
 
 /** For each module with diagnostics, tells which of its log lines are diagnostics. */
@@ -38,7 +39,7 @@ export class Diagnostics {
     this.#clock = clock;
   }
 
-  /** Returns an observer that passes all calls on to `observer`, and keeps the diagnostics among the log lines. */
+  /** Returns an observer that passes all calls on to `observer`, and stores the diagnostics among the log lines. */
   listenIn(observer: Observer): Observer {
     return this.#listenIn(observer, undefined);
   }
@@ -78,8 +79,7 @@ export class Diagnostics {
   }
 
   /**
-   * Removes the diagnostics of a slot after its block was forged: an obstacle during a part of the slot did not matter in the
-   * end.
+   * Removes the diagnostics of a slot after its block was forged. An obstacle early in the slot does not matter then.
    */
   #retract(slot: unknown): void {
     const entries = this.#byModule.get('forge') ?? [];
@@ -102,7 +102,7 @@ export class Diagnostics {
   }
 }
 
-/** Turns log fields into numbers, booleans and short texts, which fit on a line. */
+/** Turns log fields into numbers, booleans and short texts, so that a diagnostic takes one line. */
 export function plainFields(fields: LogFields): Diagnostic['fields'] {
   const entries = Object.entries(fields).flatMap(([name, value]): [string, string | number | boolean][] => {
     if (typeof value === 'number' || typeof value === 'boolean') return [[name, value]];

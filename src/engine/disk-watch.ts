@@ -1,6 +1,6 @@
 /**
- * Watches whether writes to the disk succeed. After a failed write, the node neither signs nor downloads blocks until a trial
- * write has succeeded. Without this rule, a delegate would be bound by its signature for a block that cannot be kept.
+ * Watches whether writes to the disk succeed. After a failed write, the node neither signs nor downloads blocks until a
+ * trial write has succeeded. Without this rule, a delegate could sign a block that the node cannot store.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -11,8 +11,9 @@ import type { NoteStore } from '../ports/store.ts';
 /** Time between two trial writes to a disk that has failed. */
 const TRIAL_INTERVAL_MS = 2000;
 /**
- * Notes of a trial write. The notes take more space than a block: each note takes one page, like most parts of a block. A full
- * block of transfers between busy addresses changes some hundred leaf blocks of keys, of up to two pages each.
+ * Notes of a trial write. The notes of one trial take more space on the disk than a block. Each note takes one page of
+ * the database, as most entries of a block do. A full block of transfers between busy addresses changes some hundred
+ * leaf blocks of keys, of up to two pages each.
  */
 const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}` as const);
 const TRIAL_NOTE_BYTES = 4000;
@@ -29,10 +30,10 @@ export interface DiskWatchDependencies {
   readonly observer: Observer;
 }
 
-/** The reason why no block can be forged or kept now. */
+/** The reason why no block can be forged or stored now. */
 export interface Obstacle {
   readonly reason: string;
-  /** Code of the error that caused the failure, to tell faults apart; undefined if nothing failed. */
+  /** Code of the error that caused the failure, which distinguishes faults; undefined if nothing failed. */
   readonly cause?: string;
   /** Unix time in milliseconds of the first failed write; absent if no write failed. */
   readonly writesFailSinceMs?: number;
@@ -52,7 +53,7 @@ export class DiskWatch {
   watch<T>(change: () => T): T {
     try {
       const result = change();
-      // The change may have used the last room of the disk. A trial write shows this before the next change fails.
+      // The change may have filled the disk. A trial write finds this out before the next change fails.
       this.checkWritable();
       return result;
     } catch (error) {
@@ -65,8 +66,8 @@ export class DiskWatch {
   }
 
   /**
-   * The reason why the store cannot be written to; undefined if no failure of the disk is known. After a failure, a write is
-   * tried again from time to time.
+   * The reason why the store cannot be written to; undefined if there is no known failure of the disk. After a failure,
+   * this method repeats the trial write, at most once in `TRIAL_INTERVAL_MS`.
    */
   checkWritable(): Obstacle | undefined {
     if (this.#failure !== undefined && this.#dependencies.clock.nowMs() - this.#failure.seenMs >= TRIAL_INTERVAL_MS)
@@ -85,7 +86,8 @@ export class DiskWatch {
       this.#failure = undefined;
       observer.log('info', 'STORE_WRITES_AGAIN', 'the disk takes what is written again');
     } catch (error) {
-      // This error is noted and not thrown: the change before the trial is on disk, and must not look as if it had failed.
+      // The error of the trial write is recorded and not thrown. The change before the trial is on disk, and its caller
+      // must not see a failure.
       this.#note(error);
     }
   }

@@ -16,15 +16,18 @@ import type { PeerManagerOptions } from './peers/manager.ts';
 
 export interface EngineOptions {
   readonly identity: NodeIdentity;
-  /** Platform and kernel release, which peers are told. */
+  /** Platform and kernel release, as peers see them. */
   readonly os: string;
-  /** Time for which a forger waits for the late block of a missed slot; less than the block time. */
+  /** Time for which a forger waits for the late block of a missed slot. The threshold is less than the block time. */
   readonly waitThresholdMs: number;
   readonly broadcastIntervalMs: number;
   readonly transactionsPerQueueMax: number;
-  /** True: delegates sign by the journal of this folder alone, whatever they may have signed elsewhere. */
+  /**
+   * If true, a delegate signs whenever the journal of this data folder allows it. Signatures that the delegate made
+   * elsewhere are ignored.
+   */
   readonly riskDoubleForging: boolean;
-  /** False asks peers not to tell other nodes the address of this node. */
+  /** If false, this node asks peers not to tell its address to other nodes. */
   readonly advertiseAddress?: boolean;
   readonly peers: PeerManagerOptions;
   /** Public keys of delegates whose slot outcomes are reported, even if their forging is switched off here. */
@@ -35,15 +38,15 @@ export interface EngineOptions {
   readonly profile?: Partial<GenerationProfile>;
 }
 
-/** The ports at which this node can be reached; peers are told of them. */
+/** The ports at which this node can be reached; it sends them to its peers. */
 export interface ListeningPorts {
   readonly wsPort: number;
-  /** 0 if HTTP is off. */
+  /** Port of the HTTP server; 0 if HTTP is off. */
   readonly httpPort: number;
 }
 
 export interface EngineDependencies {
-  /** May be empty; the engine then applies the genesis block. */
+  /** The store may be empty; the engine then applies the genesis block. */
   readonly store: ChainStore;
   readonly rules: Rules;
   readonly genesis: Block;
@@ -64,18 +67,18 @@ export interface EngineDependencies {
    */
   readonly isForgingHeld?: (() => boolean) | undefined;
   /**
-   * Time of the main thread that answers to peers may take. Other parts of the node can share it; by default the engine makes
-   * its own.
+   * The share of main-thread time that answers to peers may use. Other parts of the node can use the same share. By
+   * default the engine creates a share of its own.
    */
   readonly workShare?: WorkShare;
   readonly random: Random;
   readonly journal: FolderJournal;
   /**
-   * Highest signed headers, kept outside the data folder, if anywhere. The watermarks are read only if `riskDoubleForging` is
-   * false.
+   * The highest header that each delegate signed, kept outside the data folder; undefined if there is no place for
+   * them. The watermarks are read only if `riskDoubleForging` is false.
    */
   readonly watermarks?: SigningWatermarks | undefined;
-  /** Keeps accepted transactions across restarts; by default they are kept in memory. */
+  /** Stores accepted transactions across restarts; by default they are in memory only. */
   readonly transactionJournal?: TransactionJournal;
   readonly observer: Observer;
 }

@@ -1,6 +1,6 @@
 /**
- * The engine builds chain, pool, peers, gossip, synchronisation and forging over the ports. An engine has no socket, disk or
- * clock of its own, so a simulation can run many engines in one process.
+ * The engine builds chain, pool, peers, gossip, synchronisation and forging over the ports. An engine has no own
+ * socket, disk or clock, so a simulation can run many engines in one process.
  */
 
 import { epochTimeS, momentMs, slotAt } from '../protocol/slots.ts';
@@ -37,7 +37,7 @@ import { Synchronizer } from './sync/synchronizer.ts';
 
 const FIRST_FORGED_HEIGHT = 2;
 
-/** Age in slots up to which the tip counts as current; with an older tip, the node is still catching up. */
+/** Maximum age of the tip, in slots, at which the node counts as caught up with the network. */
 const PRESENT_SLOTS = 10;
 /**
  * Number of peers whose pool is fetched after a start. Several peers are asked because the pool of one peer may have few
@@ -279,7 +279,8 @@ export class Engine {
   }
 
   /**
-   * Calls the listener with each transaction that passed verification for the first time, or lacks only members' signatures.
+   * Calls the listener with each transaction that passes verification for the first time. A transaction that lacks only
+   * signatures of group members counts as passed.
    */
   listenToTransactions(listener: (transaction: Transaction) => void): void {
     this.#transactionListeners.push(listener);
@@ -335,13 +336,13 @@ export class Engine {
   }
 
   /**
-   * Stops forging first, then everything else. Resolves when no work is under way any more.
+   * Stops forging first, then everything else. Resolves when no work is running.
    *
    * @throws AggregateError with the errors of the failed steps, after all steps have run
    */
   async stop(): Promise<void> {
     const closers = new Closers();
-    // The step that is added last runs first.
+    // Closing steps run in reverse order, so this step runs first.
     closers.add(() => this.importer.idle());
     closers.add(() => this.synchronizer.stop());
     closers.add(() => this.peers.stop());

@@ -1,7 +1,7 @@
 /**
- * A fair queue of answers to peers' questions. Each peer waits behind its own questions only. Named peers come before all
- * others. All answers share the main-thread time that the work of strangers gets (`WorkShare`), so that no number of asking
- * peers keeps the node from its blocks. When a peer leaves, its questions are dropped.
+ * A fair queue of answers to peers' questions. Each peer waits behind its own questions only. Named peers come before
+ * all others. All answers share the main-thread time that is reserved for requests of strangers (`WorkShare`). Asking
+ * peers, however many, cannot stop the node from processing blocks. When a peer leaves, its questions are dropped.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -16,11 +16,11 @@ import type { PeerId, TransportHandlers } from '../ports/transport.ts';
 export const QUESTIONS_WAITING_MAX = 64;
 
 /**
- * Time to read and refuse a question, in milliseconds (measured: 0.25). Refusals use up the shared time, too, so a crowd of
- * refused questions leaves less time for answers.
+ * Time to read and refuse a question, in milliseconds (measured: 0.25). Refusals also use up the shared time, so many
+ * refused questions leave less time for answers.
  */
 const REFUSAL_MS = 0.25;
-/** This error is made once, because the stack trace of an error costs more than the rest of a refusal. */
+/** The error object is created once, because the stack trace of an error costs more than the rest of a refusal. */
 const TOO_MANY = new ProtocolError('TOO_MANY_QUESTIONS', {}, 'Too many requests wait for an answer');
 
 type Answer = TransportHandlers['answer'];
@@ -49,15 +49,15 @@ export class FairAnswerQueue {
     this.#options = options;
   }
 
-  /** Questions that wait for their answer. */
+  /** Number of questions that wait for their answer. */
   get waiting(): number {
     return this.#waiting;
   }
 
   /**
-   * Queues a question, and answers it when its turn comes.
+   * Queues a question, and answers it after the earlier questions in the queue.
    *
-   * @throws ProtocolError `TOO_MANY_QUESTIONS` if too many questions wait, `PEER_GONE` if the peer left meanwhile
+   * @throws ProtocolError `TOO_MANY_QUESTIONS` if too many questions are waiting, `PEER_GONE` if the peer has left
    */
   answer(peerId: PeerId, request: Parameters<Answer>[1]): Promise<unknown> {
     const queues = this.#options.isNamed(peerId) ? this.#named : this.#others;
@@ -95,8 +95,8 @@ export class FairAnswerQueue {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const charge = this.#options.share.begin();
       await next.work();
-      // The answer is packed by promise steps that follow this one. Packing costs as much as the answer, so it must be charged,
-      // too.
+      // Later promise steps encode the answer for the wire. Encoding costs as much time as the answer itself, so its
+      // time must be charged, too.
       await settled();
       charge();
       if (this.#waiting > 0 && !this.#options.share.isFree) return this.#serveLater();
@@ -118,7 +118,7 @@ export class FairAnswerQueue {
   }
 }
 
-/** Resolves some promise steps later, so that work which follows at once from an answer is charged, too. */
+/** Resolves some promise steps later, so that work which directly follows an answer is charged, too. */
 async function settled(): Promise<void> {
   for (let depth = 0; depth < SETTLING_DEPTH; depth += 1) await Promise.resolve();
 }

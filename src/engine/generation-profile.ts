@@ -1,13 +1,20 @@
-/** Behaviour towards other nodes that depends on the generation but is no rule of the chain, as data. */
+/**
+ * Behaviour towards other nodes that depends on the generation, as data. This behaviour is not part of the rules of the
+ * chain.
+ */
 
 export interface GenerationProfile {
-  /** The form in which a transaction is announced: its id, so that peers ask for it, or the whole transaction. */
+  /**
+   * The form in which a transaction is announced. Either its id is announced and peers ask for the transaction, or the
+   * whole transaction is sent.
+   */
   readonly transactionGossip: 'ids' | 'whole';
   /** Whether a peer can be asked for its tip. */
   readonly isTipAsked: boolean;
   /**
-   * Whether a peer at our height may have a better chain. If this is true, peers with another broadhash are candidates for a
-   * sync, too. Without such candidates, two parts of a network whose chains have equal length would never join.
+   * Whether a peer at our height may have a better chain. If the value is true, peers with another broadhash are
+   * candidates for a sync, too. If they were not candidates, two parts of a network whose chains have equal length
+   * would never join.
    */
   readonly rivalsAtOurHeight: boolean;
   /** Maximum of blocks in one answer. */
@@ -26,7 +33,7 @@ export const DEFAULT_PROFILE: GenerationProfile = {
   isTipAsked: true,
   rivalsAtOurHeight: false,
   blocksPerAnswerMax: 34,
-  // Peers close a connection on a frame above 3,048,576 bytes; the rest is room for the envelope.
+  // Peers close a connection on a frame above 3,048,576 bytes. The difference leaves room for the rest of the message.
   blocksAnswerBytesMax: 3_000_000,
   sharedPerAnswerMax: 25,
   forgingConsensusMin: 0,

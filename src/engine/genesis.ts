@@ -1,4 +1,4 @@
-/** Opens the chain with its genesis block. The network provides this block, and the rules do not judge it. */
+/** Opens the chain with its genesis block. The network defines this block, so it is not checked against the rules. */
 
 import { ProtocolError } from '../primitives/errors.ts';
 import type { ChainStore } from '../ports/store.ts';

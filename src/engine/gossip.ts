@@ -19,17 +19,17 @@ import type { Payer } from './pool/verification-budget.ts';
 import { TransactionFetcher } from './transaction-fetcher.ts';
 
 /**
- * Time for which the member signatures of a peer are ignored after it sent a false one. Even if such peers take all
- * connections, they cause only two checks per second.
+ * Time for which the member signatures of a peer are ignored after it sent a false one. Even if senders of false
+ * signatures take all connections, they cause at most two checks per second.
  */
 const FALSE_SIGNATURE_PAUSE_MS = 60_000;
-/** Maximum of senders of false signatures that are remembered: far more than can be connected in that time. */
+/** Maximum of remembered senders of false signatures. Fewer peers than this can connect during one pause. */
 const FALSE_SIGNERS_MAX = 5000;
 /** Maximum of characters of an id: 64 bits in decimal. */
 const ID_CHARACTERS_MAX = 20;
 /** Longest time for which the transactions of a peer are verified without a pause. */
 const SLICE_MS = 5;
-/** Maximum of messages of one peer that are handled at a time; further ones are dropped. */
+/** Maximum of messages of one peer that are handled at a time; further messages are dropped. */
 const PENDING_PER_PEER_MAX = 8;
 
 export interface GossipDependencies extends BlockGossipDependencies {
@@ -43,7 +43,7 @@ export interface GossipDependencies extends BlockGossipDependencies {
   /** Number of peers that get a message which does not go to all peers. */
   readonly gossipPeersMax: number;
   readonly transactionGossip: GenerationProfile['transactionGossip'];
-  /** The budget that pays for checking the signatures that a peer sends. */
+  /** The verification budget for the signatures that a peer sends. */
   readonly payerOf: (peerId: PeerId) => Payer;
   /** Ends the connection of a peer that used up its signature budget without sending anything useful. */
   readonly cutWasteful: (peerId: PeerId) => void;
@@ -125,12 +125,15 @@ export class Gossip {
     this.#transactions.add(id);
   }
 
-  /** Announces a known transaction again, because a client submitted it once more: perhaps it got lost in the network. */
+  /**
+   * Announces a known transaction again after a client has submitted it once more, because the network may have lost
+   * it.
+   */
   announceAgain(id: TransactionId): void {
     this.#transactions.addAgain(id);
   }
 
-  /** Records that a peer asked for these transactions and got them. */
+  /** Records that a peer asked for these transactions and received them. */
   gave(peerId: PeerId, transactions: unknown): void {
     if (Array.isArray(transactions)) this.#transactions.given(peerId, idsOf(transactions));
   }
@@ -163,7 +166,9 @@ export class Gossip {
     }
   }
 
-  /** Asks a peer for the transactions of its pool. Used with the first connections after a start. */
+  /**
+   * Asks a peer for the transactions of its pool. The engine calls this method for the first connections after a start.
+   */
   fetchPool(peerId: PeerId): Promise<void> {
     return this.#fetcher.pool(peerId);
   }
@@ -186,17 +191,17 @@ export class Gossip {
 
   #heardOf(peerId: PeerId, ids: readonly TransactionId[]): void {
     const { synchronizer, payerOf } = this.#dependencies;
-    // If the peer's budget is used up, its transaction would not be verified, so we do not ask for it. Other peers announce
-    // this transaction, too.
+    // If the peer's budget is used up, a transaction from this peer would not be verified. The node does not ask a peer
+    // with a used-up budget for transactions. Other peers announce this transaction, too.
     if (!synchronizer.syncing && payerOf(peerId).mayAsk()) this.#fetcher.announced(peerId, ids);
   }
 
   /**
    * Verifies the transactions of a peer in slices, so that other messages do not wait for all of them.
    *
-   * @returns ids of the transactions that the pool looked at, as the peer states them. If the peer's budget is used up, or one
-   *   of its transactions is at fault, the ids of the rest are left out. Transactions that a full pool refused are included:
-   *   the pool would refuse them from other peers, too.
+   * @returns ids of the transactions that the pool looked at, as the peer states them. If the peer's budget is used up,
+   *   or one of its transactions is at fault, the ids of the remaining transactions are left out. Transactions that a
+   *   full pool refused are included, because the pool would refuse the same transactions from other peers, too.
    */
   async #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): Promise<readonly TransactionId[]> {
     const { clock, pool, penalise, payerOf, cutWasteful } = this.#dependencies;
@@ -222,10 +227,10 @@ export class Gossip {
   }
 
   /**
-   * Adds the signatures of a peer to pending transactions. Honest peers verify a signature before they pass it on. A false
-   * signature costs us a check and costs its sender nothing, so after a false one the peer's signatures are ignored for a
-   * while. The peer loses no points, because an honest peer may have another transaction with the same id
-   * (`peers/penalties.ts`).
+   * Adds the signatures of a peer to pending transactions. Honest peers verify a signature before they pass it on. A
+   * false signature costs its sender nothing, but it costs us a check. So after a false signature, the node ignores the
+   * peer's signatures for a while. The peer loses no points, because an honest peer may have another transaction with
+   * the same id (`peers/penalties.ts`).
    */
   #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
     const { pool, clock, observer, payerOf } = this.#dependencies;
@@ -263,7 +268,8 @@ export class Gossip {
 
   #noteFailure(peerId: PeerId, error: unknown): void {
     const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
-    // If a peer does not answer, it is no fault of ours. The chain logs by itself that the store cannot be written to.
+    // A missing answer of a peer is not a fault of this node. The chain itself logs that the store cannot be written
+    // to.
     const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && !TOLD_BY_CHAIN.has(code));
     this.#dependencies.observer.log(isOurs ? 'error' : 'debug', code, 'could not handle a message', {
       peer: peerId,

@@ -1,6 +1,6 @@
 /**
- * The state of the network, as the connected peers show it: how many have our tip, the tips of the others, and whether we may
- * forge.
+ * The state of the network as the connected peers report it. It shows how many peers have our tip, the tips of the
+ * other peers, and whether we may forge.
  */
 
 import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
@@ -45,7 +45,10 @@ export class NetworkView {
     return broadhashOf(ids, params);
   }
 
-  /** Broadhash of a peer: the announced one, or that of its tip in our chain; undefined if we do not have that block. */
+  /**
+   * Broadhash of a peer. It is the announced one, or that of the peer's tip in our chain; undefined if our chain does
+   * not have that block.
+   */
   broadhashOfPeer({ broadhash, lastBlockId }: PeerInfo): string | undefined {
     if (broadhash !== undefined || lastBlockId === undefined) return broadhash;
     const height = this.#dependencies.store.heightOf(lastBlockId);
@@ -60,9 +63,10 @@ export class NetworkView {
   /**
    * The reason, as a sentence, why consent is too low to forge; undefined if it is high enough.
    *
-   * Anybody may dial us from many ports and claim another tip. So consent is enough if it comes from the peers that we dialled
-   * or that the operator named. The reference counts the peers that it dialled. A node that dialled none of its peers can only
-   * rely on the peers that dialled it. So the consent of all peers together is enough, too.
+   * Anybody may dial us from many ports and claim another tip. So consent is enough if it comes from the peers that we
+   * dialled or that the operator named. The reference (lisk-sdk) counts the peers that it dialled. If a node has
+   * dialled none of its peers, it can only rely on the peers that dialled it. The consent of all peers together is
+   * enough, too.
    *
    * @param percentMin 0 requires no consent
    */
@@ -78,15 +82,15 @@ export class NetworkView {
   }
 
   /**
-   * Whether this node dialled the peer, or its operator named it. Any other peer may be one of many that a single attacker
-   * runs.
+   * Whether this node dialled the peer, or its operator named it. Any other peer may belong to an attacker that runs
+   * many peers.
    */
   isChosen({ direction, peerId }: Connection): boolean {
     return direction === 'outbound' || this.#dependencies.isNamed(peerId);
   }
 
   /**
-   * The evidence of the peers that connected since a moment.
+   * The evidence of the peers that connected since a given moment.
    *
    * @param sinceMs Unix time in milliseconds
    */
@@ -108,7 +112,10 @@ export class NetworkView {
     };
   }
 
-  /** The most frequent height among connected peers; the lowest of several such heights; 0 without peers. */
+  /**
+   * The most frequent height among connected peers; 0 without peers. If several heights are equally frequent, the
+   * lowest of them.
+   */
   networkHeight(): number {
     const counts = new Map<number, number>();
     for (const { info } of this.#dependencies.transport.connections()) {

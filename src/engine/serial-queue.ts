@@ -1,4 +1,4 @@
-/** Runs one job after the other, in the order of arrival. Every change of the chain goes through one such queue. */
+/** Runs one job after the other, in the order of arrival. Every change of the chain goes through one serial queue. */
 
 export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();

@@ -20,7 +20,7 @@ export interface ServeDependencies {
 export interface ServeLimits {
   /** Maximum of blocks in one answer. */
   readonly blocksMax: number;
-  /** Maximum of bytes of the blocks in one answer, as JSON; a single block is sent whatever its size. */
+  /** Maximum of bytes of the blocks in one answer, as JSON. A single block is sent even if it is larger. */
   readonly blocksBytesMax: number;
   /** Maximum of transactions of the pool, or of transactions with pending signatures, in one answer. */
   readonly sharedMax: number;
@@ -35,15 +35,16 @@ const DEFAULT_LIMITS: ServeLimits = {
 /** Maximum of transactions that a peer may name in one question. */
 const TRANSACTION_IDS_MAX = 25;
 /**
- * Maximum of ids in a question for a common block. Nodes of both generations ask with 202 at most, earlier releases with 1000.
+ * Maximum of ids in a question for a common block. Nodes of both generations name at most 202 ids. Nodes of earlier
+ * releases name up to 1000 ids.
  */
 const COMMON_BLOCK_IDS_MAX = 1000;
 
 /**
- * Creates the function that answers peers' questions. The function rejects with `PeerFault` for a question of the wrong form,
- * and with `ProtocolError` for one that cannot be answered:
+ * Creates the function that answers peers' questions. The function rejects with `PeerFault` for a malformed question,
+ * and with `ProtocolError` for a question that cannot be answered:
  *
- * - `BLOCK_UNKNOWN`: the chain has no block with the given id
+ * - `BLOCK_UNKNOWN`: the chain has no block with the given id;
  * - `TOO_MANY_BLOCK_IDS`: a question for a common block has too many ids
  */
 export function createServer(dependencies: ServeDependencies): PeerHandlers['answer'] {

@@ -4,14 +4,14 @@ import type { Verifier } from '../ports/verifier.ts';
 import type { SignatureSearch } from '../protocol/types.ts';
 
 /**
- * Maximum of checks that are verified at once: as many as the verifier still finds by their content (`KEYED_CHECKS_MAX` of the
- * pool).
+ * Maximum of checks that are verified at once. The verifier finds the results of this number of checks by their content
+ * (`KEYED_CHECKS_MAX` of the pool).
  */
 const CHECKS_AT_ONCE_MAX = 200;
 
 /**
- * Runs searches to their end. The number of rounds is bounded, because a transaction has 15 signatures at most, and each takes
- * a few rounds.
+ * Runs the searches until each has its result. The number of rounds is bounded, because a transaction has 15 signatures
+ * at most, and each takes a few rounds.
  */
 export async function answerSearches(
   searches: readonly SignatureSearch[],

@@ -1,7 +1,8 @@
 /**
- * The events of single slots, as far as this node saw them: a forged block, a pause with its reason, a refused block, a
- * reverted block with the better branch. The modules log these events with the number of the slot, and the history takes them
- * from the log. So the history explains a missing block from the facts of its slot, not from other events at about that time.
+ * Stores the events of single slots as far as this node saw them. An event is a forged block, a pause of forging, a
+ * refused block or a reverted block. The modules log the events of a slot with its number, and this class takes the
+ * events from the log. So the history explains a missing block by events of its slot, not by other events at about the
+ * same time.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -9,16 +10,25 @@ import type { SlotFact, SlotRange, SlotReport } from '../ports/node-api.ts';
 import type { LogFields, Observer } from '../ports/observer.ts';
 import { plainFields } from './diagnostics.ts';
 
-/** Maximum of slots in the history: nearly ten rounds, so that an operator can still examine a fault of the last night. */
+/**
+ * Maximum of slots in the history. A thousand slots span nearly ten rounds, so that an operator can still examine a
+ * fault of the last night.
+ */
 const SLOTS_MAX = 1000;
-/** Maximum of facts for one slot. The limit is needed because a stranger may send many false blocks for a slot. */
+/**
+ * Maximum of stored events for one slot. The limit is needed because a stranger may send many false blocks for one
+ * slot.
+ */
 const FACTS_MAX = 8;
 const SWITCHES_MAX = 500;
 const BRANCHES_MAX = 200;
 const OLD_ORDERS_MAX = 200;
-/** Maximum of ranges of slots without a gap; each standstill of the process begins a new range. */
+/**
+ * Maximum of ranges of slots in which the scheduler looked without a gap. Each standstill of the process begins a new
+ * range.
+ */
 const LOOKS_MAX = 500;
-/** Modules whose log lines with a slot are facts of that slot. */
+/** Modules whose log lines with a slot number are stored as events of that slot. */
 const MODULES: ReadonlySet<string> = new Set(['chain', 'forge']);
 const SWITCHED = 'FORGING_SWITCHED';
 const BRANCH_LEFT = 'BRANCH_LEFT';
@@ -31,13 +41,13 @@ export type SlotFacts = Omit<SlotReport, 'slots'> & {
 
 export class SlotHistory {
   readonly #clock: Pick<Clock, 'nowMs'>;
-  /** Facts by slot, in the order in which the slots got their first fact. */
+  /** Events by slot, in the order in which the slots got their first event. */
   readonly #slots = new Map<number, SlotFact[]>();
   #switches: SlotReport['switches'] = [];
   #branches: SlotReport['branches'] = [];
   #oldOrders: SlotReport['oldOrders'] = [];
   #looks: readonly SlotRange[] = [];
-  /** Unix time in milliseconds since which the facts are complete. */
+  /** Unix time in milliseconds since which all events are stored. */
   #sinceMs: number;
 
   constructor(clock: Pick<Clock, 'nowMs'>) {
@@ -45,7 +55,7 @@ export class SlotHistory {
     this.#sinceMs = clock.nowMs();
   }
 
-  /** Returns an observer that passes all calls on, and keeps the facts of slots. */
+  /** Returns an observer that passes all calls on, and stores the events of slots. */
   listenIn(observer: Observer, module?: string): Observer {
     return {
       module: (name) => this.listenIn(observer.module(name), name),
@@ -63,13 +73,13 @@ export class SlotHistory {
   looked(slot: number): void {
     const last = this.#looks.at(-1);
     if (last?.toSlot === slot) return;
-    // If the clock was set back, slots come for a second time.
+    // After the clock was set back, the same slots come a second time.
     const isNext = last?.toSlot === slot - 1;
     const range = { fromSlot: isNext ? last.fromSlot : slot, toSlot: slot };
     this.#looks = [...(isNext ? this.#looks.slice(0, -1) : this.#looks), range].slice(-LOOKS_MAX);
   }
 
-  /** The known facts of some slots. */
+  /** The stored events of the given slots. */
   report(firstSlot: number, count: number): SlotFacts {
     const slots = Array.from({ length: count }, (_, index) => firstSlot + index);
     return {

@@ -23,19 +23,22 @@ export interface SlotOwner {
 }
 
 /**
- * Whether the order of forgers for the next block must still hold in a slot, even if other nodes have filled every slot since
- * the tip.
+ * Whether the order of forgers for the next block is certain to hold in a slot. Other nodes may have filled every slot
+ * since the tip.
  */
 export function isOrderCertain(tip: BlockHeader, slot: number, params: ChainParams): boolean {
   const slotsSince = Math.max(0, slot - slotAt(tip.timestamp, params) - 1);
   return roundOf(tip.height + 1, params) === roundOf(tip.height + 1 + slotsSince, params);
 }
 
-/** Finds slot owners for the present chain. The chain must not change while an instance is in use. */
+/** Finds slot owners for the present chain. The chain must not change while an instance of this class is in use. */
 export class SlotOwners {
   readonly #rules: Pick<Rules, 'forgers' | 'params'>;
   readonly #state: ChainReader;
-  /** For each round, the owners by place. The owners are cached because each look-up reads all headers of the round. */
+  /**
+   * For each round, the owner of each place in its order of forgers. The owners are cached because each look-up reads
+   * all headers of the round.
+   */
   readonly #rounds = new Map<number, ReadonlyMap<number, PublicKey>>();
 
   constructor(rules: Pick<Rules, 'forgers' | 'params'>, state: ChainReader) {
@@ -44,8 +47,8 @@ export class SlotOwners {
   }
 
   /**
-   * The owner of a slot. Undefined for a slot without an owner, and for a slot of an old round whose order is not kept any
-   * more.
+   * The owner of a slot. Undefined for a slot without an owner, and for a slot of an old round whose order is no longer
+   * stored.
    */
   of(slot: number): SlotOwner | undefined {
     const { params } = this.#rules;
@@ -59,7 +62,8 @@ export class SlotOwners {
   }
 
   /**
-   * Lowest height above the genesis block with a block of this slot or a later one. The caller makes sure that there is one.
+   * The lowest height above the genesis block whose block has this slot or a later one. The caller ensures that the
+   * chain has a block of this slot or a later one.
    */
   #heightAt(slot: number, tipHeight: number): number {
     let [low, high] = [2, tipHeight];
@@ -81,9 +85,9 @@ export class SlotOwners {
   }
 
   /**
-   * Finds the owners of a round. The blocks of the round show the owners of the filled places. The stored order shows all
-   * owners, and is used if it is still kept and fits the blocks. The stored order may not fit if the network has an exception
-   * by which the list of this round was computed again.
+   * Finds the owners of a round. The blocks of the round show the owners of the slots that have blocks. The order in
+   * the store shows all owners. The stored order is used if it is still in the store and agrees with the blocks. The
+   * stored order may disagree if the network has an exception that computes the list of this round again.
    */
   #ownersOf(round: number): ReadonlyMap<number, PublicKey> {
     const rules = this.#rules;

@@ -1,7 +1,8 @@
 /**
- * Asks peers for the transactions that they announced. No peer is asked more often than the rates of the network allow. If
- * several peers announce a transaction, only one of them is asked at first. A transaction that was refused here is not asked of
- * all its announcers. Honest pools keep transactions that this pool refuses, and anybody can send false content for an id.
+ * Asks peers for the transactions that they announced. The node asks no peer more often than the rates of the network
+ * allow. If several peers announce a transaction, only one of them is asked at first. After a refusal, the node does
+ * not ask all other announcers for the same transaction. Honest pools contain transactions that this pool refuses, and
+ * anybody can send false content for an id.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -14,35 +15,49 @@ import type { TransactionId } from '../protocol/types.ts';
 import { ITEMS_PER_MESSAGE_MAX } from './announcements.ts';
 
 /**
- * Maximum of ids that one peer announced and that were not asked for yet. Further ids are dropped, as other peers announce
- * them, too.
+ * Maximum of ids that one peer announced and that were not asked for yet. Further ids are dropped, because other peers
+ * announce them, too.
  */
 const WANTED_PER_PEER_MAX = 500;
-/** Maximum of peers whose rate is remembered, more than can be connected. The rate goes on counting after a connection ends. */
+/**
+ * Maximum of peers for which the node remembers the time of the last question. The transport allows fewer connections
+ * than this number. The rate limit of a peer still holds after its connection has ended.
+ */
 const PEERS_MAX = 20_000;
-/** Maximum of ids that are remembered as asked for. */
+/** Maximum of remembered ids that were asked for. */
 const ASKED_MAX = 10_000;
-/** Time for which only the first peer is asked for a transaction. The time is limited, as the first peer may never answer. */
+/**
+ * Time for which only the first peer is asked for a transaction. The time is limited, because the first peer may never
+ * answer.
+ */
 const FIRST_ASKED_ALONE_MS = 2_000;
 /** Time after which an id that was asked for without result is forgotten. */
 const ASKED_FORGOTTEN_MS = 60_000;
 /**
- * If this many peers sent a transaction that was refused, no peer is asked for it for a while. Each question goes to another
- * peer. If one peer were enough, an attacker could hide a good transaction behind a damaged copy with the same id.
+ * After this many peers have sent a transaction that was refused, no peer is asked for it for a while. Each question
+ * for a transaction goes to another peer. If the refusal for one peer were enough, an attacker could hide a good
+ * transaction behind a damaged copy with the same id.
  */
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
 /**
- * While there are new transactions to ask for, one of this many questions is for refused transactions. In a busy network there
- * are always new transactions, and a good transaction must not wait for ever because a peer sent a damaged copy of it.
+ * While there are new transactions to ask for, one of this many questions asks for refused transactions. In a busy
+ * network, there are always new transactions. Without questions for refused transactions, one damaged copy could keep a
+ * good transaction away for ever.
  */
 export const AGAIN_EVERY = 4;
-/** Time after which a refusal is forgotten, and any peer may be asked again: the pool may have been full. */
+/**
+ * Time after which a refusal is forgotten and any peer may be asked again, because the pool may have been full at the
+ * time.
+ */
 const REFUSED_FORGOTTEN_MS = 600_000;
-/** Maximum of refused transactions that are remembered, and of peers that are remembered for each such transaction. */
+/**
+ * Maximum of remembered refused transactions. The same number is the maximum of peers that are remembered for each
+ * refused transaction.
+ */
 const REFUSED_MAX = 10_000;
 const GIVERS_MAX = 12;
-/** Maximum of bytes of all that is remembered: 100 for an id that was asked for, 500 for a refused one. */
+/** Maximum of bytes for all remembered ids: 100 bytes for an id that was asked for, 500 for a refused transaction. */
 export const REMEMBERED_BYTES_MAX = ASKED_MAX * 100 + REFUSED_MAX * 500;
 
 export interface FetcherOptions {
@@ -52,7 +67,7 @@ export interface FetcherOptions {
   /** Whether we have a transaction, in the pool or in the chain. */
   readonly has: (id: TransactionId) => boolean;
   /**
-   * Takes an answer.
+   * Receives an answer of a peer.
    *
    * @returns ids of the transactions that the pool looked at, as the peer states them
    */
@@ -62,9 +77,9 @@ export interface FetcherOptions {
 }
 
 interface Refusal {
-  /** Peers that sent the transaction, the newest last; they are not asked for it again. */
+  /** Peers that sent the transaction, the newest last. The node does not ask these peers for the transaction again. */
   readonly givers: readonly PeerId[];
-  /** Number of times that the transaction was sent. */
+  /** Number of times that peers sent the transaction. */
   readonly count: number;
   /** Unix time in milliseconds at which the transaction was sent last. */
   readonly givenMs: number;
@@ -76,8 +91,8 @@ interface Announcer {
   readonly bucket: TokenBucket;
   readonly wanted: Set<TransactionId>;
   /**
-   * Largest number of ids that the peer announced at once. We ask for no more, because nodes of the reference ban peers that
-   * ask for more ids than they are configured to announce.
+   * Largest number of ids that the peer announced at once. The node asks for no more ids than this. A node of lisk-sdk
+   * bans peers that ask for more ids than it is configured to announce.
    */
   largest: number;
   /**
@@ -110,7 +125,7 @@ export class TransactionFetcher {
     this.#stopped = true;
   }
 
-  /** Called when a connection ended: its peer is not asked any more. */
+  /** Called when a connection ended. The node then asks this peer for nothing more. */
   disconnected(peerId: PeerId): void {
     const announcer = this.#announcers.get(peerId);
     announcer?.timer?.cancel();
@@ -134,7 +149,7 @@ export class TransactionFetcher {
   /**
    * Asks a peer for the transactions of its pool.
    *
-   * @throws ProtocolError `REQUEST_FAILED`, also if the peer was asked a moment before
+   * @throws ProtocolError `REQUEST_FAILED`, also if the same peer was asked a moment ago
    */
   async pool(peerId: PeerId): Promise<void> {
     const { clock, transport, take } = this.#options;
@@ -181,12 +196,15 @@ export class TransactionFetcher {
     } catch (error) {
       failed(peerId, error);
       announcer.batchMax = Math.max(1, Math.floor(ids.length / 2));
-      // If the failed question had one id only, that id is left to other peers.
+      // If the failed question had only one id, the node leaves this id to other peers.
       if (ids.length > 1 && this.#announcers.get(peerId) === announcer) for (const id of ids) announcer.wanted.add(id);
     }
   }
 
-  /** Called when a peer sent a transaction that the pool looked at: it is here now, or it was refused. */
+  /**
+   * Called when a peer sent a transaction that the pool looked at. The transaction is now in the pool, or it was
+   * refused.
+   */
   #given(peerId: PeerId, id: TransactionId): void {
     if (this.#options.has(id)) {
       this.#refusals.delete(id);
@@ -208,7 +226,7 @@ export class TransactionFetcher {
     return undefined;
   }
 
-  /** Makes room for an id by dropping one that was refused before. */
+  /** Makes room for an id by dropping an id that was refused before. */
   #forgetRefused(wanted: Set<TransactionId>): boolean {
     for (const id of wanted) if (this.#refusals.has(id)) return wanted.delete(id);
     return false;
@@ -224,9 +242,10 @@ export class TransactionFetcher {
   }
 
   /**
-   * Chooses the ids to ask a peer for; if there are none, returns the time until there may be some. Ids of transactions that
-   * have arrived meanwhile are forgotten. Refused transactions get questions of their own, because their answers may be large
-   * and are not read completely. Such a question is asked only if there are no new ids, and once in `AGAIN_EVERY` questions.
+   * Chooses the ids to ask a peer for. If there are none, returns the time until there may be some. Ids of transactions
+   * that have arrived meanwhile are forgotten. Refused transactions get separate questions, because the answers may be
+   * large and are not read completely. A question for refused transactions is sent only if there are no new ids, or as
+   * one of `AGAIN_EVERY` questions.
    */
   #due(
     peerId: PeerId,

@@ -1,14 +1,19 @@
-/** The numbered log of changes of the chain. A reader that was away can read the records that it missed. */
+/** The numbered log of all changes of the chain. A reader that was disconnected can read the records that it missed. */
 
 import type { Block } from '../protocol/types.ts';
 
 export interface ChainRecord {
-  /** Number of the record: 1 for the first record of this store, then one more for each. A restart does not change it. */
+  /**
+   * Number of the record. The first record of a store has number 1, and each later record has the next number. The
+   * numbers go on after a restart.
+   */
   readonly sequence: number;
   readonly kind: 'applied' | 'reverted';
   readonly height: number;
   readonly blockId: string;
-  /** Height up to which no block could be reverted, before this change and after it. It never falls. */
+  /**
+   * Heights up to which no block could be reverted, before this change and after it. The finalized height never falls.
+   */
   readonly finalizedBefore: number;
   readonly finalizedAfter: number;
 }
@@ -16,12 +21,15 @@ export interface ChainRecord {
 export interface ChainLog {
   /** Sequence number of the newest record; 0 if there is none. */
   last(): number;
-  /** Sequence number of the oldest record that is kept; one above `last` if none is kept. */
+  /** Sequence number of the oldest stored record; `last` + 1 if no record is stored. */
   floor(): number;
-  /** Height up to which no block could be reverted at the newest record; 0 if there is none. It never falls. */
+  /**
+   * Height up to which no block could be reverted at the newest record; 0 if there is no record. The finalized height
+   * never falls.
+   */
   finalized(): number;
-  /** The kept records from a sequence number on, ascending, at most `limit`. */
+  /** The stored records from a sequence number on, in ascending order, at most `limit`. */
   records(from: number, limit: number): readonly ChainRecord[];
-  /** The block of a record, even if it was reverted since; undefined if the block is not kept any more. */
+  /** The block of a record, even if the block was reverted since; undefined if the block is no longer stored. */
   block(record: ChainRecord): Block | undefined;
 }

@@ -1,4 +1,7 @@
-/** Interfaces for time and random numbers. Implementations are passed in, so that tests and simulations control them. */
+/**
+ * Interfaces for time and random numbers. The caller passes in implementations, so that tests and simulations control
+ * time and randomness.
+ */
 
 export interface Clock {
   /** Unix time in milliseconds. */
@@ -12,12 +15,13 @@ export interface Timer {
 }
 
 /**
- * Clocks of the process and its machine that nobody can set. If the system clock advances by a different amount, it was set.
+ * Clocks of the process and its machine that cannot be set. If the system clock advances by a different amount than
+ * these clocks, it was set.
  */
 export interface ProcessTimes {
-  /** Milliseconds for which the machine has run; the time of a suspension does not count. */
+  /** Milliseconds for which the machine has run, without the time of suspensions. */
   runMs(): number;
-  /** Like `runMs`, but the time of a suspension counts; undefined if the system has no such clock. */
+  /** Milliseconds like `runMs`, but including the time of a suspension; undefined if the system has no such clock. */
   bootMs(): number | undefined;
   /** Processor time of the process in milliseconds. */
   processorMs(): number;

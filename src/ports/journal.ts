@@ -1,14 +1,15 @@
 /**
- * The signing journal: each header that a delegate signed here, written to disk before it is sent, and what is known of earlier
- * signatures.
+ * The signing journal. The journal has each header that a delegate signed here, and what is known about earlier
+ * signatures. A header is on disk before it is sent.
  */
 
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
 
 /**
- * Evidence from outside the data folder about a delegate's last signature. `unknown`: there is none. `agrees`: the last
- * signature is in this journal. `later`: there is a later signature, so this journal is incomplete.
+ * Evidence from outside the data folder about a delegate's last signature. `unknown`: there is no evidence. `agrees`:
+ * the last signature is in this journal. `later`: the delegate has signed after the last header of this journal, so the
+ * journal is incomplete.
  */
 export type OutsideEvidence = 'unknown' | 'agrees' | 'later';
 
@@ -26,49 +27,58 @@ export interface SigningJournal {
    * the journal is complete.
    */
   heldSinceS(publicKey: PublicKey): number | undefined;
-  /** Unix time in whole seconds at which the record of the delegate was handed to another node; undefined if it was not. */
+  /**
+   * Unix time in whole seconds at which the record of the delegate was handed over to another node; undefined if it was
+   * not handed over.
+   */
   movedAtS(publicKey: PublicKey): number | undefined;
   outside(publicKey: PublicKey): OutsideEvidence;
   /**
-   * The last header of a delegate from outside the data folder, if this journal has no header of the delegate; undefined if
-   * there is none.
+   * If this journal has no header of the delegate, the delegate's last header from outside the data folder; otherwise
+   * undefined. Undefined also if no header of the delegate is known.
    */
   recalled(publicKey: PublicKey): RecalledHeader | undefined;
-  /** Stores a header from outside as the delegate's last one. The header is on disk when this returns. */
+  /**
+   * Stores a header from outside the data folder as the delegate's last one. The header is on disk when this method
+   * returns.
+   */
   adopt(publicKey: PublicKey, header: SignedHeader): void;
-  /** Stores a signed header. The header is on disk (flushed) when this returns. */
+  /** Stores a signed header. The header is on disk (flushed) when this method returns. */
   record(publicKey: PublicKey, header: SignedHeader): void;
-  /** Stores that the delegate's signatures before a moment are unknown. The fact is on disk when this returns. */
+  /**
+   * Stores that the delegate may have signed unknown headers before a moment. The record of this moment is on disk when
+   * the method returns.
+   */
   hold(publicKey: PublicKey, sinceS: number): void;
   close(): void;
 }
 
-/** A journal that consists of its file only, without watermarks outside of the data folder. */
+/** A journal that consists of its file only, and does not know the watermarks outside of the data folder. */
 export interface FolderJournal extends SigningJournal {
   /** All delegates in the journal. */
   delegates(): readonly PublicKey[];
-  /** Whether the file is a copy of the file that was written, and so may be out of date. */
+  /** Whether the journal is a copy of the original file, and so may be out of date. */
   readonly isCopied: boolean;
-  /** Marks the file as the original from now on. The mark is on disk when this returns. */
+  /** Marks this file as the original file. The mark is on disk when this method returns. */
   keepPlace(): void;
 }
 
-/** The last signature of a delegate, as it is kept outside of the data folder. */
+/** The last signature of a delegate, as it is stored outside of the data folder. */
 export interface Watermark {
   readonly last?: SignedHeader;
-  /** Unix time in whole seconds at which the record was handed to another node. */
+  /** Unix time in whole seconds at which the record was handed over to another node. */
   readonly movedAtS?: number;
   /**
-   * Id of block 2 of the chain for which the header was signed. A network that was started again has the same name, but another
-   * block 2.
+   * Id of block 2 of the chain for which the header was signed. If a network is started again from its genesis block,
+   * it has the same name but another block 2.
    */
   readonly firstBlockId?: string;
 }
 
 /**
- * The last signature of each delegate of a network, kept outside of the data folder. So restoring an old folder does not
- * restore old watermarks. Watermarks are an addition to the journal, so these functions do not throw: an unreadable watermark
- * counts as unknown.
+ * The last signature of each delegate of a network, stored outside of the data folder. So the watermarks stay up to
+ * date when an old data folder is restored. The node can work without watermarks, so these functions do not throw. A
+ * watermark that cannot be read counts as unknown.
  */
 export interface SigningWatermarks {
   read(publicKey: PublicKey): Watermark | undefined;

@@ -1,4 +1,4 @@
-/** The interface of a running node for other modules. The HTTP module uses only this interface. */
+/** The interface of a running node for other modules and for clients. The HTTP module uses only this interface. */
 
 import type { ChainParams } from '../protocol/params.ts';
 import type { Address, JsonObject, KeyPair, PublicKey, Transaction } from '../protocol/types.ts';
@@ -9,17 +9,17 @@ import type { PeerInfo } from './transport.ts';
 
 export type PoolState = 'received' | 'validated' | 'verified' | 'pending' | 'ready';
 
-/** Facts that do not change while the process runs. */
+/** Data that do not change while the process runs. */
 export interface NodeIdentity {
   readonly networkName: string;
-  /** Application version, as peers and clients see it. */
+  /** Version of the application that peers and clients see. */
   readonly version: string;
   readonly protocolVersion: string;
-  /** `v` and the version, then date and time of the build if they are known; may be empty. */
+  /** `v` and the version, then date and time of the build if they are known. The build text may be empty. */
   readonly build: string;
   /** Commit of the source code: 40 hexadecimal characters, or empty. */
   readonly commit: string;
-  /** 16 alphanumeric characters, new at every start. */
+  /** 16 alphanumeric characters, chosen at each start of the process. */
   readonly nonce: string;
 }
 
@@ -30,48 +30,54 @@ export interface NodeStatus {
   /** Unix time in milliseconds. */
   readonly currentTimeMs: number;
   readonly secondsSinceEpoch: number;
-  /** SHA-256 of the last five block ids, highest first, hexadecimal; the nethash if the chain has only the genesis block. */
+  /**
+   * Broadhash of the chain, hexadecimal: SHA-256 of the ids of the last five blocks, highest first. If the chain has
+   * only the genesis block, the nethash.
+   */
   readonly broadhash: string;
-  /** Percent of connected peers that agree with this node's tip, 0 to 100; 0 without peers. */
+  /** Percentage of connected peers that agree with this node's tip, from 0 to 100; 0 without peers. */
   readonly consensusPercent: number;
   /** Most frequent height among connected peers; 0 without peers. */
   readonly networkHeight: number;
   readonly pool: Readonly<Record<PoolState, number>>;
-  /** Time by which the clocks of the peers seem to be ahead of ours; undefined until enough blocks have arrived to tell. */
+  /**
+   * Time in milliseconds by which the clocks of the peers seem to be ahead of ours; undefined until enough blocks have
+   * arrived.
+   */
   readonly clockOffsetMs?: number;
-  /** Set if the clock of a peer differs much from ours, and it is unknown which of the two is wrong. */
+  /** Present if the clock of a peer differs much from ours, and it is unknown which of the two is wrong. */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /** Progress of a download; absent if none is running. */
   readonly sync?: SyncProgress;
-  /** True if the node has no peers and needs none. */
+  /** True if the node has no peers and needs no peers. */
   readonly isAlone?: true;
   /** Number of changes of branch since the start, and the latest of them, newest first. */
   readonly branchChanges: { readonly count: number; readonly latest: readonly BranchChange[] };
-  /** The processes that answer HTTP for the node; undefined if the node answers itself. */
+  /** The processes that answer HTTP for the node; undefined if the node itself answers. */
   readonly readers?: ReadersStatus;
 }
 
 export interface ReadersStatus {
   /** Number of readers that the option `http.processes` asks for. */
   readonly wanted: number;
-  /** Number of readers since the start of the node that replaced an earlier reader. */
+  /** Number of readers that were started to replace an earlier reader, since the start of the node. */
   readonly restarts: number;
   readonly each: readonly ReaderStatus[];
 }
 
 interface ReaderStatus {
   /**
-   * Number of the reader: the lowest from 1 on that is free when it starts. A new reader usually gets the number of the reader
-   * that it replaces.
+   * Number of the reader. The number is the lowest one from 1 on that is free when the reader starts. A new reader
+   * usually gets the number of the reader that it replaces.
    */
   readonly reader: number;
-  /** `silent` means that the reader does not react, and another one is started in addition. */
+  /** `silent` means that the reader does not react, so another reader is started in addition. */
   readonly state: 'starting' | 'up' | 'silent';
   /** Time when the reader started; Unix time in milliseconds. */
   readonly sinceMs: number;
-  /** Memory of the reader without pages of the store; 0 before its first report. */
+  /** Memory of the reader in bytes, without pages of the store; 0 before its first report. */
   readonly memoryBytes: number;
-  /** Number of requests to the reader since its start, including refused ones. */
+  /** Number of requests to the reader since its start, including those that the reader refused. */
   readonly requests: number;
 }
 
@@ -85,51 +91,54 @@ export interface BranchChange {
 }
 
 export interface SyncProgress {
-  /** Height of the downloaded chain, as its peer announces it. */
+  /** Height of the chain that is downloaded, as its peer announces it. */
   readonly targetHeight: number;
   /** Recent rate of applied blocks per second. */
   readonly blocksPerS: number;
-  /** Undefined until the first block is applied. */
+  /** Estimated seconds until the end of the sync; undefined until the first block is applied. */
   readonly secondsLeft?: number;
 }
 
 export type HistorySpan = 'hour' | 'day';
 
-/** Figures of the node over the last hour or day. */
+/** Values of the node over the last hour or day, for charts. */
 export interface NodeHistory {
-  /** Length of a point. */
+  /** Length of the interval of one point, in milliseconds. */
   readonly intervalMs: number;
-  /** Oldest first; an interval in which nothing happened has none. */
+  /** Points, oldest first; an interval in which nothing happened has no point. */
   readonly points: readonly HistoryPoint[];
 }
 
 export interface HistoryPoint {
-  /** Start of the interval, Unix time in milliseconds. */
+  /** Start of the interval; Unix time in milliseconds. */
   readonly timeMs: number;
-  /** Blocks that were applied. */
+  /** Number of blocks that were applied. */
   readonly blocks: number;
-  /** Transactions of those blocks. */
+  /** Number of transactions in the blocks that were applied. */
   readonly transactions: number;
-  /** Slots without a block between those blocks. */
+  /** Number of slots without a block between the blocks that were applied. */
   readonly missedSlots: number;
-  /** Times that blocks were reverted. */
+  /** Number of times that blocks were reverted. */
   readonly reorgs: number;
-  /** Mean time from the start of a slot until its block was applied; undefined without blocks that were new. */
+  /**
+   * Mean time in milliseconds from the start of a slot until its block was applied; undefined if there were no new
+   * blocks.
+   */
   readonly delayMs?: number;
-  /** Transactions in the pool, and connected peers, when the node last looked. */
+  /** Number of transactions in the pool, and number of connected peers, at the last sample. */
   readonly pool: number;
   readonly peers: number;
 }
 
-/** A decision of the node with its reason. */
+/** A decision of the node, with the reason for it. */
 export interface Diagnostic {
-  /** Number of the diagnostic; diagnostics are counted from 1 since the start. */
+  /** Number of the diagnostic; the first one after the start has number 1. */
   readonly number: number;
   /** Unix time in milliseconds. */
   readonly timeMs: number;
-  /** The module that decided: `chain`, `sync`, `peers`, `forge`, `pool` or `notify`. */
+  /** The module that made the decision: `chain`, `sync`, `peers`, `forge`, `pool` or `notify`. */
   readonly module: string;
-  /** A code that never changes, such as `BLOCK_SIGNATURE_INVALID`. */
+  /** A permanent code, such as `BLOCK_SIGNATURE_INVALID`. */
   readonly code: string;
   readonly message: string;
   readonly fields: Readonly<Record<string, string | number | boolean>>;
@@ -141,35 +150,37 @@ export interface SlotFact {
   readonly timeMs: number;
   /** The module that reported the event: `chain` or `forge`. */
   readonly module: string;
-  /** A code that never changes, such as `BLOCK_FORGED` or `BLOCK_REVERTED`. */
+  /** A permanent code, such as `BLOCK_FORGED` or `BLOCK_REVERTED`. */
   readonly code: string;
   readonly message: string;
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** The known facts of slots. */
+/** The known events of slots. */
 export interface SlotReport {
-  /** Unix time in milliseconds since which all facts were kept; facts of earlier slots may be missing. */
+  /** Unix time in milliseconds since which all events are stored; events of earlier slots may be missing. */
   readonly sinceMs: number;
   readonly slots: readonly {
     readonly slot: number;
     readonly facts: readonly SlotFact[];
     readonly forger?: SlotForger;
   }[];
-  /** Times at which forging of delegates was switched on and off since the start, oldest first. */
+  /** Times since the start at which forging of delegates was switched on or off, oldest first. */
   readonly switches: readonly { readonly timeMs: number; readonly delegate: PublicKey; readonly on: boolean }[];
   /** Branches that this node left, oldest first. */
   readonly branches: readonly LeftBranch[];
-  /** Ranges of slots in which the scheduler ran, oldest first. In other slots, the process did not run. */
+  /** Ranges of slots in which the scheduler ran, oldest first. In other slots, the process was not running. */
   readonly looks: readonly SlotRange[];
   /** Ranges of slots in which other nodes may have begun another round while this node had no newer block, oldest first. */
   readonly oldOrders: readonly OldOrder[];
 }
 
-/** The owner of a slot; absent if the order of forgers is not known any more, or if the slot has no owner. */
+/**
+ * The owner of a slot. The owner is absent if the order of forgers is no longer stored, or if the slot has no owner.
+ */
 export interface SlotForger {
   readonly publicKey: PublicKey;
-  /** Empty if the key belongs to no delegate. */
+  /** Username of the delegate; empty if the key belongs to no delegate. */
   readonly username: string;
   /** Height whose order of forgers determines the owner. */
   readonly height: number;
@@ -186,18 +197,24 @@ export interface SlotRange {
 }
 
 interface OldOrder extends SlotRange {
-  /** Height whose order of forgers the node used. */
+  /** Height whose order of forgers determined the owner. */
   readonly height: number;
 }
 
-/** A branch that the node left. In its slots, the order of the delegates may differ from the order of the present chain. */
+/**
+ * A branch that the node left. In the slots of the branch, the order of the delegates may differ from the order of the
+ * present chain.
+ */
 interface LeftBranch {
   /** Time when the node left the branch; Unix time in milliseconds. */
   readonly timeMs: number;
-  /** First slot after the last block that the branch shares with our chain, and the slot in which the node left the branch. */
+  /**
+   * The first slot after the last block that the branch shares with our chain, and the slot in which the node left the
+   * branch.
+   */
   readonly fromSlot: number;
   readonly toSlot: number;
-  /** First block of the new branch; undefined if it came later. */
+  /** Height of the first block of the new branch; undefined if that block came later. */
   readonly forHeight?: number;
   readonly forBlockId?: string;
 }
@@ -206,11 +223,11 @@ export interface PoolEntry {
   readonly transaction: Transaction;
   /** Unix time in milliseconds. */
   readonly receivedAtMs: number;
-  /** Whether enough members have signed; undefined if no member needs to sign. */
+  /** Whether enough members have signed; undefined if the transaction needs no members' signatures. */
   readonly ready?: boolean;
 }
 
-/** The members of a group, with a mark for those who have signed a transaction. */
+/** The members of a group, with a mark for each member that has signed a transaction. */
 export interface GroupSigners {
   /** Number of signatures that the transaction needs. */
   readonly min: number;
@@ -225,29 +242,29 @@ export interface PeerEntry {
 
 export type PeerRole = 'fixed' | 'seed' | 'whitelisted' | 'blacklisted';
 
-/** The node's verdict on an address. */
+/** The node's verdict on the address of a peer. */
 export interface PeerVerdict {
   readonly ip: string;
   /** Port of the peer; absent for a banned address without a known peer. */
   readonly wsPort?: number;
   /**
-   * `dropped`: the connection ended, and no new one was opened. `waiting`: the peer is not dialled before `untilMs`; without
-   * `untilMs`, it is never dialled. `known`: we heard of the peer, and may dial it.
+   * `dropped`: the connection ended, and no new one was opened. `waiting`: the peer is not dialled before `untilMs`; if
+   * `untilMs` is absent, the peer is never dialled. `known`: the node knows the address, and may dial it.
    */
   readonly verdict: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known';
   readonly direction?: 'inbound' | 'outbound';
-  /** Start of the connection, or its end if it was dropped; Unix time in milliseconds. */
+  /** Start of the connection, or its end if the connection was dropped; Unix time in milliseconds. */
   readonly sinceMs?: number;
-  /** End of the ban, or of the wait before the next dial; Unix time in milliseconds. */
+  /** End of the ban, or end of the wait before the next dial; Unix time in milliseconds. */
   readonly untilMs?: number;
   /** Close code of a dropped connection. */
   readonly code?: number;
   readonly reason?: string;
   /** Roles that the configuration gives to the peer. */
   readonly roles: readonly PeerRole[];
-  /** List of the peer book that contains the peer. */
+  /** The list of the peer book that contains the peer. */
   readonly list?: 'new' | 'tried';
-  /** 100 for a peer that never broke a rule; at 0, the peer is banned. */
+  /** Reputation of the peer. The reputation is 100 for a peer that never broke a rule; at 0, the peer is banned. */
   readonly reputation: number;
   readonly height?: number;
   readonly version?: string;
@@ -267,15 +284,15 @@ export interface ForgingPause {
   readonly reason: string;
   /** Unix time in milliseconds. */
   readonly sinceMs: number;
-  /** Code of the fault that causes the pause, such as `STORE_WRITE_FAILED`, if it is caused by a fault. */
+  /** Code of the fault that causes the pause, such as `STORE_WRITE_FAILED`; absent if no fault causes it. */
   readonly cause?: string;
 }
 
 export interface ForgingWait {
-  /** A code that never changes, such as `FORGING_HAND_OVER`. */
+  /** A permanent code, such as `FORGING_HAND_OVER`. */
   readonly code: string;
   readonly reason: string;
-  /** Expected end of the wait, if it can be foreseen; Unix time in milliseconds. */
+  /** Expected end of the wait as Unix time in milliseconds; absent if it cannot be foreseen. */
   readonly untilMs?: number;
 }
 
@@ -293,7 +310,7 @@ export interface Forger {
   readonly publicKey: PublicKey;
   readonly address: Address;
   readonly username: string;
-  /** Number of the forger's next slot, counted from the epoch. */
+  /** Number of the forger's next slot; slots are counted from the epoch. */
   readonly nextSlot: number;
 }
 
@@ -301,11 +318,16 @@ export interface Forger {
 export interface NodeListener {
   /** Called when the log of the chain has new records. */
   chainChanged?(): void;
-  /** Called when the pool accepted a transaction that passed verification or waits for members' signatures. */
+  /**
+   * Called when the pool accepted a transaction that passed verification, or one that waits for members' signatures.
+   */
   transactionReceived?(transaction: Transaction): void;
 }
 
-/** A value that the node's own process has at once. A reader process has to ask the node for the value. */
+/**
+ * A value that is available at once in the node's own process. A reader process must ask the node for a value of this
+ * kind.
+ */
 export type Live<T> = T | Promise<T>;
 
 export interface NodeApi {
@@ -315,57 +337,60 @@ export interface NodeApi {
   readonly log: ChainLog;
   /** @returns a function that removes the listener */
   listen(listener: NodeListener): () => void;
-  /** If `chain` and `log` show a snapshot, switches them to the newest state, even before the node has told of that state. */
+  /**
+   * If `chain` and `log` show a snapshot, switches them to the newest state, even before the node has announced that
+   * state.
+   */
   refresh?(): void;
   status(): Live<NodeStatus>;
-  /** The transaction as JSON, with the members of its generation. */
+  /** Converts a transaction to JSON, with the members of its generation. */
   transactionJson(transaction: Transaction): JsonObject;
   /** All transactions of a queue, oldest first. */
   poolEntries(state: PoolState): Live<readonly PoolEntry[]>;
   /**
-   * Tells who has signed a group transaction of the pool; undefined if the pool does not have it, or if it needs no members'
-   * signatures.
+   * Tells which members have signed a group transaction of the pool. Undefined if the pool does not have the
+   * transaction, or if it needs no members' signatures.
    *
-   * @param client address that asks and is charged for the checks
+   * @param client address of the client, which is charged for the signature checks
    * @throws ProtocolError `VERIFICATION_LIMIT` if the client's budget is used up
    */
   signersOf(id: string, client?: string): Live<GroupSigners | undefined>;
   /** True if a confirmed transaction registers a group or is sent by a group; otherwise undefined. */
   readyOf(transaction: Transaction): boolean | undefined;
   /**
-   * Unix time in milliseconds at which a transaction arrived in the pool, even if it was confirmed since; undefined if the node
-   * does not know it.
+   * Unix time in milliseconds at which a transaction arrived in the pool, even if a block contains it now; undefined if
+   * the time is unknown.
    */
   receivedAtOf(id: string): number | undefined;
   peers(): Live<readonly PeerEntry[]>;
-  /** The verdicts on all known addresses; connected peers come first. */
+  /** The verdicts on all known addresses. Connected peers come first. */
   peerVerdicts(): Live<readonly PeerVerdict[]>;
-  /** The next `limit` forgers, beginning `offset` slots after the present one. */
+  /** The next `limit` forgers, beginning with the slot that is `offset` slots after the present one. */
   forgers(limit: number, offset: number): Live<Page<Forger>>;
   /**
-   * @param client address that sent it and is charged for the checks; if its budget is used up, the refusal is
-   *   `VERIFICATION_LIMIT`
+   * @param client address of the client, which is charged for the signature checks; if its budget is used up, the
+   *   refusal is `VERIFICATION_LIMIT`
    */
   submitTransaction(json: unknown, client?: string): Promise<SubmitResult>;
-  /** @param client as for `submitTransaction` */
+  /** @param client the same as for `submitTransaction` */
   submitSignature(json: unknown, client?: string): Promise<SubmitResult>;
   /**
-   * Builds, signs and submits the transaction that registers a second key. The keys are not stored.
+   * Builds, signs and submits the transaction that registers a second key. The node does not store the keys.
    *
-   * @param client as for `submitTransaction`
+   * @param client the same as for `submitTransaction`
    */
   registerSecondSignature(keyPair: KeyPair, secondPublicKey: PublicKey, client?: string): Promise<SubmitResult>;
   forgingDelegates(): Live<readonly ForgingDelegate[]>;
   /**
    * Switches forging of a configured delegate on or off.
    *
-   * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN`, `FORGING_PASSWORD_WRONG` or `FORGING_NOT_A_DELEGATE`, with the message
-   *   that clients know; `FORGING_MOVED` if its record was handed to another node
+   * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN`, `FORGING_PASSWORD_WRONG` or `FORGING_NOT_A_DELEGATE`, with the
+   *   message that clients know; `FORGING_MOVED` if the delegate's record was handed over to another node
    */
   setForging(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate>;
-  /** All metrics of the node in the text format of Prometheus; undefined if the node keeps none. */
+  /** All metrics of the node in the text format of Prometheus; undefined if the node has no metrics. */
   metricsText(): Promise<string> | undefined;
-  /** Figures of the last hour or day, for charts. */
+  /** Values of the last hour or day, for charts. */
   history(span: HistorySpan): Live<NodeHistory>;
   /**
    * The latest diagnostics, newest first.
@@ -374,18 +399,18 @@ export interface NodeApi {
    */
   diagnostics(limit: number): Live<readonly Diagnostic[]>;
   /**
-   * The known facts of `count` slots.
+   * The known events of `count` slots.
    *
    * @param count at least 1
    */
   slotReport(firstSlot: number, count: number): Live<SlotReport>;
-  /** SHA-256 of all consensus state, hexadecimal, with the tip to which the state belongs. */
+  /** SHA-256 of all consensus state, hexadecimal, together with the tip of that state. */
   stateDigest(): { readonly height: number; readonly blockId: string; readonly digest: string };
 }
 
 /**
- * The API inside the process of the node: all values are available at once, except signers, because their signatures must be
- * checked.
+ * The API inside the process of the node. All values are available at once, except signers, because their signatures
+ * must be checked.
  */
 export interface LocalNodeApi extends NodeApi {
   status(): NodeStatus;

@@ -1,6 +1,6 @@
-/** Notes: small records that parts of the node keep in the store beside the chain. Notes are never consensus state. */
+/** Notes are small records that modules of the node store beside the chain. Notes are never consensus state. */
 
-/** The content of each note by its name. A name that ends with a slash stands for all names that begin with it. */
+/** The content of each note by its name. A name that ends with a slash stands for all names with this prefix. */
 export const NOTES = {
   'chain/finalized':
     'u32, little endian: height that is never reverted (`engine/commit.ts`); then its checksum, 8 bytes (`store/chain/sealed.ts`)',

@@ -1,17 +1,17 @@
-/** Receives the log lines of a module, with permanent codes, and its metrics. */
+/** Receives the log lines and the metrics of a module. Log lines have permanent codes. */
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
 export type LogFields = Readonly<Record<string, unknown>>;
 
 export interface Observer {
-  /** Returns an observer whose log lines carry the name of the module. */
+  /** Returns an observer whose log lines have the name of a module. */
   module(name: string): Observer;
   /**
    * @param code permanent, upper-case, for example `BLOCK_APPLIED`
-   * @param message short and fixed; data goes into `fields`, never keys or passphrases
+   * @param message short and fixed; data belongs into `fields`, which must never contain keys or passphrases
    */
   log(level: LogLevel, code: string, message: string, fields?: LogFields): void;
-  /** Adds to a counter, 1 by default. The name of the metric contains its unit. */
+  /** Adds to a counter; by default 1. The name of the metric contains its unit. */
   count(metric: string, by?: number, labels?: Readonly<Record<string, string>>): void;
   /** Sets a gauge. */
   gauge(metric: string, value: number, labels?: Readonly<Record<string, string>>): void;

@@ -1,6 +1,7 @@
 /**
- * Queries over the chain, answered in pages. An item must match all given filters. Each page has the exact number of all
- * matches. The store implements the queries; formats and defaults belong to `http`.
+ * Interface for queries about the chain, which are answered in pages. An item must match all given filters. Each page
+ * has the exact number of all matches. The store implements the queries. The `http` module defines formats and
+ * defaults.
  */
 
 import type { Account, Delegate } from '../protocol/state.ts';
@@ -12,9 +13,9 @@ export interface PageRequest {
   /** Number of items to skip; at least 0. */
   readonly offset: number;
   /**
-   * The page begins after this place of the list instead of at `offset`, even if the item at the place is gone. So consecutive
-   * pages neither repeat nor omit an item that was in the list all the time. A cursor of another list is refused with a
-   * ProtocolError `CURSOR_INVALID`, or leads to an arbitrary place.
+   * If present, the page begins after this place of the list instead of at `offset`, even if the item at the place is
+   * gone. So consecutive pages neither repeat nor omit an item that was in the list during all these queries. A cursor
+   * of another list either causes a ProtocolError `CURSOR_INVALID`, or leads to an arbitrary place.
    */
   readonly after?: Cursor;
 }
@@ -23,15 +24,15 @@ export interface PageRequest {
 export interface Cursor {
   /** The value by which the list is sorted, as text; empty for an unknown value. */
   readonly value: string;
-  /** Determines the order among equal values. */
+  /** Text that determines the order of items with equal values. */
   readonly tie: string;
 }
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** Number of all matches, not only of this page. */
+  /** Number of all matches, not only of those on this page. */
   readonly total: number;
-  /** The place of the last item; absent if nothing follows it. */
+  /** The place of the last item of the page; absent if nothing follows. */
   readonly next?: Cursor;
 }
 
@@ -48,15 +49,18 @@ export interface AccountEntry {
   readonly delegate?: DelegateEntry;
 }
 
-/** A delegate, with values that are computed for readers. */
+/** A delegate, with values that the store computes for each query. */
 export interface DelegateEntry {
   readonly delegate: Delegate;
   readonly account: Account;
-  /** Rank of the delegate, 1 is best. Null for a delegate of generation 2 that registered after the last end of a round. */
+  /**
+   * Rank of the delegate; 1 is the best. Null for a delegate of generation 2 that registered after the end of the last
+   * round.
+   */
   readonly rank: number | null;
-  /** Percent of the delegate's slots in which it produced a block, two decimals; 0 before its first slot. */
+  /** Percentage of the delegate's slots in which it produced a block, with two decimals; 0 before its first slot. */
   readonly productivity: number;
-  /** Percent of the supply that votes for the delegate, two decimals. */
+  /** Percentage of the supply that votes for the delegate, with two decimals. */
   readonly approval: number;
 }
 
@@ -74,7 +78,7 @@ export interface DelegateQuery extends PageRequest {
   readonly publicKey?: PublicKey;
   readonly secondPublicKey?: PublicKey;
   readonly username?: string;
-  /** Pattern of SQL LIKE, including its wildcards. */
+  /** Pattern as in SQL LIKE, with the same wildcards. */
   readonly usernamePattern?: string;
   readonly sort: Sort<'username' | 'rank' | 'voteWeight' | 'productivity' | 'missedBlocks' | 'producedBlocks'>;
 }
@@ -82,7 +86,7 @@ export interface DelegateQuery extends PageRequest {
 /** Sort fields of blocks that differ from the order of the chain. */
 export type BlockAmountSort = 'totalAmount' | 'totalFee';
 
-/** A query for blocks. Times are in whole seconds since the epoch, and their bounds are inclusive. */
+/** A query for blocks. Times are in whole seconds since the epoch. The bounds are inclusive. */
 export interface BlockQuery extends PageRequest {
   readonly blockId?: BlockId;
   readonly height?: number;
@@ -111,7 +115,7 @@ export interface TransactionQuery extends PageRequest {
   readonly maxAmount?: bigint;
   readonly fromTimestampS?: number;
   readonly toTimestampS?: number;
-  /** Pattern of SQL LIKE over the UTF-8 bytes of the transfer data. */
+  /** Pattern as in SQL LIKE, which is matched against the UTF-8 bytes of the transfer data. */
   readonly dataPattern?: string;
   readonly sort: Sort<TransactionSort>;
 }
@@ -127,7 +131,7 @@ export interface TransactionEntry {
 }
 
 export interface DappQuery extends PageRequest {
-  /** If both are given, an application matches if its id or its name fits. */
+  /** If both members are given, an application matches if its id or its name is equal. */
   readonly transactionId?: TransactionId;
   /** The complete name of the application. */
   readonly name?: string;
@@ -150,7 +154,7 @@ export interface VoteQuery extends PageRequest {
   readonly sort: Sort<'username' | 'balance'>;
 }
 
-/** A multisignature account with its members, sorted by balance, then by address. */
+/** A multisignature account with its members. The members are sorted by balance, then by address. */
 export interface GroupEntry {
   readonly account: Account;
   readonly members: readonly Account[];
@@ -164,39 +168,43 @@ export interface ForgingStatistics {
 }
 
 export interface ChainQueries {
-  /** Undefined while the store is empty. */
+  /** The tip of the chain; undefined while the store is empty. */
   tip(): BlockHeader | undefined;
-  /** The newest headers, highest first, at most `limit`. */
+  /** The newest headers, highest first; at most `limit`. */
   latestHeaders(limit: number): readonly BlockHeader[];
   blockByHeight(height: number): Block | undefined;
   accounts(query: AccountQuery): Page<AccountEntry>;
   delegates(query: DelegateQuery): Page<DelegateEntry>;
-  /** Finds blocks. If no index answers the query, it runs in chunks like `transactions`. */
+  /** Finds the blocks that match a query. If no index answers the query, it runs in chunks like `transactions`. */
   blocks(query: BlockQuery): Promise<Page<BlockHeader>>;
   /**
-   * Finds transactions. A query that no index answers runs in chunks, and other work goes on in between.
+   * Finds the transactions that match a query. A query that no index answers runs in chunks, and other work runs
+   * between the chunks.
    *
-   * @throws ProtocolError `QUERIES_BUSY` if too many such queries are waiting already
+   * @throws ProtocolError `QUERIES_BUSY` if too many queries without an index are already waiting
    */
   transactions(query: TransactionQuery): Promise<Page<TransactionEntry>>;
-  /** The account that matches. If several accounts match, the result is the first by balance, then by address. */
+  /**
+   * Returns the account that matches all given members. If several accounts match, the result is the first in the order
+   * by balance, then by address.
+   */
   accountBy(identity: AccountIdentity): Account | undefined;
   /** Finds the voters of a delegate. If no index answers the query, it runs in chunks like `transactions`. */
   voters(publicKey: PublicKey | undefined, query: VoterQuery): Promise<Page<Account>>;
   votes(account: Account, query: VoteQuery): Page<Account>;
   /** The group of a multisignature account; undefined for other accounts. */
   group(address: Address): GroupEntry | undefined;
-  /** Groups whose members include the account's key, sorted by balance, then by address. */
+  /** Groups whose members include the account's key. The groups are sorted by balance, then by address. */
   memberships(account: Account): readonly GroupEntry[];
   /** Number of transactions in the chain, including those of the genesis block. */
   transactionCount(): number;
   /** Registrations of applications. */
   dapps(query: DappQuery): Page<TransactionEntry>;
-  /** Earnings from the blocks that the delegate forged in the period, bounds included. */
+  /** Earnings from the blocks that the delegate forged in the period. The bounds are included. */
   blockForgingStatistics(publicKey: PublicKey, fromTimestampS: number, toTimestampS: number): ForgingStatistics;
   /**
-   * Earnings from the rounds whose last block is in the period, bounds included; `blocks` is the number of rounds. The query
-   * runs in chunks like `transactions`, because the pay of each round is computed again.
+   * Earnings from the rounds whose last block is in the period. The bounds are included, and `blocks` is the number of
+   * rounds. The query runs in chunks like `transactions`, because it must compute the payments of each round.
    */
   roundForgingStatistics(
     publicKey: PublicKey,

@@ -1,19 +1,20 @@
 /**
- * The rates of all messages and calls between nodes. One table has what this node sends and what it accepts, so no limit can be
- * below the rate of an honest node. All limits are defined here. Each limit is computed from the largest number of messages of
- * an honest sender that can arrive at the same time.
+ * Defines the rates of all messages and calls between nodes. One table has both the rates at which this node sends and
+ * the rates that it accepts. So no limit can be below the rate of an honest node. This file defines all limits of
+ * rates. Each limit is computed from the largest number of messages of an honest sender that can arrive at the same
+ * time.
  *
  * Sources: releases 2.3.8 (lisk-framework 0.4.8, lisk-p2p 0.3.7) and 3.0.2 (0.5.2, 0.4.2), with the limits of their
- * configuration: `broadcasts.broadcastInterval` 1 to 60 s (default 5 s), `BLOCK_TIME` at least 2 s. Release 3.0.2 penalises a
- * peer for its fourth `getTransactions`, `postTransactionsAnnouncement` or `postSignatures` in ten seconds. Both releases
- * penalise more than a hundred frames in one second.
+ * configuration: `broadcasts.broadcastInterval` 1 to 60 s (default 5 s), `BLOCK_TIME` at least 2 s. Release 3.0.2
+ * penalises a peer for its fourth `getTransactions`, `postTransactionsAnnouncement` or `postSignatures` within ten
+ * seconds. Both releases penalise more than a hundred frames in one second.
  */
 
 import type { Generation } from '../protocol/params.ts';
 
-/** Kinds of messages and calls, under names that do not depend on the generation. */
+/** Kinds of messages and calls. The names of kinds do not depend on the generation. */
 export type RateKind =
-  /** An announcement of the node's own state. */
+  /** An announcement of the node's own info. */
   | 'info'
   | 'infoQuestion'
   | 'peersQuestion'
@@ -26,96 +27,109 @@ export type RateKind =
   | 'transactionIds'
   | 'transactions'
   | 'signatures'
-  /** A ping that measures the round trip. */
+  /** A ping that measures the round-trip time. */
   | 'probe';
 
-/** A sender's rate to one peer: in any time `T`, it sends at most `burst` messages, plus one for each `everyMs` of `T`. */
+/**
+ * A sender's rate to one peer. In any time `T`, the sender sends at most `burst` messages, plus one for each `everyMs`
+ * of `T`.
+ */
 export interface Sending {
-  /** Number of messages that may be sent at once, in addition to one for each interval. */
+  /** Number of messages that may be sent at once, in addition to one message in each interval. */
   readonly burst: number;
   readonly everyMs: number;
-  /**
-   * Maximum of calls that wait for an answer at the same time. Without this maximum, only the rate limits the number of
-   * messages.
-   */
+  /** Maximum of calls that wait for an answer at the same time. If absent, only the rate limits the number of calls. */
   readonly piledMax?: number;
 }
 
 export interface RateRow {
   readonly kind: RateKind;
   readonly generation: Generation;
-  /** Name of the event or procedure in its messages. */
+  /** Name of the event or procedure in the frames on the wire. */
   readonly name: string;
-  /** Highest rate of this node in any configuration. */
+  /** Highest rate at which this node sends, in any configuration. */
   readonly own: Sending;
-  /** Highest rate of a reference node in any configuration; undefined if it never sends this. */
+  /**
+   * Highest rate at which a reference node (lisk-sdk) sends, in any configuration; undefined if it never sends this
+   * message.
+   */
   readonly reference: Sending | undefined;
-  /** Whether strangers can make an honest node send more. Such messages above the limit are dropped and cost no points. */
+  /**
+   * Whether strangers can cause an honest node to send more messages of this kind. Messages of such a kind above the
+   * limit are dropped and cost no points.
+   */
   readonly isRelayed: boolean;
 }
 
-/** Time in which uses are counted, as in release 3.0.2. */
+/** Time over which messages and calls are counted, as in release 3.0.2. */
 export const RATE_WINDOW_MS = 10_000;
 /**
- * Longest time for which a connection can be blocked; the messages sent meanwhile then arrive at once. Heartbeats end a
- * connection that is silent for 20 s, and the next heartbeat is due after 8 s.
+ * Longest time for which a connection can be blocked. All messages that were sent during this time then arrive at once.
+ * Heartbeats end a connection that is silent for 20 s. The next heartbeat is due after 8 s.
  */
 export const STALL_MS = 30_000;
-/** Factor between the uses that an honest node can cause and those that are accepted. */
+/**
+ * Ratio of the number of uses that are accepted to the number that an honest node can cause. A use is a message or a
+ * call.
+ */
 export const SAFETY = 1.5;
-/** Factor between the uses that are accepted and those that cost points. */
+/** Ratio of the number of uses above which a peer loses points to the number of accepted uses. */
 const CHARGED_FROM = 2;
 
 /**
- * Time in milliseconds to read, look up and refuse one item of a message, before any signature check. Measured: 15 us for a
- * signature, 45 us for a known transaction. The sender's budget pays for this time (`engine/pool/verification-budget.ts`).
- * Without this charge, peers that send as many messages as they may could keep a core busy with items alone.
+ * Time in milliseconds to read, look up and refuse one item of a message, before any signature check. Measured: 15 us
+ * for a signature, 45 us for a transaction that is already known. The sender's verification budget pays for this time
+ * (`engine/pool/verification-budget.ts`). Without this charge, peers could keep a core busy with items alone, even if
+ * they stay within the rates of messages.
  */
 export const ITEM_COST_MS = { transaction: 0.05, signature: 0.02 } as const;
 
-/** Maximum of our calls to one peer that may wait for answers. */
+/** Maximum of calls to one peer that may wait for their answers. */
 export const REQUESTS_PER_PEER_MAX = 32;
-/** Time-out of a call. After the time-out, another call may be made instead. */
+/** Time after which a call without an answer fails. After the time-out, another call may be made in its place. */
 export const REQUEST_TIMEOUT_MS = 10_000;
 /**
- * Maximum of calls to one peer that are started in a second. Peers penalise more than a hundred frames in a second; generation
- * 2 does so with a ban. The seconds of a peer begin at other moments than ours. So twice as many calls can fall into one second
- * of the peer, and answers and messages come on top.
+ * Maximum of calls to one peer that are started in a second. Peers penalise more than a hundred frames in a second.
+ * Nodes of generation 2 even ban the sender. A peer's seconds do not begin at the same moments as ours. So twice as
+ * many calls can fall into one second of the peer, and our answers and messages are added to them.
  */
 export const CALLS_PER_SECOND_MAX = 40;
-/** Number of frames in a second that no release penalises. */
+/** Number of frames in a second that no release of lisk-sdk penalises. */
 export const FRAMES_PER_SECOND = 100;
 
-/** The common rate of all questions of a synchronisation. */
+/** The rate that all questions of a synchronisation share. */
 const PACED: Sending = {
   burst: CALLS_PER_SECOND_MAX,
   everyMs: 1_000 / CALLS_PER_SECOND_MAX,
   piledMax: REQUESTS_PER_PEER_MAX * Math.ceil(STALL_MS / REQUEST_TIMEOUT_MS),
 };
 /**
- * Rate of the reference's questions during a synchronisation. The reference applies each batch before it asks for the next, and
- * its calls wait at least 2 s.
+ * Rate of lisk-sdk's questions during a synchronisation. The reference (lisk-sdk) applies each batch before it asks for
+ * the next one, and its calls time out after 2 s at the earliest.
  */
 const SEQUENTIAL: Sending = { burst: 5, everyMs: 50, piledMax: STALL_MS / 2_000 };
-/** Rate of a question that is asked once after connecting, with a few repetitions. */
+/** Rate of a question that is asked once after connecting, and is repeated a few times at most. */
 const ONCE: Sending = { burst: 5, everyMs: RATE_WINDOW_MS };
 /**
- * Rate of messages about a changed tip. The tip changes once in a slot of at least 2 s; a tie or a change of branch adds a few
- * changes.
+ * Rate of messages about a changed tip. The tip changes once in a slot of at least 2 s. A tie or a change of branch
+ * adds a few changes.
  */
 const TIPS: Sending = { burst: 5, everyMs: 1_000 };
-/** Rate of a broadcaster: one message in each interval. The configuration allows intervals of one second. */
+/**
+ * Rate of a periodic broadcast: one message in each interval. The configuration of nodes allows intervals of one
+ * second.
+ */
 const BROADCASTS: Sending = { burst: 1, everyMs: 1_000 };
 /**
- * Rate of messages that release 3.0.2 limits: it accepts three in ten seconds. At the default interval of that release, a
- * fourth one comes only if another is five seconds late.
+ * Rate of messages that release 3.0.2 limits to three in ten seconds. At the default interval of that release, a fourth
+ * message arrives only if another one is five seconds late.
  */
 const RATIONED: Sending = { burst: 1, everyMs: 5_000 };
 /** Rate of messages that nodes of generation 2 do not limit. */
 const UNRATIONED: Sending = { burst: 1, everyMs: 1_000 };
-/** Rate of the latency probe: again and again after 20 to 60 s. */
+/** Rate of the ping that measures latency. The ping is sent again and again after 20 to 60 s. */
 const PROBES: Sending = { burst: 1, everyMs: 20_000 };
-/** Rate of announcements of this node's own tip. If the tip changes faster, only the newest is announced. */
+/** Rate of announcements of this node's own tip. If the tip changes faster, only the newest tip is announced. */
 const OWN_INFO: Sending = { burst: 3, everyMs: 1_000 };
 
 type Words = readonly [name2: string | undefined, name3: string | undefined];
@@ -130,15 +144,16 @@ const RATIONED_3: Both = { 2: UNRATIONED, 3: RATIONED };
 const ROWS: readonly Row[] = [
   ['info', ['updateMyself', 'postNodeInfo'], OWN_INFO, TIPS],
   ['infoQuestion', ['status', 'getNodeInfo'], ONCE, ONCE],
-  // The reference asks its connected seeds again every half minute.
+  // The reference (lisk-sdk) asks its connected seeds again every half minute.
   ['peersQuestion', ['list', 'getPeers'], ONCE, ONCE],
   ['tipQuestion', [undefined, 'getLastBlock'], PACED, SEQUENTIAL],
   ['blocksQuestion', ['blocks', 'getBlocksFromId'], PACED, SEQUENTIAL],
   ['commonBlockQuestion', ['blocksCommon', 'getHighestCommonBlock'], PACED, SEQUENTIAL],
-  // The reference asks once for each announcement with an unknown id, and our announcements are limited.
+  // The reference (lisk-sdk) asks once for each announcement with an unknown id. Our rate of announcements is limited,
+  // so these questions are limited, too.
   ['transactionsQuestion', ['getTransactions', 'getTransactions'], RATIONED, { burst: 8, everyMs: 2_500 }],
   ['signaturesQuestion', ['getSignatures', 'getSignatures'], ONCE, ONCE],
-  // Release 2.3.8 passes blocks on before it applies them, and a delegate can sign any number of them.
+  // Release 2.3.8 passes blocks on before it applies them, and a delegate can sign any number of blocks.
   ['block', ['postBlock', 'postBlock'], TIPS, { burst: 10, everyMs: 1_000 }, true],
   ['transactionIds', [undefined, 'postTransactionsAnnouncement'], RATIONED, BROADCASTS],
   ['transactions', ['postTransactions', undefined], UNRATIONED, BROADCASTS],
@@ -146,7 +161,7 @@ const ROWS: readonly Row[] = [
   ['probe', ['ping', 'ping'], PROBES, PROBES],
 ];
 
-/** The rates of all counted messages and calls, for both generations. */
+/** The rates of all messages and calls that are counted, for both generations. */
 export const RATES: readonly RateRow[] = ROWS.flatMap(([kind, words, own, reference, relayed]) =>
   ([2, 3] as const).flatMap((generation) => {
     const name = words[generation - 2];
@@ -155,26 +170,26 @@ export const RATES: readonly RateRow[] = ROWS.flatMap(([kind, words, own, refere
   }),
 );
 
-/** @throws RangeError if the generation has no such message, which is a defect of this node */
+/** @throws RangeError if the generation has no message of this kind, which is a defect of this node */
 export function rateOf(generation: Generation, kind: RateKind): RateRow {
   const row = RATES.find((each) => each.generation === generation && each.kind === kind);
   if (row === undefined) throw new RangeError(`generation ${generation} has no ${kind}`);
   return row;
 }
 
-/** Maximum of uses by one sender that can arrive within a window after its connection was blocked. */
+/** Maximum number of uses by one sender that can arrive within a window after its connection was blocked. */
 export function arrivalsMax({ burst, everyMs, piledMax = Infinity }: Sending, windowMs: number): number {
   return burst + Math.ceil(windowMs / everyMs) + Math.min(piledMax, Math.ceil(STALL_MS / everyMs));
 }
 
-/** Maximum of uses by one honest peer that can arrive within a window. */
+/** Maximum number of uses by one honest peer that can arrive within a window. */
 export function honestMax({ own, reference }: RateRow, windowMs = RATE_WINDOW_MS): number {
   return Math.max(arrivalsMax(own, windowMs), reference === undefined ? 0 : arrivalsMax(reference, windowMs));
 }
 
 /**
- * Number of uses in a window that are accepted, and number above which a peer loses points. Uses between the two numbers are
- * dropped.
+ * The number of uses in a window that are accepted, and the number above which a peer loses points. Uses between these
+ * two numbers are dropped without a penalty.
  */
 export function limitsOf(row: RateRow): { readonly takenMax: number; readonly chargedAbove: number } {
   const takenMax = Math.ceil(SAFETY * honestMax(row));
@@ -182,8 +197,8 @@ export function limitsOf(row: RateRow): { readonly takenMax: number; readonly ch
 }
 
 /**
- * Maximum of frames of any kind from one honest peer that can arrive in one second: its calls and messages, its answers to our
- * calls, and heartbeats. All questions of a synchronisation share one rate.
+ * Maximum number of frames from one honest peer that can arrive in one second: its calls and messages, its answers to
+ * our calls, and its heartbeats. All questions of a synchronisation share one rate.
  */
 export function honestFramesMax(generation: Generation): number {
   const isPaced = ({ own }: RateRow): boolean => own === PACED;

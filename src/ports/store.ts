@@ -1,6 +1,6 @@
 /**
- * The store of a chain, as the engine uses it. Reads and transactions are synchronous, so nothing can change between a check
- * and a write.
+ * The store of a chain, as the engine uses it through this interface. Reads and transactions are synchronous, so
+ * nothing can change between a check and a write.
  */
 
 import type { NoteName } from './notes.ts';
@@ -10,13 +10,13 @@ import type { Block, BlockHeader, BlockId, Transaction, TransactionId } from '..
 /** The place of a transaction in the chain. */
 export interface TransactionPlace {
   readonly height: number;
-  /** Position in its block, from 0. */
+  /** Position of the transaction in its block, from 0. */
   readonly index: number;
 }
 
-/** The chain and its state at one moment. */
+/** The chain and its state at one moment, for reading. */
 export interface ChainReader extends StateReader {
-  /** Undefined while the store is empty. */
+  /** The tip of the chain; undefined while the store is empty. */
   tip(): BlockHeader | undefined;
   block(height: number): Block | undefined;
   heightOf(id: BlockId): number | undefined;
@@ -26,42 +26,44 @@ export interface ChainReader extends StateReader {
 
 export interface ChainWriter extends ChainReader, StateWriter {
   /**
-   * Appends a block to the tip. The function runs `apply`, which writes the state, and then stores the block, all indexes and
-   * counters, and an undo record of all overwritten values. After an error, some of these values have been written, and only
-   * the end of the transaction removes them. So the caller must not catch the error inside the transaction.
+   * Appends a block to the chain. The method runs `apply`, which writes the state. The method then stores the block,
+   * all index entries and counters, and an undo record of all overwritten values. After an error, the state may be
+   * partly written. Only the end of the transaction discards them. So the caller must not catch the error inside the
+   * transaction, because the transaction would then commit these values.
    */
   append(block: Block, apply: (state: StateWriter) => void): void;
   /**
-   * Reverts the tip by playing back its undo record. All keys are then as before the block.
+   * Reverts the tip by writing the values of its undo record back. After the revert, all keys are as they were before
+   * the block.
    *
-   * @throws ProtocolError `UNDO_RECORD_MISSING` if the undo record is not kept any more
+   * @throws ProtocolError `UNDO_RECORD_MISSING` if the undo record is no longer stored
    */
   revert(): Block;
-  /** Deletes the undo records up to this height, because they will never be needed again. */
+  /** Deletes the undo records up to this height, because they will not be needed again. */
   forgetUndo(upToHeight: number): void;
   /** Stores a note of the node, such as the peer book; `undefined` removes it. Notes are never consensus state. */
   setNote(key: NoteName, value: Uint8Array | undefined): void;
 }
 
-/** The engine records of a store, for modules that keep some and nothing else. */
+/** The notes of a store, for modules that need nothing else of the store. */
 export interface NoteStore {
-  /** As `ChainStore.transact`. */
+  /** Runs `work` as one unit, like `ChainStore.transact`. */
   transact<T>(work: (writer: Pick<ChainWriter, 'setNote'>) => T): T;
-  /** An engine record kept with `setNote`. */
+  /** The note with this name; undefined if there is none. */
   note(key: NoteName): Uint8Array | undefined;
 }
 
 export interface ChainStore extends ChainReader, NoteStore {
   /**
-   * Runs `work` as one unit. If this returns, all its writes are on disk; if it throws, nothing has changed. `work` must not be
-   * asynchronous.
+   * Runs `work` as one unit. When this method returns, all its writes are on disk. If it throws an error, nothing has
+   * changed. `work` must not be asynchronous.
    */
   transact<T>(work: (writer: ChainWriter) => T): T;
-  /** Names of notes that begin with the prefix, ascending. */
+  /** Names of all notes that begin with the prefix, in ascending order. */
   noteKeys(prefix: string): readonly string[];
   /** SHA-256 of all consensus state in the order of keys, hexadecimal. Nodes with the same tip must have the same digest. */
   stateDigest(): string;
-  /** Height of the lowest block that can be reverted; undefined if no block can. */
+  /** Height of the lowest block that can be reverted; undefined if no block can be reverted. */
   undoFloor(): number | undefined;
   close(): Promise<void>;
 }

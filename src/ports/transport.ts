@@ -1,15 +1,16 @@
 /**
- * The network as the engine sees it: peers with their announced state, requests, one-way messages. Names and shapes of frames
- * belong to `p2p`. The JSON of blocks and transactions is passed on unread, and the rules decode it.
+ * The network as the engine uses it: peers with their announced state, requests, and one-way messages. The `p2p` module
+ * defines names and shapes of frames. The transport passes on the JSON of blocks and transactions without parsing it,
+ * and the rules decode it.
  */
 
 import type { MemberSignature } from '../protocol/types.ts';
 
-/** Identifies a peer: `<IPv4>:<wsPort>`. Several ports on one IP are several peers. */
+/** Identifies a peer: `<IPv4>:<wsPort>`. Several ports at one IP address are several peers. */
 export type PeerId = string;
 
 export interface PeerAddress {
-  /** Dotted IPv4. */
+  /** IPv4 address in dotted decimal form. */
   readonly ip: string;
   readonly wsPort: number;
 }
@@ -18,27 +19,27 @@ export function peerIdOf({ ip, wsPort }: PeerAddress): PeerId {
   return `${ip}:${String(wsPort)}`;
 }
 
-/** The info that a node sends about itself. Members that the generation does not have are undefined. */
+/** The info that a node sends about itself. Members that do not exist in the generation are undefined. */
 export interface NodeInfo {
   readonly os: string;
   readonly version: string;
   readonly wsPort: number;
   readonly httpPort: number;
   readonly protocolVersion: string;
-  /** 16 random characters, new at each start of the process. */
+  /** 16 random characters, chosen at each start of the process. */
   readonly nonce: string;
   readonly height: number;
-  /** Generation 2 only. */
+  /** Generation 2 only: the broadhash of the node's chain. */
   readonly broadhash?: string;
-  /** Generation 3 only: values of the tip. */
+  /** Generation 3 only: values of the node's tip. */
   readonly blockVersion?: number;
   readonly maxHeightPrevoted?: number;
   readonly lastBlockId?: string;
-  /** False asks peers not to tell others this address. */
+  /** If false, the node asks peers not to tell its address to others. */
   readonly advertiseAddress?: boolean;
 }
 
-/** The info of a peer. All facts except the address are the peer's own claims. */
+/** The info of a peer. All members except the address are claims of the peer. */
 export interface PeerInfo extends PeerAddress {
   readonly os?: string;
   readonly version?: string;
@@ -63,9 +64,11 @@ export interface Connection {
   readonly info: PeerInfo;
   /** Start of the connection; Unix time in milliseconds. */
   readonly sinceMs: number;
-  /** Last measured round trip; undefined before the first measurement. */
+  /** The last measured round trip; undefined before the first measurement. */
   readonly latencyMs: number | undefined;
-  /** Share of the peer's recent questions that this node answered, 0 to 1; undefined if there was none. */
+  /**
+   * Share of the peer's recent questions that this node answered, from 0 to 1; undefined if there were no questions.
+   */
   readonly responsiveness?: number | undefined;
 }
 
@@ -73,7 +76,7 @@ export interface Connection {
 export type PeerRequest =
   | { readonly kind: 'peers' }
   | { readonly kind: 'tip' }
-  /** Asks for the blocks after this one. */
+  /** Asks for the blocks after the block with this id. */
   | { readonly kind: 'blocksAfter'; readonly blockId: string }
   | { readonly kind: 'highestCommonBlock'; readonly blockIds: readonly string[] }
   /** Asks for the transactions with these ids, or for transactions of the peer's pool if there are no ids. */
@@ -83,12 +86,15 @@ export type PeerRequest =
 /** Questions about the chain and the pool, which the engine answers. */
 export type ChainQuestion = Exclude<PeerRequest, { kind: 'peers' }>;
 
-/** Answers by the kind of the question. The transport has checked their form, but not the JSON of blocks and transactions. */
+/**
+ * Answers to questions, by the kind of the question. The transport has checked the form of the answers, but not the
+ * JSON of blocks and transactions in them.
+ */
 export interface PeerAnswers {
   readonly peers: readonly PeerInfo[];
   readonly tip: unknown;
   readonly blocksAfter: readonly unknown[];
-  /** Undefined if the peer has no block with one of the ids. */
+  /** The answer to the question for a common block; undefined if the peer has no block with one of the ids. */
   readonly highestCommonBlock: { readonly id: string; readonly height: number } | undefined;
   readonly transactions: readonly unknown[];
   readonly signatures: readonly { readonly transaction: string; readonly signatures: readonly string[] }[];
@@ -96,7 +102,7 @@ export interface PeerAnswers {
 
 export type AnswerTo<R extends PeerRequest> = PeerAnswers[R['kind']];
 
-/** One-way messages to and from peers. */
+/** Messages without an answer, to peers and from peers. */
 export type PeerMessage =
   | { readonly kind: 'block'; readonly block: unknown }
   | { readonly kind: 'transactionIds'; readonly ids: readonly string[] }
@@ -104,44 +110,51 @@ export type PeerMessage =
   | { readonly kind: 'transactions'; readonly transactions: readonly unknown[] }
   | { readonly kind: 'signatures'; readonly signatures: readonly MemberSignature[] };
 
-/** The engine's handlers for everything that peers send. The handlers are set once, when the transport starts. */
+/**
+ * Functions of the engine that handle everything that peers send. The handlers are set when the transport starts, and
+ * never change.
+ */
 export interface TransportHandlers {
   /**
-   * Answers a peer's question. If this method throws a `ProtocolError`, the peer gets an error answer, unless its generation
-   * punishes error answers. If this method throws a `PeerFault`, the peer also loses points.
+   * Answers a peer's question. If this method throws a `ProtocolError`, the peer gets an error answer. A generation
+   * that punishes error answers is an exception. If this method throws a `PeerFault`, the asking peer also loses
+   * points.
    */
   answer(peerId: PeerId, request: PeerRequest): Promise<unknown>;
   message(peerId: PeerId, message: PeerMessage): void;
-  /** Called when a connection is open and each side has found the other compatible. */
+  /** Called when a connection is open and both sides have found each other compatible. */
   connected(connection: Connection): void;
   disconnected(peerId: PeerId, direction: 'inbound' | 'outbound', reason: CloseReason): void;
-  /** Called when the peer sent a new info about itself. */
+  /** Called when the peer sent new info about itself. */
   updated(peerId: PeerId, info: PeerInfo): void;
-  /** Called when the peer broke the wire protocol. The transport has not closed the connection. */
+  /** Called when the peer broke the wire protocol. The transport leaves the connection open. */
   fault(peerId: PeerId, fault: PeerFaultCode, detail: string): void;
-  /** Whether an IP may connect now; called before each handshake. */
+  /** Whether an IP address may connect now. `admits` is called before each handshake. */
   admits(ip: string): boolean;
-  /** Whether the operator named a peer at an IP. Such peers can connect even while many strangers connect. False by default. */
+  /**
+   * Whether the operator named a peer at an IP address. A named peer can connect even while many strangers are
+   * connecting. If the function is absent, no peer is named.
+   */
   isNamed?(ip: string): boolean;
   /**
    * Called when the maximum of inbound connections is reached.
    *
-   * @returns the peer to disconnect for the new one; undefined for none
+   * @returns the peer to disconnect for the new peer; undefined to disconnect none
    */
   evict(inbound: readonly Connection[]): PeerId | undefined;
 }
 
 export interface CloseReason {
-  /** WebSocket or protocol close code, for example 4104. */
+  /** Close code of WebSocket or of the protocol, for example 4104. */
   readonly code: number;
   readonly reason: string;
 }
 
 /** Offences that the transport detects. `engine/peers/penalties.ts` defines their points. */
 export type PeerFaultCode =
-  /** A message or an answer has the wrong form. */
+  /** A message or an answer is malformed. */
   | 'MALFORMED_MESSAGE'
-  /** A peer list is no list, is too long, or has impossible addresses. */
+  /** A peer list is not a list, is too long, or has impossible addresses. */
   | 'MALFORMED_PEER_LIST'
   /** The peer's info about itself is larger than allowed. */
   | 'INFO_TOO_LARGE'
@@ -149,7 +162,7 @@ export type PeerFaultCode =
   | 'MESSAGE_RATE'
   /** The peer sent so many messages that the transport closed the connection. */
   | 'MESSAGE_FLOOD'
-  /** The peer used one procedure or event more often in its window than allowed. */
+  /** The peer used one procedure or event in a window more often than allowed. */
   | 'PROCEDURE_RATE';
 
 export interface Transport {
@@ -168,19 +181,22 @@ export interface Transport {
   disconnect(peerId: PeerId, reason: CloseReason): void;
   connections(): readonly Connection[];
   /**
-   * Asks a peer.
+   * Sends a question to a peer, and resolves with the answer.
    *
-   * @throws ProtocolError `REQUEST_FAILED` with the reason (time-out, closed, refused, malformed)
+   * @throws ProtocolError `REQUEST_FAILED` with the reason: time-out, closed, refused or malformed
    */
   request<R extends PeerRequest>(peerId: PeerId, request: R): Promise<AnswerTo<R>>;
-  /** Sends a message without waiting. The message is dropped silently if the peer is gone or its queue is full. */
+  /**
+   * Sends a message and does not wait for its delivery. If the peer is disconnected or its queue is full, the message
+   * is dropped without an error.
+   */
   send(peerId: PeerId, message: PeerMessage): void;
-  /** Replaces the info of this node and sends it to each peer. */
+  /** Replaces the info of this node, and sends the new info to each peer. */
   announce(info: NodeInfo): void;
   close(): Promise<void>;
 }
 
-/** A handler throws this error when the peer broke the rules for calls. */
+/** A handler throws this error if the peer broke the rules for calls. */
 export class PeerFault extends Error {
   readonly fault: PeerFaultCode;
 

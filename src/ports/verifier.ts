@@ -1,14 +1,14 @@
-/** Checks signatures: one at once, or many in parallel. */
+/** Checks signatures: a single one on the calling thread, or many in parallel. */
 
 import type { SignatureCheck } from '../protocol/types.ts';
 
 export interface Verifier {
-  /** The library that makes the checks, for logs and status. */
+  /** The library that makes the checks, for logs and status pages. */
   readonly backend: 'sodium' | 'noble';
   /**
-   * Cost of all checks of `verify` so far, in milliseconds of a core. Each check that the cache did not answer counts with the
-   * time that this back end takes on an ordinary machine. The time is not measured, so that peers are not charged more when the
-   * machine is busy.
+   * Cost of all checks by `verify` so far, in milliseconds of one core. Each check whose result was not in the cache
+   * adds the time that this library takes on an ordinary machine. The real time is not measured. If the real time
+   * counted, peers would be charged more while the machine is busy.
    */
   readonly spentMs: number;
   /** Makes one check on the calling thread. */

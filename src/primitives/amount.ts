@@ -1,18 +1,18 @@
-/** Amounts: bigint counts of beddows. 1 LSK = 10^8 beddows. */
+/** Amounts are bigint counts of beddows. 1 LSK = 10^8 beddows. */
 
-/** Largest amount of a transaction and largest balance that a transfer may lead to (2^63 - 1). */
+/** Largest amount of a transaction (2^63 - 1). The same value is the largest balance that a transfer may lead to. */
 export const AMOUNT_MAX = 9_223_372_036_854_775_807n;
 
 const BEDDOWS_PER_LSK = 100_000_000n;
 
-/** Reads a digit string as an amount; returns undefined for anything else (signs, points, spaces, other types). */
+/** Reads a string of digits as an amount; undefined for anything else (signs, points, spaces, other types). */
 export function amountOfDigits(value: unknown): bigint | undefined {
   return typeof value === 'string' && /^[0-9]+$/.test(value) ? BigInt(value) : undefined;
 }
 
 /**
- * Text of an amount in LSK: a decimal number without trailing zeros or exponent. `lskText(10_000_000n)` is `0.1`,
- * `lskText(-5n)` is `-0.00000005`.
+ * Text of an amount in LSK. The text is a decimal number without trailing zeros or exponent. `lskText(10_000_000n)` is
+ * `0.1`, `lskText(-5n)` is `-0.00000005`.
  */
 export function lskText(beddows: bigint): string {
   const sign = beddows < 0n ? '-' : '';
@@ -23,7 +23,7 @@ export function lskText(beddows: bigint): string {
 }
 
 /**
- * Reads an amount in LSK with at most eight decimals (`1.5`) and returns it in beddows; undefined for anything else.
+ * Reads an amount in LSK with at most eight decimals (`1.5`), and returns it in beddows; undefined for anything else.
  */
 export function beddowsOfLskText(text: string): bigint | undefined {
   const match = /^([0-9]{1,11})(?:\.([0-9]{1,8}))?$/.exec(text);

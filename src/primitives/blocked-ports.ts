@@ -1,6 +1,6 @@
 /**
  * Ports that browsers and `fetch` refuse to connect to, because other protocols use them ("port blocking" of the Fetch
- * standard). A node can listen on these ports, but neither a browser nor the commands of this package can reach it
+ * standard). A node can listen on these ports, but neither a browser nor the commands of this package can connect to it
  * there.
  */
 

@@ -3,10 +3,10 @@
 import { assert } from './errors.ts';
 
 /**
- * Map of at most `entriesMax` entries that drops entries not used lately. Time is divided into spans: a span ends when
- * `entriesMax / 2` entries were used in it. At the end of a span, the map drops each entry that was neither used nor
- * added in that span. So an entry survives at least `entriesMax / 2` uses of other entries, and each use costs one
- * look-up. A strict least-recently-used order would cost a removal and an insertion for each use.
+ * Map of at most `entriesMax` entries. The map drops entries that were not used recently. Time is divided into spans. A
+ * span ends when `entriesMax / 2` entries were used in it. At the end of a span, the map drops each entry that was
+ * neither used nor added in that span. So an entry survives at least `entriesMax / 2` uses of other entries. Each use
+ * of an entry takes one look-up. A strict least-recently-used order would take a removal and an insertion for each use.
  */
 export class LruMap<K, V> {
   readonly entriesMax: number;
@@ -16,7 +16,7 @@ export class LruMap<K, V> {
   /** Number of entries used in the present span. */
   #used = 0;
 
-  /** @param entriesMax at least 2 */
+  /** @param entriesMax maximum of entries, at least 2 */
   constructor(entriesMax: number) {
     assert(entriesMax >= 2, 'a map that forgets has room for two');
     this.entriesMax = entriesMax;
@@ -31,7 +31,7 @@ export class LruMap<K, V> {
     return this.#entries.has(key);
   }
 
-  /** Returns the value and counts it as used now. */
+  /** Returns the value of a key, and counts the entry as used in the present span. */
   get(key: K): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
@@ -98,7 +98,7 @@ export class BoundedQueue<T> {
     return this.#items.length;
   }
 
-  /** Returns false, and queues nothing, when the queue is full. */
+  /** Returns false, and adds nothing, if the queue is full. */
   push(item: T): boolean {
     if (this.#items.length >= this.itemsMax) return false;
     this.#items.push(item);
@@ -110,7 +110,7 @@ export class BoundedQueue<T> {
     return this.#items.splice(0, count);
   }
 
-  /** Keeps only the items for which `keep` answers true. */
+  /** Removes the items for which `keep` returns false. */
   filter(keep: (item: T) => boolean): void {
     this.#items = this.#items.filter(keep);
   }

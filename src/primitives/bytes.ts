@@ -20,7 +20,7 @@ export function hexOf(bytes: Bytes): string {
  */
 export function bytesOfHex(hex: string): Buffer {
   const bytes = Buffer.from(hex, 'hex');
-  // Buffer.from stops without an error at the first character that is no hexadecimal digit.
+  // Buffer.from stops without an error at the first character that is not a hexadecimal digit.
   if (bytes.length * 2 !== hex.length) throw new ProtocolError('HEX_INVALID', { hex: hex.slice(0, 80) });
   return bytes;
 }
@@ -32,21 +32,21 @@ export function isHex(text: string): boolean {
 
 const HEX_BYTES_MAX = 64;
 const CHARACTERS = Buffer.alloc(HEX_BYTES_MAX * 2);
-/** For each character code: 0 if the character is a lower-case hexadecimal digit, else 1. */
+/** For each character code, 0 if the character is a lower-case hexadecimal digit, and otherwise 1. */
 const NO_DIGIT = Uint8Array.from({ length: 256 }, (_, code) => (/[0-9a-f]/.test(String.fromCharCode(code)) ? 0 : 1));
 
 /**
  * True for canonical (lower-case) hexadecimal text of exactly `byteLength` bytes.
  *
- * @param byteLength 64 at most
+ * @param byteLength number of bytes, at most 64
  */
 export function isCanonicalHex(text: string, byteLength: number): boolean {
   assert(byteLength <= HEX_BYTES_MAX, 'a text of hexadecimal digits that is checked at once is short');
   const length = byteLength * 2;
   if (text.length !== length || Buffer.byteLength(text, 'utf8') !== length) return false;
   CHARACTERS.write(text, 'latin1');
-  // The loop has no branch for each character: hexadecimal texts are random, so a processor would often predict such a
-  // branch wrongly.
+  // The loop has no branch for each character. Hexadecimal texts are random, so a processor would often predict a
+  // branch for each character wrongly.
   let wrong = 0;
   for (let at = 0; at < length; at += 1) wrong |= NO_DIGIT[CHARACTERS[at] as number] as number;
   return wrong === 0;
@@ -68,10 +68,10 @@ const U64_BYTES = new Uint8Array(8);
 const U64_VIEW = new DataView(U64_BYTES.buffer);
 
 /**
- * Writes an unsigned 64-bit integer, big-endian. The function uses a DataView, which writes a bigint several times as
- * fast as a Buffer does.
+ * Writes an unsigned 64-bit integer, big-endian. The function uses a DataView, because DataView writes a bigint several
+ * times as fast as Buffer does.
  *
- * @throws RangeError unless the integer is in 0..2^64-1
+ * @throws RangeError if the integer is not in 0..2^64-1
  */
 export function writeU64BE(bytes: Bytes, value: bigint, at: number): void {
   if (value < 0n || value > U64_MAX) throw new RangeError(`${value} does not fit 64 bits`);
@@ -80,7 +80,7 @@ export function writeU64BE(bytes: Bytes, value: bigint, at: number): void {
 }
 
 /**
- * Reads a big-endian unsigned 64-bit integer. Nearly all values fit into a number, and converting one number to a
+ * Reads a big-endian unsigned 64-bit integer. Nearly all values fit into a double, and converting one number to a
  * bigint is faster than combining two bigints.
  */
 export function readU64BE(bytes: Buffer, at: number): bigint {
@@ -91,19 +91,19 @@ export function readU64BE(bytes: Buffer, at: number): bigint {
 
 /** True for the canonical decimal text of an unsigned 64-bit integer (no sign, no leading zero). */
 export function isU64Decimal(text: string): boolean {
-  // Decimal texts of equal length sort like their numbers, so a text comparison is enough.
+  // Decimal texts of equal length sort like their numbers, so comparing the texts is enough.
   return /^(?:0|[1-9][0-9]{0,19})$/.test(text) && (text.length < U64_MAX_TEXT.length || text <= U64_MAX_TEXT);
 }
 
 /**
- * True when both hold the same bytes. Do not use it for secrets: it stops at the first difference, so its duration
- * reveals where they differ.
+ * True if both arrays have the same bytes. Do not use this function for secrets. The comparison stops at the first
+ * difference, so its duration reveals the position of the difference.
  */
 export function bytesEqual(a: Bytes, b: Bytes): boolean {
   return a.length === b.length && Buffer.compare(a, b) === 0;
 }
 
-/** Views the same memory as a Buffer, without a copy. */
+/** Returns a Buffer over the same memory, without a copy. */
 export function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -1,8 +1,8 @@
 /**
- * Exact decimal numbers of any size, and their sums. Amounts that no signature covers may have fractions, signs and
- * exponents. A number stays in the form in which it was written, and a sum has limbs only for the places that its terms
- * use. So neither `1e999999999` nor millions of digits cost more than their text: about 4 ms for each million digits of
- * a sum that is read.
+ * Exact decimal numbers of any size, and sums of these numbers. Amounts that no signature covers may have fractions,
+ * signs and exponents. A number stays in the form in which it was written. A sum has limbs (blocks of digits) only for
+ * the decimal places that its terms use. A number such as `1e999999999` costs no more than its text. Reading a sum
+ * takes about 4 ms for each million digits.
  */
 
 import { assert } from './errors.ts';
@@ -18,11 +18,11 @@ export interface Decimal {
 export const ZERO: Decimal = { isNegative: false, digits: '', exponent: 0 };
 
 /**
- * Limit of the number library of the reference: it takes a number with more places before the point as no number, and
- * one with more places after the point as zero.
+ * Limit of lisk-sdk's number library. The library refuses a number with more places before the point, and treats one
+ * with more places after the point as zero.
  */
 const REFERENCE_PLACES_MAX = 1_000_000_000;
-/** Whole numbers with more digits have no use here: amounts and weights have about twenty digits. */
+/** Whole numbers with more digits are not needed, because amounts and weights have about twenty digits. */
 const WHOLE_DIGITS_MAX = 40;
 
 const NUMBER = /^([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:e([+-]?[0-9]+))?$/i;
@@ -30,7 +30,7 @@ const NUMBER = /^([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:e([+-]?[0-9]+))
 /**
  * Reads a decimal number. The text may have a sign, a point, an exponent, and blanks around the number.
  *
- * @returns undefined for anything else
+ * @returns undefined for any other text
  */
 export function decimalOf(text: string): Decimal | undefined {
   const parts = NUMBER.exec(text.trim());
@@ -38,7 +38,7 @@ export function decimalOf(text: string): Decimal | undefined {
   const [, sign = '', whole = '', fraction = '', bare = '', exponentText = '0'] = parts;
   const written = whole + fraction + bare;
   const first = zerosBefore(written);
-  // `place` is the place of the first digit other than 0: 0 for units, 1 for tens.
+  // `place` is the decimal place of the first digit other than 0. The place is 0 for units and 1 for tens.
   const place = whole.length + Number(exponentText) - first - 1;
   if (place > REFERENCE_PLACES_MAX) return undefined;
   if (first === written.length || place < -REFERENCE_PLACES_MAX) return ZERO;
@@ -58,7 +58,7 @@ function zerosBehind(digits: string): number {
   return count;
 }
 
-/** The number as an integer; undefined when it has a fraction, or more than 40 digits. */
+/** The number as an integer; undefined if it has a fraction, or more than 40 digits. */
 export function integerOf({ isNegative, digits, exponent }: Decimal): bigint | undefined {
   if (digits === '') return 0n;
   if (exponent < 0 || digits.length + exponent > WHOLE_DIGITS_MAX) return undefined;
@@ -67,26 +67,26 @@ export function integerOf({ isNegative, digits, exponent }: Decimal): bigint | u
 }
 
 /**
- * Decimal places in one limb of a number. With 12 places, a sum of thousands of limbs stays exact as a JavaScript
- * number.
+ * Number of decimal places in one limb of a number. With 12 places, adding thousands of limbs stays exact in JavaScript
+ * numbers.
  */
 const LIMB_PLACES = 12;
 const LIMB = 10 ** LIMB_PLACES;
-/** A sum of more terms could be inexact. A block needs some fifty terms at most. */
+/** Maximum of terms in a sum. With more terms, the sum could be inexact. A block needs at most some fifty terms. */
 const TERMS_MAX = 8_000;
-/** Limbs of a whole number with 40 digits. */
+/** Number of limbs of a whole number with 40 digits. */
 const WHOLE_LIMBS_MAX = 4;
 
 /** Neighbouring limbs of a number. */
 interface Limbs {
-  /** Power of `LIMB` that the first limb stands for. */
+  /** The exponent of `LIMB` for the first limb. */
   readonly base: number;
   readonly values: Float64Array;
 }
 
 /**
- * A sum that is built up step by step. The sum keeps its terms as they were written and adds them only when the result
- * is read, because a block may add one number of a million digits for a hundred delegates.
+ * A sum to which terms are added one by one. The sum stores its terms as they were written, and adds them up only when
+ * its value is read. A block may add one number of a million digits for a hundred delegates.
  */
 export class DecimalSum {
   #terms: { readonly number: Decimal; readonly sign: number }[] = [];
@@ -105,7 +105,7 @@ export class DecimalSum {
     this.#add(number, -1);
   }
 
-  /** Returns a copy of the sum; later changes of one do not change the other. */
+  /** Returns a copy of the sum. Later changes of one of them do not change the other. */
   copy(): DecimalSum {
     const copy = new DecimalSum();
     copy.#terms = [...this.#terms];
@@ -113,7 +113,7 @@ export class DecimalSum {
     return copy;
   }
 
-  /** Returns the sum as an integer; undefined when the sum has a fraction, or more than about forty digits. */
+  /** Returns the sum as an integer; undefined if the sum has a fraction, or more than about forty digits. */
   integer(): bigint | undefined {
     if (this.#terms.length === 0) return this.#whole;
     const runs = this.#carried();
@@ -123,7 +123,7 @@ export class DecimalSum {
     return BigInt(sign) * limbs.reduceRight((sum, limb) => sum * BigInt(LIMB) + BigInt(limb), 0n);
   }
 
-  /** -1 when the sum is below zero, 1 when it is above, 0 when it is zero. */
+  /** Returns -1 if the sum is below zero, 1 if it is above zero, and 0 if it is zero. */
   sign(): number {
     if (this.#terms.length > 0) return signOf(this.#carried());
     return this.#whole === 0n ? 0 : this.#whole < 0n ? -1 : 1;
@@ -136,8 +136,8 @@ export class DecimalSum {
   }
 
   /**
-   * Adds up the terms. The result is a list of limb runs, lowest first; each limb is below `LIMB` in magnitude and may
-   * have either sign.
+   * Adds up the terms. The result is a list of runs of neighbouring limbs, lowest first. The magnitude of each limb is
+   * below `LIMB`, and a limb may be negative.
    */
   #carried(): Limbs[] {
     const whole = decimalOf(this.#whole.toString()) ?? ZERO;
@@ -168,7 +168,10 @@ export class DecimalSum {
   }
 }
 
-/** Limbs of numbers that were added before. A number is added several times on its way into the chain. */
+/**
+ * Caches the limbs of numbers that were added before. The same number is added several times before its block is in the
+ * chain.
+ */
 const known = new WeakMap<Decimal, Limbs>();
 
 function limbsOf(number: Decimal): Limbs {
@@ -178,7 +181,7 @@ function limbsOf(number: Decimal): Limbs {
   const base = Math.floor(exponent / LIMB_PLACES);
   const within = exponent - base * LIMB_PLACES;
   const values = new Float64Array(Math.ceil((digits.length + within) / LIMB_PLACES));
-  // The loop starts at the last digit, because the lowest limb may hold fewer digits than the others.
+  // The loop starts at the last digit, because the lowest limb may have fewer digits than the others.
   for (let index = 0, end = digits.length; end > 0; index += 1) {
     const shift = index === 0 ? within : 0;
     const start = Math.max(0, end - (LIMB_PLACES - shift));
@@ -191,7 +194,8 @@ function limbsOf(number: Decimal): Limbs {
 }
 
 /**
- * Moves the part of each limb that exceeds `LIMB` to the next limb. @param runs in ascending order; changed in place
+ * Carries the part of each limb that exceeds `LIMB` over to the next limb. @param runs runs in ascending order; the
+ * function changes them in place
  */
 function carry(runs: readonly Limbs[]): Limbs[] {
   const result: Limbs[] = [];
@@ -213,8 +217,8 @@ function carry(runs: readonly Limbs[]): Limbs[] {
 }
 
 /**
- * The sign of a sum is the sign of its highest limb other than 0: all lower limbs together are less than one unit of
- * that limb.
+ * The sign of a sum is the sign of its highest limb other than 0, because all lower limbs together are less than one
+ * unit of that limb.
  */
 function signOf(runs: readonly Limbs[]): number {
   for (const { values } of runs.toReversed()) {
@@ -227,10 +231,10 @@ function signOf(runs: readonly Limbs[]): number {
 }
 
 /**
- * The magnitude of a sum in limbs from 0 to `LIMB` - 1, lowest first. The array has `WHOLE_LIMBS_MAX` limbs.
+ * The magnitude of a sum, as limbs from 0 to `LIMB` - 1, lowest first. The result has `WHOLE_LIMBS_MAX` limbs.
  *
- * @param runs as `carry` leaves them
- * @returns undefined for a sum with a fraction, and for a sum of too many limbs
+ * @param runs result of `carry`
+ * @returns undefined for a sum with a fraction, and for a sum with too many limbs
  */
 function wholeLimbs(runs: readonly Limbs[], sign: number): readonly number[] | undefined {
   const whole = new Array<number>(WHOLE_LIMBS_MAX).fill(0);
@@ -243,7 +247,8 @@ function wholeLimbs(runs: readonly Limbs[], sign: number): readonly number[] | u
   let owed = 0;
   let end = 0;
   for (const { base, values } of runs) {
-    // When a gap without limbs lies between the runs and one must be borrowed, each limb of the gap becomes all nines.
+    // If a gap without limbs lies between two runs and one unit must be borrowed, each limb of the gap becomes all
+    // nines.
     if (owed > 0) for (; end < base; end += 1) if (!take(end, LIMB - 1)) return undefined;
     for (let index = 0; index < values.length; index += 1) {
       const value = sign * (values[index] ?? 0) - owed;

@@ -1,10 +1,13 @@
-/** Errors that carry a code and data. Such errors refuse data from outside; a failed `assert` is a bug of our own. */
+/**
+ * Errors that carry a code and data. A `ProtocolError` refuses data from outside. A failed `assert` is a defect of this
+ * program.
+ */
 
 export type ErrorData = Readonly<Record<string, unknown>>;
 
 /**
- * An error with a stable code and the data that explains it. Where a peer or client reads the error, it also has the
- * published text.
+ * An error with a stable code and the data that explains it. If a peer or client gets the error, the error also has the
+ * message that lisk-sdk uses.
  */
 export class ProtocolError extends Error {
   readonly code: string;
@@ -18,7 +21,7 @@ export class ProtocolError extends Error {
   }
 }
 
-/** A broken invariant of our own code. No code catches it on purpose: the node stops before it writes. */
+/** A broken invariant of this program. No code catches this error on purpose, so the node stops before it writes. */
 export class AssertionFailed extends Error {
   constructor(claim: string) {
     super(`assertion failed: ${claim}`);
@@ -26,7 +29,7 @@ export class AssertionFailed extends Error {
   }
 }
 
-/** Throws when a condition is false that our own code must make true. */
+/** Throws an error if a condition is false that this program must make true. */
 export function assert(condition: unknown, claim: string): asserts condition {
   if (!condition) throw new AssertionFailed(claim);
 }

@@ -1,15 +1,16 @@
 /**
- * Scope of an IP address: from which hosts it can be reached. Sources: the IPv4 and the IPv6 Special-Purpose Address
- * Registry of IANA (RFC 6890 and the RFCs that update it, as of 2025), and for multicast RFC 5771 and RFC 4291. The
- * table leaves out blocks that the registries call globally reachable, unless no hosts have addresses in them.
+ * Determines the scope of an IP address: the hosts that can reach the address. Sources: the IPv4 and the IPv6
+ * Special-Purpose Address Registry of IANA (RFC 6890 and the RFCs that update it, as of 2025), and RFC 5771 and RFC
+ * 4291 for multicast. The table omits blocks that the registries call globally reachable, unless no hosts have
+ * addresses in them.
  */
 
 import { ipBytes } from './ip.ts';
 
 /**
- * `global`: reachable from anywhere. `private`: reachable within the own site. `loopback`: the own machine. `special`:
- * no address that a peer can have, or one that reaches only the own link or provider (for example the metadata service
- * of a cloud).
+ * `global`: reachable from anywhere. `private`: reachable within the site of the host. `loopback`: reachable on the
+ * same machine only. `special`: no peer can have the address, or it is reachable on the same link or provider only. An
+ * example is the metadata service of a cloud.
  */
 export type IpScope = 'global' | 'private' | 'loopback' | 'special';
 
@@ -66,8 +67,8 @@ const PARSED: readonly Block[] = BLOCKS.map(([block, scope]) => {
 });
 
 /**
- * Scope of an IPv4 or IPv6 address; undefined when the text is no address. An IPv6 address that embeds an IPv4 address
- * has the scope of that address.
+ * Scope of an IPv4 or IPv6 address; undefined if the text is not an address. An IPv6 address that embeds an IPv4
+ * address has the scope of the IPv4 address.
  */
 export function ipScope(text: string): IpScope | undefined {
   const bytes = ipBytes(text);
@@ -78,7 +79,7 @@ function scopeOf(bytes: readonly number[]): IpScope {
   const block = PARSED.find((each) => isWithin(bytes, each));
   if (block === undefined) return 'global';
   if (block.scope !== 'embedded') return block.scope;
-  // A 6to4 address has the IPv4 address behind its prefix of two bytes. In the other blocks the IPv4 address is at the
+  // A 6to4 address has the IPv4 address after its prefix of two bytes. In the other blocks, the IPv4 address is at the
   // end.
   const at = block.bits === 16 ? 2 : bytes.length - IPV4_BYTES;
   return scopeOf(bytes.slice(at, at + IPV4_BYTES));

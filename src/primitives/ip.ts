@@ -1,31 +1,32 @@
-/** IPv4 and IPv6 addresses as text and as bytes. */
+/** Converts IPv4 and IPv6 addresses between text and bytes. */
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:\.(?!$)|$)){4}$/;
 const IPV6_GROUP = /^[0-9a-fA-F]{1,4}$/;
 const IPV6_GROUPS = 8;
 
 /**
- * True for four decimal numbers without leading zeros. Leading zeros are refused because some programs read `010` as
- * eight.
+ * True for four decimal numbers from 0 to 255 without leading zeros, separated by dots. Leading zeros are refused
+ * because some programs read `010` as octal eight.
  */
 export function isIpv4(value: unknown): value is string {
   return typeof value === 'string' && IPV4.test(value);
 }
 
 /**
- * The 4 or 16 bytes of an address; undefined when the text is no address. A text with a zone (`%eth0`) is no address.
+ * The 4 or 16 bytes of an address; undefined if the text is not an address. A text with a zone (`%eth0`) is not an
+ * address.
  */
 export function ipBytes(text: string): readonly number[] | undefined {
   return isIpv4(text) ? text.split('.').map(Number) : ipv6Bytes(text);
 }
 
-/** Leading bytes of an IPv6 address that a provider gives to one subscriber (a /64). */
+/** Number of leading bytes of an IPv6 address that identify the subscriber of a provider (a /64). */
 const SUBSCRIBER_BYTES = 8;
 const MAPPED = '0,0,0,0,0,0,0,0,0,0,255,255';
 
 /**
- * Returns the same text for all addresses of one subscriber: the IPv4 address, also when it is mapped into IPv6, or the
- * /64 of an IPv6 address. A text that is no address is returned unchanged.
+ * Returns the same text for all addresses of one subscriber. The text is the IPv4 address, also if it is mapped into
+ * IPv6, or the /64 of an IPv6 address. If the text is not an address, it is returned unchanged.
  */
 export function subscriberOf(text: string): string {
   const bytes = ipBytes(text);
@@ -46,9 +47,7 @@ function ipv6Bytes(text: string): readonly number[] | undefined {
   return groups.flatMap((group) => [group >> 8, group & 0xff]);
 }
 
-/**
- * @param isLast whether the address ends with this half, so that its last two groups may be written as IPv4
- */
+/** @param isLast whether this half is the end of the address, so that its last two groups may be written as IPv4 */
 function groupsOf(half: string, isLast: boolean): number[] | undefined {
   if (half === '') return [];
   const texts = half.split(':');

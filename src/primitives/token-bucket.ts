@@ -1,4 +1,4 @@
-/** A rate limiter: a store of tokens that fills up with time. The caller passes the time. */
+/** A rate limiter: a bucket of tokens that fills up with time. The caller passes the present time. */
 
 export class TokenBucket {
   readonly #capacity: number;
@@ -7,10 +7,10 @@ export class TokenBucket {
   #atMs = Number.NEGATIVE_INFINITY;
 
   /**
-   * The bucket is full at the start.
+   * A new bucket is full.
    *
    * @param capacity tokens that can be taken at once
-   * @param everyMs time in which one token comes back
+   * @param everyMs time in milliseconds after which one token is added
    */
   constructor(capacity: number, everyMs: number) {
     this.#capacity = capacity;
@@ -18,7 +18,7 @@ export class TokenBucket {
     this.#tokens = capacity;
   }
 
-  /** Takes tokens if there are enough. */
+  /** Takes tokens if the bucket has enough of them. */
   take(nowMs: number, count = 1): boolean {
     this.#fill(nowMs);
     if (this.#tokens < count) return false;
@@ -26,14 +26,14 @@ export class TokenBucket {
     return true;
   }
 
-  /** Time until at least one token is there; 0 when one is there now. */
+  /** Time in milliseconds until the bucket has a token; 0 if it has one now. */
   waitMs(nowMs: number): number {
     this.#fill(nowMs);
     return this.#tokens >= 1 ? 0 : Math.ceil((1 - this.#tokens) * this.#everyMs);
   }
 
   #fill(nowMs: number): void {
-    // A clock that was set back neither adds nor removes tokens.
+    // If the clock was set back, the bucket neither gains nor loses tokens.
     const elapsedMs = Number.isFinite(this.#atMs) ? Math.max(0, nowMs - this.#atMs) : 0;
     this.#atMs = nowMs;
     this.#tokens = Math.min(this.#capacity, this.#tokens + elapsedMs / this.#everyMs);

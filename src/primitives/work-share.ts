@@ -1,28 +1,31 @@
 /**
- * Limits the time of the main thread that all work for other parties may take together: HTTP requests, event streams,
- * questions of peers. All of these share one budget, because two budgets of a half each would leave no time for blocks.
- * Work beyond the budget waits in line.
+ * Limits the time of the main thread that all work for other parties may take together. Work for other parties is HTTP
+ * requests, event streams and questions of peers. All work for other parties shares one budget, because two budgets of
+ * a half each would leave no time for blocks. Work that exceeds the budget must wait.
  */
 
-/** Share of the time that this work may take. The rest is for blocks, forging and the operator. */
+/**
+ * Share of the main thread's time that work for other parties may take. The remaining time is for blocks, forging and
+ * the operator.
+ */
 const WORK_SHARE = 0.5;
-/** Milliseconds that work may take without a pause; a small part of the shortest slot. */
+/** Milliseconds that work for other parties may take without a pause. They are a small part of the shortest slot. */
 const WORK_BURST_MS = 10;
 /**
- * Largest debt that work which cannot be postponed may cause. Without this limit, a flood of such work would block
- * other work even after the flood ended.
+ * Largest debt that work can cause which cannot be postponed. Without this limit, a flood of work that cannot be
+ * postponed would block other work even after the flood.
  */
 const OUTSIDE_DEBT_MS_MAX = 50;
 
 export interface WorkShareOptions {
   readonly clock: {
-    /** Milliseconds, preferably of a clock that nobody can set. */
+    /** Present time in milliseconds, preferably of a clock that cannot be set. */
     nowMs(): number;
     after(delayMs: number, work: () => void): unknown;
   };
-  /** Above 0 and at most 1; default `WORK_SHARE`. */
+  /** Share of time above 0 and at most 1; `WORK_SHARE` by default. */
   readonly share?: number;
-  /** Default `WORK_BURST_MS`. */
+  /** `WORK_BURST_MS` by default. */
   readonly burstMs?: number;
 }
 
@@ -30,9 +33,9 @@ export class WorkShare {
   readonly #clock: WorkShareOptions['clock'];
   readonly #share: number;
   readonly #burstMs: number;
-  /** Callbacks that wait for time. Each part of the node has at most one waiting entry. */
+  /** Callbacks that wait until work is allowed. Each part of the node has at most one waiting callback. */
   readonly #waiting: (() => void)[] = [];
-  /** Milliseconds that work may take now; below zero after long work. */
+  /** Milliseconds that work may take now; negative after long work. */
   #creditMs: number;
   #creditedMs: number;
   #isTimed = false;
@@ -45,31 +48,31 @@ export class WorkShare {
     this.#creditedMs = clock.nowMs();
   }
 
-  /** True when time is left and no callback waits for it. */
+  /** True if time is left and no callback is waiting. */
   get isFree(): boolean {
     this.#credit();
     return this.#creditMs > 0 && this.#waiting.length === 0;
   }
 
   /**
-   * Calls `work` when time is left; callbacks run in the order in which they were added. The callback charges the time
-   * that it takes.
+   * Calls `work` when time is left. Callbacks run in the order in which they were added. The callback itself must
+   * charge the time that it takes.
    */
   whenFree(work: () => void): void {
     this.#waiting.push(work);
     this.#wakeLater();
   }
 
-  /** Marks the beginning of work. @returns a function that charges the time since then */
+  /** Marks the beginning of work. @returns a function that charges the time since the call of `begin` */
   begin(): () => void {
     const startMs = this.#credit();
     return () => {
-      // The next reading of the clock adds the credit for the time that the work took.
+      // The next reading of the clock also adds the credit for the duration of the work.
       this.#creditMs -= Math.max(0, this.#clock.nowMs() - startMs);
     };
   }
 
-  /** Charges work that could not be postponed. */
+  /** Charges time of work that could not be postponed. */
   spend(costMs: number): void {
     this.#credit();
     if (this.#creditMs > -OUTSIDE_DEBT_MS_MAX) this.#creditMs -= costMs;
@@ -86,7 +89,7 @@ export class WorkShare {
     });
   }
 
-  /** Adds the credit of the time since the last call. @returns the present time of the clock */
+  /** Adds the credit for the time since the last call. @returns the present time of the clock */
   #credit(): number {
     const nowMs = this.#clock.nowMs();
     const elapsedMs = Math.max(0, nowMs - this.#creditedMs);

@@ -7,7 +7,7 @@ import type { ChainParams } from './params.ts';
 import type { Rules } from './rules.ts';
 
 export interface RulesOptions {
-  /** Signs and checks forged blocks; by default the back end of the process. */
+  /** Signs forged blocks and checks them; by default the Ed25519 implementation of the process. */
   readonly ed25519?: Ed25519;
 }
 

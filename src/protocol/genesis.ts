@@ -1,7 +1,7 @@
 /**
- * Builds the genesis block of a new network. The same request always gives the same bytes. Nobody verifies the signatures of a
- * genesis block. The transactions of a genesis block are signed over their bytes without a network identifier, because that
- * identifier depends on the payload hash, and the payload hash depends on the signatures.
+ * Builds the genesis block of a new network. The same request always gives the same bytes. Nobody verifies the
+ * signatures of a genesis block. The transactions of a genesis block are signed over their bytes without a network
+ * identifier. That identifier depends on the payload hash, and the payload hash depends on the signatures.
  */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';
@@ -17,13 +17,13 @@ import type { Address, Block, JsonObject, KeyPair, Payload, PayloadKind, PublicK
 /** The format of a genesis block in a generation. */
 export interface GenesisFormat extends BlockFormat {
   readonly blockVersion: number;
-  /** Type number of a kind of transaction. */
+  /** The type number of this kind of transaction in the generation. */
   typeOf(kind: PayloadKind): number;
   /** Bytes of a transaction without signatures and network identifier. */
   basicBytes(transaction: Transaction): Uint8Array;
   /** The payload of a vote in this generation. */
   votePayload(votes: readonly string[], voter: Address): Payload;
-  /** The genesis block in the file format of the reference. */
+  /** The genesis block in the file format of lisk-sdk. */
   toJson(genesis: Block, communityIdentifier: string): JsonObject;
 }
 
@@ -34,14 +34,17 @@ interface GenesisDelegate {
 
 export interface GenesisRequest {
   readonly communityIdentifier: string;
-  /** This account signs the block and pays out the supply, so its balance ends at minus the supply. */
+  /**
+   * This account signs the block and pays out the supply. The balance of this account after the block is minus the
+   * supply.
+   */
   readonly generator: KeyPair;
-  /** Gets the whole supply, funds the accounts, and votes for all delegates. */
+  /** This account gets the whole supply, funds the other accounts, and votes for all delegates. */
   readonly funder: KeyPair;
   readonly delegates: readonly GenesisDelegate[];
-  /** Further accounts, with the amounts in beddows that the funder pays them. */
+  /** Other accounts to fund, each with the amount in beddows that it gets. */
   readonly accounts?: readonly { readonly address: Address; readonly amount: bigint }[];
-  /** Further votes, by accounts that the block funds. */
+  /** Other votes, by accounts that the block funds. */
   readonly votes?: readonly { readonly voter: KeyPair; readonly delegates: readonly PublicKey[] }[];
 }
 
@@ -56,8 +59,9 @@ export interface Genesis {
 }
 
 /**
- * @throws ProtocolError `GENESIS_INVALID` if there are no delegates, an account is funded twice with the same amount or with
- *   nothing, two delegates or usernames are equal, or the funding exceeds the supply
+ * @throws ProtocolError `GENESIS_INVALID` if there are no delegates, if two delegates or usernames are equal, or if the
+ *   funding exceeds the supply. The error is also thrown if an account is funded twice with the same amount, or with
+ *   nothing
  */
 export function buildGenesis(request: GenesisRequest, format: GenesisFormat, ed25519: Ed25519): Genesis {
   const transactions = orders(request, format).map(({ sender, payload }) =>
@@ -93,7 +97,7 @@ export function buildGenesis(request: GenesisRequest, format: GenesisFormat, ed2
   };
 }
 
-/** SHA-256 of the two texts without a separator, hexadecimal. */
+/** SHA-256 of `nethash` and `communityIdentifier` without a separator, hexadecimal. */
 export function networkIdentifierOf(nethash: string, communityIdentifier: string): string {
   return sha256Hex(utf8(nethash + communityIdentifier));
 }

@@ -1,15 +1,18 @@
-/** All consensus constants, with their units and sources. Values that differ between networks are data in `networks/<name>`. */
+/**
+ * Defines all consensus constants, with their units and sources. Values that differ between networks are in the files
+ * of `networks/<name>`.
+ */
 
 import type { Address, BlockId, Signature, TransactionId } from './types.ts';
 
 export type Generation = 2 | 3;
 
 /**
- * Number of delegates in a round on all public networks, and the maximum for any network. The rules of a network use its own
- * `ChainParams.activeDelegates`.
+ * Number of delegates in a round on all public networks, and the maximum for any network. The rules of a network use
+ * the network's own number, `ChainParams.activeDelegates`.
  */
 export const ACTIVE_DELEGATES = 101;
-/** Maximum of bytes of a block's payload, as its header states it. */
+/** Maximum number of bytes of a block's payload, as the header states it. */
 export const PAYLOAD_BYTES_MAX = 1_048_576;
 /** Maximum of votes by one account. */
 export const VOTES_PER_ACCOUNT_MAX = 101;
@@ -22,14 +25,17 @@ export const FEES = {
   secondSignature: 500_000_000n,
   delegate: 2_500_000_000n,
   vote: 100_000_000n,
-  /** The fee is this amount times the number of keys in the group plus one. */
+  /** The fee for registering a group is this amount times the number of keys in the group plus one. */
   multisignaturePerKey: 500_000_000n,
   dapp: 2_500_000_000n,
   inTransfer: 10_000_000n,
   outTransfer: 10_000_000n,
 } as const;
 
-/** Block rewards in beddows: none below `offset`, then one milestone after another, each for `distance` blocks. */
+/**
+ * Block rewards in beddows. There is no reward below `offset`. From `offset` on, each milestone holds for `distance`
+ * blocks.
+ */
 export interface RewardParams {
   readonly milestones: readonly bigint[];
   readonly offset: number;
@@ -42,7 +48,7 @@ export interface HeightRange {
   readonly end: number;
 }
 
-/** Known deviations of a live network from the rules, by kind. A devnet has none. */
+/** Known blocks and transactions of a live network that deviate from the rules, by kind. A devnet has no exceptions. */
 export interface Exceptions {
   readonly senderPublicKey: ReadonlySet<TransactionId>;
   readonly signatures: ReadonlySet<TransactionId>;
@@ -56,7 +62,10 @@ export interface Exceptions {
   readonly inertTransactions: ReadonlySet<TransactionId>;
   readonly roundVotes: ReadonlySet<TransactionId>;
   readonly blockRewards: ReadonlySet<BlockId>;
-  /** For each block version, the heights of its blocks. All other heights have the version of the generation. */
+  /**
+   * For each older block version, the range of heights whose blocks have it. Blocks at all other heights have the
+   * version of the generation.
+   */
   readonly blockVersions: ReadonlyMap<number, HeightRange>;
   readonly rounds: ReadonlyMap<
     number,
@@ -75,22 +84,28 @@ export interface ChainParams {
   readonly generation: Generation;
   /** Unix time of the network's epoch, in milliseconds. */
   readonly epochMs: number;
-  /** Length of a slot, in seconds; at least 2. */
+  /** Length of a slot in seconds; at least 2. */
   readonly blockTimeS: number;
   /**
-   * Number of delegates in a round, which is also the number of its blocks; from 1 to `ACTIVE_DELEGATES`. The owner of a slot
-   * is computed with this number, even if fewer delegates are registered.
+   * Number of delegates in a round, from 1 to `ACTIVE_DELEGATES`. A round has the same number of blocks. The owner of a
+   * slot is computed with this number, even if fewer delegates are registered.
    */
   readonly activeDelegates: number;
   readonly transactionsPerBlockMax: number;
   readonly rewards: RewardParams;
-  /** Generation 3: number of rounds before a frozen list is used; 0 in generation 2. */
+  /** Generation 3: number of rounds between freezing a list and using it; 0 in generation 2. */
   readonly delegateListRoundOffset: number;
   readonly genesisBlockId: BlockId;
-  /** Payload hash of the genesis block, hexadecimal; it identifies the network in generation 2. */
+  /**
+   * Payload hash of the genesis block, hexadecimal. In generation 2, the payload hash of the genesis block identifies
+   * the network.
+   */
   readonly nethash: string;
   readonly communityIdentifier: string;
-  /** SHA-256 of nethash and communityIdentifier without a separator, hexadecimal; it identifies the network in generation 3. */
+  /**
+   * SHA-256 of nethash and communityIdentifier without a separator, hexadecimal. In generation 3, this hash identifies
+   * the network.
+   */
   readonly networkIdentifier: string;
   readonly exceptions: Exceptions;
 }

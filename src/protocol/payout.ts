@@ -1,4 +1,4 @@
-/** Updates forgers for their blocks and for finished rounds: counts of blocks, fees, rewards. */
+/** Updates forgers for their blocks and for finished rounds: their counts of blocks, fees and rewards. */
 
 import { assert } from '../primitives/errors.ts';
 import type { ChainParams } from './params.ts';
@@ -21,7 +21,10 @@ export function countProducedBlock(state: StateWriter, generator: Address): void
   if (account !== undefined) state.setAccount({ ...account, producedBlocks: account.producedBlocks + 1 });
 }
 
-/** Headers of the round that ends with `last`, in ascending order of height. `last` itself need not be in the state yet. */
+/**
+ * Headers of the round that ends with `last`, in ascending order of height. `last` itself need not be stored in the
+ * state yet.
+ */
 export function headersOfRound(state: StateReader, last: BlockHeader, params: RoundLength): readonly BlockHeader[] {
   const headers: BlockHeader[] = [];
   for (let height = firstHeightOf(roundOf(last.height, params), params); height < last.height; height += 1) {
@@ -34,8 +37,8 @@ export function headersOfRound(state: StateReader, last: BlockHeader, params: Ro
 }
 
 /**
- * Computes the earnings of a finished round. Each block gets an equal share of the round's fees and its own reward. The
- * remainder of the division goes to the forger of the last block.
+ * Computes the earnings of a finished round. Each block earns an equal share of the round's fees, and its own reward.
+ * The remainder of the division goes to the forger of the last block.
  *
  * @param headers all blocks of the round, in ascending order of height
  * @returns earnings by generator, in the order of their first block

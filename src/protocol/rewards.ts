@@ -3,8 +3,8 @@
 import { GENESIS_SUPPLY, type RewardParams } from './params.ts';
 
 /**
- * Number of the milestone at a height, from 0. The last milestone never ends. Heights below the offset count as the first
- * milestone.
+ * Number of the milestone at a height, from 0. The last milestone holds for all later heights. Heights below the offset
+ * count as the first milestone.
  */
 export function milestoneAt(height: number, rewards: RewardParams): number {
   const passed = Math.max(0, Math.trunc((height - rewards.offset) / rewards.distance));
@@ -18,8 +18,8 @@ export function rewardAt(height: number, rewards: RewardParams): bigint {
 }
 
 /**
- * Supply of the genesis block plus all full rewards up to a height, in beddows, as the HTTP interface shows it. The real supply
- * is less if headers got only a quarter of the reward (generation 3).
+ * The supply in beddows as the HTTP interface shows it: the supply of the genesis block plus all full rewards up to a
+ * height. The real supply is lower if some headers got only a quarter of the reward (generation 3).
  */
 export function supplyAt(height: number, rewards: RewardParams): bigint {
   let supply = GENESIS_SUPPLY;

@@ -1,6 +1,6 @@
 /**
- * Rounds. A round has one block for each active delegate. The forgers of a round come from a frozen list of delegates, which is
- * shuffled by the number of the round.
+ * Rounds. A round has one block for each active delegate. The forgers of a round come from a frozen list of delegates.
+ * The list is shuffled with the number of the round.
  */
 
 import { sha256 } from '../crypto/hash.ts';
@@ -12,7 +12,7 @@ import type { PublicKey } from './types.ts';
 /** The number of blocks in a round. */
 export type RoundLength = Pick<ChainParams, 'activeDelegates'>;
 
-/** Number of the round of a height, from 1. The genesis block is the first block of round 1. */
+/** Number of the round that contains a height, from 1. The genesis block is the first block of round 1. */
 export function roundOf(height: number, { activeDelegates }: RoundLength): number {
   return Math.ceil(height / activeDelegates);
 }
@@ -30,8 +30,8 @@ export function isLastOfRound(height: number, { activeDelegates }: RoundLength):
 }
 
 /**
- * The delegates with the highest vote weights, highest first; equal weights are ordered by ascending public key. The list has
- * at most as many delegates as a round.
+ * The delegates with the highest vote weights, highest first. Equal weights are ordered by ascending public key. The
+ * list has at most as many delegates as a round.
  */
 export function delegatesByWeight(state: StateReader, { activeDelegates }: RoundLength): readonly PublicKey[] {
   return [...state.delegates()]
@@ -40,16 +40,18 @@ export function delegatesByWeight(state: StateReader, { activeDelegates }: Round
     .map((delegate) => delegate.publicKey);
 }
 
-/** Compares two delegates: the higher vote weight comes first; equal weights are ordered by ascending public key. */
+/**
+ * Compares two delegates. The higher vote weight comes first, and equal weights are ordered by ascending public key.
+ */
 export function byWeight(a: Delegate, b: Delegate): number {
   if (a.voteWeight !== b.voteWeight) return a.voteWeight > b.voteWeight ? -1 : 1;
   return a.publicKey < b.publicKey ? -1 : 1;
 }
 
 /**
- * The order of forgers in a round: entry `slot mod activeDelegates` owns the slot. Each hash gives four swaps, and the position
- * after these four is skipped. The first hash is that of the round's number as decimal text; each later hash is the hash of the
- * one before.
+ * The order of forgers in a round: entry `slot mod activeDelegates` owns the slot. Each hash determines four swaps, and
+ * then one position is skipped. The first hash is that of the round's number as decimal text. Each later hash is the
+ * hash of the previous hash.
  */
 export function shuffled<T>(list: readonly T[], round: number): readonly T[] {
   const order = [...list];
@@ -66,17 +68,17 @@ export function shuffled<T>(list: readonly T[], round: number): readonly T[] {
   return order;
 }
 
-/** Index of the frozen list for a round, if lists are used `offset` rounds after they were frozen. */
+/** Index of the frozen list that a round uses, if lists are used `offset` rounds after they were frozen. */
 export function listIndexOf(round: number, offset: number): number {
   return Math.max(round - offset, 1);
 }
 
-// Caches the shuffled list, because it is needed for every block of its round. The key is the list object, which a state reader
-// may return again.
+// Caches the shuffled list, because it is needed for every block of its round. The key of the cache is the list object,
+// because a state reader may return the same object again.
 const orders = new WeakMap<readonly PublicKey[], { readonly round: number; readonly order: readonly PublicKey[] }>();
 
 /**
- * The order of forgers for a height; undefined if its list is unknown.
+ * The order of forgers for a height; undefined if the list of its round is unknown.
  *
  * @param offset number of rounds before a frozen list is used
  */
@@ -97,8 +99,8 @@ export function forgingOrder(
 }
 
 /**
- * Owner of a slot; undefined if it has none. Some slots have no owner if fewer delegates are registered than a round has
- * places.
+ * Owner of a slot; undefined if the slot has no owner. Some slots have no owner if fewer delegates are registered than
+ * a round has blocks.
  */
 export function ownerOfSlot(
   order: readonly PublicKey[],

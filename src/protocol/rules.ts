@@ -1,7 +1,7 @@
 /**
- * The interface between a generation and the engine. The implementations are pure and synchronous: they take bytes, parameters
- * and a state reader, and return a decision or a rejection. The engine knows no type number, byte layout or fork rule. If the
- * engine seems to need such knowledge, a member is missing from this interface.
+ * The interface between a generation and the engine. The implementations are pure and synchronous: they get bytes,
+ * parameters and a state reader, and return a decision or a rejection. The engine knows no type number, byte layout or
+ * fork rule. If the engine needs knowledge of these details, a member is missing from this interface.
  */
 
 import type { ChainParams } from './params.ts';
@@ -30,11 +30,13 @@ export interface Rules {
   // ---- transactions -------------------------------------------------------------------------------------------------
 
   /**
-   * Checks that need no state and are not part of parsing: whether the type may occur at a height, the primary signature, and
-   * the values that the transaction states. Transactions of generation 2 state their id and fee.
+   * Makes the checks that need no state and are not part of parsing. The checks cover the primary signature, the values
+   * that the transaction states, and whether its type may occur at a height. Transactions of generation 2 state their
+   * id and fee.
    *
-   * @param context height, version and timestamp of the block, or of the tip for the pool. A field is undefined if the
-   *   reference does not pass it to its check. In this case, every type that is limited to a range of heights is refused
+   * @param context height, version and timestamp of the block; for a transaction of the pool, those of the tip. A field
+   *   is undefined if lisk-sdk does not pass it to its check. If the height is undefined, every type that is limited to
+   *   a range of heights is refused
    */
   validateTransaction(
     transaction: Transaction,
@@ -45,22 +47,22 @@ export interface Rules {
   /** The reasons why the type of this transaction may not occur in a context. */
   typeErrors(transaction: Transaction, context: TransactionContext): readonly TransactionError[];
 
-  /** The signature checks of `validateTransaction`, so that many of them can be made ahead. */
+  /** The signature checks of `validateTransaction`, so that many of them can be made in advance. */
   primarySignatureChecks(transaction: Transaction): readonly SignatureCheck[];
 
   /**
-   * Finds the keys of the other signatures: those of group members and of a second key. These keys are only in the state. The
-   * search asks for checks in rounds, so that they can be made ahead. The result of the search is only a hint; no decision
-   * depends on it.
+   * Finds the keys of the signatures besides the primary one. They are the keys of group members and second keys. Only
+   * the state has the keys of group members and second keys. The search yields its signature checks in rounds, so that
+   * they can be made in advance. The result of the search is only a hint, so no decision depends on it.
    *
    * @param state state at a block near the transaction's own
-   * @returns undefined if the transaction has no such signature
+   * @returns undefined if the transaction has no signature besides the primary one
    */
   signatureSearch(state: StateReader, transaction: Transaction): SignatureSearch | undefined;
 
   /**
-   * Verifies a transaction alone: it must not be in the future or confirmed, and it must be applicable to `state`. `state` does
-   * not change.
+   * Verifies a transaction alone. It must not be in the future or in the chain already, and it must be applicable to
+   * `state`. `state` does not change.
    */
   verifyTransaction(
     state: StateReader,
@@ -70,8 +72,8 @@ export interface Rules {
   ): TransactionVerdict;
 
   /**
-   * Applies a batch in order to a copy of `state`, with the spending rule. Returns a verdict for each transaction. Failing and
-   * pending transactions do not affect later ones.
+   * Applies a batch in order to a copy of `state`, and limits the spending of each sender. Returns a verdict for each
+   * transaction. Failing and pending transactions do not affect later ones.
    */
   processTransactions(
     state: StateReader,
@@ -82,8 +84,8 @@ export interface Rules {
   /**
    * Adds a member's signature to a pending transaction.
    *
-   * @returns the transaction with the signature, and whether its signatures are complete; or the errors for which the signature
-   *   is refused
+   * @returns the transaction with the signature, and whether its signatures are complete; or the errors because of
+   *   which the signature is refused
    */
   addMemberSignature(
     state: StateReader,
@@ -93,8 +95,9 @@ export interface Rules {
   ): { readonly transaction: Transaction; readonly complete: boolean } | MemberSignatureRefusal;
 
   /**
-   * The state of a transaction's members' signatures: `none` if it needs none, `pending` while signatures are missing, `ready`
-   * if there are enough. A transaction needs members' signatures if its sender is a group, or if it registers a group.
+   * Tells whether a transaction has enough signatures of members: `none` if it needs none, `pending` while some are
+   * missing, `ready` if there are enough. A transaction needs members' signatures if its sender is a group, or if it
+   * registers a group.
    */
   multisignatureStatus(
     state: StateReader,
@@ -103,8 +106,8 @@ export interface Rules {
   ): 'none' | 'pending' | 'ready';
 
   /**
-   * The reason why the pool refuses a transaction although a block may contain it: it is too large, or states an impossible
-   * amount. Undefined if the pool accepts it.
+   * The reason why the pool refuses a transaction that a block may contain. The pool refuses a transaction that is too
+   * large, or that states an impossible amount. Undefined if the pool accepts the transaction.
    */
   poolFault(transaction: Transaction): TransactionError | undefined;
 
@@ -117,27 +120,28 @@ export interface Rules {
   blockSignatureChecks(block: Block): readonly SignatureCheck[];
 
   /**
-   * The part of `validateBlock` that costs one signature check: everything except the validity of the transactions. This part
-   * limits the cost of a block that a stranger has made up.
+   * Makes the checks of `validateBlock` that cost one signature check: all checks except those of the transactions'
+   * validity. Screening a block limits the cost of a block that a stranger has made up.
    *
-   * @param place as for `validateBlock`
+   * @param place the same as in `validateBlock`
    * @throws BlockRejected
    */
   screenBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void;
 
   /**
-   * Checks everything in a block that does not depend on its place in the chain: version, schema, signature, payload,
-   * transactions.
+   * Checks everything in a block that does not depend on its place in the chain: version, schema, signature, payload
+   * and transactions.
    *
-   * @param place given if the block extends the tip. Several faults are then reported in the order of the reference, which also
-   *   checks the reward (generation 3) or the slot (generation 2)
+   * @param place present if the block extends the tip. Several faults are then reported in the order of lisk-sdk. The
+   *   reference (lisk-sdk) also checks the reward (generation 3) or the slot (generation 2) at this point
    * @throws BlockRejected
    */
   validateBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void;
 
   /**
-   * Checks the slot owner of a block, as far as it is known before the block's parent is the tip. The check is cheap. The check
-   * is needed because strangers can make any number of blocks that are valid except for the slot owner.
+   * Checks the slot owner of a block, as far as the owner is known while the block's parent is not the tip. Checking
+   * the slot owner is cheap. This check is needed because strangers can make any number of blocks that are valid except
+   * for their slot owner.
    *
    * @param state state at the parent or at a rival of the block
    * @throws BlockRejected `BLOCK_FORGER_INVALID`
@@ -145,25 +149,26 @@ export interface Rules {
   verifySlotOwner(state: StateReader, block: BlockHeader): void;
 
   /**
-   * Verifies a validated block against the state of its parent, and applies it: position, slot, forger, reward, finality, its
-   * transactions alone and in sequence, end of the round. The block itself is not written; that is done by the store.
+   * Verifies a validated block against the state of its parent, and applies it. The checks cover position, slot,
+   * forger, reward and finality, and each transaction alone and in sequence. The last block of a round also ends the
+   * round. The caller stores the block itself.
    *
-   * @param state state at the parent. After a throw, the caller must discard this state, because some
+   * @param state state at the parent. If the function throws an error, the caller must discard this state, because some
    *   changes have been written to it
    * @throws BlockRejected
    */
   applyBlock(state: StateWriter, block: Block, context: ApplyContext): void;
 
-  /** Applies block 1 without verification, because the network provides its content. */
+  /** Applies block 1 without verification, because the network defines its content. */
   applyGenesis(state: StateWriter, genesis: Block): void;
 
   /** The relation of a received block to the tip. */
   forkStatus(tip: TipView, received: TipView): ForkStatus;
 
-  /** Whether an announced tip is better than another one, according to the announcements only. */
+  /** Whether an announced tip is better than another one; only the announced values are compared. */
   prefersTip(announced: AnnouncedTip, than: AnnouncedTip): boolean;
 
-  /** Height that can never be reverted, according to `state`; 0 if the generation has no finality. */
+  /** The height up to which no block can be reverted, according to `state`; 0 if the generation has no finality. */
   finalizedHeight(state: StateReader): number;
 
   /** Largest height with enough prevotes, according to `state`; 0 if the generation has no finality. */
@@ -172,8 +177,8 @@ export interface Rules {
   // ---- slots and rounds ---------------------------------------------------------------------------------------------
 
   /**
-   * The order of forgers for the next `activeDelegates` slots after the tip: entry `slot mod activeDelegates` forges. The list
-   * is shorter if fewer delegates exist, and empty if no list is known.
+   * The order of forgers for the next `activeDelegates` slots after the tip. Entry `slot mod activeDelegates` is the
+   * owner of the slot. The list is shorter if fewer delegates exist, and empty if no list is known.
    *
    * @param height height of the block to be forged
    */
@@ -192,22 +197,23 @@ export interface Rules {
   /**
    * Builds and signs the next block.
    *
-   * @param request.previouslyForged the last header of this delegate in the journal; undefined if there is none
-   * @throws ProtocolError `FORGING_CONTRADICTS`, before anything is signed, if the new header would contradict that header
-   * @throws ProtocolError `FORGER_LEAVES` if the reference would refuse the block
+   * @param request.previouslyForged the last header of this delegate in the journal; undefined if the journal has none
+   * @throws ProtocolError `FORGING_CONTRADICTS`, before anything is signed, if the new header would contradict
+   *   `previouslyForged`
+   * @throws ProtocolError `FORGER_LEAVES` if lisk-sdk would refuse the block
    */
   forge(state: StateReader, tip: BlockHeader, request: ForgeRequest): Block;
 
   /**
-   * Whether a delegate must not sign both of two headers.
+   * Whether it is wrong for a delegate to sign both of two headers.
    *
-   * @returns the reason as a sentence; undefined if it may sign both
+   * @returns the reason as a sentence; undefined if the delegate may sign both
    */
   contradiction(earlier: SignedHeader, header: SignedHeader): string | undefined;
 
   /**
-   * Finds a header to use instead of the journal's last one, for a delegate that may have signed headers which are not in the
-   * journal.
+   * Finds a header to use instead of the journal's last one. It is needed for a delegate that may have signed headers
+   * which are not in the journal.
    */
   handOver(state: StateReader, tip: BlockHeader, request: HandOverRequest): HandOver;
 }
@@ -224,7 +230,7 @@ export interface HandOverRequest {
 
 /**
  * Either a header for `ForgeRequest.previouslyForged`, or the reason why the delegate may not sign yet. `untilS` is the
- * probable end of the wait in chain time, if it is known.
+ * probable end of the wait in chain time, if this end is known.
  */
 export type HandOver =
   | { readonly ready: true; readonly previouslyForged: SignedHeader | undefined }
@@ -250,28 +256,28 @@ export interface ApplyContext {
   readonly verify: SignatureOracle;
 }
 
-/** A tip as fork choice sees it. */
+/** A tip with the data that fork choice needs. */
 export interface TipView {
   readonly header: BlockHeader;
   /**
-   * Chain time of receipt in whole seconds. Undefined if the block was forged, downloaded or loaded, which counts as received
-   * in time.
+   * Chain time of receipt in whole seconds. Undefined if the block was forged, downloaded or loaded; such a block
+   * counts as received in time.
    */
   readonly receivedAtS?: number;
 }
 
-/** The tip of a peer as it announces it. */
+/** The tip of a peer, as the peer announces it. */
 export interface AnnouncedTip {
   readonly height: number;
   /** Highest prevoted height; 0 if the generation does not announce it. */
   readonly maxHeightPrevoted: number;
 }
 
-/** The members of a signed header that are kept in the journal. */
+/** The members of a signed header that the journal stores. */
 export interface SignedHeader {
   readonly blockId: string;
   readonly height: number;
-  /** Whole seconds since the epoch. */
+  /** Chain time in whole seconds since the epoch. */
   readonly timestamp: number;
   readonly maxHeightPrevoted: number;
   readonly maxHeightPreviouslyForged: number;
@@ -288,18 +294,18 @@ export interface ForgeRequest {
 /** Bytes and JSON of a generation's blocks and transactions. */
 export interface Codec {
   /**
-   * Reads a transaction from JSON, with all static checks except of its signature.
+   * Reads a transaction from JSON, with all static checks except that of its signature.
    *
    * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors
    */
   transactionFromJson(json: unknown): Transaction;
-  /** Writes a transaction with the members of the generation only, as peers get it. */
+  /** Writes a transaction for peers, with only the members that the generation has. */
   transactionToJson(transaction: Transaction): JsonObject;
-  /** Writes the stored form of a transaction: the signed bytes, then the facts that they do not contain. */
+  /** Writes the stored form of a transaction: the signed bytes, then the data that these bytes do not contain. */
   encodeTransaction(transaction: Transaction): Uint8Array;
   /**
-   * @param id the id if it is known, which saves a hash
-   * @param senderId the sender's address if it is known, which saves a hash
+   * @param id the id if the caller knows it, which saves computing a hash
+   * @param senderId the sender's address if the caller knows it, which saves computing a hash
    */
   decodeTransaction(bytes: Uint8Array, id?: TransactionId, senderId?: Address): Transaction;
   /**
@@ -310,19 +316,23 @@ export interface Codec {
   blockFromJson(json: unknown): Block;
   /** Writes a block as nodes of the generation send it, including the form of amounts and totals. */
   blockToJson(block: Block): JsonObject;
-  /** Writes a header without transactions, as an answer to a question for a common block. */
+  /** Writes a header without transactions, as the answer to a question for a common block. */
   headerToJson(header: BlockHeader): JsonObject;
-  /** Writes the stored form of a header: the signed bytes, the signature, and the height if it is not signed. */
+  /**
+   * Writes the stored form of a header: the signed bytes, then the signature, then the height if the signed bytes do
+   * not contain it.
+   */
   encodeHeader(header: BlockHeader): Uint8Array;
-  /** @param id the id if it is known, which saves a hash */
+  /** @param id the id if the caller knows it, which saves computing a hash */
   decodeHeader(bytes: Uint8Array, id?: BlockId): BlockHeader;
   /**
-   * Reads the genesis block of a network folder. The network provides the content of this block, so only its form is checked.
+   * Reads the genesis block of a network folder. The network defines the content of this block, so only its form is
+   * checked.
    */
   genesisFromJson(json: unknown): Block;
   /**
-   * Frees bytes and digests, which are otherwise kept as long as their transactions. If a caller reads many blocks, each only
-   * for a moment, this method saves the garbage collector much work.
+   * Frees cached bytes and digests. Bytes and digests are otherwise kept as long as their transactions. If a caller
+   * needs each of many blocks only for a moment, calling this method saves much garbage collection.
    */
   forgetTransactions(): void;
 }

@@ -1,6 +1,6 @@
 /**
- * Creates and checks transactions, as a wallet needs it, for both generations. A signer reads no state, so it cannot tell
- * whether a node would accept a transaction.
+ * Creates and checks transactions for wallets and tools, in both generations. A signer reads no state, so it does not
+ * know whether a node would accept a transaction.
  */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';
@@ -25,7 +25,7 @@ export type SigningNetwork = Pick<ChainParams, 'generation' | 'networkIdentifier
 
 interface SigningRequest {
   readonly payload: Payload;
-  /** Whole seconds since the epoch of the network. */
+  /** Chain time in whole seconds since the epoch of the network. */
   readonly timestamp: number;
   readonly keyPair: KeyPair;
   /** Second key pair, if the sender has registered one. */
@@ -42,27 +42,34 @@ export interface TransactionSigner {
   /**
    * Reads a signed transaction with all checks that need no state.
    *
-   * @throws TransactionRejected if no node accepts its form
-   * @throws ProtocolError `TRANSACTION_INVALID` for a wrong id, fee or signature, for example of another network
+   * @throws TransactionRejected if no node accepts the form of the transaction
+   * @throws ProtocolError `TRANSACTION_INVALID` for a wrong id, fee or signature, for example for a signature made for
+   *   another network
    */
   read(json: unknown): Transaction;
   /**
    * Reads a transaction without checking id, fee and signature.
    *
-   * @throws TransactionRejected if no node accepts its form
+   * @throws TransactionRejected if no node accepts the form of the transaction
    */
   parse(json: unknown): Transaction;
-  /** The faults of a transaction that need no state, as sentences: a wrong id or fee, or a wrong signature of its sender. */
+  /**
+   * The faults of a transaction that can be found without state, as sentences: a wrong id or fee, or a wrong signature
+   * of its sender.
+   */
   faultsOf(transaction: Transaction): readonly string[];
   /** Whether the holder of a second key has signed. */
   isSignedBySecond(transaction: Transaction, publicKey: PublicKey): boolean;
-  /** The given keys whose holders have signed as members of a group. */
+  /** The keys among `publicKeys` whose holders have signed as members of a group. */
   signersAmong(transaction: Transaction, publicKeys: readonly PublicKey[]): readonly PublicKey[];
-  /** The bytes from which the id is computed: with the signatures of the sender, but without those of members. */
+  /**
+   * The bytes from which the id is computed. These bytes include the signatures of the sender, but not those of
+   * members.
+   */
   toBytes(transaction: Transaction): Uint8Array;
   /**
-   * All transactions with these bytes. The list is empty if the bytes are no transaction. The list has two transactions if 64
-   * bytes can be either the text of a transfer or a second signature.
+   * All transactions that have these bytes. The list is empty if no transaction has these bytes. The list has two
+   * transactions if 64 bytes can be either the text of a transfer or a second signature.
    */
   fromBytes(bytes: Uint8Array): readonly Transaction[];
 }
@@ -168,11 +175,13 @@ export function createSigner({ generation, networkIdentifier }: SigningNetwork, 
   }
 }
 
-/** The end of the stored form of a transaction, after its bytes (`tx/transaction-record.ts`). */
+/**
+ * The end of the stored form of a transaction without a second signature and other data (`tx/transaction-record.ts`).
+ */
 const WITHOUT_SECOND = Buffer.from([0, 0]);
 const WITH_SECOND = Buffer.from([0, 1]);
 
-/** The payload of a vote. In generation 2, a vote has its sender as recipient. */
+/** The payload of a vote. In generation 2, the recipient of a vote is its sender. */
 export function votePayload(network: SigningNetwork, votes: readonly string[], sender: KeyPair): Payload {
   const payload = { kind: 'vote', votes, amount: 0n } as const;
   return network.generation === 3 ? payload : { ...payload, recipientId: addressOf(hexOf(sender.publicKey)) };

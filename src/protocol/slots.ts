@@ -1,5 +1,6 @@
 /**
- * Computes slots and times. Chain time is in whole seconds since the network's epoch, and a slot lasts `blockTimeS` seconds.
+ * Converts between slots and times. Chain time is in whole seconds since the network's epoch, and a slot lasts
+ * `blockTimeS` seconds.
  */
 
 import type { ChainParams } from './params.ts';
@@ -7,7 +8,7 @@ import type { ChainParams } from './params.ts';
 type Timing = Pick<ChainParams, 'blockTimeS'>;
 type Calendar = Pick<ChainParams, 'blockTimeS' | 'epochMs'>;
 
-/** Number of the slot at a moment of chain time, from 0; negative before the epoch. */
+/** Number of the slot at a moment of chain time. Slots count from 0, and the number is negative before the epoch. */
 export function slotAt(epochTimeS: number, params: Timing): number {
   return Math.floor(epochTimeS / params.blockTimeS);
 }

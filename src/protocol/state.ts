@@ -1,6 +1,7 @@
 /**
- * The consensus state as the rules see it. Values are immutable: a change is a new value that is written to a `StateWriter`.
- * All functions are synchronous, so the result of a check stays true until the rule has written its changes.
+ * The consensus state, in the form that the rules use. Values are immutable, so a change is a new value that is written
+ * to a `StateWriter`. All functions are synchronous, so the result of a check stays true until the caller has written
+ * its changes.
  */
 
 import type { Address, BlockHeader, PublicKey, TransactionId } from './types.ts';
@@ -8,17 +9,20 @@ import type { Address, BlockHeader, PublicKey, TransactionId } from './types.ts'
 /** The group of a multisignature account; its members are in the order of the registration. */
 export interface MultisignatureGroup {
   readonly min: number;
-  /** Stored and shown, but without any effect. */
+  /** The lifetime is stored and shown, but has no effect. */
   readonly lifetime: number;
   readonly members: readonly PublicKey[];
 }
 
 export interface Account {
   readonly address: Address;
-  /** Set by the first outgoing transaction, or when the account becomes a member of a group; immutable afterwards. */
+  /**
+   * The key is set by the first outgoing transaction, or when the account becomes a member of a group. Once set, the
+   * public key of an account never changes.
+   */
   readonly publicKey?: PublicKey;
   readonly secondPublicKey?: PublicKey;
-  /** Present if and only if the account is a delegate. */
+  /** Username of a delegate; undefined if the account is not a delegate. */
   readonly username?: string;
   /** Balance in beddows. The balance may be negative for accounts that fund others in a genesis block. */
   readonly balance: bigint;
@@ -33,16 +37,25 @@ export interface Account {
   readonly forgedRewards: bigint;
 }
 
-/** The facts about a delegate that are not in its account. The registration creates them. */
+/** The data of a delegate that are not in its account. The registration creates them. */
 export interface Delegate {
   readonly publicKey: PublicKey;
   readonly address: Address;
   readonly username: string;
-  /** Vote weight in beddows. Generation 3: the present weight. Generation 2: the weight at the end of the last round. */
+  /**
+   * Vote weight in beddows. In generation 3, it is the present weight. In generation 2, it is the weight at the end of
+   * the last round.
+   */
   readonly voteWeight: bigint;
-  /** Generation 2: change of the vote weight in the present round, in beddows, which does not count yet; 0 in generation 3. */
+  /**
+   * Generation 2: the change of the vote weight during the present round, in beddows. The change takes effect at the
+   * end of the round. In generation 3, the value is always 0.
+   */
   readonly pendingVoteWeight: bigint;
-  /** Generation 2: position at the end of the last round, 0 before the first; 0 in generation 3. */
+  /**
+   * Generation 2: the delegate's rank at the end of the last round, or 0 before the end of the first round. In
+   * generation 3, the value is always 0.
+   */
   readonly rank: number;
 }
 
@@ -57,12 +70,13 @@ export interface StateReader {
   /** The unshuffled list that was frozen under this index, best delegate first. */
   roundList(index: number): readonly PublicKey[] | undefined;
   /**
-   * The record that the generation keeps between blocks, for example the BFT ledger. The same object is returned until the
-   * record changes.
+   * Data that the generation stores from block to block, for example the BFT ledger. The same object is returned until
+   * the data change.
    */
   ledger(): Uint8Array | undefined;
   /**
-   * A fact by its name, which has at most 100 ASCII characters. Generations store values here that have no place of their own.
+   * A value by its name; the name has at most 100 ASCII characters. Generations store values here that have no other
+   * place in the state.
    */
   fact(name: string): string | undefined;
   /** Header of a block in the chain of this state. */
@@ -75,14 +89,14 @@ export interface StateReader {
 export interface StateWriter extends StateReader {
   setAccount(account: Account): void;
   setDelegate(delegate: Delegate): void;
-  /** Stores a list; `undefined` removes it. */
+  /** Stores a list under an index; `undefined` removes the list. */
   setRoundList(index: number, list: readonly PublicKey[] | undefined): void;
   setLedger(ledger: Uint8Array): void;
-  /** Stores a fact. Only a revert removes facts. */
+  /** Stores a value under a name. Only a revert removes stored values. */
   setFact(name: string, value: string): void;
 }
 
-/** A new account without any property but its address. */
+/** A new account with no data but its address. */
 export function emptyAccount(address: Address): Account {
   return {
     address,
@@ -96,9 +110,9 @@ export function emptyAccount(address: Address): Account {
 }
 
 /**
- * The account with another balance, and with a public key if one is given. All members are copied by name. Accounts differ in
- * the members that they have, and spreading objects of different shapes takes twenty times as long. Each transfer makes three
- * copies.
+ * Returns the account with another balance, and with a public key if one is given. All members are copied one by one,
+ * because spreading objects of different shapes takes twenty times as long. The copies matter because each transfer
+ * makes three of them.
  */
 export function withBalance(account: Account, balance: bigint, publicKey = account.publicKey): Account {
   const { address, votes, producedBlocks, missedBlocks, forgedFees, forgedRewards } = account;
@@ -112,12 +126,12 @@ export function withBalance(account: Account, balance: bigint, publicKey = accou
   return changed;
 }
 
-/** All changes in an overlay, to be written or dropped. */
+/** All changes in an overlay, which the caller writes or drops. */
 export interface StateChanges {
   readonly accounts: ReadonlyMap<Address, Account>;
   readonly delegates: ReadonlyMap<PublicKey, Delegate>;
   readonly roundLists: ReadonlyMap<number, readonly PublicKey[] | undefined>;
-  /** Undefined if the ledger was not written. */
+  /** The new ledger; undefined if the ledger was not written. */
   readonly ledger: Uint8Array | undefined;
   readonly facts: ReadonlyMap<string, string>;
 }
@@ -125,14 +139,16 @@ export interface StateChanges {
 const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
 
 /**
- * A copy of a state for trial changes. A value that was written to the copy is read from there; all other values are read from
- * the state below. Overlays are used for checks of the pool, for verifying a transaction alone, and for applying a forged block
- * before it is signed. An overlay also collects the changes of a block before they are stored.
+ * An overlay over a state, for changes on trial. A value that was written to the overlay is read from the overlay. All
+ * other values are read from the state below. Overlays serve to check transactions of the pool, to verify a transaction
+ * alone, and to apply a forged block before it is signed. An overlay also collects the changes of a block before they
+ * are stored.
  */
 export class StateOverlay implements StateWriter {
   readonly #below: StateReader;
   readonly #accounts = new Map<Address, Account>();
-  // These maps are created at the first write. Each transaction has overlays, and most of them change only accounts.
+  // These maps are created when the first value is written to them. There are overlays for each transaction, and most
+  // of them change only accounts.
   #delegates: Map<PublicKey, Delegate> | undefined;
   #usernames: Map<string, PublicKey> | undefined;
   #roundLists: Map<number, readonly PublicKey[] | undefined> | undefined;

@@ -1,6 +1,6 @@
 /**
- * The values of blocks and transactions, the same for both generations. Bytes and type numbers belong to the codec of a
- * generation; all other code reads only these values.
+ * The values of blocks and transactions. Both generations have the same values. The codec of each generation handles
+ * bytes and type numbers. All code outside of the codecs reads only the values of this file.
  */
 
 /** Lower-case hexadecimal text of 32 bytes. */
@@ -27,11 +27,11 @@ export type Payload =
   | {
       readonly kind: 'vote';
       /**
-       * Votes: `+` or `-` followed by a public key as the sender wrote it. Signatures cover the order of the votes and the
-       * letter case.
+       * Each vote is `+` or `-`, followed by a public key in the letter case in which it was sent. The signatures cover
+       * the order of the votes and the letter case of the keys.
        */
       readonly votes: readonly string[];
-      /** Generation 2 only; 0 unless the network has an exception for the transaction. */
+      /** The amount exists in generation 2 only; it is 0 unless the network has an exception for the transaction. */
       readonly amount: bigint;
       /** Recipient of a vote in generation 2; undefined in generation 3. */
       readonly recipientId?: Address;
@@ -40,7 +40,7 @@ export type Payload =
       readonly kind: 'multisignature';
       readonly min: number;
       readonly lifetime: number;
-      /** Members: `+` followed by a public key as the sender wrote it. */
+      /** Each member is `+`, followed by a public key in the letter case in which it was sent. */
       readonly keysgroup: readonly string[];
     }
   | { readonly kind: 'dapp'; readonly dapp: DappDescription }
@@ -60,7 +60,7 @@ export type Payload =
 
 export type PayloadKind = Payload['kind'];
 
-/** The registration of an application in early generation 2 history. */
+/** The registration of an application, which occurs only in early history of generation 2. */
 export interface DappDescription {
   readonly category: number;
   readonly name: string;
@@ -75,7 +75,7 @@ export interface DappDescription {
 export interface Transaction {
   readonly id: TransactionId;
   readonly type: number;
-  /** Whole seconds since the network's epoch; may be any signed 32-bit integer. */
+  /** Whole seconds since the network's epoch. The timestamp may be any signed 32-bit integer. */
   readonly timestamp: number;
   readonly senderPublicKey: PublicKey;
   readonly senderId: Address;
@@ -85,21 +85,21 @@ export interface Transaction {
   readonly signature: Signature;
   readonly signSignature?: Signature;
   /**
-   * Signatures of group members, in the letter case in which they were sent: the network distinguishes signatures by their
-   * text. Neither the signed bytes nor the id include these signatures.
+   * Signatures of group members, in the letter case in which they were sent, because the network compares signatures by
+   * their text. Neither the signed bytes nor the id include the signatures of group members.
    */
   readonly signatures: readonly Signature[];
-  /** Generation 2: the recipient's key, only for information and never signed. */
+  /** Generation 2: the recipient's key. The key is only for information and is never signed. */
   readonly recipientPublicKey?: PublicKey;
-  /** Undefined for nearly all transactions. */
+  /** Details of the original JSON; undefined for nearly all transactions. */
   readonly written?: Written;
 }
 
-/** Details of a sender's JSON that the network keeps although no signature covers them. */
+/** Details of a sender's JSON that nodes pass on although no signature covers them. */
 export interface Written {
-  /** The key as it was sent, if it has capitals. Within a block, the network compares keys by their text. */
+  /** The key as it was sent, if it has upper-case letters. Within a block, the network compares keys by their text. */
   readonly senderPublicKey?: string;
-  /** JSON of the asset, if it has unknown members, or members in another form than nodes write. */
+  /** JSON of the asset, if it has unknown members, or members in another form than that in which nodes write them. */
   readonly asset?: string;
 }
 
@@ -110,7 +110,7 @@ export interface BlockHeader {
   readonly height: number;
   /** Whole seconds since the network's epoch. */
   readonly timestamp: number;
-  /** Undefined only for the genesis block. */
+  /** Id of the previous block; undefined only for the genesis block. */
   readonly previousBlockId?: BlockId;
   readonly numberOfTransactions: number;
   /** Total amount in beddows. */
@@ -120,16 +120,17 @@ export interface BlockHeader {
   /** Reward in beddows. */
   readonly reward: bigint;
   /**
-   * Bytes of the payload as the generator states them. The number is signed and limited, but never compared with the real size.
+   * Number of bytes of the payload, as the generator states it. The stated size is signed and limited, but it is never
+   * compared with the real size.
    */
   readonly payloadLength: number;
   /** SHA-256 of the bytes of all transactions in their order, hexadecimal. */
   readonly payloadHash: string;
   readonly generatorPublicKey: PublicKey;
   readonly blockSignature: Signature;
-  /** Used in generation 3, version 2; 0 in older blocks. */
+  /** Used in blocks of version 2 (generation 3); 0 in older blocks. */
   readonly maxHeightPreviouslyForged: number;
-  /** Used in generation 3, version 2; 0 in older blocks. */
+  /** Used in blocks of version 2 (generation 3); 0 in older blocks. */
   readonly maxHeightPrevoted: number;
 }
 
@@ -151,10 +152,10 @@ export interface SignatureCheck {
   readonly signature: Uint8Array;
 }
 
-/** Returns the result of a check at once, from the cache or by computing it. */
+/** Returns the result of a check at once, either from the cache or by computing it. */
 export type SignatureOracle = (check: SignatureCheck) => boolean;
 
-/** A search in rounds: each round yields checks and takes their results, in the same order. */
+/** A search in rounds. Each round yields checks, and receives their results in the same order. */
 export type SignatureSearch = Generator<readonly SignatureCheck[], void, readonly boolean[]>;
 
 /** Ed25519 key pair: a public key of 32 bytes, and a private key of 64 bytes (the seed followed by the public key). */

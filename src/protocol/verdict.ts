@@ -1,4 +1,7 @@
-/** Verdicts about data from others: what was refused and why, with the messages that clients know. */
+/**
+ * Verdicts about data from other nodes and clients: the refused object and the reason, with the messages that clients
+ * know.
+ */
 
 import { ProtocolError, type ErrorData } from '../primitives/errors.ts';
 import type { TransactionId } from './types.ts';
@@ -8,16 +11,16 @@ export interface TransactionError {
   readonly name: 'TransactionError' | 'TransactionPendingError';
   readonly message: string;
   readonly id: TransactionId | '';
-  /** For example `.asset.votes`; may be empty. */
+  /** For example `.asset.votes`; the path may be empty. */
   readonly dataPath: string;
   readonly actual?: string | number;
   readonly expected?: string | number;
 }
 
-/** The verdict about a transaction against a state. */
+/** The verdict about a transaction at a given state. */
 export type TransactionVerdict =
   | { readonly status: 'ok' }
-  /** A group transaction or registration that still lacks signatures. */
+  /** A group transaction, or the registration of a group, that still lacks signatures. */
   | { readonly status: 'pending'; readonly errors: readonly TransactionError[] }
   | { readonly status: 'fail'; readonly errors: readonly TransactionError[] };
 
@@ -25,8 +28,8 @@ export type TransactionVerdict =
 export interface MemberSignatureRefusal {
   readonly errors: readonly TransactionError[];
   /**
-   * `unfit`: the key is of no member, or the signature is there already; nothing was verified. `false`: the named key did not
-   * make the signature.
+   * `unfit`: the key belongs to no member, or the signature is there already; nothing was verified. `false`: the named
+   * key did not make the signature.
    */
   readonly kind: 'unfit' | 'false';
 }
@@ -50,13 +53,13 @@ export function transactionError(
 
 const IN_FUTURE = 'Invalid transaction timestamp. Timestamp is in the future';
 
-/** The error of a transaction whose timestamp is in a slot that has not begun, by the clock of this node. */
+/** The error of a transaction whose timestamp is in a future slot, by the clock of this node. */
 export function timestampInFuture(id: TransactionId): TransactionError {
   return transactionError(id, IN_FUTURE, '.timestamp');
 }
 
 /**
- * An error as text, as the reference writes it:
+ * An error as text in the form of lisk-sdk:
  * `Transaction: <id> failed at <dataPath>: <message>[, actual: ..][, expected: ..]`.
  */
 export function textOfTransactionError(error: TransactionError): string {
@@ -66,7 +69,7 @@ export function textOfTransactionError(error: TransactionError): string {
   return `Transaction: ${error.id} failed at ${error.dataPath}: ${error.message}${tail}`;
 }
 
-/** A transaction was refused; the error has all reasons. */
+/** The error for a refused transaction. The error has all reasons of the refusal. */
 export class TransactionRejected extends ProtocolError {
   readonly errors: readonly TransactionError[];
 
@@ -80,18 +83,18 @@ export class TransactionRejected extends ProtocolError {
 export type TransactionRejectionCode =
   /** This network has no such type number: `Transaction type not found.` */
   | 'TRANSACTION_TYPE_UNKNOWN'
-  /** The type may not occur at this height: `Transaction type <t> is currently not allowed.` */
+  /** Blocks at this height may not contain the type: `Transaction type <t> is currently not allowed.` */
   | 'TRANSACTION_TYPE_NOT_ALLOWED'
   /**
-   * The transaction has a wrong form, format or signature, and can never become valid. A peer that sends such a transaction
-   * loses all its points.
+   * The transaction has a wrong form, format or signature, and can never become valid. A peer that sends a transaction
+   * of this kind loses all its points.
    */
   | 'TRANSACTION_INVALID'
   /** The transaction is already in a queue of the pool or in the chain. */
   | 'TRANSACTION_KNOWN'
   /** The timestamp of the transaction is in a later slot. */
   | 'TRANSACTION_IN_FUTURE'
-  /** The transaction does not fit the present state: funds, keys, usernames, votes. */
+  /** The transaction is not valid in the present state because of funds, keys, usernames or votes. */
   | 'TRANSACTION_NOT_APPLICABLE'
   /** The named member did not make this signature for a pending transaction. */
   | 'MEMBER_SIGNATURE_FALSE'
@@ -102,14 +105,14 @@ export type TransactionRejectionCode =
 
 /** The reasons to refuse a block. `engine/peers/penalties.ts` has the points of each code. */
 export type BlockRejectionCode =
-  /** The JSON or the bytes are no block. */
+  /** The JSON or the bytes are not a block. */
   | 'BLOCK_MALFORMED'
   /** The block's version is unknown, or is not the version of its height. */
   | 'BLOCK_VERSION_INVALID'
   | 'BLOCK_SIGNATURE_INVALID'
-  /** The block does not follow the tip, lacks a previous block, or has one although it must not. */
+  /** The block does not follow the tip, lacks a previous block, or names one although it must not. */
   | 'BLOCK_PREVIOUS_INVALID'
-  /** The block's slot is in the future, or not after its parent's slot. */
+  /** The block's slot is in the future, or it is not after the slot of its parent. */
   | 'BLOCK_TIMESTAMP_INVALID'
   | 'BLOCK_REWARD_INVALID'
   /** Count, totals, hash or size of the payload are wrong, or a transaction occurs twice. */
@@ -118,19 +121,25 @@ export type BlockRejectionCode =
   | 'BLOCK_FORGER_INVALID'
   /** A header field of the finality protocol contradicts the chain or an earlier header of the delegate. */
   | 'BLOCK_BFT_INVALID'
-  /** The generator of a round's last block is not active in the next round. Release 3.0.2 refuses such a block. */
+  /**
+   * The generator of a round's last block is not active in the next round. Release 3.0.2 refuses a block whose
+   * generator leaves the active delegates.
+   */
   | 'BLOCK_FORGER_LEAVES'
   | 'BLOCK_KNOWN'
-  /** The block is valid, but the reference cannot store it. The reference passes such a block on, and then refuses it. */
+  /**
+   * The block is valid, but lisk-sdk cannot store it. The reference (lisk-sdk) passes on a block that it cannot store,
+   * and then refuses the block.
+   */
   | 'BLOCK_UNSTORABLE'
-  /** A transaction of the block is invalid or does not fit the state. */
+  /** A transaction of the block is invalid, or is not valid in the state. */
   | 'BLOCK_TRANSACTION_INVALID';
 
 export class BlockRejected extends ProtocolError {
   declare readonly code: BlockRejectionCode;
   readonly transactionErrors: readonly TransactionError[];
 
-  /** @param message the message of the reference */
+  /** @param message the text that lisk-sdk uses */
   constructor(
     code: BlockRejectionCode,
     message: string,
@@ -143,24 +152,27 @@ export class BlockRejected extends ProtocolError {
   }
 }
 
-/** Whether a block was refused only because of this node's clock, so that honest nodes may have accepted it. */
+/**
+ * Whether a block was refused only because of this node's clock. Honest nodes may have accepted a block that is early
+ * by our clock only.
+ */
 export function isByClock({ code, transactionErrors }: BlockRejected): boolean {
   if (code === 'BLOCK_TIMESTAMP_INVALID') return true;
   const isLate = ({ message }: TransactionError): boolean => message === IN_FUTURE;
   return code === 'BLOCK_TRANSACTION_INVALID' && transactionErrors.length > 0 && transactionErrors.every(isLate);
 }
 
-/** The relation of a received block to the tip (LIP-0014; generation 2 uses the same values). */
+/** The relation of a received block to the tip (LIP-0014). Generation 2 uses the same values. */
 export type ForkStatus =
-  /** The block is the tip itself: ignore it. */
+  /** The block is the tip itself. The node ignores it. */
   | 'same'
-  /** The block is the next one: apply it. */
+  /** The block is the next block. The node applies it. */
   | 'extends'
-  /** The block is a second block of the tip's forger at the tip's place: ignore it and warn. */
+  /** The tip's forger made a second block at the tip's place. The node ignores it and logs a warning. */
   | 'doubleForging'
-  /** The block is a rival of the tip that should replace it. */
+  /** The block is a rival of the tip, and should replace the tip. */
   | 'tieBreak'
-  /** The block is the tip of a better chain: synchronise. */
+  /** The block is the tip of a better chain. The node synchronises. */
   | 'betterChain'
-  /** Any other relation: ignore the block. */
+  /** The block has any other relation to the tip. The node ignores it. */
   | 'discard';

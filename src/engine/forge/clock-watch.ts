@@ -1,14 +1,14 @@
 /**
- * Finds out what happened between two looks at the clocks: the process ran, the machine slept, or the clock was set. Three
- * clocks of the machine are compared. The first clock can be set. The second clock cannot be set, and stands still while the
- * machine is suspended. The third clock cannot be set, and goes on while the machine is suspended; most systems have such a
- * clock.
+ * Finds out what happened between two looks at the clocks. Either the process ran, or the machine slept, or the clock
+ * was set. Three clocks of the machine are compared. The first clock can be set. The second clock cannot be set, and
+ * stands still while the machine is suspended. The third clock cannot be set, and goes on while the machine is
+ * suspended; most systems have such a clock.
  */
 
 import type { Clock, ProcessTimes } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
 
-/** The advance of each clock between two looks. Only `setMs` may be negative. */
+/** The advance of each clock between two calls of `look`. Only `setMs` may be negative. */
 export interface Passage {
   /** Time for which the machine ran. */
   readonly ranMs: number;
@@ -23,7 +23,7 @@ export interface Passage {
 export interface ClockWatchDependencies {
   /** The system clock, which can be set. */
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** The clocks that cannot be set; undefined if the system has none that is known. */
+  /** The clocks that cannot be set; undefined if this system has none that the node knows. */
   readonly times: ProcessTimes | undefined;
   /** Called when the clock was set. `byMs` is undefined if the machine may have slept instead. */
   readonly clockSet?: ((byMs: number | undefined) => void) | undefined;
@@ -38,18 +38,21 @@ interface Reading {
 }
 
 /**
- * Smallest step of the clock that is reported. Time services correct a clock in smaller steps or gradually. A larger step loses
- * slots.
+ * Smallest step of the clock that is reported. Time services correct a clock in smaller steps or gradually. A larger
+ * step makes delegates miss slots.
  */
 const SET_MS_MIN = 2000;
-/** Shortest sleep that is reported. The clocks are not read at exactly the same time, so a small difference means nothing. */
+/**
+ * Shortest sleep that is reported. The clocks are not read at exactly the same time, so a small difference is not a
+ * sleep.
+ */
 const SLEPT_MS_MIN = 1000;
 /**
  * If the machine ran for at least this time between two looks, the second look counts as late. Looks are usually a second
  * apart.
  */
 const LATE_MS_MIN = 2000;
-/** If reading the clocks takes longer than this, they are read again, up to `ATTEMPTS_MAX` times. */
+/** If reading the clocks takes longer than this time, the clocks are read again, up to `ATTEMPTS_MAX` times. */
 const READING_MS_MAX = 100;
 const ATTEMPTS_MAX = 5;
 /** A process counts as busy if it used the processor for at least this share of the running time. */
@@ -112,14 +115,16 @@ export class ClockWatch {
 }
 
 /**
- * Whether slots were skipped only because the clock was set forward. When the clock was set forward, no time passed in which
- * the node could have used these slots.
+ * Whether slots were skipped only because the clock was set forward. Setting the clock forward skips slots without any
+ * time passing in which the node could have used them.
  */
 export function isSetPast({ ranMs, sleptMs = 0, setMs }: Passage): boolean {
   return setMs >= SET_MS_MIN && setMs > ranMs + sleptMs;
 }
 
-/** Explains in a clause why slots passed between two looks; undefined if the clocks show no cause. */
+/**
+ * Returns a clause for the log that explains why slots passed between two looks; undefined if the clocks show no cause.
+ */
 export function causeOf({ ranMs, processorMs, sleptMs, setMs }: Passage): string | undefined {
   const causes: string[] = [];
   if (sleptMs !== undefined && sleptMs >= SLEPT_MS_MIN) causes.push(`the machine was asleep for ${seconds(sleptMs)} s`);

@@ -1,6 +1,6 @@
 /**
- * The delegates configured on this node. The node has the encrypted passphrases of these delegates, and knows which delegates
- * forge now.
+ * The delegates configured on this node. The node has the encrypted passphrases of its configured delegates, and knows
+ * which delegates forge now.
  */
 
 import { hexOf } from '../../primitives/bytes.ts';

@@ -1,7 +1,7 @@
 /**
- * The signing journal of a node that signs by its data folder alone (`riskDoubleForging`). This journal never relies on the
- * watermarks that an earlier run left, but it keeps them up to date. A later run may rely on the watermarks, and an outdated
- * watermark would mislead that run.
+ * The signing journal of a node with `riskDoubleForging`: only the journal in the data folder limits its signatures.
+ * The journal never relies on the watermarks that an earlier run left, but it updates the watermarks. A later run may
+ * rely on the watermarks, and an outdated watermark would mislead that run.
  */
 
 import type { FolderJournal, SigningJournal, SigningWatermarks } from '../../ports/journal.ts';

@@ -1,8 +1,9 @@
 /**
- * Decides whether a delegate may sign here without contradicting a header that it signed elsewhere. The journal has the headers
- * that were signed here, and the chain shows headers that were signed on other nodes. If the chain has a block of the delegate
- * that was not signed here, another node may still be forging for the delegate. This remains possible until one of the
- * delegate's slots has passed unused. A generation with finality demands more (`Rules.handOver`).
+ * Decides whether a delegate may sign here without contradicting a header that it signed elsewhere. The journal has the
+ * headers that were signed here, and the chain shows headers that were signed on other nodes. If the chain has a block
+ * of the delegate that was not signed here, another node may still be forging for the delegate. The other node may be
+ * forging until one slot of the delegate has passed unused. In a generation with finality, the delegate must wait
+ * longer (`Rules.handOver`).
  */
 
 import type { RecalledHeader, SigningJournal } from '../../ports/journal.ts';
@@ -17,9 +18,11 @@ import type { TipCheck } from './tip-check.ts';
 export interface GuardDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'nowS'>;
   readonly journal: SigningJournal;
-  /** Checks that the tip is the tip of the network. */
+  /** Checks that our tip is the tip of the network. */
   readonly tipCheck: Pick<TipCheck, 'doubt' | 'peersAhead' | 'hasNobodyGoneOn'>;
-  /** True: delegates sign by the journal alone, whatever they may have signed elsewhere. */
+  /**
+   * If true, a delegate signs whenever the journal allows it. Signatures that the delegate made elsewhere are ignored.
+   */
   readonly riskDoubleForging: boolean;
 }
 
@@ -56,7 +59,7 @@ const SEARCHING: Waiting = {
 
 export class SigningGuard {
   readonly #dependencies: GuardDependencies;
-  /** The slot of each delegate that this node leaves unused, to see whether another node forges in it. */
+  /** For each watched delegate, the slot that this node leaves unused to see whether another node forges in it. */
   readonly #watchedSlots = new Map<PublicKey, number>();
   /** The watched slots of delegates that have a watermark but no record. */
   readonly #watchedRecalls = new Map<PublicKey, WatchedRecall>();
@@ -69,8 +72,8 @@ export class SigningGuard {
   }
 
   /**
-   * Takes responsibility for a delegate. If the journal has no header of the delegate, all headers that the delegate signed
-   * before this moment count as unknown.
+   * Begins to guard the signatures of a delegate. If the journal has no header of the delegate, all headers that the
+   * delegate signed before this moment count as unknown.
    */
   hold(publicKey: PublicKey): void {
     const { chain, journal, riskDoubleForging } = this.#dependencies;
@@ -79,8 +82,8 @@ export class SigningGuard {
   }
 
   /**
-   * Decides in a slot of the delegate, before a block is built. If the guard refuses because another node may sign, this slot
-   * becomes the watched slot.
+   * Decides whether a delegate may sign in its slot, before a block is built. If the guard refuses because another node
+   * may sign, this slot becomes the watched slot.
    */
   clearance(publicKey: PublicKey, slot: number): Clearance {
     const waiting = this.#waiting(publicKey);
@@ -123,10 +126,11 @@ export class SigningGuard {
   }
 
   /**
-   * Handles a folder without a record, such as a restored `bloomery backup`, on the chain for which the watermark of the
-   * delegate was written. The watermark has the last signed header, and a new header must not contradict that one. Another
-   * folder of this machine may be signing, so one slot must pass first while the watermark stays unchanged. We do not wait for
-   * finality: if a third of all delegates waited for finality, it would never come.
+   * Handles a data folder without a record of the delegate, such as a restored `bloomery backup`. Its chain must be
+   * that for which the delegate's watermark was written. The watermark has the last signed header, and a new header
+   * must not contradict that header. Another folder of this machine may be signing, so the node first waits for one
+   * slot in which the watermark stays unchanged. The node does not wait for finality here. If a third of all delegates
+   * waited for finality, finality would never come.
    */
   #recall(publicKey: PublicKey): Waiting | undefined {
     const { chain, journal } = this.#dependencies;
@@ -161,16 +165,16 @@ export class SigningGuard {
     return doubt === undefined ? this.#watch(publicKey) : { code: 'FORGING_OLD_TIP', ...doubt };
   }
 
-  /** Whether the chain has only its genesis block and the journal has no header of the delegate. */
+  /** Whether the chain has only its genesis block, and the journal has no header of the delegate. */
   #isBeginning(publicKey: PublicKey): boolean {
     const { chain, journal } = this.#dependencies;
     return chain.tip.header.height === GENESIS_HEIGHT && journal.last(publicKey) === undefined;
   }
 
   /**
-   * Decides on a network that has not begun. If all delegates are on this node, nobody else can have begun the network. If some
-   * delegates are elsewhere, another node may have begun the chain already, so this node watches one slot of the delegate
-   * before it forges.
+   * Decides whether a delegate may sign on a network whose chain has only the genesis block. If all delegates are on
+   * this node, no other node can have begun the chain. If some delegates are elsewhere, another node may have begun the
+   * chain already. This node then watches one slot of the delegate before it forges.
    */
   #waitBeforeFirstBlock(publicKey: PublicKey): Waiting | undefined {
     const { tipCheck } = this.#dependencies;
@@ -198,8 +202,8 @@ export class SigningGuard {
       const reason = `block ${foreign.height} of the delegate was not signed here: one of its slots must pass unused first`;
       return { code: 'FORGING_ELSEWHERE', reason, ...until };
     }
-    // The chain shows nothing if it stands still or has not begun. If the journal is incomplete as well, one slot must be
-    // watched.
+    // A chain that stands still or has not begun gives no evidence about signatures on other nodes. If the journal is
+    // incomplete as well, one slot must be watched.
     const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
     const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
     const isSettled = this.#dependencies.tipCheck.hasNobodyGoneOn();
@@ -215,22 +219,25 @@ export class SigningGuard {
     if (riskDoubleForging) return undefined;
     const last = journal.last(publicKey);
     const foreign = this.#foreignHeader(publicKey);
-    // The hand-over waits until the foreign header is known; `#watch` gives the reason.
+    // The hand-over waits until the newest foreign header is known; `#watch` returns the reason for the wait.
     if (foreign === 'unknown') return undefined;
     if (foreign === undefined && !this.#isIncomplete(publicKey, last)) return undefined;
     const sinceS = Math.max(journal.heldSinceS(publicKey) ?? 0, foreign === undefined ? 0 : foreign.timestamp + 1);
     return chain.rules.handOver(chain.state, chain.tip.header, { publicKey, sinceS, last, nowS: chain.nowS() });
   }
 
-  /** Whether the delegate may have signed headers that the journal lacks, before the journal began or after its last header. */
+  /**
+   * Whether the delegate may have signed headers that the journal lacks. They may come from before the journal began or
+   * from after its last header.
+   */
   #isIncomplete(publicKey: PublicKey, last: SignedHeader | undefined): boolean {
     const heldSinceS = this.#dependencies.journal.heldSinceS(publicKey);
     return last === undefined || (heldSinceS !== undefined && heldSinceS > last.timestamp);
   }
 
   /**
-   * The newest block of the delegate on the chain that the journal does not have. The age of this block does not matter: a new
-   * header that names an older block would contradict it.
+   * The newest block of the delegate on the chain that is not in the journal. The age of this block does not matter,
+   * because a new header that names an older block would contradict it.
    */
   #foreignHeader(publicKey: PublicKey): Newest {
     const last = this.#dependencies.journal.last(publicKey);
@@ -253,7 +260,7 @@ export class SigningGuard {
   }
 }
 
-/** Number of consecutive slots that contain a slot of each active delegate for certain. */
+/** Number of consecutive slots that certainly contain a slot of each active delegate. */
 function slotsWithEveryTurn({ activeDelegates }: ChainParams): number {
   return 2 * activeDelegates - 1;
 }

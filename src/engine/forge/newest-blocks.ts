@@ -7,7 +7,10 @@
 import type { StateReader } from '../../protocol/state.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 
-/** Maximum of headers read in one look, which takes some hundredths of a second. The scheduler looks again within a second. */
+/**
+ * Maximum of headers that are read in one look. Reading them takes some hundredths of a second. The scheduler looks
+ * again within a second.
+ */
 const HEADERS_PER_LOOK = 5000;
 const GENESIS_HEIGHT = 1;
 
@@ -23,7 +26,7 @@ export type Newest = BlockHeader | undefined | 'unknown';
 export class NewestBlocks {
   readonly #chain: SearchedChain;
   readonly #settledBlocks: number;
-  /** The block up to which `#below` holds the newest blocks of delegates. */
+  /** The map `#below` holds the newest blocks of delegates up to this block. */
   #anchor: BlockHeader | undefined;
   #below = new Map<PublicKey, BlockHeader>();
   /** The lowest height that was searched. */
@@ -55,7 +58,9 @@ export class NewestBlocks {
     return known();
   }
 
-  /** Searches the blocks that came since the last call. If the anchor was reverted, the search begins again. */
+  /**
+   * Searches the blocks that were appended since the last call. If the anchor was reverted, the search begins again.
+   */
   #refresh(): void {
     const { state, tip } = this.#chain;
     const { id, height } = tip.header;

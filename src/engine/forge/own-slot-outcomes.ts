@@ -1,7 +1,8 @@
 /**
- * Finds the outcomes of the slots of this node's delegates in the chain. A slot without a block counts as missed when the chain
- * has a block of a later slot. The owner of the empty slot is then certain, because it follows from the height of that later
- * block. So slots that passed while this node was down or behind are found, too, when later blocks come in.
+ * Finds the outcomes of the slots of this node's delegates in the chain. A slot without a block counts as missed as
+ * soon as the chain has a block of a later slot. The height of the later block determines the order of forgers, so the
+ * owner of the empty slot is certain. So slots that passed while this node was down or behind are found when later
+ * blocks arrive.
  */
 
 import type { Observer } from '../../ports/observer.ts';
@@ -46,7 +47,8 @@ export class OwnSlotOutcomes implements ChainListener {
 
   constructor(dependencies: OwnSlotOutcomesDependencies) {
     this.#dependencies = dependencies;
-    // The counters start at zero. A counter that began with its first slot would show no increase for that slot.
+    // The counters start at zero. If a counter first appeared with its first slot, its graph would show no increase for
+    // that slot.
     for (const result of RESULTS) dependencies.observer.count('own_slots_total', 0, { result });
   }
 
@@ -55,7 +57,7 @@ export class OwnSlotOutcomes implements ChainListener {
     this.#listeners.push(listener);
   }
 
-  /** Ignores empty slots up to this one: a devnet moved its clock past them on purpose. */
+  /** Ignores empty slots up to this one, because a devnet moved its clock past them on purpose. */
   skipTo(slot: number): void {
     this.#skippedTo = Math.max(this.#skippedTo, slot);
   }

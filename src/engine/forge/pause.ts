@@ -1,4 +1,4 @@
-/** The pause of forging on this node: the reason why none of its delegates forges at present, and the start of the pause. */
+/** Records a pause of forging on this node: the reason why none of its delegates forges, and the start of the pause. */
 
 import type { Clock } from '../../ports/clock.ts';
 import type { ForgingPause } from '../../ports/node-api.ts';
@@ -16,8 +16,8 @@ export interface PauseDependencies {
 }
 
 /**
- * Smallest difference at which the clock counts as wrong: clocks of forgers differ a little, and time services set them in
- * small steps.
+ * Smallest difference at which the clock counts as wrong. The clocks of forgers differ a little, and time services set
+ * clocks in small steps.
  */
 const BEHIND_MS_MIN = 2000;
 const SET_IT = 'set it right (timedatectl set-ntp true)';

@@ -1,6 +1,7 @@
 /**
- * The reasons why our slots were not used. A reason is logged only when its slot is over. Before the end of the slot, the
- * delegate may still forge. A node must not report a slot as missed, and forge in it a second later.
+ * The reasons why our slots were not used. A reason is logged only when its slot is over. Before the end of the slot,
+ * the delegate may still forge. Otherwise the node could report a slot as missed, and forge in the same slot a second
+ * later.
  */
 
 import { hexOf } from '../../primitives/bytes.ts';
@@ -10,7 +11,7 @@ import type { KeyPair } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import { isOrderCertain } from '../slot-owners.ts';
 
-/** A slot of one of our delegates, by the order of forgers that this node knows. */
+/** A slot that belongs to one of our delegates by the order of forgers that this node knows. */
 export interface ForgingSlot {
   readonly slot: number;
   readonly keyPair: KeyPair;
@@ -39,7 +40,7 @@ export class Refusals {
     this.#dependencies = dependencies;
   }
 
-  /** Keeps the first reason for a slot, because later reasons may be consequences of it. */
+  /** Stores the first reason for a slot only, because later reasons may be consequences of the first. */
   note({ slot, keyPair }: ForgingSlot, code: string, message: string, fields: Readonly<Record<string, unknown>>): void {
     if (slot === this.#toldSlot || slot === this.#pending?.slot) return;
     const { chain } = this.#dependencies;

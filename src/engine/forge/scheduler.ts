@@ -23,7 +23,7 @@ import { Refusals, type ForgingSlot } from './refusals.ts';
 import { SleptSlots } from './slept-slots.ts';
 import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
 
-/** Maximum of the time between two looks, and so of the time until a change of the clock is noticed. */
+/** Maximum time between two looks. The scheduler notices a change of the clock within this time. */
 const SLEEP_MS_MAX = 1000;
 
 export interface ForgingDependencies {
@@ -46,14 +46,22 @@ export interface ForgingDependencies {
   /** Called in each slot in which the scheduler looks at the clock. */
   readonly looked?: (slot: number) => void;
   readonly observer: Observer;
-  /** Time for which the late block of a missed slot is awaited, counted from the start of the present slot. */
+  /**
+   * Time for which the scheduler waits for the late block of a missed slot, counted from the start of the present slot.
+   */
   readonly waitThresholdMs: number;
-  /** True: delegates sign by the journal of this folder alone, whatever they may have signed elsewhere. */
+  /**
+   * If true, a delegate signs whenever the journal of this data folder allows it. Signatures that the delegate made
+   * elsewhere are ignored.
+   */
   readonly riskDoubleForging: boolean;
   readonly witnesses: TipCheckDependencies['witnesses'];
   /** The reason why nothing may be forged now; undefined if there is none. */
   readonly obstacle: () => Obstacle | undefined;
-  /** Unix time in milliseconds until which forging waits for a better chain that a peer claimed. A past time means no wait. */
+  /**
+   * Unix time in milliseconds until which forging waits for a better chain that a peer claimed. A past time means that
+   * forging does not wait.
+   */
   readonly waitUntilMs?: () => number;
 }
 
@@ -125,7 +133,7 @@ export class ForgingScheduler {
 
   start(): void {
     this.#stopped = false;
-    // A block that arrives in our slot may be the late block that we wait for.
+    // A block that arrives in our slot may be the late block for which the scheduler waits.
     this.#dependencies.chain.listen({
       applied: (_blocks, origin) => {
         if (origin === 'received') this.look();
@@ -164,7 +172,7 @@ export class ForgingScheduler {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#attempt;
-    // The present slot will not be used any more, so its reason can be logged now.
+    // The present slot will not be used, so the reason can be logged now.
     this.#refusals.tellPending();
   }
 
@@ -188,8 +196,8 @@ export class ForgingScheduler {
   }
 
   /**
-   * Sets the timer for the next moment that matters after a look. All moments are computed from the time of that look. The
-   * clock has gone on since the look, and a moment that passed in between still needs another look.
+   * Sets the timer for the next moment that matters after a look. All moments are computed from the time of the last
+   * look. The clock has advanced since the look, and a moment that has passed since then still needs another look.
    */
   #arm(lookedMs: number): void {
     if (this.#stopped) return;
@@ -239,7 +247,7 @@ export class ForgingScheduler {
     await this.#forge(false);
   }
 
-  /** @param isOnDemand true: do not wait for the late block of an earlier slot */
+  /** @param isOnDemand if true, forging does not wait for the late block of an earlier slot */
   async #forge(isOnDemand: boolean): Promise<Block | undefined> {
     const { chain } = this.#dependencies;
     const block = await chain.forge((tip) => this.#build(tip, isOnDemand));
@@ -271,7 +279,7 @@ export class ForgingScheduler {
     return isLateBlockPossible && !isOnDemand ? undefined : { slot, keyPair };
   }
 
-  /** Builds the block, and writes its header to the journal on disk before anybody can see the block. */
+  /** Builds the block, and writes its header to the journal on disk before the block leaves this process. */
   #build(tip: TipView, isOnDemand: boolean): Block | undefined {
     const { chain, clock, pool, journal } = this.#dependencies;
     const { rules, state } = chain;
@@ -321,7 +329,7 @@ export class ForgingScheduler {
   #told({ code, reason, untilS }: Waiting): ForgingWait {
     const { chain, clock } = this.#dependencies;
     const untilMs = untilS === undefined ? 0 : momentMs(untilS, chain.rules.params);
-    // If the expected end has passed, no time of the end is known.
+    // If the expected end has passed, the end is unknown.
     return { code, reason, ...(untilMs > clock.nowMs() ? { untilMs } : {}) };
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Finds our slots that passed while this process did not look: the machine slept, other work took the time, or the clock was
- * set.
+ * Finds our slots that passed while this process did not look. The machine may have slept, other work may have taken
+ * the time, or the clock may have been set.
  */
 
 import type { Observer } from '../../ports/observer.ts';
@@ -40,8 +40,8 @@ export class SleptSlots {
     this.#lookedSlot = slot;
     if (isFirstLook || first >= slot) return;
     const forgers = rules.forgers(state, tip.header.height + 1);
-    // The chain may have blocks for these slots already. Slots before the present round are left out, because their order of
-    // forgers may differ from the present order.
+    // The chain may have blocks for slots in which this process did not look. Slots before the present round are left
+    // out, because their order of forgers may differ from the present order.
     const { filled, orderSince } = this.#slotsSince(first);
     const reason = passage && causeOf(passage);
     const [code, message] =

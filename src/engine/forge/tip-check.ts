@@ -15,11 +15,11 @@ import type { Chain } from '../chain.ts';
 /** The evidence that peers give about the tip of the network. */
 export interface Witnesses {
   /**
-   * Tips of the connected peers that this node dialled or that its operator named, because other peers may claim anything. If
-   * no such peer is connected, the tips of all connected peers.
+   * Tips of the connected peers that this node dialled or that its operator named, because other peers may claim
+   * anything. If neither a dialled nor a named peer is connected, the list has the tips of all connected peers.
    */
   readonly tips: readonly AnnouncedTip[];
-  /** Number of fixed peers, which the operator wants to be connected always, and number of those with a tip in `tips`. */
+  /** Number of fixed peers, which should always be connected, and the number of them that have a tip in `tips`. */
   readonly named: number;
   readonly namedHeard: number;
   /** Whether the node knows peers that it can reach, by name or from an earlier run. */
@@ -32,7 +32,7 @@ export interface TipCheckDependencies {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Whether forging of a delegate is enabled on this node. */
   readonly isEnabled: (publicKey: PublicKey) => boolean;
-  /** @param sinceMs Unix time in milliseconds; peers that connected earlier do not count */
+  /** @param sinceMs Unix time in milliseconds; peers that connected before this time are ignored */
   readonly witnesses: (sinceMs: number) => Witnesses;
 }
 
@@ -45,18 +45,18 @@ export interface TipDoubt {
 
 /** Maximum age, in slots, of a received block that counts as new. The block may be late, and its slot may have just ended. */
 const FRESH_SLOTS = 2;
-/** Time after a start in which peers may connect, if it is unknown which peers will. */
+/** Time after a start in which peers may connect. It is used if the node does not know which peers will connect. */
 const SETTLE_MS = 5000;
 /**
- * Maximum of signed blocks that the chain may lack. The journal is written before the block, and the process may have crashed
- * in between.
+ * Maximum of signed blocks that the chain may lack. The journal is written before the block, and the process may have
+ * crashed between these two writes.
  */
 const UNFINISHED_BLOCKS = 1;
-/** Length of a standstill after which the tip must be proved again, as after a start. */
+/** Length of a standstill of the process after which the tip must be proved again, as after a start. */
 const STANDSTILL_MS = 30_000;
 /**
- * Time after which connections from before a standstill are trusted again. Connections that are silent for twenty seconds end,
- * and peers announce their tips within seconds.
+ * Time after which connections from before a standstill are trusted again. A connection that is silent for twenty
+ * seconds is closed, and peers announce their tips within seconds.
  */
 const HEARTBEATS_MS = 30_000;
 
@@ -93,12 +93,13 @@ export class TipCheck {
     this.#lookedMs = nowMs;
   }
 
-  /** The reason why the tip may be an old one; undefined once it is proved not to be old. */
+  /** The reason why the tip may be an old one; undefined after the tip is proved to be current. */
   doubt(): TipDoubt | undefined {
     this.tick();
     if (this.#isShown) return undefined;
     const doubt = this.#doubt();
-    // On a chain that has not begun, the proof is not kept: a peer with a block may still connect.
+    // On a chain that has only its genesis block, the proof is not stored, because a peer with a block may still
+    // connect.
     if (doubt === undefined && this.#dependencies.chain.tip.header.height > 1) this.#isShown = true;
     return doubt;
   }
@@ -109,8 +110,8 @@ export class TipCheck {
   }
 
   /**
-   * Whether only delegates of this node can have signed blocks after the tip, and none of them did. The answer is yes if all
-   * slots since the tip belong to these delegates, and the last header of each is known.
+   * Whether only delegates of this node can have signed blocks after the tip, and none of them did. The answer is yes
+   * if all slots since the tip belong to delegates of this node, and the last header of each is known.
    */
   hasNobodyGoneOn(): boolean {
     const { chain, isEnabled, journal } = this.#dependencies;
@@ -135,9 +136,9 @@ export class TipCheck {
     const { params } = chain.rules;
     const { height } = chain.tip.header;
     const ahead = this.#aheadOf(tips);
-    // The check ends after as many slots as there are active delegates, because each of them has had a slot by then. After
-    // that, peers that claim a better chain but do not send it delay us no more. The end is computed from the time of the
-    // chain, because the process may use another clock.
+    // The check ends after as many slots as there are active delegates, because each of them has had a slot by then.
+    // After the end of the check, a peer that claims a better chain without sending it cannot delay forging. The end of
+    // the check is computed from chain time, because the process may use another clock.
     const agoS = Math.floor((clock.nowMs() - this.#startedMs) / 1000);
     const untilS = Math.max(0, chain.nowS() - agoS) + params.activeDelegates * params.blockTimeS;
     const isLate = chain.currentSlot() > slotAt(untilS, params);
@@ -158,8 +159,8 @@ export class TipCheck {
       const reason =
         `the chain here ends at height ${height}, and its delegates signed block ${lost}: ` +
         'the rest must come from peers, or from a newer backup';
-      // The option that waives the check is named only if it may be the right remedy. This requires that peers had the time of
-      // a round and none of them sent the missing blocks, or that no peers are expected.
+      // The message names the option that waives the check only if that option may be the right remedy. The option may
+      // be right if peers had one round of time and sent no missing block, or if no peers are expected.
       const isLastResort = isLate && (tips.length > 0 || !areExpected);
       return { reason: isLastResort ? `${reason}; if every node has lost it, ${WAIVER}` : reason };
     }
@@ -174,8 +175,9 @@ export class TipCheck {
   }
 
   /**
-   * Time since which a peer must have connected to count. After a standstill, old connections may be dead without our
-   * knowledge, and their announcements are old. Connections that survive the heartbeats count again.
+   * Time since which a peer must have connected to count as a witness. After a standstill, old connections may be dead
+   * without our knowledge, and the tips announced on them are old. A connection that survives the heartbeats counts
+   * again.
    */
   #heardSinceMs(): number {
     const isOver = this.#dependencies.clock.nowMs() >= this.#startedMs + HEARTBEATS_MS;

@@ -1,7 +1,7 @@
 /**
- * The signing journal, together with the watermarks that are kept outside of its folder. If the folder was restored to an
- * earlier state, its journal lacks the newest lines. The watermark has the last signed header, and a new header must not
- * contradict that one. Without a watermark, a journal whose file is a copy is treated as incomplete.
+ * The signing journal, together with the watermarks that are stored outside of its folder. If the folder was restored
+ * to an earlier state, its journal lacks the newest lines. The watermark has the last signed header, and a new header
+ * must not contradict this header. Without a watermark, a journal whose file is a copy is treated as incomplete.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -19,7 +19,7 @@ import type { PublicKey } from '../../protocol/types.ts';
 
 export interface WatermarkedJournalDependencies {
   readonly journal: FolderJournal;
-  /** The watermarks; undefined if there is no place to keep them. */
+  /** The watermarks; undefined if there is no folder for them. */
   readonly watermarks: SigningWatermarks | undefined;
   readonly observer: Observer;
   /** Present chain time in whole seconds. */
@@ -46,7 +46,8 @@ export class WatermarkedJournal implements SigningJournal {
     this.#journal = journal;
     this.#firstBlockId = firstBlockId;
     this.#watermarks = watermarks;
-    // If this place has watermarks, then a delegate without a watermark and without a line in the journal has signed nothing.
+    // If the folder of the watermarks has any, a delegate without a watermark and without a line in the journal has
+    // signed nothing.
     const areKept = journal.delegates().some((delegate) => watermarks?.read(delegate) !== undefined);
     for (const delegate of journal.delegates()) {
       const watermark = this.#look(delegate);

@@ -1,4 +1,4 @@
-/** Addresses of peers: their text form, the kind of network they are in, and the buckets of the peer book that they map to. */
+/** Handles addresses of peers: their text form, the kind of their network, and their buckets in the peer book. */
 
 import { sha256 } from '../../crypto/hash.ts';
 import { ipScope } from '../../primitives/ip-scopes.ts';
@@ -18,29 +18,32 @@ export function ipOf(peerId: PeerId): string {
   return peerId.slice(0, peerId.indexOf(':'));
 }
 
-/** True for addresses that never leave the machine. Several nodes at one such address are several peers. */
+/**
+ * True for loopback addresses, whose traffic never leaves the machine. Several nodes at one loopback address are
+ * several peers.
+ */
 export function isLoopback(ip: string): boolean {
   return ip.startsWith('127.');
 }
 
-/** The key of a shared budget: peers at one IP address share it. Each peer on this machine has a key of its own. */
+/** The key of a shared budget: peers at one IP address share it. Peers on this machine do not share a key. */
 export function sourceOf(peerId: PeerId): string {
   const ip = ipOf(peerId);
   return isLoopback(ip) ? peerId : ip;
 }
 
 /**
- * True for addresses of special purpose, such as the metadata services of clouds. A peer at such an address is not dialled, and
- * other peers are not told of it, unless the operator named it.
+ * True for addresses of special purpose, such as the metadata services of clouds. A peer at a special address is
+ * neither dialled nor announced to other peers, unless the operator named it.
  */
 export function isSpecial(ip: string): boolean {
   return (ipScope(ip) ?? 'special') === 'special';
 }
 
 /**
- * Whether to believe a peer that reports an address. The address must not be of special purpose, and its network must not be
- * nearer to us than that of the reporting peer. Without this rule, strangers could make the node dial hosts in its private
- * network.
+ * Whether to believe a peer that reports the address of another peer. The reported address must not be of special
+ * purpose, and its network must not be nearer to us than that of the reporting peer. Without this rule, strangers could
+ * make the node dial hosts in its private network.
  */
 export function isPlausible(ip: string, sourceIp: string): boolean {
   return !isSpecial(ip) && netOf(ip) <= netOf(sourceIp);
@@ -70,14 +73,14 @@ export function triedBucketOf(secret: Uint8Array, ip: string): number {
   return hash(secret, [net, ...octets(ip).slice(0, 2), 0, 0, 0, share]) % TRIED_BUCKETS;
 }
 
-/** A number that all addresses of one netgroup (the first two octets) share, and that nobody else can predict. */
+/** A number that all addresses of one netgroup (the first two octets) share. Other nodes cannot predict this number. */
 export function netgroupOf(secret: Uint8Array, ip: string): number {
   return hash(secret, [netOf(ip), ...octets(ip).slice(0, 2)]);
 }
 
 /**
- * Like `netgroupOf`, but undefined for addresses in networks where a choice of different netgroups is impossible: those of this
- * machine, of a private network, or of special purpose.
+ * The netgroup of an address as in `netgroupOf`; undefined for addresses of this machine, of a private network, or of
+ * special purpose. Private and special networks offer no choice of different netgroups.
  */
 export function spreadGroupOf(secret: Uint8Array, ip: string): number | undefined {
   return ipScope(ip) === 'global' ? netgroupOf(secret, ip) : undefined;

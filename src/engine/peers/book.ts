@@ -1,7 +1,7 @@
 /**
- * The peer book: addresses that we heard of (new), addresses that we were connected to (tried), addresses that are banned. A
- * secret assigns the peers of both lists to buckets, so that nobody can push out other peers on purpose. Every list has a
- * maximum size.
+ * The peer book: addresses that were only reported to us (new), addresses to which we were connected (tried), and
+ * banned addresses. A secret decides which bucket a peer belongs to, so that an attacker cannot push out other peers on
+ * purpose. Every list has a maximum size.
  */
 
 import { hexOf, utf8 } from '../../primitives/bytes.ts';
@@ -85,17 +85,18 @@ export class PeerBook {
   }
 
   /**
-   * Like `netgroupOf`, for the choice of outbound peers; undefined for networks where a choice of different netgroups is
-   * impossible.
+   * The netgroup as in `netgroupOf`, for the choice of outbound peers; undefined for networks that offer no choice of
+   * netgroups.
    */
   spreadGroupOf(ip: string): number | undefined {
     return spreadGroupOf(this.#secret, ip);
   }
 
   /**
-   * Adds a peer that we heard of. A known peer stays in its place; only its info is filled in if it was missing.
+   * Adds a peer whose address was reported to us. If the peer is known, it stays in its place, and its info is added if
+   * it was missing.
    *
-   * @param sourceIp IP of the peer that reported it; undefined if the peer reported itself
+   * @param sourceIp IP of the peer that reported the address; undefined if the peer reported itself
    */
   add(info: PeerInfo, sourceIp?: string): void {
     const known = this.#entries.get(peerIdOf(info));
@@ -122,7 +123,10 @@ export class PeerBook {
     if (known !== undefined) known.info = info;
   }
 
-  /** Records that a peer could not be reached. A new peer is removed; a tried peer becomes new after three failures. */
+  /**
+   * Records that a peer could not be reached. A new peer is removed; a tried peer becomes a new peer after three
+   * failures.
+   */
   fail(peerId: PeerId): void {
     const known = this.#entries.get(peerId);
     if (known === undefined || this.#options.isPinned(peerId)) return;
@@ -175,7 +179,7 @@ export class PeerBook {
 
   // ---- between runs ----------------------------------------------------------------------------------------------------
 
-  /** The whole book as a note: JSON with the secret, both lists and the bans. */
+  /** Writes the whole book as a note: JSON with the secret, both lists and the bans. */
   toNote(): Uint8Array {
     const peers = [...this.#entries.values()].map(({ info, list, bucket, addedMs }) => ({
       info,
@@ -189,7 +193,7 @@ export class PeerBook {
   /**
    * Replaces the book by the note of an earlier run. Invalid entries of the note are left out.
    *
-   * @returns false, with nothing changed, if the note is not of this version
+   * @returns false, with nothing changed, if another version of the software wrote the note in another form
    */
   load(note: Uint8Array): boolean {
     const said = fieldsOf(parsed(note));
@@ -217,7 +221,8 @@ export class PeerBook {
     const isTried = said['list'] === 'tried';
     const bucket = said['bucket'];
     if (typeof bucket !== 'number' || !(bucket >= 0 && bucket < (isTried ? TRIED_BUCKETS : NEW_BUCKETS))) return;
-    // Only the address is checked: this node wrote the note, and the rest was read from the wire before.
+    // Only the address is checked, because this node wrote the note. The node checked the other fields when it received
+    // them.
     this.#place(info as unknown as PeerInfo, isTried ? 'tried' : 'new', bucket, addedMs);
   }
 
@@ -230,7 +235,10 @@ export class PeerBook {
     this.#entries.set(peerId, { info, list, bucket, failures: 0, addedMs });
   }
 
-  /** Removes a peer from a full bucket: a stale one from the list of new peers if there is one, otherwise a random one. */
+  /**
+   * Removes a peer from a full bucket. In the list of new peers, this is a stale peer if there is one; otherwise it is
+   * a random peer.
+   */
   #makeRoom(list: 'new' | 'tried', members: ReadonlySet<PeerId>): boolean {
     const candidates = [...members].filter((peerId) => !this.#options.isPinned(peerId));
     const staleMs = this.#options.nowMs() - STALE_MS;

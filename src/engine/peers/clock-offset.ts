@@ -13,23 +13,26 @@ import { ipOf, isLoopback } from './addresses.ts';
 /** Maximum of peers whose samples are kept. */
 const PEERS_MAX = 256;
 /**
- * Number of latest blocks of a peer that are kept. The block with the shortest delay counts, because a delay only makes a block
- * later.
+ * Number of stored blocks of each peer; these are its latest blocks. The sample with the shortest delay counts, because
+ * a slow connection can only delay a block.
  */
 const SAMPLES_PER_PEER = 8;
-/** Minimum of blocks for each peer, and minimum of peers. A single peer may have a slow connection, or lie. */
+/**
+ * Minimum number of blocks for each peer, and also the minimum number of peers. A single peer may have a slow
+ * connection, or lie.
+ */
 const SAMPLES_MIN = 3;
 const PEERS_MIN = 2;
 const SAMPLE_AGE_MS_MAX = 3_600_000;
 /**
- * Smallest difference that is reported. Blocks of honest nodes need up to a second or two; with a larger difference, delegates
- * begin to miss slots.
+ * Smallest difference that is reported. Blocks of honest nodes arrive within a second or two. With a larger clock
+ * difference, delegates begin to miss slots.
  */
 export const CLOCK_OFFSET_WARN_MS = 2_000;
 const WARN_EVERY_MS = 3_600_000;
 /**
- * Time for which a verdict about another clock, or about one of two clocks, must hold before it is reported. Our clock may just
- * have been set, and the newest blocks of the peers show that only one after another.
+ * Time for which a verdict of kind `peer` or `unclear` must hold before it is logged. After our clock was set, the
+ * newest blocks of the peers show the change only one after another.
  */
 const LASTING_MS = 120_000;
 
@@ -39,7 +42,7 @@ export type ClockVerdict =
   | { readonly kind: 'own'; readonly offsetMs: number }
   /** Our clock agrees with most clocks, and the clock of this peer does not. */
   | { readonly kind: 'peer'; readonly peerId: PeerId; readonly offsetMs: number }
-  /** The clock of this peer differs from ours, and there are too few other clocks to tell which of the two is wrong. */
+  /** The clock of this peer differs from ours. There are too few other clocks to decide which of the two is wrong. */
   | { readonly kind: 'unclear'; readonly peerId: PeerId; readonly offsetMs: number };
 
 interface Voice {
@@ -57,7 +60,7 @@ export class ClockOffset {
   readonly #observer: Observer;
   /** The samples of each peer, oldest first. */
   readonly #samples = new Map<PeerId, readonly Sample[]>();
-  /** The peers in `#samples` by their latest use, to forget the oldest. */
+  /** The peers in `#samples`, ordered by their latest use, so that the oldest can be dropped. */
   readonly #recent = new LruMap<PeerId, true>(PEERS_MAX);
   /** The present kind of verdict, and the Unix time in milliseconds since which it holds. */
   #standing: { readonly kind: ClockVerdict['kind'] | undefined; readonly sinceMs: number };
@@ -116,8 +119,8 @@ export class ClockOffset {
   }
 
   /**
-   * Tells which clock is wrong if one differs by much; undefined while all known clocks agree. All peers at one address count
-   * as one.
+   * Decides which clock is wrong if one differs by much; undefined while all known clocks agree. All peers at one
+   * address count as one.
    */
   verdict(): ClockVerdict | undefined {
     const verdict = this.#judge();
@@ -153,11 +156,11 @@ export class ClockOffset {
   }
 
   /**
-   * The offset on which at least two of these peers, and most of those with enough samples, agree. Forging depends on this
-   * offset, so the offset becomes undefined as soon as the clocks agree again.
+   * The offset on which at least two of the given peers agree, and also most of the peers with enough samples. Forging
+   * depends on this offset, so the offset becomes undefined as soon as the clocks agree again.
    *
-   * @param peers peers that a stranger cannot choose to be among
-   * @param limitMs smaller offsets count as none
+   * @param peers peers whose choice a stranger cannot influence
+   * @param limitMs smaller offsets are ignored
    * @returns positive if the peers are ahead; undefined if they do not agree on an offset beyond the limit
    */
   agreedMs(peers: readonly PeerId[], limitMs: number): number | undefined {
@@ -176,13 +179,14 @@ export class ClockOffset {
   }
 
   /**
-   * The offset that all recent blocks of a peer confirm. Blocks may be late for many reasons, and after a standstill many are
-   * late at once. So a peer counts as behind only if all its kept blocks are late. A block is early only because of a clock, so
-   * the last few blocks are enough to show that a peer is ahead.
+   * The offset of a peer's clock that all its recent blocks confirm. Blocks may be late for many reasons, and after a
+   * standstill of this process many blocks are late at once. So a peer counts as behind only if all its stored blocks
+   * are late. A block is early only because of a wrong clock. The last few early blocks are enough to show that a
+   * peer's clock is ahead.
    */
   #lastingOffsetMs(peerId: PeerId): number | undefined {
     const nowMs = this.#clock.nowMs();
-    // Samples from the future were taken before the clock was set back.
+    // Samples with a time in the future were measured before the clock was set back.
     const fresh = (this.#samples.get(peerId) ?? []).filter(
       ({ atMs }) => atMs >= nowMs - SAMPLE_AGE_MS_MAX && atMs <= nowMs,
     );
@@ -224,7 +228,7 @@ export class ClockOffset {
   }
 }
 
-/** The voices whose clocks agree with a clock that is ahead of ours by `offsetMs`. */
+/** The peers in `voices` whose clocks agree with a clock that is ahead of ours by `offsetMs`. */
 function near(voices: readonly Voice[], offsetMs: number): readonly Voice[] {
   return voices.filter((voice) => Math.abs(voice.offsetMs - offsetMs) < CLOCK_OFFSET_WARN_MS);
 }

@@ -1,11 +1,11 @@
 /**
- * Counts the peers that have the tip of this node. In generation 2, forging depends on the share of these peers among all
- * peers.
+ * Counts the peers that have the tip of this node. In generation 2, forging depends on the share of peers with our tip
+ * among all peers.
  */
 
 import type { PeerInfo } from '../../ports/transport.ts';
 
-/** Maximum of peers that count, as in the reference. */
+/** Maximum of peers that count; lisk-sdk has the same maximum. */
 const COUNTED_PEERS_MAX = 100;
 
 export interface OwnTip {
@@ -17,10 +17,11 @@ export interface OwnTip {
 /**
  * Whether a peer has announced its tip.
  *
- * A node of release 2.3.8 announces the height and broadhash of the genesis block until gossip brings it a block. This is so
- * even if the node has synchronised in the meantime. A peer that still announces the genesis block counts as a peer that has
- * announced no tip. Suppose that such a peer counted as a peer on another tip. In a newly started network, half of the nodes
- * could then keep the other half from forging. Without a new block, the first half would never announce a tip.
+ * A node of release 2.3.8 announces the height and broadhash of the genesis block until gossip brings it a block. A
+ * release 2.3.8 node announces the genesis block even if it has synchronised in the meantime. A peer that still
+ * announces the genesis block is treated as a peer that has announced no tip. If a peer without an announced tip
+ * counted as a peer on another tip, a newly started network could deadlock. Half of its nodes would then keep the other
+ * half from forging. Without a new block, that first half would never announce a tip.
  *
  * @param isYoung whether our chain has only the genesis block
  */

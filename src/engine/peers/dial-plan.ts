@@ -4,13 +4,13 @@ import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
 import type { PeerId } from '../../ports/transport.ts';
 
-/** Conclusion from a failed dial about the address. */
+/** The conclusion about an address from a failed dial. */
 export type DialOutcome =
   /** The address leads back to this node. */
   | 'self'
   /** The peer is connected already; either side may have dialled. */
   | 'connected'
-  /** The peer is on another network or protocol, or refuses us; this will not change soon. */
+  /** The peer is on another network or protocol, or it refuses us. The reason of the refusal will not change soon. */
   | 'hopeless'
   /** Nobody answers at the address at present. */
   | 'unreachable';
@@ -27,12 +27,18 @@ export const REMEMBERED_MAX = 10_000;
 const OWN_MAX = 32;
 /** Waits after failures. The wait doubles with each failure. */
 const WAIT = { firstMs: 10_000, mostMs: 600_000 };
-/** Waits for fixed peers. These waits are shorter, because the nodes of a small network start one after another. */
+/**
+ * Waits for fixed peers. Waits for fixed peers are shorter than for other peers, because the nodes of a small network
+ * start one after another.
+ */
 const WAIT_FIXED = { firstMs: 1_000, mostMs: 10_000 };
-/** Time before a fixed peer is dialled again after it gave an answer that will not change soon. */
+/** Time before a fixed peer is dialled again, if the reason of its refusal will not change soon. */
 const WAIT_FIXED_FINAL_MS = 60_000;
 const WAIT_FORBIDDEN_MS = 86_400_000;
-/** Maximum of a random extra wait, which keeps two nodes from dialling each other at the same time again and again. */
+/**
+ * Maximum of a random extra wait. Without this extra wait, two nodes could dial each other at the same time again and
+ * again.
+ */
 const JITTER_MS = 500;
 
 interface Wait {
@@ -60,7 +66,7 @@ export class DialPlan {
     return this.#dialling.has(peerId);
   }
 
-  /** True for addresses that turned out to be this node's own. */
+  /** True for addresses that were found to be this node's own. */
   isOwn(peerId: PeerId): boolean {
     return this.#own.has(peerId);
   }

@@ -1,6 +1,7 @@
 /**
- * Decides which peers this node dials, and when it dials them again. Fixed peers are always dialled, and other peers of the
- * book in rounds. Seeds are dialled to get their lists of peers. Now and then one outbound peer is exchanged for another.
+ * Decides which peers this node dials, and when it dials them again. Fixed peers are always dialled, and other peers of
+ * the book are dialled in rounds. Seeds are dialled to get their lists of peers. Now and then one outbound peer is
+ * exchanged for another.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -21,11 +22,11 @@ import { DialPlan } from './dial-plan.ts';
 import { selectToDial, selectToExchange, shuffled, TRIED_ENOUGH } from './selection.ts';
 
 export interface PeerIntervals {
-  /** Time between rounds of dialling. Default 10 000, as in the reference. */
+  /** Time between rounds of dialling. The default is 10 000, as in lisk-sdk. */
   readonly populateMs: number;
-  /** Time between rounds of asking seeds. Default 30 000. */
+  /** Time between rounds of asking seeds. The default is 30 000. */
   readonly seedMs: number;
-  /** Time between exchanges of one outbound peer for another. Default 300 000. */
+  /** Time between exchanges of one outbound peer for another. The default is 300 000. */
   readonly shuffleMs: number;
 }
 
@@ -38,7 +39,7 @@ export interface DiallerOptions {
   readonly fixed: ReadonlyMap<PeerId, PeerAddress>;
   /** Peers that are asked for other peers. Seeds are disconnected when no outbound connection is free. */
   readonly seeds: ReadonlyMap<PeerId, PeerAddress>;
-  /** Peers that stay in the book, even if dialling them fails for good. */
+  /** Peers that stay in the book, even if dialling them fails permanently. */
   readonly pinned: ReadonlySet<PeerId>;
   readonly intervals: PeerIntervals;
   admits(ip: string): boolean;
@@ -58,7 +59,7 @@ export interface DiallerDependencies {
   readonly observer: Observer;
 }
 
-/** Time until the next round of dialling after a fresh node has heard of its first peers. */
+/** Time between the first peers that a fresh node hears of and its next round of dialling. */
 const DISCOVERED_WAIT_MS = 1_000;
 
 export class Dialler {
@@ -103,7 +104,7 @@ export class Dialler {
     this.#timers.clear();
   }
 
-  /** Called when an outbound connection opened: its peer is asked for other peers. */
+  /** Called when an outbound connection has opened. The dialler then asks its peer for other peers. */
   connected({ peerId }: Connection): void {
     void this.#discover(peerId);
   }
@@ -123,7 +124,7 @@ export class Dialler {
     return this.#plan.dueMs(peerId);
   }
 
-  /** Dials as many of these seeds as there is room for, unless the node knows enough tried peers. */
+  /** Dials seeds as long as outbound connections are free, unless the node knows enough tried peers. */
   dialSeeds(seeds: readonly (readonly [PeerId, PeerAddress])[]): void {
     if (this.#stopped || this.#book.peers('tried').length >= TRIED_ENOUGH) return;
     const due = seeds.filter(([peerId]) => this.#isMissing(peerId) && this.#plan.isDue(peerId));
@@ -180,8 +181,8 @@ export class Dialler {
     const candidates = this.#book.peers().filter(({ info }) => {
       const peerId = peerIdOf(info);
       if (!this.#isMissing(peerId) || !this.#plan.isDue(peerId) || this.#options.fixed.has(peerId)) return false;
-      // Peers that the operator named are dialled at any address. Other special addresses may be in a book that an earlier
-      // version saved.
+      // Peers that the operator named are dialled at any address. The book of an earlier version may have other special
+      // addresses.
       if (isSpecial(info.ip) && !this.#options.pinned.has(peerId)) return false;
       return this.#options.admits(info.ip) && !this.isOwn(info) && (isLoopback(info.ip) || !taken.has(info.ip));
     });
@@ -260,7 +261,7 @@ export class Dialler {
 
   /** Exchanges one outbound peer, so that no fixed set of peers can surround the node. */
   #shuffleOne(): void {
-    // While an outbound connection is free, no exchange is needed.
+    // While an outbound connection is free, exchanging a peer is not needed.
     if (this.#free() > 0) return;
     const outbound = this.#transport
       .connections()
@@ -294,8 +295,8 @@ export function isOwnAddress(address: PeerAddress, own: PeerAddress): boolean {
 }
 
 /**
- * Keeps one peer for each IP: the one with the greatest height. Peers on this machine have the same IP, and all of them are
- * kept.
+ * Keeps one peer for each IP: the one with the greatest height. Peers on this machine have the same IP, so all of them
+ * are included.
  */
 function onePerIp(peers: readonly PeerInfo[]): PeerInfo[] {
   const best = new Map<string, PeerInfo>();

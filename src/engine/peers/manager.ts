@@ -50,7 +50,7 @@ export interface PeerManagerDependencies {
   readonly workShare?: WorkShare | undefined;
 }
 
-/** Handlers in the rest of the engine for messages and changes of peers. */
+/** Functions with which the rest of the engine handles messages and changes of peers. */
 export interface PeerHandlers {
   answer(peerId: PeerId, question: ChainQuestion): Promise<unknown>;
   readonly message: TransportHandlers['message'];
@@ -166,7 +166,7 @@ export class PeerManager {
   }
 
   /**
-   * Saves the book and closes all connections. If saving fails, the connections are closed all the same.
+   * Saves the book and closes all connections. If saving fails, the connections are still closed.
    *
    * @throws AggregateError if the book cannot be saved or a connection cannot be closed
    */
@@ -224,7 +224,10 @@ export class PeerManager {
     );
   }
 
-  /** Peers that get a message which does not go to all: a random choice of inbound and outbound peers. */
+  /**
+   * Peers that get a message which does not go to all peers. These peers are a random choice of inbound and outbound
+   * peers.
+   */
   gossipTargets(): readonly PeerId[] {
     return selectToTell(this.#transport.connections(), this.#options.gossipPeersMax, this.#random);
   }
@@ -234,7 +237,7 @@ export class PeerManager {
     return this.#named.includes(peerId);
   }
 
-  /** A number that the peers of one netgroup share. */
+  /** A number that all peers of one netgroup share. */
   netgroupOf(peerId: PeerId): number {
     return this.#book.netgroupOf(ipOf(peerId));
   }
@@ -244,7 +247,7 @@ export class PeerManager {
     return [...this.#named.fixed.keys()];
   }
 
-  /** Connections that ended lately, oldest first. */
+  /** Connections that ended recently, oldest first. */
   droppedPeers(): readonly DroppedPeer[] {
     return this.#dropped;
   }
@@ -256,7 +259,7 @@ export class PeerManager {
   /**
    * Charges a peer for a fault that the engine found in its message. Fixed, seed and whitelisted peers are not charged.
    *
-   * @param code any rejection code; a code that is no offence costs no points
+   * @param code any rejection code; a code that is not an offence costs no points
    */
   penalise(peerId: PeerId, code: string, detail: string): void {
     this.#scoring.penalise(peerId, code, detail);
@@ -293,7 +296,7 @@ export class PeerManager {
 
   #connected(connection: Connection): void {
     const { peerId, direction, info } = connection;
-    // A fault during the handshake may have led to a ban before there was a connection to close.
+    // A fault during the handshake may have led to a ban when there was no connection to close yet.
     if (!this.#admits(info.ip)) {
       this.#transport.disconnect(peerId, FORBIDDEN);
       return;
@@ -328,8 +331,8 @@ export class PeerManager {
   }
 
   /**
-   * Whether other peers may be told of an address. A special address may mean another machine to each peer, or no machine. So a
-   * special address is told only if the operator named it.
+   * Whether this node may send an address to other peers. A special address may lead each peer to a different machine,
+   * or to no machine. A special address is sent to peers only if the operator named it.
    */
   #mayTell(info: PeerAddress): boolean {
     return !isSpecial(info.ip) || this.isNamed(peerIdOf(info));

@@ -1,4 +1,4 @@
-/** The peers that the operator named, and the role of each. */
+/** The peers that the operator named, with the role of each peer. */
 
 import type { PeerRole } from '../../ports/node-api.ts';
 import { peerIdOf, type PeerAddress, type PeerId } from '../../ports/transport.ts';
@@ -9,13 +9,16 @@ export interface NamedPeersOptions {
   /** The address at which this node listens. */
   readonly own: PeerAddress;
   /**
-   * Peers that are always dialled, and never disconnected to make room. An offence in the content of a message costs these
-   * peers no points.
+   * Peers that are always dialled, and never disconnected to make room. An offence in the content of a message costs
+   * fixed peers no points.
    */
   readonly fixedPeers: readonly PeerAddress[];
   /** Peers that are asked for other peers. Seeds are disconnected when no outbound connection is free. */
   readonly seedPeers: readonly PeerAddress[];
-  /** Peers that stay in the book and are never evicted. An offence in the content of a message costs these peers no points. */
+  /**
+   * Peers that stay in the book and are never evicted. An offence in the content of a message costs whitelisted peers
+   * no points.
+   */
   readonly whitelistedPeers: readonly PeerAddress[];
   readonly blacklistedIps: readonly string[];
 }
@@ -48,7 +51,7 @@ export class NamedPeers {
     return this.pinned.has(peerId) || this.#seeds.has(peerId);
   }
 
-  /** @returns true if the seed is new and can be used */
+  /** @returns true if the seed was not known before and can be used */
   addSeed(seed: PeerAddress): boolean {
     const peerId = peerIdOf(seed);
     if (!this.#isUsable(seed) || this.fixed.has(peerId) || this.#seeds.has(peerId)) return false;

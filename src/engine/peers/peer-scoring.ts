@@ -14,10 +14,13 @@ import { BAN_MS, pointsOf, REPUTATION_FULL } from './penalties.ts';
 /** Close code and reason for a banned peer. */
 export const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to connect' };
 
-/** Close code of our own. The reference has no code for this case; its nodes dial again after an unknown code. */
+/**
+ * This close code does not exist in lisk-sdk. The reference (lisk-sdk) has no code for this case. A node of lisk-sdk
+ * dials again after a code that it does not know.
+ */
 const WASTEFUL: CloseReason = { code: 4429, reason: 'Too many signatures to verify' };
 
-/** Faults that cost even named peers points, because they endanger the node. */
+/** Faults that cost points even for named peers, because they endanger the node. */
 const WIRE_FAULTS: ReadonlySet<PeerFaultCode> = new Set([
   'MESSAGE_RATE',
   'MESSAGE_FLOOD',
@@ -26,8 +29,8 @@ const WIRE_FAULTS: ReadonlySet<PeerFaultCode> = new Set([
 ]);
 export const REPUTATIONS_MAX = 5_000;
 /**
- * Maximum length of the text of an offence. The text is limited because it may repeat what a peer sent, and the text of a ban
- * is kept for a day.
+ * Maximum length of the text of an offence. The length is limited because the text may repeat what a peer sent. The
+ * text of a ban is stored for a day.
  */
 const DETAIL_CHARACTERS_MAX = 300;
 
@@ -38,7 +41,7 @@ export interface PeerScoringDependencies {
   readonly observer: Observer;
   /** Peers that the operator named. */
   readonly named: () => readonly PeerId[];
-  /** Called at each ban, so that the ban is saved and survives a restart. */
+  /** Called at each ban, so that the caller can save the ban for the next run. */
   readonly banned: () => void;
 }
 
@@ -63,7 +66,7 @@ export class PeerScoring {
   /**
    * Charges a peer for a fault that the engine found in its message. Peers that the operator named are not charged.
    *
-   * @param code any rejection code; a code that is no offence costs no points
+   * @param code any rejection code; a code that is not an offence costs no points
    */
   penalise(peerId: PeerId, code: string, said: string): void {
     const { named, observer } = this.#dependencies;
@@ -110,7 +113,8 @@ export class PeerScoring {
     if (reputation > 0) return;
     this.#reputations.delete(peerId);
     const ip = ipOf(peerId);
-    // If the operator named a peer at the address, the address is not banned: only the offending peer is disconnected.
+    // If the operator named a peer at the address, the address is not banned, and only the offending peer is
+    // disconnected.
     if (named().some((each) => ipOf(each) === ip)) {
       observer.log('warn', 'PEER_EXPELLED', 'A peer at a trusted address is disconnected', fields);
       transport.disconnect(peerId, FORBIDDEN);

@@ -1,7 +1,7 @@
 /**
- * The points that each offence costs. A peer begins with 100 points of reputation. At 0 points, the peer is disconnected and
- * its address is banned for a day. Only an offence that no honest node can commit costs all points, such as a block that is
- * wrong on any chain.
+ * The points that each offence costs. A peer begins with 100 points of reputation. At 0 points, the peer is
+ * disconnected and its address is banned for a day. Only an offence that no honest node can commit, such as a block
+ * that is wrong on any chain, costs all points.
  */
 
 import type { PeerFaultCode } from '../../ports/transport.ts';
@@ -12,11 +12,11 @@ export const BAN_MS = 86_400_000;
 
 /** Offences that only synchronisation can find. */
 type SyncFaultCode =
-  /** The peer has no common block with us, or only one below the finalized height. */
+  /** The peer and this node have no common block, or only one below the finalized height. */
   | 'SYNC_NO_COMMON_BLOCK'
   /** The downloaded blocks do not follow each other. */
   | 'SYNC_BLOCKS_UNLINKED'
-  /** A downloaded block was refused at its place in the peer's own chain. */
+  /** A downloaded block was refused, although it was checked at its place in the peer's own chain. */
   | 'SYNC_BRANCH_INVALID';
 
 type OffenceCode = PeerFaultCode | BlockRejectionCode | TransactionRejectionCode | SyncFaultCode;
@@ -26,8 +26,8 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   MALFORMED_PEER_LIST: 100,
   INFO_TOO_LARGE: 100,
   MESSAGE_FLOOD: 100,
-  // Points for each measuring window with too many messages. Ten windows with too many messages end a connection. So a short
-  // burst is tolerated, and a steady excess is not.
+  // Points for each second with too many messages. Ten seconds with too many messages end a connection. A short burst
+  // of messages is tolerated, but a steady excess is not.
   MESSAGE_RATE: 10,
   PROCEDURE_RATE: 10,
 
@@ -47,16 +47,18 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   BLOCK_UNSTORABLE: 0,
   BLOCK_TRANSACTION_INVALID: 0,
 
-  // No honest node offers such a transaction: before a node announces a transaction, it makes the same check.
+  // No honest node offers an invalid transaction, because each node makes the same check before it announces a
+  // transaction.
   TRANSACTION_INVALID: 100,
   TRANSACTION_TYPE_UNKNOWN: 0,
   TRANSACTION_TYPE_NOT_ALLOWED: 0,
   TRANSACTION_KNOWN: 0,
   TRANSACTION_IN_FUTURE: 0,
   TRANSACTION_NOT_APPLICABLE: 0,
-  // A signature names its transaction by a 64-bit id, and two transactions can share an id. Suppose that a false signature cost
-  // points. An attacker with such a pair could then make nodes ban each other, if they have different transactions of the pair.
-  // So the sender's signatures are only ignored for a while (`engine/gossip.ts`).
+  // A signature names its transaction by a 64-bit id, and two transactions can share an id. If a false signature cost
+  // points, an attacker with two transactions of one id could abuse the penalty. The attacker could make nodes ban each
+  // other if they hold different transactions of the pair. For this reason, the node only ignores the sender's
+  // signatures for a while (`engine/gossip.ts`).
   MEMBER_SIGNATURE_FALSE: 0,
   POOL_FULL: 0,
   VERIFICATION_LIMIT: 0,
@@ -66,7 +68,7 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   SYNC_BRANCH_INVALID: 100,
 };
 
-/** Points that an offence costs; 0 for a code that is no offence. */
+/** Points that an offence costs; 0 for a code that is not an offence. */
 export function pointsOf(code: string): number {
   return Object.hasOwn(POINTS, code) ? POINTS[code as OffenceCode] : 0;
 }

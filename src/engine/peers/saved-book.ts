@@ -1,4 +1,4 @@
-/** Keeps the peer book between runs in a note of the store. */
+/** Stores the peer book in a note of the store, so that the next run can load it. */
 
 import { messageOf } from '../../primitives/errors.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';

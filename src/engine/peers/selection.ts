@@ -1,29 +1,29 @@
 /**
- * Selects the peers to dial, to send a message to, to list and to evict. All functions are pure, with a given source of random
- * numbers.
+ * Selects the peers to dial, to send a message to, to list and to evict. All functions are pure. The caller gives the
+ * source of random numbers.
  */
 
 import type { Random } from '../../ports/clock.ts';
 import type { Connection, PeerId } from '../../ports/transport.ts';
 
-/** With fewer tried peers than this, new and tried peers are drawn with equal chance. */
+/** If there are fewer tried peers than this number, new and tried peers are drawn with equal chance. */
 export const TRIED_ENOUGH = 100;
-/** Maximum and minimum of peers in a list that is sent to a peer; the list is shorter if fewer are known. */
+/** Maximum and minimum of peers in a list that is sent to a peer. If the node knows fewer peers, it sends them all. */
 const LISTED_MAX = 1_000;
 const LISTED_MIN = 100;
 /** Share of inbound connections that are safe from eviction because of their netgroup. */
 const NETGROUP_SHARE = 0.034;
 /**
- * Share of inbound connections that are safe because of short round trips. An equal share is safe because this node could
- * answer most of the questions of those peers.
+ * Share of inbound connections that are safe from eviction because of short round trips. A second group of peers is
+ * safe from eviction because this node could answer most of their questions.
  */
 const LATENCY_SHARE = 0.068;
 
 /** Describes how outbound peers are distributed over netgroups. */
 export interface Spread<P> {
   /**
-   * Number of the peer's netgroup. Undefined in networks where a choice of different netgroups is impossible: any number of
-   * such peers may be drawn.
+   * Number of the peer's netgroup. Undefined for a network that offers no choice of netgroups. From a network without
+   * choice, any number of peers may be drawn.
    */
   groupOf(peer: P): number | undefined;
   /** The netgroup of each outbound connection that is open or being opened. */
@@ -31,12 +31,13 @@ export interface Spread<P> {
 }
 
 /**
- * Draws up to `free` distinct peers to dial (LIP-0004). The chance to draw a tried peer is the share of tried peers, but at
- * least a half.
+ * Draws up to `free` distinct peers to dial (LIP-0004). A tried peer is drawn with a probability that is the share of
+ * tried peers, but at least one half.
  *
- * A netgroup gets a second place only if each candidate's netgroup has one already, a third only if each has two, and so on. An
- * attacker gets many addresses in one network cheaply. With this rule, the addresses of one network only get places that no
- * other candidate takes, however many of them the node knows. Nodes that are all in one network still connect to each other.
+ * A netgroup gets a second place only if the netgroup of each candidate has a place already. A third or further place
+ * has the same condition. Addresses in one network are cheap for an attacker. By this rule, the addresses of one
+ * network only get places that no other candidate takes, even if the node knows many of them. The nodes of a network
+ * with a single netgroup can still connect to each other.
  */
 export function selectToDial<P>(
   newPeers: readonly P[],
@@ -109,8 +110,9 @@ export function selectToExchange<C>(
 }
 
 /**
- * Chooses up to `limit` peers for a message that does not go to all peers. Half of them come from the direction with fewer
- * connections, the rest from the other. So many inbound connections cannot replace the peers that we chose ourselves.
+ * Chooses up to `limit` peers for a message that does not go to all peers. Half of the chosen peers come from the
+ * direction (inbound or outbound) with fewer connections, the rest from the other direction. So many inbound
+ * connections cannot crowd out the peers that we chose ourselves.
  */
 export function selectToTell(connections: readonly Connection[], limit: number, random: Random): PeerId[] {
   const mixed = shuffled(connections, random);
@@ -122,8 +124,8 @@ export function selectToTell(connections: readonly Connection[], limit: number, 
 }
 
 /**
- * Chooses the peers of a list for another peer. Up to a hundred peers are all listed. Of more peers, a random number from a
- * quarter to a half is listed, but at least 100 and at most 1000.
+ * Chooses the peers of a list for another peer. If there are up to a hundred peers, all are listed. If there are more,
+ * the number listed is random between a quarter and a half of them, but at least 100 and at most 1000.
  */
 export function selectToList<P>(peers: readonly P[], random: Random): P[] {
   const least = Math.ceil(Math.min(LISTED_MAX, peers.length / 4));
@@ -133,12 +135,12 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
 }
 
 /**
- * Chooses the inbound connection to close for a newcomer. Four groups of connections are safe, because an attacker cannot enter
- * them at will. The first group has some connections whose netgroup has a high secret number. The second group has the
- * connections with the shortest round trips. The third group has the connections of peers whose questions this node could
- * answer best. The fourth group is the older half of the other connections. Of all connections that are not safe, a random one
- * of the largest netgroup is closed. So an attacker with many connections loses one of these connections. If all connections
- * are safe because there are few, the youngest is closed.
+ * Chooses the inbound connection to close for a new connection. Four groups of connections are safe, because an
+ * attacker cannot get into these groups at will. The first group has some connections of netgroups with a high secret
+ * number. The second group has the connections with the shortest round trips. The third group has the connections of
+ * peers whose questions this node could answer best. The fourth group is the older half of the other connections. Of
+ * all connections that are not safe, a random connection of the largest netgroup is closed. So an attacker with many
+ * connections usually loses one of its own. If there are so few connections that all are safe, the youngest is closed.
  *
  * @param netgroupOf must be unpredictable for others
  */
@@ -161,7 +163,7 @@ export function selectToEvict(
   return victim?.peerId;
 }
 
-/** The candidates in the netgroup that has most connections. */
+/** The candidates in the netgroup that has the most candidates. */
 function largestGroup(
   all: readonly Connection[],
   candidates: readonly Connection[],

@@ -1,4 +1,4 @@
-/** The node's verdict on each known address, in one list. The list tells operators why a peer is not connected. */
+/** The node's verdict on each known address, in one list. The list shows operators why a peer is not connected. */
 
 import type { PeerRole, PeerVerdict } from '../../ports/node-api.ts';
 import { peerIdOf, type CloseReason, type Connection, type PeerId, type PeerInfo } from '../../ports/transport.ts';
@@ -27,7 +27,7 @@ export interface VerdictSources {
   isDialling(peerId: PeerId): boolean;
   /** Unix time in milliseconds from which the address may be dialled. */
   dialDueMs(peerId: PeerId): number;
-  /** The reason why the latest dial failed, if it failed. */
+  /** The reason why the latest dial of an address failed; undefined if it did not fail. */
   dialFailureOf(peerId: PeerId): CloseReason | undefined;
 }
 
@@ -40,7 +40,10 @@ const ORDER: Readonly<Record<PeerVerdict['verdict'], number>> = {
   known: 5,
 };
 
-/** One entry for each peer, and one for each banned address without a known peer. Connected peers come first. */
+/**
+ * Returns one entry for each known peer, and one for each banned address without a known peer. Connected peers come
+ * first.
+ */
 export function verdictsOf(sources: VerdictSources): readonly PeerVerdict[] {
   const connections = new Map(sources.connections.map((connection) => [connection.peerId, connection]));
   const known = new Map(sources.known.map((peer) => [peerIdOf(peer.info), peer]));
@@ -86,7 +89,7 @@ function standing(
   if (isDialling(peerId)) return { verdict: 'dialling' };
   if (ban !== undefined) return banned(ban);
   const dueMs = dialDueMs(peerId);
-  // An address that is never dialled again has no time to show.
+  // An address that is never dialled again has no time of the next dial.
   const until = dueMs > nowMs && Number.isFinite(dueMs) ? { untilMs: dueMs } : {};
   if (drop !== undefined) {
     const { direction, atMs, code, reason } = drop;

@@ -1,9 +1,9 @@
 /**
- * Transactions that clients were told to be accepted. Each transaction is written to the journal on disk before its client is
- * answered. The transaction stays in the journal until its block is too deep to be reverted. A transaction also leaves the
- * journal if it has waited too long, or if it turns out not to fit the chain. After a start, these transactions are checked
- * like new ones and announced again. Transactions from peers are not kept in the journal: this node promised nothing to their
- * clients, and the node that did keeps them.
+ * Handles transactions that this node has accepted from clients. Each transaction is written to the journal on disk
+ * before its client is answered. The transaction stays in the journal until its block is too deep to be reverted. A
+ * transaction also leaves the journal if it has waited too long, or if the chain makes it invalid. After a start,
+ * journaled transactions are checked like new ones and announced again. Transactions from peers are not written to the
+ * journal. The node that accepted a transaction from a client is responsible for it.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -26,25 +26,31 @@ export interface AcceptedDependencies {
   readonly clock: Clock;
   readonly observer: Observer;
   readonly finalizedHeight: () => number;
-  /** Whether the chain has reached the present. A transaction that does not fit an old state may fit the present one. */
+  /**
+   * Whether the chain of this node has caught up with the network. A transaction that is invalid at an old state may be
+   * valid at the present one.
+   */
   readonly isCaughtUp: () => boolean;
   /** Announces a transaction of the pool to peers again, in case no peer has it. */
   readonly announceAgain: (id: TransactionId) => void;
 }
 
-/** Maximum of the time for which transactions are checked without a pause after a start. */
+/** Maximum time for which transactions are checked without a pause after a start. */
 const SLICE_MS = 5;
-/** Maximum of transactions that are checked without a pause, for a clock that stands still meanwhile (simulations). */
+/**
+ * Maximum of transactions that are checked without a pause. This limit matters in simulations, whose clock stands still
+ * while transactions are checked.
+ */
 const SLICE_COUNT = 25;
-/** Time after which a transaction that did not fit is tried again. */
+/** Time after which a transaction that was not valid in the state is checked again. */
 const RETRY_MS = 10_000;
 /** Time over which dropped transactions are collected into one log line. */
 const TELL_MS = 1_000;
-/** Maximum of ids in that log line. */
+/** Maximum of ids in the log line about dropped transactions. */
 const TOLD_IDS_MAX = 10;
-/** Time between two log lines while the disk fails; each line has the number of refused transactions. */
+/** Time between two log lines while the disk fails. Each line has the number of refused transactions. */
 const TELL_FAILURE_MS = 600_000;
-/** Refusals that say nothing about the transaction itself. */
+/** Refusals whose cause is not the transaction itself. */
 const PASSING_REFUSALS: ReadonlySet<string> = new Set(['POOL_FULL', 'TRANSACTION_IN_FUTURE', 'TRANSACTION_KNOWN']);
 
 type Refusal = Extract<SubmitResult, { accepted: false }>;
@@ -72,7 +78,7 @@ export class AcceptedTransactions {
     for (const { id } of dependencies.journal.entries()) this.#waiting.add(id);
   }
 
-  /** Begins to restore the transactions that an earlier run accepted, beside other work. */
+  /** Begins to restore the transactions that an earlier run accepted, while other work goes on. */
   start(): void {
     this.#stopped = false;
     this.#arm(0);
@@ -85,7 +91,10 @@ export class AcceptedTransactions {
     this.#tellDropped();
   }
 
-  /** Takes a client's transaction. The transaction is accepted when it is on disk. Then peers are told of the transaction. */
+  /**
+   * Takes a client's transaction. The transaction is accepted when it is on disk. When the transaction is on disk, the
+   * node announces it to its peers.
+   */
   async submit(json: unknown, payer: Payer): Promise<SubmitResult> {
     const { pool, announceAgain } = this.#dependencies;
     const result = pool.admit(json, payer);
@@ -98,7 +107,7 @@ export class AcceptedTransactions {
     const refusal = await this.#keep(transaction, receivedAtMs);
     if (refusal !== undefined) {
       this.#giveUp(transaction.id);
-      // A block may contain the transaction by now; in that case it counts as accepted.
+      // A block may contain the transaction by now; such a transaction counts as accepted.
       if (this.#dependencies.store.transactionPlace(transaction.id) === undefined) return refusal;
     }
     pool.tell(transaction.id);
@@ -115,7 +124,10 @@ export class AcceptedTransactions {
     return (await this.#keep(result.transaction, result.receivedAtMs)) ?? result;
   }
 
-  /** Writes a member's signature to the journal after it was added to a pending transaction, from a client or a peer. */
+  /**
+   * Writes a member's signature to the journal. The signature came from a client or a peer, and was added to a pending
+   * transaction.
+   */
   signatureAdded(signature: MemberSignature): void {
     const { journal } = this.#dependencies;
     if (journal.get(signature.transactionId) === undefined) return;
@@ -144,7 +156,10 @@ export class AcceptedTransactions {
     this.#forgetDeep();
   }
 
-  /** Called after the pool has restored the transactions of the reverted blocks, as far as it has room for them. */
+  /**
+   * Called after the pool has put the transactions of the reverted blocks back into its queues, as far as it has room
+   * for them.
+   */
   blocksReverted(blocks: readonly Block[]): void {
     for (const { id } of blocks.flatMap(({ transactions }) => transactions)) {
       if (this.#confirmed.delete(id) && !this.#dependencies.pool.has(id)) this.#wait(id);
@@ -168,7 +183,9 @@ export class AcceptedTransactions {
     return refusal('TRANSACTION_NOT_KEPT', id, 'The transaction could not be written to the disk of this node.');
   }
 
-  /** Drops transactions that are in the chain to make room: they are kept only in case their block is reverted. */
+  /**
+   * Makes room by dropping transactions that are in the chain, because they are needed only if their block is reverted.
+   */
   #makeRoom(entry: JournaledTransaction): boolean {
     const { journal } = this.#dependencies;
     while (!journal.hasRoomFor(entry)) {
@@ -197,7 +214,9 @@ export class AcceptedTransactions {
     }
   }
 
-  /** Logs the first failure, and then one line from time to time, as many clients may be refused meanwhile. */
+  /**
+   * Logs the first failure, and then one line from time to time, because many clients may be refused during a failure.
+   */
   #tellFailure(reason: string): void {
     const { clock, observer } = this.#dependencies;
     const nowMs = clock.nowMs();
@@ -290,12 +309,12 @@ export class AcceptedTransactions {
       this.#drop(id, WAITED_TOO_LONG);
       return;
     }
-    // The arrival must not lie in the future, as it may after the clock was set back. The transaction would wait longer than
-    // allowed.
+    // The time of arrival must not lie in the future. The time may be in the future after the clock was set back. With
+    // a time in the future, the transaction would wait longer than allowed.
     const result = pool.admit(entry.json, NO_PAYER, Math.min(entry.receivedAtMs, nowMs));
     if (result.accepted) {
       this.#waiting.delete(id);
-      // In a damaged file, the stored id and the transaction may not belong together.
+      // In a damaged file, an entry may have a stored id that differs from the id of its transaction.
       if (result.transaction.id !== id) this.#drop(id, 'its id is that of another transaction');
       for (const signature of entry.signatures) pool.addSignature(signature);
       pool.tell(result.transaction.id);

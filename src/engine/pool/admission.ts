@@ -1,4 +1,7 @@
-/** Decides whether a transaction may enter the pool: all checks in their order, each refusal with its reasons. */
+/**
+ * Decides whether a transaction may enter the pool. The module makes all checks in their order, and each refusal has
+ * its reasons.
+ */
 
 import type { PoolState } from '../../ports/node-api.ts';
 import { bytesEqual } from '../../primitives/bytes.ts';
@@ -13,7 +16,7 @@ import type { Payer } from './verification-budget.ts';
  *
  * @param receivedAtMs time of arrival; Unix time in milliseconds
  * @returns the pool's entry; it is in `verified`, or in `pending` if members' signatures are missing
- * @throws TransactionRejected with a code of every kind
+ * @throws TransactionRejected if any check fails
  */
 export function admitFromClient(
   context: PoolContext,
@@ -33,14 +36,16 @@ export function admitFromClient(
 }
 
 /**
- * Takes a peer's transaction into `received`. Later steps check whether it fits the state. A transaction with members'
- * signatures is checked at once instead: the sender's budget pays for a check here, and nobody's budget pays in a step.
+ * Puts a peer's transaction into `received`. Later steps check whether the transaction is valid in the state. A
+ * transaction with signatures of group members is checked at once, because the sender's verification budget pays only
+ * for this check. No budget pays for the later steps.
  *
- * @throws TransactionRejected; see `isFaultOfSender`
+ * @throws TransactionRejected; `isFaultOfSender` tells whether the sender is at fault
  */
 export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: Payer, json: unknown): Pooled {
   const transaction = context.rules.codec.transactionFromJson(json);
-  // Peers can send far more than the steps process. If there is no room for a transaction, its signature is not checked.
+  // Peers can send far more transactions than the steps process. If the queue has no room for a transaction, its
+  // signature is not checked.
   if (queues.isFull('received') && !queues.has(transaction.id)) throw full(transaction.id);
   checkedNew(context, queues, payer, transaction);
   if (transaction.signatures.length > 0) refuseSpoilt(context, transaction);
@@ -49,9 +54,9 @@ export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: P
 }
 
 /**
- * Refuses a copy with false members' signatures. The id does not cover members' signatures, so anybody can make a copy of a
- * good transaction with false ones. If the pool kept the copy until its verification, it would ignore good copies that arrive
- * meanwhile, and peers announce a transaction only once.
+ * Refuses a copy with false members' signatures. The id does not cover members' signatures, so anybody can copy a good
+ * transaction and forge the signatures in the copy. If the pool kept the copy until its verification, it would ignore
+ * good copies that arrive meanwhile. Peers announce a transaction only once.
  */
 function refuseSpoilt(context: PoolContext, transaction: Transaction): void {
   const verdict = verifyAtTip(context, transaction);
@@ -68,9 +73,9 @@ export function isFaultOfSender(rejection: TransactionRejected): boolean {
 }
 
 /**
- * Checks a copy of a waiting transaction, so that a client learns what is wrong with the copy before it learns that the
- * transaction is known. Generation 2 has trusted the id in the JSON so far, so the copy may differ from the waiting transaction
- * in anything. The signature of the copy is checked only if it differs from that of the waiting transaction.
+ * Checks a copy of a waiting transaction. A client then learns first what is wrong with the copy, and otherwise that
+ * the transaction is known. In generation 2, the id of the waiting transaction comes from its JSON, so any other member
+ * of the copy may differ. The signature of the copy is checked only if it differs from that of the waiting transaction.
  *
  * @throws TransactionRejected `TRANSACTION_INVALID`, `VERIFICATION_LIMIT`
  */
@@ -100,10 +105,11 @@ function isSignedAlike({ rules }: PoolContext, known: Transaction, copy: Transac
 }
 
 /**
- * Refuses a transaction that is not signed, not new, or from the future.
+ * Refuses a transaction that has a wrong signature, is known already, or comes from the future.
  *
- * The reference checks the signature before it asks whether the id is known. This node asks for the id first, which saves a
- * signature check for each repetition. A peer notices no difference, because it is not told the reason.
+ * The reference (lisk-sdk) checks the signature before it checks whether the id is known. This node checks the id
+ * first, so a repeated transaction costs no signature check. A peer notices no difference, because a peer does not get
+ * the reason of a refusal.
  */
 function checkedNew(context: PoolContext, queues: PoolQueues, payer: Payer, transaction: Transaction): void {
   const { id } = transaction;
@@ -133,7 +139,7 @@ function checkedNew(context: PoolContext, queues: PoolQueues, payer: Payer, tran
   }
 }
 
-/** The rejection for a sender whose signature budget is used up. */
+/** The rejection of a transaction whose sender has used up its verification budget. */
 export function verificationLimit(id: TransactionId): TransactionRejected {
   const error = transactionError(id, 'Too many signatures to verify, please try again later.', '');
   return new TransactionRejected('VERIFICATION_LIMIT', [error]);

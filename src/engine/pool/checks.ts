@@ -1,4 +1,4 @@
-/** The checks that the pool asks of the rules, always against the present chain. */
+/** The checks that the pool makes with the functions of the rules, always against the present chain. */
 
 import type { Clock } from '../../ports/clock.ts';
 import type { Rules, TransactionContext } from '../../protocol/rules.ts';
@@ -21,19 +21,19 @@ export interface PoolContext {
 /**
  * The reasons why the type of a new transaction may not enter the pool.
  *
- * The reference makes this check without a height, and then refuses every type that is limited to a range of heights. Such
- * transactions belong to the past of the chain, and reach a node only in blocks.
+ * The reference (lisk-sdk) makes this check without a height, and so refuses every type that is limited to a range of
+ * heights. Transactions of these limited types belong to old heights, and reach a node only in blocks.
  */
 export function typeErrorsOnEntry({ rules }: PoolContext, transaction: Transaction): readonly TransactionError[] {
   return rules.typeErrors(transaction, {});
 }
 
-/** All checks that need no state: the type at the tip and the primary signature. */
+/** Makes all checks that need no state: the type at the tip and the primary signature. */
 export function validateAtTip(context: PoolContext, transaction: Transaction): readonly TransactionError[] {
   return context.rules.validateTransaction(transaction, contextOf(context.tip()), context.verify);
 }
 
-/** Checks the type at the tip, then all that depends on the state. */
+/** Checks the type at the tip, then everything that depends on the state. */
 export function verifyAtTip(context: PoolContext, transaction: Transaction): TransactionVerdict {
   const { rules } = context;
   const typeErrors = rules.typeErrors(transaction, contextOf(context.tip()));
@@ -48,7 +48,7 @@ export function isInFuture({ rules, clock }: PoolContext, transaction: Transacti
   return slotAt(transaction.timestamp, params) > slotAt(epochTimeS(clock.nowMs(), params), params);
 }
 
-/** The present state of a transaction's members' signatures. */
+/** Tells whether a transaction of a group has enough signatures of members in the present state. */
 export function groupOf(context: PoolContext, transaction: Transaction): Pooled['group'] {
   return context.rules.multisignatureStatus(context.state(), transaction, context.verify);
 }

@@ -1,17 +1,20 @@
 /**
- * Accepted transactions in memory, within the limits of a journal. A journal file keeps the same entries on disk; a node
- * without a data folder has only these.
+ * Holds accepted transactions in memory, within the limits of a journal. A journal file stores the same entries on
+ * disk; a node without a data folder has only the entries in memory.
  */
 
 import type { JournaledTransaction, TransactionJournal } from '../../ports/transaction-journal.ts';
 import type { MemberSignature, TransactionId } from '../../protocol/types.ts';
 
 /**
- * Maximum of transactions: as many as all queues of a pool hold at their largest setting. Confirmed transactions are dropped to
- * make room.
+ * Maximum of transactions. All queues of a pool with the largest configured limits hold the same number. Confirmed
+ * transactions are dropped to make room.
  */
 const JOURNALED_MAX = 25_000;
-/** Maximum of bytes of the entries' JSON: twenty thousand transactions of the usual size, or a few hundred of the largest. */
+/**
+ * Maximum of bytes of the entries' JSON. Twenty thousand transactions of the usual size fit, or a few hundred of the
+ * largest size.
+ */
 export const JOURNALED_BYTES_MAX = 32 * 1024 * 1024;
 
 interface Held {
@@ -51,7 +54,10 @@ export class JournalEntries {
     return true;
   }
 
-  /** @returns false, with nothing changed, if the signature is there already, the transaction is not, or there is no room */
+  /**
+   * @returns false, with nothing changed, if the signature is there already, the transaction is missing, or there is no
+   *   room
+   */
   addSignature(added: MemberSignature): boolean {
     const entry = this.get(added.transactionId);
     if (entry === undefined || this.#bytes + bytesOf(added) > JOURNALED_BYTES_MAX) return false;
@@ -77,7 +83,7 @@ export class JournalEntries {
   }
 }
 
-/** A journal in memory, which ends with its process. */
+/** A journal in memory, which is lost when its process ends. */
 export class MemoryTransactionJournal implements TransactionJournal {
   readonly #entries = new JournalEntries();
 

@@ -17,8 +17,8 @@ import type { Payer } from './verification-budget.ts';
 export function memberSignatureFromJson(json: unknown): MemberSignature {
   if (typeof json !== 'object' || json === null) throw malformed('Unable to process signature, signature not provided');
   const { transactionId, publicKey, signature } = json as Readonly<Record<string, unknown>>;
-  // Leading zeros are no error of form. An id with leading zeros belongs to no transaction, and is refused later for this
-  // reason.
+  // Leading zeros do not make an id malformed. No transaction has an id with leading zeros, so such an id is refused
+  // later.
   if (typeof transactionId !== 'string' || !isU64Decimal(transactionId.replace(/^0+(?=[0-9])/, ''))) {
     throw malformed('should match format "id"');
   }
@@ -29,11 +29,12 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
 
 /**
  * Adds a member's signature to the pending transaction that it names. The transaction stays in `pending` until the next
- * processing takes it from there. The transaction counts as `ready` once there are enough signatures.
+ * processing step moves it. The transaction counts as `ready` once there are enough signatures.
  *
- * Each member may sign only once. One key can make any number of valid signatures, and each would have to be verified. The
- * reference accepts several. With two signatures of one member, a transaction can have enough signatures without being valid.
- * For each further signature, the reference then checks all pairs of members and signatures again.
+ * Each member may sign a transaction only once. A key can make any number of different valid signatures of one message,
+ * and the node would have to verify each of them. The reference (lisk-sdk) accepts several signatures of one member.
+ * With two signatures of one member, a transaction of lisk-sdk can reach the required number without being valid. For
+ * each further signature, lisk-sdk then checks all pairs of members and signatures again.
  *
  * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` if the named member did not make the signature; `TRANSACTION_INVALID` if
  *   the rules refuse it, if the member has signed before, or if no pending transaction has the id; `VERIFICATION_LIMIT`
@@ -50,7 +51,8 @@ export function addMemberSignature(
     const message = 'Unable to process signature, corresponding transaction not found';
     throw new TransactionRejected('TRANSACTION_INVALID', [transactionError('', message, '.signature')]);
   }
-  // Lower case only: otherwise the same signature in capitals would be added a second time and make the transaction invalid.
+  // The signature is stored in lower case. In upper case, the same signature could be added a second time and make the
+  // transaction invalid.
   const added = { ...given, signature: given.signature.toLowerCase(), publicKey: given.publicKey.toLowerCase() };
   refuseSecondOf(pooled, added);
   if (!payer.mayAsk()) throw verificationLimit(transactionId);
@@ -70,7 +72,7 @@ export function addMemberSignature(
 
 /** @throws TransactionRejected `TRANSACTION_INVALID` for a second, different signature of a member */
 function refuseSecondOf({ transaction, signers = [] }: Pooled, { publicKey, signature }: MemberSignature): void {
-  // The rules refuse the same signature again, with the message that clients know.
+  // If the same signature comes again, the rules refuse it with the message that clients know.
   if (!signers.includes(publicKey) || transaction.signatures.includes(signature)) return;
   const message = `Member '${publicKey}' has signed the transaction already.`;
   throw new TransactionRejected('TRANSACTION_INVALID', [transactionError(transaction.id, message, '.signatures')]);

@@ -1,7 +1,7 @@
 /**
  * Transactions that wait for a block. Transactions from peers go `received` -> `validated` -> `verified` -> `ready`;
- * transactions from clients begin at `verified`. Group transactions wait in `pending` for members' signatures. The pool is no
- * part of consensus: each node decides alone what its pool holds.
+ * transactions from clients begin at `verified`. Group transactions wait in `pending` for members' signatures. The pool
+ * is not part of consensus, so each node decides alone which transactions its pool has.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -20,21 +20,27 @@ import { fillReady, validateReceived, verifyOne, verifyValidated, type StepEvent
 import { NO_PAYER, type Payer } from './verification-budget.ts';
 
 export interface PoolLimits {
-  /** Maximum of transactions that a queue takes from clients and peers. */
+  /** Maximum of transactions that a queue accepts from clients and peers. */
   readonly perQueueMax: number;
-  /** Maximum of transactions that one step handles, and maximum of transactions of one state in an answer to a peer. */
+  /**
+   * Maximum of transactions that one step handles. The same limit is the maximum of transactions of one queue in an
+   * answer to a peer.
+   */
   readonly releaseLimit: number;
 }
 
-/** Listeners to events of the pool. They must not throw. */
+/** Listeners to events of the pool. Listeners must not throw. */
 export interface PoolEvents {
-  /** Called when a transaction passed verification for the first time, or lacks only members' signatures. */
+  /**
+   * Called when a transaction passed verification for the first time. A transaction that lacks only members' signatures
+   * counts as passed.
+   */
   verified(transaction: Transaction): void;
   /** Called when a member's signature was added to a pending transaction. */
   signatureAdded(signature: MemberSignature): void;
-  /** Called when a peer's transaction was taken in. */
+  /** Called when the pool has received a transaction of a peer. */
   received?(transaction: Transaction): void;
-  /** Called when a transaction was dropped without getting into a block. */
+  /** Called when a transaction was dropped although no block contains it. */
   dropped?(transaction: Transaction, reason: string): void;
 }
 
@@ -47,9 +53,9 @@ export interface PoolDependencies extends PoolContext {
 /** The results for the transactions of a peer. */
 export interface ReceiveReport {
   readonly accepted: readonly TransactionId[];
-  /** Refusals that are no fault of the peer: the transaction is known or in the future, or the pool is full. */
+  /** Refusals that are not the fault of the peer: the transaction is known or in the future, or the pool is full. */
   readonly refused: readonly TransactionRejected[];
-  /** The refusal of a transaction that no honest peer sends. The transactions after it were not read. */
+  /** The refusal of a transaction that no honest peer sends. The transactions after the refused one were not read. */
   readonly fault: TransactionRejected | undefined;
 }
 
@@ -60,12 +66,12 @@ const AGE_MAX_S = 10_800;
 const GROUP_AGE_MAX_S = 8 * AGE_MAX_S;
 export const WAITED_TOO_LONG = 'it waited too long';
 
-/** Whether a transaction has waited longer than it may. */
+/** Whether a transaction has waited longer than the maximum time. */
 export function isTooOld(receivedAtMs: number, isOfGroup: boolean, nowMs: number): boolean {
   return Math.floor((nowMs - receivedAtMs) / 1000) > (isOfGroup ? GROUP_AGE_MAX_S : AGE_MAX_S);
 }
 
-/** Maximum of confirmed transactions whose arrival is remembered: two hours of full blocks, in about 2 MB. */
+/** Maximum of confirmed transactions whose time of arrival is stored. Two hours of full blocks take about 2 MB. */
 const CONFIRMED_TIMES_MAX = 20_000;
 
 export class TransactionPool {
@@ -100,7 +106,7 @@ export class TransactionPool {
   }
 
   /**
-   * Takes a client's transaction and verifies it at once. Only `tell` announces the transaction.
+   * Takes a client's transaction and verifies it at once. Call `tell` afterwards to announce the transaction.
    *
    * @param receivedAtMs time of arrival; Unix time in milliseconds, now by default
    */
@@ -119,17 +125,18 @@ export class TransactionPool {
   }
 
   /**
-   * Takes transactions that a peer sent; `verifyReceived` or the next steps verify them. The reference stops at the first
-   * refused transaction. This node reads the rest, too, unless the peer is at fault, because one known transaction says nothing
-   * about the next.
+   * Receives the transactions of a peer; `verifyReceived` or the next steps verify them. The reference (lisk-sdk) stops
+   * at the first refused transaction. This node also reads the rest, unless the peer is at fault. One transaction that
+   * is known already tells nothing about the next.
    *
-   * @param payer pays for checking the peer's signatures; when its budget is used up, the rest is refused
+   * @param payer pays for checking the peer's signatures; when its budget is used up, the remaining transactions are
+   *   refused
    */
   receive(jsons: readonly unknown[], payer = NO_PAYER): ReceiveReport {
     const accepted: TransactionId[] = [];
     const refused: TransactionRejected[] = [];
     for (const json of jsons) {
-      // Nothing is lost by this refusal, as other peers announce the transactions, too.
+      // Other peers announce the refused transactions, too, so none is lost.
       if (!payer.mayAsk()) {
         refused.push(verificationLimit(''));
         break;
@@ -150,8 +157,9 @@ export class TransactionPool {
   }
 
   /**
-   * Verifies transactions that were received just now, so that they are announced at once. If the payer's budget is used up, or
-   * the queue is full, the rest is left to the steps. Only a transaction that fits the state counts as useful.
+   * Verifies transactions that were received just now, so that they are announced at once. If the payer's budget is
+   * used up, or the queue is full, the steps verify the remaining transactions later. Only a transaction that is valid
+   * in the state counts as useful.
    */
   verifyReceived(ids: readonly TransactionId[], payer = NO_PAYER): void {
     for (const id of ids) {
@@ -175,7 +183,10 @@ export class TransactionPool {
 
   // ---- steps --------------------------------------------------------------------------------------------------------
 
-  /** Moves transactions to their next queues: validate, verify, process. Call it every few seconds and right before forging. */
+  /**
+   * Moves transactions to their next queues: validate, verify, process. The caller should call this method every few
+   * seconds and directly before forging.
+   */
   step(): void {
     const { releaseLimit } = this.#limits;
     validateReceived(this.#context, this.#queues, releaseLimit, this.#stepEvents);
@@ -231,8 +242,8 @@ export class TransactionPool {
   }
 
   /**
-   * Unix time in milliseconds at which a transaction arrived, even if it was confirmed since; undefined if it never waited
-   * here.
+   * Unix time in milliseconds at which a transaction arrived, even if a block contains it by now; undefined if it was
+   * never in the pool.
    */
   receivedAtMs(id: TransactionId): number | undefined {
     return this.#queues.get(id)?.receivedAtMs ?? this.#receivedAtMs.get(id);
@@ -242,7 +253,7 @@ export class TransactionPool {
     return this.#queues.get(id)?.transaction;
   }
 
-  /** Whether a transaction of the pool needs members' signatures. */
+  /** Whether a transaction in the pool needs members' signatures. */
   isOfGroup(id: TransactionId): boolean {
     return (this.#queues.get(id)?.group ?? 'none') !== 'none';
   }
@@ -278,19 +289,20 @@ export class TransactionPool {
   }
 
   /**
-   * Candidates for the next block, at most as many as fit. The candidates have the order in which the pool found that they can
-   * be applied.
+   * Candidates for the next block, at most as many as fit into one block. The candidates are in the order in which the
+   * pool found that they can be applied.
    *
-   * The reference offers the newest transactions first. Suppose that a sender makes a transfer and then registers a second
-   * signature. In the reverse order, the transfer would be invalid, because it lacks the new signature.
+   * The reference (lisk-sdk) offers the newest transactions first. For example, a sender makes a transfer and then
+   * registers a second signature. If the newest came first, the transfer would be invalid, because it lacks the second
+   * signature.
    */
   readyForForging(): readonly Transaction[] {
     return transactionsOf(this.#queues.oldest('ready', this.#context.rules.params.transactionsPerBlockMax));
   }
 
   /**
-   * The transactions for a peer that asks for the pool, at most `limit`: ready, then pending, then verified ones, each oldest
-   * first.
+   * The transactions for a peer that asks for the pool, at most `limit`. The transactions in `ready` come first, then
+   * those in `pending`, then those in `verified`, each oldest first.
    */
   forSharing(limit: number): readonly Transaction[] {
     const { releaseLimit } = this.#limits;
@@ -352,7 +364,10 @@ function transactionsOf(pooled: readonly Pooled[]): readonly Transaction[] {
   return pooled.map(({ transaction }) => transaction);
 }
 
-/** The reasons of an error as a list. An error without a list, such as an unknown type, becomes the only element. */
+/**
+ * The reasons of an error as a list. If the error has no list, as for an unknown type, the error itself becomes the
+ * only element.
+ */
 function errorsOf(error: ProtocolError): readonly TransactionError[] {
   if (error instanceof TransactionRejected && error.errors.length > 0) return error.errors;
   return [transactionError('', error.message, '')];

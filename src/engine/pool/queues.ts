@@ -9,7 +9,7 @@ import type { PublicKey, Transaction, TransactionId } from '../../protocol/types
  */
 export const POOL_STATES: readonly PoolState[] = ['received', 'validated', 'verified', 'pending', 'ready'];
 
-/** A transaction with the facts that the pool knows about it. */
+/** A transaction with the data that the pool stores about it. */
 export interface Pooled {
   readonly transaction: Transaction;
   /** Time of arrival; Unix time in milliseconds. Moves between queues do not change this time. */
@@ -23,9 +23,9 @@ export interface Pooled {
 }
 
 /**
- * The queues of the pool, each with a limit. Adding a transaction respects the limit of its queue. Moves ignore this limit,
- * because a transaction should not be dropped only because others are checked again. Instead, all queues together hold at most
- * the sum of all limits, so that moves cannot fill a queue without end.
+ * The queues of the pool, each with a limit. Adding a transaction respects the limit of its queue. Moving a transaction
+ * ignores this limit, because a transaction should not be dropped only because it must be checked again. Instead, all
+ * queues together hold at most the sum of all limits, so that moves cannot fill a queue without limit.
  */
 export class PoolQueues {
   readonly perQueueMax: number;

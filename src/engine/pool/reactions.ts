@@ -7,8 +7,8 @@ import { groupOf, type PoolContext } from './checks.ts';
 import type { PoolQueues } from './queues.ts';
 
 /**
- * The queue to which affected transactions of each queue move. `validated` comes first, because otherwise transactions that
- * move into it would be moved on to `received` at once.
+ * For each queue, the queue to which its affected transactions move. `validated` comes first. In another order,
+ * transactions that just moved to `validated` would move on to `received` at once.
  */
 const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
   ['validated', 'received'],
@@ -34,9 +34,10 @@ export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blo
 }
 
 /**
- * Handles reverted blocks from the highest down. A reverted transaction gave amounts to recipients, who may have spent them
- * since. So the transactions of these recipients are verified again. The reverted transactions go to `verified`; they are not
- * announced again, because they were announced when they first came.
+ * Handles reverted blocks from the highest down. A reverted transaction had paid recipients, who may have spent the
+ * amounts since. The transactions of recipients of a reverted transaction are verified again. The reverted transactions
+ * go to `verified`. The pool does not announce reverted transactions again, because they were announced when they first
+ * arrived.
  *
  * @param blocks reverted blocks in any order
  */

@@ -7,9 +7,9 @@ import type { Pooled, PoolQueues } from './queues.ts';
 
 /** Events that the steps report. */
 export interface StepEvents {
-  /** A transaction was removed because it cannot be confirmed. */
+  /** Called when a transaction was removed because no block can contain it. */
   dropped(transaction: Transaction, errors: readonly TransactionError[]): void;
-  /** A transaction entered `verified` or `pending` for the first time. */
+  /** Called when a transaction entered `verified` or `pending` for the first time. */
   verified(transaction: Transaction): void;
 }
 
@@ -23,7 +23,7 @@ export function validateReceived(context: PoolContext, queues: PoolQueues, count
   }
 }
 
-/** Moves transactions from `validated` to `verified` or `pending` if they fit the state. */
+/** Moves transactions from `validated` to `verified` or `pending` if they are valid in the state. */
 export function verifyValidated(context: PoolContext, queues: PoolQueues, countMax: number, events: StepEvents): void {
   if (queues.isFull('verified')) return;
   for (const pooled of queues.oldest('validated', countMax)) verifyOne(context, queues, pooled, events);
@@ -48,12 +48,14 @@ export function verifyOne(context: PoolContext, queues: PoolQueues, pooled: Pool
 }
 
 /**
- * Fills `ready` with transactions that can be applied one after another, up to the size of a block. Group transactions that
- * have enough signatures by now come first (newest first), then the others in the order of verification.
+ * Fills `ready` with transactions that can be applied one after another, up to the size of a block. Group transactions
+ * that now have enough signatures come first, the newest of them first. The other transactions follow in the order of
+ * verification.
  *
- * The reference only checks the transactions one after another. But in a block, each transaction must also be valid without the
- * others. After a revert, a transaction may be valid only together with another one: for example a vote, if the registration of
- * its delegate is back in the pool. A node that kept both transactions could forge no block. So each transaction is also
+ * The reference (lisk-sdk) only checks that the transactions are valid one after another. But in a block, each
+ * transaction must also be valid without the others before it. After a revert, a transaction may be valid only after
+ * another transaction of the pool. An example is a vote for a delegate whose registration was reverted. A block with
+ * both transactions would be invalid, so a node that kept both in `ready` could not forge. So each transaction is also
  * verified alone, including those in `ready`.
  */
 export function fillReady(context: PoolContext, queues: PoolQueues, events: StepEvents): void {

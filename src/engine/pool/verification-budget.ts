@@ -1,32 +1,34 @@
 /**
- * Budgets for checking the signatures of transactions from peers and clients. A false signature costs its sender nothing, and
- * the node a check. So the address that sent a signature pays for each check, whatever the result. Each crowd of addresses has
- * a budget, too: however many addresses an attacker has, most of the node's time is left for blocks.
+ * Budgets for checking the signatures of transactions from peers and clients. A false signature costs its sender
+ * nothing, but it costs the node a check. So the address that sent a signature pays for its check, whether the
+ * signature is valid or not. Each group of addresses (`Crowd`) has a budget, too. Even if an attacker has many
+ * addresses, most of the node's time is left for blocks.
  *
- * Costs are milliseconds, as `Verifier.spentMs` counts them, so the same limits hold for a fast and a slow back end. Blocks and
- * their transactions are never charged.
+ * Costs are counted in milliseconds as in `Verifier.spentMs`, so the same limits hold for a fast and a slow
+ * implementation of Ed25519. Blocks and their transactions are never charged.
  */
 
 import type { Clock } from '../../ports/clock.ts';
 import { LruMap } from '../../primitives/bounded.ts';
 
 /**
- * Groups of addresses that each share a budget. Named peers and programs on this machine have budgets of their own, which
- * strangers cannot use up.
+ * Groups of addresses that each share a budget. Named peers and programs on this machine have budgets of their own,
+ * which peers and clients elsewhere cannot use up.
  */
 export type Crowd = 'peers' | 'namedPeers' | 'clients' | 'localClients';
 
 /** The account that pays for work. */
 export interface Payer {
-  /** Whether the budget allows more checks at present. */
+  /** Whether the budget allows another check at present. */
   mayAsk(): boolean;
   /**
    * Does work, and charges the signature checks that it made.
    *
-   * @param handlingMs charged in addition, but never as waste, because honest peers also send transactions that we have already
+   * @param handlingMs time that is charged in addition; it never counts as waste, because honest peers also send
+   *   transactions that we have already
    */
   charge<T>(work: () => T, handlingMs?: number): T;
-  /** Records that the address sent something useful, which ends its waste. */
+  /** Records that the address sent something useful, which refills its `waste` bucket. */
   wasUseful(): void;
 }
 
@@ -34,39 +36,44 @@ export interface Payer {
 export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), wasUseful: () => undefined };
 
 /**
- * Limits of one address and of a crowd. An address may take 5 % of a core: forty signatures in a second with the portable back
- * end, eight hundred with the native one. The burst of an address is enough for the transactions of several blocks with one
- * signature each, even with the portable back end. A crowd may take 10 %, so all four crowds together take less than half.
+ * Limits of one address and of a group of addresses (`Crowd`). An address may use 5 % of a core. This share is enough
+ * for forty signatures per second in JavaScript, or eight hundred with the native library. The burst of an address is
+ * enough for several blocks of transactions with one signature each, even in JavaScript. A group may use 10 % of a
+ * core, so the four groups together use less than half of it.
  */
 const SOURCE: BucketSize = { capacityMs: 200, refillMsPerS: 50 };
 const CROWD: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
 /**
- * The last part of a crowd's budget is reserved for addresses that use little of it. The reserve fills faster than a hundred
- * addresses may use it, and not more peers can be connected. So transactions of an honest peer are verified even during an
- * attack.
+ * The last part of a group's budget is reserved for addresses that use little of it. The reserve fills faster than a
+ * hundred addresses can use it up, and no more than a hundred peers can be connected. So transactions of an honest peer
+ * are verified even during an attack.
  */
 const CROWD_RESERVE_MS = 100;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
 /**
- * Checking time that an address may use without sending anything useful; after that, nothing from this address is verified.
- * With the portable back end, the time is enough for five damaged copies of a transaction, which honest nodes of the reference
- * may pass on. The budget refills within two minutes, or at once when the address sends something useful.
+ * Checking time that an address may use without sending anything useful. When this time is used up, signatures from the
+ * address are not checked. In JavaScript, the time is enough for five damaged copies of a transaction. Honest nodes of
+ * lisk-sdk may pass on damaged copies of a transaction. The bucket refills within two minutes, or at once when the
+ * address sends something useful.
  */
 const WASTE: BucketSize = { capacityMs: 100, refillMsPerS: 2 };
-/** Maximum of addresses that are remembered: far more than the crowd's budget can serve before the oldest are forgotten. */
+/**
+ * Maximum of addresses that are remembered. The budget of a group cannot serve this many before the oldest are
+ * forgotten.
+ */
 const SOURCES_MAX = 5_000;
 
 export interface VerificationBudgetDependencies {
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Total time spent on checks: see `Verifier.spentMs`. */
+  /** Total time spent on checks, as counted by `Verifier.spentMs`. */
   readonly spentMs: () => number;
 }
 
 interface Source {
   readonly bucket: CostBucket;
-  /** Part of the crowd's reserve for this address; not empty if the address used little. */
+  /** Part of the crowd's reserve for this address. The bucket is not empty if the address used little time. */
   readonly modest: CostBucket;
-  /** Budget for checks that bring nothing useful. Something useful refills it. */
+  /** Budget for checks that bring nothing useful. Anything useful refills it. */
   waste: CostBucket;
 }
 
@@ -143,8 +150,8 @@ interface BucketSize {
 }
 
 /**
- * Fills with time up to its capacity. A single piece of work may take more than the bucket has. The bucket then refuses work
- * until it has filled again. The level of a bucket never falls below minus its capacity.
+ * A bucket of time, which fills up to its capacity. A single check may take more time than the bucket has. The bucket
+ * then allows no check until it has filled again. The level of a bucket never falls below minus its capacity.
  */
 class CostBucket {
   readonly #size: BucketSize;
@@ -158,7 +165,7 @@ class CostBucket {
   }
 
   level(nowMs: number): number {
-    // If the clock was set back, no time counts as passed, and the bucket goes on from the new time.
+    // If the clock was set back, the elapsed time counts as zero, and the bucket fills from the new time on.
     const elapsedS = Math.max(0, nowMs - this.#filledMs) / 1000;
     this.#levelMs = Math.min(this.#size.capacityMs, this.#levelMs + elapsedS * this.#size.refillMsPerS);
     this.#filledMs = nowMs;
@@ -166,8 +173,8 @@ class CostBucket {
   }
 
   take(costMs: number, nowMs: number): void {
-    // The debt is limited. Without the limit, one expensive piece of work could block an address for ever although it uses
-    // little, because its bucket fills slowly.
+    // The debt is limited. Without a limit of the debt, one expensive check could block an address for hours, because
+    // its bucket fills slowly.
     this.#levelMs = Math.max(-this.#size.capacityMs, this.level(nowMs) - costMs);
   }
 }

@@ -1,4 +1,7 @@
-/** Backoff from peers that failed: a peer is not asked for a while. Each further failure in a row makes the backoff longer. */
+/**
+ * Backoff from peers that failed. During the backoff, the peer is not asked. Each further failure in a row makes the
+ * backoff longer.
+ */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -6,8 +9,8 @@ import type { PeerId } from '../../ports/transport.ts';
 
 const BACKOFF_FIRST_MS = 10_000;
 /**
- * Longest backoff. The backoff is short, because an honest peer with a bad connection may be the only one with the better
- * chain.
+ * Longest backoff. The maximum is short, because an honest peer with a bad connection may be the only peer with the
+ * better chain.
  */
 const BACKOFF_MAX_MS = 80_000;
 const PEERS_MAX = 1000;
@@ -37,7 +40,7 @@ export class Backoff {
   /**
    * Records a failure.
    *
-   * @param isItsFault false always gives the shortest backoff, and is not counted as a failure
+   * @param isItsFault if false, the backoff is the shortest one, and the failure is not counted
    */
   fail(peerId: PeerId, isItsFault = true): void {
     const failures = this.failures(peerId) + (isItsFault ? 1 : 0);

@@ -1,4 +1,4 @@
-/** Decides what follows for a peer from a failed synchronisation: a backoff, and a penalty if the peer lied. */
+/** Decides the consequences of a failed synchronisation for a peer: a backoff, and a penalty if the peer lied. */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { Observer } from '../../ports/observer.ts';
@@ -15,7 +15,7 @@ export interface BlameDependencies {
   readonly backoff: Backoff;
   /** Whether a peer at our height may have a better chain. */
   readonly rivalsAtOurHeight: boolean;
-  /** Reports a peer that lied to the peer manager. */
+  /** Reports a lying peer to the peer manager. */
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
 }
 
@@ -29,7 +29,7 @@ export class Blame {
   /**
    * Handles a failure of the peer that we follow.
    *
-   * @throws the error if our disk is at fault, because no other peer would help
+   * @throws the error if our disk is at fault, because another peer would not help
    */
   leaderFailed(peerId: PeerId, error: unknown): void {
     const { observer, backoff, rivalsAtOurHeight, penalise } = this.#dependencies;
@@ -43,26 +43,26 @@ export class Blame {
     if (code.startsWith('STORE_')) throw error;
     const reason = messageOf(error);
     observer.log('warn', code, 'could not synchronise with a peer', { peer: peerId, reason });
-    // Our own chain has changed meanwhile; the next check of announced tips decides what to do.
+    // Our own chain has changed meanwhile, so the next check of announced tips decides what to do.
     if (code === 'TIP_MOVED') return;
-    // Other peers were waiting, so this peer was given up. This peer may only have a slow connection.
+    // The node left this peer because other peers were waiting. The peer may only have a slow connection.
     if (code === 'SYNC_CLAIM_UNPROVED') {
       backoff.fail(peerId, false);
       return;
     }
-    // If our clock is slow, we refuse new blocks and transactions of all peers. A rival at our height never promised a better
-    // chain.
+    // If our clock is slow, the node refuses new blocks and transactions of all peers. A rival at our height never
+    // claimed a better chain.
     const isRival = rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
     const isItsFault = !(cause instanceof BlockRejected && isByClock(cause)) && !isRival;
     backoff.fail(peerId, isItsFault);
     if (LIES.has(code)) penalise(peerId, code, reason);
-    // The block was checked at its own place in the peer's chain, so no honest peer has it.
+    // The block was refused at its own place in the peer's chain, so no honest peer has this block.
     else if (cause instanceof BlockRejected && isItsFault) penalise(peerId, 'SYNC_BRANCH_INVALID', reason);
   }
 
   /**
-   * Handles a failure of a peer that helps with a download. A missing answer costs no points, because we cannot tell whether
-   * the helper or the followed peer lies.
+   * Handles a failure of a peer that helps with a download. A missing answer costs no points, because we cannot tell
+   * whether the helper or the followed peer is at fault.
    */
   helperFailed(peerId: PeerId, error: unknown): void {
     const cause = error instanceof BranchRejected ? error.rejection : error;
@@ -81,9 +81,10 @@ export class Blame {
   }
 
   /**
-   * Handles an error that no rule foresees. Such an error is a defect of this node, whatever the peer sent. The node backs off
-   * from the peer, longer each time. Without a backoff, a peer that knows the defect could keep the node from all other peers.
-   * The peer loses no points, because an honest peer may cause the error, too.
+   * Handles an error that no rule of this class covers. An error that no rule covers is a defect of this node, whatever
+   * the peer sent. The node backs off from the peer, and each further error makes the backoff longer. Without a
+   * backoff, a peer that triggers the defect again and again could keep the node from all other peers. The peer loses
+   * no points, because an honest peer may cause the error, too.
    */
   #defectShown(peerId: PeerId, error: unknown): void {
     const { observer, backoff } = this.#dependencies;

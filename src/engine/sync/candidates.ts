@@ -32,17 +32,17 @@ export class Candidates {
     return this.#better(new Set()).length > 0;
   }
 
-  /** The dialled peers with the best of the tips that are better than ours. */
+  /** The dialled peers with the best of the announced tips that are better than ours. */
   dialled(excluded: ReadonlySet<PeerId>): readonly Connection[] {
     return this.#better(excluded, isOutbound);
   }
 
   /**
-   * Chooses a random peer of the largest group of peers that agree on the best announced tip.
+   * Chooses a random peer from the largest group of peers that agree on the best announced tip.
    *
-   * @param preferDialled true at every other check. Strangers that dial us may claim anything, and the highest claim wins. So
-   *   every other check prefers the peers that we dialled, and strangers, however many, cannot keep us from asking the peers
-   *   that we dialled
+   * @param preferDialled the caller passes true at every other check. Inbound peers may claim anything, and the highest
+   *   claim wins. So every other check prefers the peers that we dialled to inbound peers. However many inbound peers
+   *   there are, the node then still asks the peers that it dialled.
    */
   choose(excluded: ReadonlySet<PeerId>, preferDialled: boolean): PeerId | undefined {
     const groups = new Map<string, PeerId[]>();
@@ -70,13 +70,13 @@ export class Candidates {
       .map(({ peerId }) => peerId);
   }
 
-  /** Whether we follow a peer that dialled us although a peer that we dialled has a better chain, too. */
+  /** Whether we follow an inbound peer although a peer that we dialled also claims a better chain. */
   isStrangerInTheWay(leader: PeerId): boolean {
     const connection = this.#dependencies.transport.connections().find(({ peerId }) => peerId === leader);
     return connection?.direction !== 'outbound' && this.#better(new Set([leader]), isOutbound).length > 0;
   }
 
-  /** Whether a peer that was not tried yet claims a better chain, and is as trustworthy as the followed one. */
+  /** Whether another peer claims a better chain, was not tried yet, and is as trustworthy as the followed peer. */
   isAnotherWaiting(leader: PeerId, tried: ReadonlySet<PeerId>): boolean {
     const excluded = new Set([leader, ...tried]);
     if (this.dialled(excluded).length > 0) return true;
@@ -84,7 +84,7 @@ export class Candidates {
     return connection?.direction !== 'outbound' && this.#better(excluded).length > 0;
   }
 
-  /** The connected peers with the best announced tip, if it is better than ours; otherwise rivals of our tip. */
+  /** The connected peers with the best announced tip if this tip is better than ours; otherwise rivals of our tip. */
   #better(
     excluded: ReadonlySet<PeerId>,
     among: (connection: Connection) => boolean = () => true,
@@ -119,7 +119,7 @@ function isOutbound({ direction }: Connection): boolean {
   return direction === 'outbound';
 }
 
-/** Identifies the tip that a peer announces: by the block id, or by the broadhash. */
+/** Identifies the tip that a peer announces by its block id, or by its broadhash. */
 function tipName({ info }: Connection): string | undefined {
   return info.lastBlockId ?? info.broadhash;
 }

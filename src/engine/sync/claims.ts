@@ -1,8 +1,8 @@
 /**
- * Judges claims of better chains by the results of earlier claims. Anybody can claim a better chain, and a delegate can sign
- * the tip of a chain that does not exist. Each failed claim makes the node doubt similar claims: of the same signer, of the
- * sender's netgroup, and of all peers with the same direction of connection. The node may check a doubted claim, but forging
- * does not wait for it.
+ * Judges claims of better chains by the results of earlier claims. Anybody can claim a better chain, and a delegate can
+ * sign the tip of a chain that does not exist. Each failed claim makes the node doubt similar claims. Claims are
+ * similar if they have the same signer, the same netgroup of the sender, or the same direction of connection. The node
+ * may check a doubted claim, but forging does not wait for the result.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -16,7 +16,7 @@ export interface Claim {
   readonly direction: Connection['direction'];
   /** The signer of the block that the peer sent as its tip; undefined if the peer only announced a tip. */
   readonly signer?: PublicKey | undefined;
-  /** The claimed tip; undefined if nothing is known of it. */
+  /** The claimed tip; undefined if the tip is unknown. */
   readonly tip?: AnnouncedTip | undefined;
 }
 
@@ -24,11 +24,11 @@ export interface ClaimDependencies {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** A number that the peers of one netgroup share. */
   readonly netgroupOf: (peerId: PeerId) => number;
-  /** Returns the round that is being forged. */
+  /** Returns the number of the round in which the next block is forged. */
   readonly round: () => number;
 }
 
-/** Duration of the doubt after a first failure; it doubles with each further failure in a row. */
+/** Duration of the doubt after a first failure. The duration doubles with each further failure in a row. */
 const NETGROUP_DOUBT_MS = 30_000;
 const KIND_DOUBT_MS = 10_000;
 /**
@@ -62,15 +62,15 @@ export class Claims {
   }
 
   /**
-   * Whether the node should check the claim of a received block. A signer whose claim failed is ignored until the next round. A
-   * stranger from a doubted netgroup is ignored as well.
+   * Whether the node should check the claim of a received block. A signer whose claim failed is ignored until the next
+   * round. An inbound peer from a doubted netgroup is ignored as well.
    */
   isHeard({ peerId, direction, signer }: Claim): boolean {
     if (signer !== undefined && this.#failedSigners.get(signer) === this.#dependencies.round()) return false;
     return direction === 'outbound' || !this.#isDoubted(this.#netgroups.get(this.#dependencies.netgroupOf(peerId)));
   }
 
-  /** Whether forging may wait a moment for the result of a claim; once in a round for each signer. */
+  /** Whether forging may wait a moment for the result of a claim. For each signer, forging waits once in a round. */
   isWaitedFor({ peerId, direction, signer }: Claim): boolean {
     const { netgroupOf, round } = this.#dependencies;
     if (this.#isDoubted(this.#kinds.get(direction)) || this.#isDoubted(this.#netgroups.get(netgroupOf(peerId)))) {
@@ -82,7 +82,7 @@ export class Claims {
     return true;
   }
 
-  /** Records a failed claim: its sender did not answer, disconnected, or sent nothing better. */
+  /** Records a failed claim: its sender did not answer, disconnected, or sent no better chain. */
   failed({ peerId, direction, signer }: Claim): void {
     const { clock, netgroupOf, round } = this.#dependencies;
     const nowMs = clock.nowMs();
@@ -95,7 +95,7 @@ export class Claims {
     this.#kinds.set(direction, doubtAfter(this.#kinds.get(direction), KIND_DOUBT_MS, KIND_DOUBT_MS_MAX, nowMs));
   }
 
-  /** Records that a claim brought us blocks of a better chain. */
+  /** Records that a claim was true: it brought us blocks of a better chain. */
   proved({ peerId, direction, signer }: Claim): void {
     this.#netgroups.delete(this.#dependencies.netgroupOf(peerId));
     this.#kinds.delete(direction);

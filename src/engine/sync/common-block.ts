@@ -1,17 +1,18 @@
-/** Finds the block at which our chain and a peer's chain part. */
+/** Finds the block at which our chain and a peer's chain split. */
 
 import type { ChainReader } from '../../ports/store.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
 
 /**
- * Number of newest blocks that the question names one by one. One answer has the same number of blocks. So if the common height
- * is found too low by fewer blocks, no further question is needed.
+ * Number of newest blocks whose ids the question contains without gaps. One answer has the same number of blocks at
+ * most. If the result is too low by fewer blocks than this number, one answer brings all missing blocks.
  */
 const DENSE_BLOCKS = 34;
 
 /**
- * Heights to ask about, ascending. The newest heights are all included, then ever fewer. `floorHeight` is always included,
- * because nothing at or below it may change.
+ * Heights whose block ids the question contains, in ascending order. The newest heights are all included. For lower
+ * heights, the distance between the heights grows. `floorHeight` is always included, because nothing at or below it may
+ * change.
  */
 function sampleHeights(tipHeight: number, floorHeight: number): readonly number[] {
   const heights: number[] = [];
@@ -27,9 +28,10 @@ function sampleHeights(tipHeight: number, floorHeight: number): readonly number[
 }
 
 /**
- * Finds the highest height that is known to be common with the peer. Near the tip, the result is exact. Further down, the
- * result may be too low, by at most its distance from the tip. The blocks in between are then downloaded again. Undefined if
- * the peer has none of our blocks down to `floorHeight`.
+ * Finds the highest height at which the peer is known to have the same block. Near the tip, the result is exact. Far
+ * below the tip, the result may be too low. The error is at most the distance of the result from the tip. The blocks
+ * between the result and the exact height are then downloaded again. The common height is undefined if the peer has
+ * none of our blocks down to `floorHeight`.
  */
 export async function findCommonHeight(
   chain: ChainReader,
@@ -47,6 +49,6 @@ export async function findCommonHeight(
     kind: 'highestCommonBlock',
     blockIds: [...idToHeight.keys()],
   });
-  // The height comes from our chain; the height that the peer states is not used.
+  // The height is that of the block in our chain, because the height that the peer states may be wrong.
   return answer === undefined ? undefined : idToHeight.get(answer.id);
 }

@@ -1,7 +1,8 @@
 /**
- * Downloads the blocks of one peer's chain, batch after batch, before the caller needs them. A question for blocks names the id
- * of the block before them, so the batches are asked for one after another. Each batch may come from any peer with the same
- * tip; the peer that has answered fastest so far is asked first. If this peer does not answer soon, another peer is asked, too.
+ * Downloads the blocks of one peer's chain in batches, before the caller needs them. A question for blocks names the id
+ * of the block before them, so the node asks for one batch after another. Each batch may come from any peer with the
+ * same tip. The node first asks the peer that has answered fastest so far. If this peer does not answer soon, another
+ * peer is asked, too.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -10,26 +11,32 @@ import type { PeerId, Transport } from '../../ports/transport.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { Block, BlockHeader } from '../../protocol/types.ts';
 
-/** Maximum of blocks that are accepted in one answer: more than any node of either generation sends. */
+/** Maximum of blocks that are accepted in one answer. Nodes of both generations send fewer blocks in one answer. */
 const BLOCKS_PER_ANSWER_MAX = 100;
-/** Maximum of batches that are downloaded ahead: enough to keep the verifying threads busy, and some megabytes at most. */
+/**
+ * Maximum of batches that are downloaded ahead. Batches that are ready keep the verifier threads busy and take a few
+ * megabytes of memory.
+ */
 export const BATCHES_AHEAD_MAX = 6;
-/** Time without an answer after which another peer is asked, too: several times the normal time of an answer. */
+/**
+ * Time without an answer after which another peer is asked, too. This waiting time is several times the usual time of
+ * an answer.
+ */
 const PATIENCE_MS = 1500;
 /** Weight of the newest answer in the estimate of a peer's answering time. */
 const NEWEST_WEIGHT = 0.3;
 
 export interface DownloadSource {
-  /** The peer whose chain is downloaded. The download ends where its chain ends. */
+  /** The peer whose chain is downloaded. The download ends where the leader's chain ends. */
   readonly leader: PeerId;
-  /** Peers that announce the same tip; called again before each batch. */
+  /** Peers that announce the same tip. The function `helpers` is called again before each batch. */
   readonly helpers: () => readonly PeerId[];
   readonly transport: Pick<Transport, 'request'>;
   readonly clock: Clock;
   readonly codec: Codec;
-  /** Called for a peer that failed while others answered; it is not asked again. */
+  /** Called for a peer that failed while others answered. The node does not ask a failed peer again. */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
-  /** Begins work on blocks as soon as they have arrived. */
+  /** Called with blocks as soon as they have arrived, to begin work on them. */
   readonly prepare: (blocks: readonly Block[]) => Promise<void>;
 }
 
@@ -41,7 +48,10 @@ export interface Batch {
   readonly prepared: Promise<void>;
 }
 
-/** The block before a batch. The question names its id, and the heights in the answer must follow its height. */
+/**
+ * The block before a batch. The question names the id of this block, and the heights in the answer must follow its
+ * height.
+ */
 type Parent = Pick<BlockHeader, 'id' | 'height'>;
 
 /**
@@ -52,11 +62,12 @@ type Parent = Pick<BlockHeader, 'id' | 'height'>;
  */
 export async function* downloadAfter(from: Parent, source: DownloadSource): AsyncGenerator<Batch, void> {
   const download = new Download(source);
-  // The next batch is asked for when the batch before it has arrived, even if the caller has not taken the earlier batch yet.
+  // The node asks for the next batch when the batch before it has arrived, even if the caller has not taken that batch
+  // yet.
   const ahead: Promise<Batch | undefined>[] = [];
   let newest: Promise<Batch | undefined> = download.fetch(from, undefined);
   const push = (fetched: Promise<Batch | undefined>): void => {
-    // The caller may have stopped early, so nobody may handle a failure of this promise.
+    // If the caller has stopped early, no code handles a failure of this promise.
     fetched.catch(() => undefined);
     ahead.push(fetched);
     newest = fetched;
@@ -130,7 +141,8 @@ class Download {
         const { blocks, peerId } = answer;
         if (leaderError !== undefined) this.#source.peerFailed(leader, leaderError);
         const prepared = this.#source.prepare(blocks);
-        // If the caller takes the batch, it handles the failure. If the caller has stopped, nobody needs to handle the failure.
+        // If the caller takes the batch, the caller handles the failure. If the caller has stopped, the failure needs
+        // no handling.
         prepared.catch(() => undefined);
         return { blocks, peerId, prepared };
       } else if (answer.peerId === leader) {
@@ -140,8 +152,8 @@ class Download {
       }
     }
     if (leaderError === undefined) return undefined;
-    // A helper sent the parent. If that helper is on another branch, the leader may not know the parent, and the helper is at
-    // fault.
+    // A helper sent the parent of the requested blocks. If that helper is on another branch, the leader may not know
+    // the parent, and the helper is at fault.
     if (parentFrom !== undefined && parentFrom !== leader) {
       this.#source.peerFailed(parentFrom, new ProtocolError('SYNC_HELPER_PARTED', { height: parent.height }));
     }
@@ -181,7 +193,7 @@ class Download {
     this.#expectedMs.set(peerId, before === undefined ? tookMs : before + NEWEST_WEIGHT * (tookMs - before));
   }
 
-  /** The first answer; undefined if none comes in time while another peer can still be asked. */
+  /** Returns the first answer; undefined if no answer comes in time and another peer can still be asked. */
   async #first(open: readonly Promise<Answer>[], isOtherLeft: boolean): Promise<Answer | undefined> {
     if (!isOtherLeft) return Promise.race(open);
     let overtake: () => void = () => undefined;

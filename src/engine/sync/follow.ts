@@ -1,7 +1,7 @@
 /**
- * Downloads the blocks of one peer above the last common block. If the last common block is our tip, the downloaded blocks are
- * appended. If the branches parted below our tip, the node switches to the peer's branch as soon as that branch has proved to
- * be better.
+ * Downloads the blocks of one peer above the last common block. If the last common block is our tip, the downloaded
+ * blocks are appended to our chain. If the branches split below our tip, the node switches to the peer's branch as soon
+ * as that branch has proved to be better.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -17,20 +17,20 @@ import { downloadAfter, type Batch } from './download.ts';
 import { PeerTimeBudget } from './peer-time-budget.ts';
 
 /**
- * Maximum of blocks by which a rival branch may be higher than ours without having proved to be better. The number is ten
- * rounds more than the finality protocol looks back.
+ * Maximum number of blocks by which an unproved rival branch may be higher than our tip. The limit is ten rounds more
+ * than the range of heights that the finality protocol looks back.
  */
 const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 
 /**
- * Maximum of bytes, as stored, of a rival branch that is kept in memory until it has proved to be better. In memory, the blocks
- * take up to twenty times as much. Five thousand blocks of 25 transfers fit into this limit, or eighty-five thousand empty
- * blocks. While nothing becomes final, a branch may part that far down, and anybody can sign blocks that are valid apart from
- * their place in a chain.
+ * Maximum size, as stored, of a rival branch that is kept in memory until it has proved to be better. In memory, the
+ * blocks take up to twenty times this size. Five thousand blocks of 25 transfers fit into this limit, or eighty-five
+ * thousand empty blocks. While nothing becomes final, a branch may split so far below the tip that this limit matters.
+ * Anybody can sign blocks that are valid apart from their place in a chain.
  */
 export const BRANCH_BYTES_MAX = 16_000_000;
 
-/** Maximum of attempts at a download. Each new attempt leaves out the helper whose block was refused. */
+/** Maximum of attempts at a download. Each new attempt does not ask the helper whose block was refused. */
 const ATTEMPTS_MAX = 5;
 
 export interface FollowDependencies {
@@ -42,10 +42,10 @@ export interface FollowDependencies {
   readonly helpers: (peerId: PeerId) => readonly PeerId[];
   /** Called for a helper that failed, or that sent a refused block. */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
-  /** False if peers of this generation cannot be asked for their tip. */
+  /** False if the protocol of this generation has no question for a peer's tip. */
   readonly isTipAsked: boolean;
   readonly isStopped: () => boolean;
-  /** Whether a preferred peer waits while this peer has proved nothing for `waitedMs`. */
+  /** Whether another, preferred peer waits, when the followed peer has proved nothing for `waitedMs`. */
   readonly othersWait: (waitedMs: number) => boolean;
   /** Maximum of bytes of a rival branch in memory; `BRANCH_BYTES_MAX` by default. */
   readonly branchBytesMax?: number;
@@ -83,11 +83,12 @@ export async function follow(peerId: PeerId, isShown: boolean, dependencies: Fol
 /**
  * Downloads blocks and adds them to our chain.
  *
- * @returns false if a block of a helper was refused; the caller then starts again from the tip
+ * @returns false if a block of a helper was refused; the caller then calls this function again from the present tip
  */
 async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowDependencies): Promise<boolean> {
   const { chain, transport, clock, helpers, peerFailed, isStopped } = dependencies;
-  // A rival branch becomes ours only after it has proved to be better. Before that proof, no helpers are asked for blocks.
+  // A rival branch becomes ours only after it has proved to be better. Before that proof, the node asks no helpers for
+  // blocks of the branch.
   let isOurs = from.height === chain.tip.header.height;
   const batches = downloadAfter(from, {
     leader: peerId,
@@ -117,7 +118,7 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowD
       budget.reward(batch.blocks);
     }
   } finally {
-    // Ends the download: no more blocks are asked for.
+    // Ends the download, so that no more blocks are asked for.
     await batches.return();
   }
 }
@@ -130,8 +131,8 @@ async function commonHeightWith(peerId: PeerId, { chain, transport }: FollowDepe
   if (floorHeight <= Math.max(1, chain.finalizedHeight)) {
     throw new ProtocolError('SYNC_NO_COMMON_BLOCK', { peer: peerId, floorHeight });
   }
-  // The finalized height does not forbid the switch, so the peer may be honest. But we cannot revert so many blocks, because
-  // their undo records are gone.
+  // The finalized height does not forbid this switch, so the peer may be honest. But the node cannot revert so many
+  // blocks, because their undo records are deleted.
   throw new ProtocolError(
     'SYNC_FORK_TOO_DEEP',
     { peer: peerId, floorHeight },
@@ -141,7 +142,8 @@ async function commonHeightWith(peerId: PeerId, { chain, transport }: FollowDepe
 }
 
 /**
- * Whether the peer can send the tip of a better chain. A tip with a time in the future counts, because our clock may be slow.
+ * Whether the peer can send the tip of a better chain. A tip with a timestamp in the future counts as better, because
+ * our clock may be slow.
  */
 async function hasBetterTip(peerId: PeerId, { chain, transport }: FollowDependencies): Promise<boolean> {
   const block = chain.rules.codec.blockFromJson(await transport.request(peerId, { kind: 'tip' }));
@@ -171,8 +173,8 @@ async function changeBranch(
     for (const block of batch.blocks) {
       // Blocks are validated on arrival, so that invalid blocks cannot fill the memory.
       chain.validator.validate(block);
-      // Far below the tip, the question for the common block skips heights. So the peer may begin with blocks that we have
-      // already.
+      // For heights far below the tip, the question for the common block has only some of the block ids. The peer may
+      // therefore begin with blocks that we already have.
       if (branch.length === 0 && chain.state.header(block.height)?.id === block.id) commonHeight = block.height;
       else {
         branch.push(block);
@@ -181,7 +183,7 @@ async function changeBranch(
     }
     const newest = branch.at(-1);
     if (newest === undefined) {
-      // All blocks so far are in our chain already; the download goes on.
+      // All blocks so far are in our chain already, so the download goes on.
       if (commonHeight === chain.tip.header.height) return;
       continue;
     }

@@ -1,10 +1,13 @@
-/** The progress of a synchronising node: height, rate and remaining time. */
+/** Measures the progress of a synchronising node: height, rate and remaining time. */
 
 import type { SyncProgress } from '../../ports/node-api.ts';
 
-/** Time over which the rate is measured: long enough for a steady value, short enough to show a change of peer. */
+/**
+ * Time over which the rate is measured. The window is long enough for a steady value, and short enough to show a change
+ * of peer.
+ */
 const WINDOW_MS = 30_000;
-/** Maximum of samples of the progress that are kept. */
+/** Maximum of stored samples of the progress. */
 const SAMPLES_MAX = 60;
 
 interface Sample {

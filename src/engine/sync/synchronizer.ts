@@ -1,9 +1,9 @@
 /**
- * Keeps up with the network. The synchronizer notices that a peer has a better chain, and follows that peer, one peer at a
- * time, until no better chain is announced.
+ * Keeps our chain up to date with the network. When a peer has a better chain, the synchronizer follows that peer. It
+ * follows one peer at a time, until no better chain is announced.
  *
- * A run starts when a received block does not fit our chain, or when a peer has announced a better tip for a while. The start
- * because of an announced tip is needed on a quiet network, where the node might wait for a block for ever.
+ * A run starts when a received block does not follow our tip, or when a peer has announced a better tip for a while.
+ * The second start is needed on a quiet network, where a node might otherwise wait for a block for ever.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -29,22 +29,27 @@ import { unlessOthersWait } from './unproved.ts';
 const CHECK_INTERVAL_MS = 1000;
 /** Interval between two log lines about the progress of a download. */
 const PROGRESS_INTERVAL_MS = 10_000;
-/** Maximum of peers that are tried in one run; then the next check starts a new run. */
+/** Maximum of peers that are tried in one run. After this number of peers, the next check starts a new run. */
 const PEERS_PER_RUN_MAX = 5;
-/** Number of failures in a row that a peer may have before its blocks alone no longer start a sync with it. */
+/** Maximum number of failures in a row after which a block of a peer still starts a sync with that peer. */
 const FAILURES_TRUSTED = 1;
 /**
- * Maximum of the time for which forging waits for a peer to prove a better chain. While another peer waits, each answer of a
- * peer that has proved nothing must also come within this time.
+ * Maximum time for which forging waits for a peer to prove a better chain. While another peer waits, a peer that has
+ * proved nothing must send each answer within this time, too.
  */
 const PROOF_MS = 3000;
-/** Number of slots without a block after which our chain is likely to be behind, so that a claim is more credible. */
+/** If this many slots have no block, our chain is probably behind the network, so a claim is more credible. */
 const STALE_SLOTS = 3;
-/** Share of a slot for which a claim may delay our block. The block must still reach the other nodes within its slot. */
+/**
+ * Share of a slot for which a claim may delay the block that we forge. The block must still reach the other nodes
+ * within its slot.
+ */
 const SLOT_SHARE_WAITED = 1 / 4;
 /** Time without a new batch after which a download no longer counts as running. */
 const STALL_MS = 10_000;
-/** Time after which we leave a stranger whose branch is unproved, if a peer that we dialled also has a better tip. */
+/**
+ * If a peer that we dialled also has a better tip, we leave an inbound peer with an unproved branch after this time.
+ */
 const STRANGER_MS = 30_000;
 
 export interface SynchronizerDependencies {
@@ -60,7 +65,7 @@ export interface SynchronizerDependencies {
   readonly broadhash: () => string;
   /** A number that the peers of one netgroup share. */
   readonly netgroupOf: (peerId: PeerId) => number;
-  /** Reports a peer that lied to the peer manager. */
+  /** Reports a lying peer to the peer manager. */
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
   /** Called when a run has ended, with any result. */
   readonly ended: () => void;
@@ -88,12 +93,18 @@ export class Synchronizer {
   #timer: Timer | undefined;
   #run: Promise<void> | undefined;
   #stopped = true;
-  /** Unix times in milliseconds: the end of the wait for a claim, and the time of the last block that this run brought. */
+  /**
+   * Unix times in milliseconds: the end of the wait for a claim, and the time of the last block that this run has
+   * applied.
+   */
   #waitedUntilMs = -Infinity;
   #lastProgressMs = -Infinity;
   /** Whether the followed peer has sent blocks that were applied. */
   #hasProved = false;
-  /** Id of our tip at the last check. A better announcement counts only if our tip did not change during a whole interval. */
+  /**
+   * Id of our tip at the last check. A better announced tip counts only if our tip did not change during a whole
+   * interval.
+   */
   #tipAtLastCheck = '';
 
   constructor(dependencies: SynchronizerDependencies) {
@@ -127,8 +138,8 @@ export class Synchronizer {
   }
 
   /**
-   * True while blocks are being downloaded; the node then neither forges nor gossips blocks. A claim without blocks counts only
-   * for a moment, and only if our chain has stood still for some slots.
+   * True while blocks are being downloaded; the node then neither forges nor gossips blocks. A claim without blocks
+   * makes this value true only for a moment, and only if our chain has stood still for some slots.
    */
   get syncing(): boolean {
     if (this.#run === undefined) return false;
@@ -137,8 +148,9 @@ export class Synchronizer {
   }
 
   /**
-   * Time of the chain's clock, in milliseconds, until which our block of the present slot waits for a claimed better chain. A
-   * block on a tip that is about to be replaced would be lost. The wait ends early enough to forge in the same slot.
+   * Time until which our block of the present slot waits for a claimed better chain, in milliseconds of the chain's
+   * clock. If we forged on a tip that is about to be replaced, our block would be lost. The wait ends early enough to
+   * forge in the same slot.
    */
   get forgingWaitUntilMs(): number {
     if (this.#run === undefined) return -Infinity;
@@ -163,7 +175,8 @@ export class Synchronizer {
         this.#hasProved = true;
         const nowMs = this.#clock.nowMs();
         this.#meter.observe(blocks.at(-1)?.height ?? 0, nowMs);
-        // If the peer sent the newest possible block, we need not wait for more, even if it announces a further one.
+        // If the peer sent the newest possible block, the node need not wait for more blocks, even if the peer
+        // announces a higher tip.
         this.#lastProgressMs = this.#isCurrent(blocks.at(-1)) ? -Infinity : nowMs;
       },
     });
@@ -185,12 +198,13 @@ export class Synchronizer {
    */
   trigger(peerId?: PeerId, shown?: ShownTip): void {
     if (this.#stopped || this.#run !== undefined) return;
-    // If blocks cannot be written, they are not downloaded: the same blocks would be downloaded again and again.
+    // If blocks cannot be written, they are not downloaded. The node would otherwise download the same blocks again and
+    // again.
     if (this.#chain.disk.checkWritable() !== undefined) return;
     const isTrusted = peerId !== undefined && this.#backoff.failures(peerId) <= FAILURES_TRUSTED;
     let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
-    // A block from a doubted source does not make us follow its sender. Such a block only makes us look at the peers that we
-    // dialled, if they claim a better chain, too.
+    // A block from a doubted source does not make the node follow its sender. A block from a doubted source only makes
+    // the node check the peers that it dialled, if these claim a better chain, too.
     if (claim !== undefined && shown !== undefined && !this.#claims.isHeard(claim)) {
       if (this.#candidates.dialled(new Set()).length === 0) return;
       claim = undefined;
@@ -210,7 +224,7 @@ export class Synchronizer {
       });
   }
 
-  /** Whether a block is as new as a tip can be: of the present slot or the one before. */
+  /** Whether a block is as new as a tip can be: it is of the present slot or the slot before. */
   #isCurrent(block: BlockHeader | undefined): boolean {
     if (block === undefined) return false;
     return slotAt(block.timestamp, this.#chain.rules.params) >= this.#chain.currentSlot() - 1;
@@ -243,7 +257,7 @@ export class Synchronizer {
 
   async #synchronise(first: Claim | undefined): Promise<void> {
     const tried = new Set<PeerId>();
-    // The claim of a stranger counts less than the claim of a peer that we dialled.
+    // The claim of an inbound peer counts less than the claim of a peer that we dialled.
     const isFirstBest = first?.direction === 'outbound' || this.#candidates.dialled(tried).length === 0;
     let claim = first !== undefined && isFirstBest ? first : this.#nextClaim(tried, true);
     let isDialledNext = claim?.direction !== 'outbound';
@@ -285,9 +299,9 @@ export class Synchronizer {
         isStopped: () => this.#stopped,
         othersWait: (waitedMs) => waitedMs > STRANGER_MS && this.#candidates.isStrangerInTheWay(peerId),
       });
-      // The peer announced a better chain than it sent.
+      // The peer announced a better chain than the chain that it sent.
       if (!isAhead) this.#backoff.fail(peerId);
-      // If the peer itself failed, its backoff stays: the blocks came from its helpers.
+      // If the peer itself failed, its backoff stays, because the blocks came from its helpers.
       else if (!hasFailed) this.#backoff.clear(peerId);
     } catch (error) {
       this.#blame.leaderFailed(peerId, error);
@@ -299,14 +313,14 @@ export class Synchronizer {
   }
 
   /**
-   * Whether the claimed tip is still better than ours. If it is not better any more, the claim was true, and the blocks of that
-   * chain came from other peers.
+   * Whether the claimed tip is still better than ours. If the claimed tip is no longer better, the claim was true, and
+   * other peers have sent the blocks of that chain.
    */
   #isStillBetter({ tip }: Claim): boolean {
     return tip === undefined || this.#chain.rules.prefersTip(tip, this.#chain.tip.header);
   }
 
-  /** Asks a peer. A peer that has proved nothing yet must answer soon while another peer waits. */
+  /** Sends a question to a peer. While another peer waits, a peer that has proved nothing yet must answer soon. */
   #ask<R extends PeerRequest>(peerId: PeerId, request: R, tried: ReadonlySet<PeerId>): Promise<AnswerTo<R>> {
     const answer = this.#transport.request(peerId, request);
     if (this.#hasProved) return answer;

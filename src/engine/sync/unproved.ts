@@ -1,9 +1,9 @@
-/** Waits for the answer of a peer that has proved nothing yet, as long as no other peer waits. */
+/** Waits for the answer of a peer that has proved nothing yet, but not while another peer waits. */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
 
 /**
- * Resolves with the answer. Each time `limitMs` have passed, the promise rejects if another peer is waiting.
+ * Resolves with the answer. Each time `limitMs` have passed, the promise rejects if another peer waits.
  *
  * @param refusal creates the error of that rejection
  */

@@ -1,6 +1,6 @@
 /**
- * Applies the genesis block. The network provides the content of the genesis block, so all its changes are kept, even those
- * that the rules would refuse.
+ * Applies the genesis block. The network defines the content of the genesis block, so all its changes are stored, even
+ * those that the rules would refuse.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -13,8 +13,8 @@ import { membersOf } from '../tx/multisignature.ts';
 import type { Block } from '../types.ts';
 
 /**
- * Applies the transactions of a genesis block in their order, but votes after all others. Accounts that fund others may end
- * with a negative balance.
+ * Applies the transactions of a genesis block in their order, except that votes come last. Accounts that fund other
+ * accounts may end with a negative balance.
  *
  * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE` for a vote for a key that the block does not register as a delegate
  */

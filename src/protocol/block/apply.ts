@@ -17,9 +17,9 @@ import { transactionsRejected } from './validate.ts';
 export type BlockTransactionRules = Pick<TransactionRules, 'verifyTransaction' | 'tryTransaction' | 'applyInSequence'>;
 
 /**
- * Finds the parent of a block that follows the tip.
+ * Checks that a block follows the tip, and returns its parent.
  *
- * @param text message of the generation for a block that does not follow the given parent
+ * @param text the message of the generation for a block that does not follow the given parent
  * @throws BlockRejected `BLOCK_PREVIOUS_INVALID` or `BLOCK_KNOWN`
  */
 export function parentOf(
@@ -54,7 +54,7 @@ interface SlotPlace {
 /**
  * Compares the slot of a block with the slot of its parent and with the present slot.
  *
- * @returns undefined if the slot is after the parent's and not in the future
+ * @returns undefined if the slot is after the slot of the parent and not in the future
  */
 export function slotFault(
   block: BlockHeader,
@@ -68,7 +68,9 @@ export function slotFault(
   return slot > currentSlot || slot <= parentSlot ? { slot, parentSlot, currentSlot } : undefined;
 }
 
-/** @throws BlockRejected `BLOCK_TIMESTAMP_INVALID` if the slot is not after the parent's, or is in the future */
+/**
+ * @throws BlockRejected `BLOCK_TIMESTAMP_INVALID` if the slot is not after the slot of the parent, or is in the future
+ */
 export function verifySlot(block: BlockHeader, parent: BlockHeader, nowS: number, params: ChainParams): void {
   const fault = slotFault(block, parent, nowS, params);
   if (fault !== undefined) throw new BlockRejected('BLOCK_TIMESTAMP_INVALID', SLOT_FAULT, { ...fault });
@@ -86,8 +88,8 @@ export function verifyReward(block: BlockHeader, expected: bigint, params: Chain
 }
 
 /**
- * @param order order of forgers in the block's round; undefined if its list is unknown
- * @param text message of the generation for a slot that the generator does not own
+ * @param order the order of forgers in the block's round; undefined if the delegate list of the round is unknown
+ * @param text the message of the generation for a slot that the generator does not own
  * @throws BlockRejected `BLOCK_FORGER_INVALID`
  */
 export function verifyForger(
@@ -111,8 +113,9 @@ export function refuseConfirmed(state: StateReader, block: Block): void {
 }
 
 /**
- * Verifies each transaction of a block alone against the state before the block, and then applies them one after another. No
- * transaction of the block may be in the chain already. Inert transactions count in the block, but have no effect.
+ * Verifies each transaction of a block alone against the state before the block, and then applies them one after
+ * another. A block is refused if the chain already has one of its transactions. Inert transactions are part of the
+ * block, but have no effect.
  *
  * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first transaction that fails, or `BLOCK_UNSTORABLE`
  */
@@ -136,12 +139,12 @@ export function applyTransactions(
   if (fault !== undefined) throw unstorable(block, fault.message);
 }
 
-/** Largest value of an integer column of the reference's database; its columns for amounts have 64 bits. */
+/** Largest value of an integer column in the database of lisk-sdk. Columns for amounts have 64 bits. */
 const COLUMN_INTEGER_MAX = 2_147_483_647;
 
 /**
- * Refuses blocks that the reference cannot store. The reference stores a block after it has verified the transactions and
- * before it applies them, and this fails for some valid blocks.
+ * Refuses blocks that lisk-sdk cannot store. The reference (lisk-sdk) stores a block after it has verified the
+ * transactions and before it applies them. Storing fails for some valid blocks.
  */
 function refuseUnstorable(block: Block): void {
   const { maxHeightPreviouslyForged, maxHeightPrevoted, totalAmount, totalFee, transactions } = block;

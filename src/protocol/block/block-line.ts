@@ -1,4 +1,7 @@
-/** Blocks as lines of text: the JSON that nodes of the generation send, but with amounts and totals as decimal text. */
+/**
+ * Converts blocks to and from lines of text. A line is the JSON that nodes of the generation send, but its amounts and
+ * totals are decimal text.
+ */
 
 import { messageOf } from '../../primitives/errors.ts';
 import type { Codec } from '../rules.ts';
@@ -18,16 +21,16 @@ export function lineOfBlock(block: Block, codec: Codec): string {
 export interface ReadBlock {
   readonly block: Block;
   /**
-   * The first difference between the line and the bytes of the block; undefined if there is none. With this comparison, any
-   * change of a file is noticed, even if no signature covers the changed member.
+   * The first difference between the line and the bytes of the block; undefined if there is none. The comparison of
+   * line and block finds any change of a file, even if no signature covers the changed member.
    */
   readonly fault: string | undefined;
 }
 
 /**
- * Reads the block of a line. Amounts may be numbers.
+ * Reads the block of a line. Amounts in the line may also be numbers.
  *
- * @throws BlockRejected `BLOCK_MALFORMED` if the line is no JSON, or an error of the codec
+ * @throws BlockRejected `BLOCK_MALFORMED` if the line is not JSON, or an error of the codec
  */
 export function blockOfLine(line: string, codec: Codec): ReadBlock {
   const json = jsonOf(line);
@@ -42,7 +45,10 @@ export function textOfLine(line: Buffer): string {
   return line.toString('utf8').trim();
 }
 
-/** The id that a line states for its block, if it can be read. The id shows which block an error is about. */
+/**
+ * The id that a line states for its block; undefined if the id cannot be read. Error messages name the block by this
+ * id.
+ */
 export function claimedId(line: string): string | undefined {
   // The members of the block itself are outside the brackets of its transactions.
   const [from, to] = [line.indexOf('['), line.lastIndexOf(']')];
@@ -54,8 +60,8 @@ function jsonOf(line: string): unknown {
   try {
     const json = JSON.parse(line) as unknown;
     const isOurs = TOTALS.every((name) => typeof member(json, name) !== 'number');
-    // Files of this program have no totals as numbers, so their text need not be changed before it is parsed. Unknown members
-    // of assets then stay as they are.
+    // Lines that this program wrote have no totals as numbers, so their text can be parsed unchanged. The unknown
+    // members of assets then stay unchanged.
     return isOurs ? json : (JSON.parse(withAmountsAsText(line)) as unknown);
   } catch (error) {
     throw new BlockRejected('BLOCK_MALFORMED', `it is no JSON: ${messageOf(error)}`);
@@ -63,8 +69,8 @@ function jsonOf(line: string): unknown {
 }
 
 /**
- * Matches only names of members. Inside a text of JSON, each quotation mark follows a backslash, so the expression does not
- * match there.
+ * The expression matches only names of members. In a JSON string, a backslash precedes each quotation mark, so the
+ * expression does not match there.
  */
 const AMOUNT_AS_NUMBER = /("(?:totalAmount|totalFee|reward|amount|fee)"\s*:\s*)(-?[0-9]+)(?![0-9.eE])/g;
 
@@ -73,7 +79,7 @@ function withAmountsAsText(json: string): string {
   return json.replace(AMOUNT_AS_NUMBER, '$1"$2"');
 }
 
-/** Members that HTTP answers have in addition to the block; they are no part of it. */
+/** Members that HTTP answers add to a block; they are not part of the block. */
 const REMARKS: ReadonlySet<string> = new Set(['blockId', 'confirmations', 'height', 'receivedAt', 'relays']);
 
 /** A member of a document that differs from the block that was read from the document. */
@@ -120,7 +126,7 @@ function membersOf({ given, known, path }: Pair): Pair[] | string {
     return Object.keys(given).flatMap((name) => {
       const value = (given as Readonly<Record<string, unknown>>)[name];
       const own = Object.hasOwn(known, name) ? (known as JsonObject)[name] : undefined;
-      // Null counts as no value: some programs write null for a member that others leave out.
+      // Null counts as a missing member, because some programs write null for a member that others omit.
       if (value === own || value === null || (own === undefined && REMARKS.has(name))) return [];
       return [{ given: value, known: own, path: `${path}.${name}` }];
     });

@@ -1,4 +1,4 @@
-/** Builds the next block. Each generation first decides about the header; then both use this code. */
+/** Builds the next block. Each generation first decides the header, then both generations use this code. */
 
 import type { Ed25519 } from '../../crypto/ed25519.ts';
 import { idOf, sha256 } from '../../crypto/hash.ts';
@@ -20,7 +20,7 @@ export interface BuildParts {
   readonly ed25519: Ed25519;
   readonly transactionRules: BlockTransactionRules;
   readonly applyBlock: Rules['applyBlock'];
-  /** Whether a forger may take the transaction. */
+  /** Whether a forger may include the transaction. */
   mayBeForged(transaction: Transaction): boolean;
 }
 
@@ -30,7 +30,7 @@ export type PlacedHeader = Pick<
   'version' | 'generatorPublicKey' | 'maxHeightPreviouslyForged' | 'maxHeightPrevoted' | 'reward'
 >;
 
-/** For each code with which a block would be refused, the code of the error for not forging it. */
+/** For each code with which the rules would refuse a block, the error code for not forging that block. */
 const REFUSALS: Partial<Record<BlockRejectionCode, string>> = {
   BLOCK_FORGER_LEAVES: 'FORGER_LEAVES',
   BLOCK_FORGER_INVALID: 'FORGER_NOT_IN_TURN',
@@ -39,8 +39,8 @@ const REFUSALS: Partial<Record<BlockRejectionCode, string>> = {
 };
 
 /**
- * Builds and signs the block after `tip`. Transactions that would make it invalid are left out. A block that `applyBlock` would
- * refuse is never signed.
+ * Builds and signs the block after `tip`. Transactions that would make the block invalid are left out. A block that
+ * `applyBlock` would refuse is never signed.
  *
  * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGING_CONTRADICTS`, `FORGER_SLOT_TAKEN`, or `FORGE_REFUSED`
  *   with the block's rejection as its cause
@@ -96,14 +96,14 @@ function applicable(
   const together = alone
     .filter((_, index) => verdicts[index]?.status === 'ok')
     .slice(0, params.transactionsPerBlockMax);
-  // An amount that nobody signed can move a vote weight beyond the values that can be stored. Other amounts cannot.
+  // A vote weight becomes too large to be stored only through an amount that nobody signed (`countedAmount`).
   return fault === undefined ? together : together.filter((transaction) => !hasUnsignedAmount(transaction));
 }
 
-/** Applies the block to a copy of the state. A block that fails here is never signed. */
+/** Applies the block to a copy of the state. A block that fails this test is never signed. */
 function rehearse(state: StateReader, block: Block, parts: BuildParts, verify: SignatureOracle): void {
   try {
-    // On a chain with older history, the rules know versions that are not forged any more.
+    // If the network has older history, the rules know block versions that are no longer forged.
     if (versionAt(block.height, block.version, parts.params) !== block.version) {
       throw new BlockRejected('BLOCK_VERSION_INVALID', 'Invalid version');
     }

@@ -1,6 +1,6 @@
 /**
- * Bytes of block headers. All integers except the previous id are little-endian. LIP-0014 defines the heights otherwise, but
- * the released software signs them in this form.
+ * Bytes of block headers. All integers are little-endian, except the id of the previous block. LIP-0014 defines
+ * big-endian heights, but the released software signs little-endian ones.
  */
 
 import { idOf } from '../../crypto/hash.ts';
@@ -68,7 +68,9 @@ export function headerId(header: BlockHeader): string {
   return idOf(Buffer.concat([headerBytes(header), bytesOfHex(header.blockSignature)]));
 }
 
-/** The signed bytes, then the signature, then four bytes of the height if the signed bytes do not contain it. */
+/**
+ * Returns the signed bytes, then the signature, then four bytes of the height if the signed bytes do not contain it.
+ */
 export function encodeHeader(header: BlockHeader): Buffer {
   const parts = [headerBytes(header), bytesOfHex(header.blockSignature)];
   if (header.version < 2) {

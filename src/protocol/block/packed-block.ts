@@ -1,6 +1,6 @@
 /**
- * Blocks as bytes, for another thread or for the disk: the stored forms of their parts, one after another. Lengths are u32,
- * little-endian.
+ * Packs blocks into bytes, for another thread or for the disk. The stored forms of the parts of a block follow one
+ * another. Lengths are u32, little-endian.
  */
 
 import { addressAt } from '../../crypto/address-texts.ts';
@@ -11,12 +11,13 @@ import type { Block, Transaction } from '../types.ts';
 
 const LENGTH_BYTES = 4;
 const NUMBER_BYTES = 8;
-/** Bytes for the id and the sender's address of a transaction. */
+/** Number of bytes for the id and the sender's address of a transaction. */
 const FACTS_BYTES = 2 * NUMBER_BYTES;
 
 /**
- * Packs a block: its header, then its id with the ids and senders' addresses of the transactions, then the transactions. Each
- * part follows its length. Ids and addresses are included because computing them would cost a hash each.
+ * Packs a block: first its header, then its id with the ids and senders' addresses of the transactions, then the
+ * transactions. The length of each part precedes the part. The ids and addresses are stored because computing each of
+ * them would cost a hash.
  */
 export function packBlock(block: Block, codec: Codec): Buffer {
   const { transactions } = block;
@@ -32,10 +33,10 @@ export function packBlock(block: Block, codec: Codec): Buffer {
 }
 
 /**
- * Unpacks a block. The transactions of the block are read only on demand. Thousands of blocks may be waiting, and if their
- * transactions were objects, garbage collection would move them in memory all that time.
+ * Unpacks a block. The transactions of the block are read only on demand. Thousands of blocks may wait in memory. If
+ * their transactions were objects, garbage collection would copy these objects again and again.
  *
- * @param packed result of `packBlock` in this process, so it is not checked
+ * @param packed result of `packBlock` in this process; the bytes are not checked
  */
 export function unpackBlock(packed: Buffer, codec: Codec): Block {
   const [header, facts, packedTransactions] = unpackParts(packed);
@@ -67,10 +68,10 @@ function readTransactions(packed: Buffer, facts: Buffer, codec: Codec): Transact
   return transactions;
 }
 
-// The packed bytes of transactions that were unpacked, so that the store need not pack them again.
+// The packed bytes of unpacked transactions, so that the store need not pack them again.
 const packedForms = new WeakMap<readonly Transaction[], Buffer>();
 
-/** Packs the transactions of a block, each after its length. */
+/** Packs the transactions of a block. The length of each transaction precedes it. */
 export function packTransactions(transactions: readonly Transaction[], codec: Codec): Buffer {
   return (
     packedForms.get(transactions) ?? packParts(transactions.map((transaction) => codec.encodeTransaction(transaction)))
@@ -81,7 +82,7 @@ export function unpackTransactions(packed: Buffer, codec: Codec): Transaction[] 
   return unpackParts(packed).map((bytes) => codec.decodeTransaction(bytes));
 }
 
-/** Unpacks one of the transactions; undefined if there are fewer. */
+/** Unpacks the transaction at an index; undefined if there are fewer transactions. */
 export function unpackTransaction(packed: Buffer, index: number, codec: Codec): Transaction | undefined {
   let left = index;
   for (let at = 0; at < packed.length;) {
@@ -93,7 +94,7 @@ export function unpackTransaction(packed: Buffer, index: number, codec: Codec): 
   return undefined;
 }
 
-/** Joins parts to one buffer, each part after its length. */
+/** Joins parts into one buffer. The length of each part precedes it. */
 export function packParts(parts: readonly Uint8Array[]): Buffer<ArrayBuffer> {
   const packed = Buffer.allocUnsafeSlow(parts.reduce((sum, part) => sum + LENGTH_BYTES + part.length, 0));
   let at = 0;
@@ -105,7 +106,7 @@ export function packParts(parts: readonly Uint8Array[]): Buffer<ArrayBuffer> {
   return packed;
 }
 
-/** Splits a packed buffer into its parts, as views. */
+/** Splits a packed buffer into its parts. The parts are views of the buffer. */
 export function unpackParts(packed: Buffer): Buffer[] {
   const parts: Buffer[] = [];
   for (let at = 0; at < packed.length;) {

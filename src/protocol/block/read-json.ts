@@ -11,16 +11,19 @@ const U32_MAX = 0xffff_ffff;
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 
 /**
- * Maximum of transactions in a received block: as many as any network may allow. The limit bounds the work for a malicious
- * list.
+ * Maximum of transactions in a received block. No network may allow more transactions in a block. The limit bounds the
+ * work that a malicious list can cause.
  */
 const TRANSACTIONS_MAX = 150;
 
-/** Maximum of transactions in a genesis block, which may fund thousands of accounts. Positions in a block have 16 bits. */
+/**
+ * Maximum of transactions in a genesis block. A genesis block may fund thousands of accounts. A position in a block is
+ * stored in 16 bits.
+ */
 export const GENESIS_TRANSACTIONS_MAX = 65_535;
 
 /**
- * @param transactionsMax longer lists are refused without reading them
+ * @param transactionsMax a longer list is refused without reading its transactions
  * @throws BlockRejected `BLOCK_MALFORMED` or `BLOCK_TRANSACTION_INVALID`
  */
 export function readTransactions(
@@ -52,7 +55,7 @@ export function readPreviousId(json: unknown, name: string): string | undefined 
   return id;
 }
 
-/** Reads a member that the block's bytes hold as an unsigned integer of four bytes. */
+/** Reads a member of the block that its bytes contain as an unsigned integer of four bytes. */
 export function readCount(json: unknown, name: string, missing?: number): number {
   const value = member(json, name) ?? missing;
   if (value === undefined) throw malformed(name, 'is required');
@@ -62,9 +65,9 @@ export function readCount(json: unknown, name: string, missing?: number): number
 }
 
 /**
- * Reads an amount in beddows. The amount may be any text that the reference's number library reads (`+7`, ` 7.0`, `7e0`),
- * because the block's bytes contain only the number. The amount may also be an exact number, which some peers send, or a list
- * with one element, which the library reads like the element.
+ * Reads an amount in beddows. The amount may be any text that lisk-sdk's number library reads (`+7`, ` 7.0`, `7e0`),
+ * because the block's bytes contain only the number itself. The amount may also be an exact JSON number, which some
+ * peers send. A list with one element is read like this element, as by the library.
  */
 export function readTotal(json: unknown, name: string): bigint {
   const value = member(json, name);
@@ -80,14 +83,15 @@ export function readTotal(json: unknown, name: string): bigint {
 /**
  * Reads a total like `readTotal`, but for a total that includes amounts which nobody signed.
  *
- * @throws BlockRejected `BLOCK_UNSTORABLE` for a number with a fraction or with more than 64 bits; real nodes forge such a
- *   block and pass it on, before they fail to store it
+ * @throws BlockRejected `BLOCK_UNSTORABLE` for a number with a fraction or with more than 64 bits; a real node may
+ *   forge such a block and pass it on before it fails to store the block
  */
 export function readOpenTotal(json: unknown, name: string): bigint {
   const value = member(json, name);
   const number = decimalIn(value);
   const beddows = number && integerOf(number);
-  // The reference's number library writes these texts for a sum whose exponent is too large for the library (`0e9999999999`).
+  // The lisk-sdk number library writes these texts for a sum with an exponent that is too large for the library
+  // (`0e9999999999`).
   const isEndless = value === 'Infinity' || value === 'NaN';
   const isTooLarge = number !== undefined && !number.isNegative && (beddows === undefined || beddows > U64_MAX);
   if (!isEndless && !isTooLarge) return readTotal(json, name);
@@ -101,7 +105,8 @@ export function readHex(json: unknown, name: string, byteLength: number): string
 }
 
 /**
- * Reads lower-case hexadecimal text of a given number of bytes, for members that the reference compares with text of its own.
+ * Reads lower-case hexadecimal text of a given number of bytes. The reader serves for members that lisk-sdk compares
+ * with text that it computed.
  */
 export function readLowerHex(json: unknown, name: string, byteLength: number): string {
   const value = member(json, name);

@@ -1,4 +1,7 @@
-/** Validates a block apart from its place in the chain. Each check throws, or yields the message of the reference. */
+/**
+ * Makes all checks of a block that do not depend on its place in the chain. Each check throws an error, or yields the
+ * message of lisk-sdk for the fault.
+ */
 
 import { sha256, sha256Hex } from '../../crypto/hash.ts';
 import { bytesOfHex } from '../../primitives/bytes.ts';
@@ -9,11 +12,14 @@ import type { Block, BlockHeader, SignatureCheck, SignatureOracle, Transaction, 
 import { BlockRejected, textOfTransactionError } from '../verdict.ts';
 import type { TransactionError } from '../verdict.ts';
 
-/** The functions of a generation that give the bytes for checking a block. */
+/** The functions of a generation that return the bytes for checking a block. */
 export interface BlockFormat {
   /** The bytes that the generator signs: the header without its signature. */
   headerBytes(header: BlockHeader): Uint8Array;
-  /** The bytes of a transaction from which its id is computed: with its signatures, but without those of group members. */
+  /**
+   * The bytes of a transaction from which its id is computed. These bytes include the transaction's signatures, except
+   * those of group members.
+   */
   transactionBytes(transaction: Transaction): Uint8Array;
 }
 
@@ -22,8 +28,9 @@ export function payloadHashOf(transactions: readonly Transaction[], format: Bloc
   return sha256Hex(...transactions.map((transaction) => format.transactionBytes(transaction)));
 }
 
-// Caches the signature check of each header. The check is needed when the signature is verified ahead, and again when the block
-// is validated. Both uses need the same check object, because the signature cache finds results by that object.
+// Caches the signature check of each header. The check is needed when the signature is verified in advance, and again
+// when the block is validated. Both uses need the same check object, because the signature cache finds results by that
+// object.
 const headerChecks = new WeakMap<BlockHeader, SignatureCheck>();
 
 export function headerSignatureCheck(header: BlockHeader, format: BlockFormat): SignatureCheck {
@@ -39,15 +46,15 @@ export function headerSignatureCheck(header: BlockHeader, format: BlockFormat): 
 }
 
 /**
- * Whether the previous block in the header is right for its height. Only the first block has no previous block, and no later
- * block may be the genesis block.
+ * Whether the header names a previous block exactly if its height requires one. Only the first block has no previous
+ * block, and no later block may have the id of the genesis block.
  */
 export function hasProperPrevious(header: BlockHeader, params: Pick<ChainParams, 'genesisBlockId'>): boolean {
   if (header.previousBlockId === undefined) return header.height === 1;
   return header.height !== 1 && header.id !== params.genesisBlockId;
 }
 
-/** All faults of the payload, in the order in which the reference checks them. */
+/** All faults of the payload, in the order in which lisk-sdk checks them. */
 export function* payloadFaults(
   block: Block,
   params: Pick<ChainParams, 'transactionsPerBlockMax'>,
@@ -72,7 +79,7 @@ export function* payloadFaults(
 }
 
 /**
- * Validates each transaction in the context of its block.
+ * Validates each transaction of a block for the block's height, version and timestamp.
  *
  * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first transaction that fails
  */

@@ -1,12 +1,14 @@
-/** Determines the block version of a height. The history of live networks has older versions. */
+/**
+ * Determines the block version that a height must have. The blocks at old heights of live networks have older versions.
+ */
 
 import type { ChainParams } from '../params.ts';
 
 type Versions = Pick<ChainParams, 'exceptions'>;
 
 /**
- * Block version of a height: the lowest excepted version whose range includes the height, otherwise the version of the
- * generation.
+ * Block version of a height. The version is the lowest one in the exceptions whose range includes the height, otherwise
+ * the version of the generation.
  */
 export function versionAt(height: number, own: number, params: Versions): number {
   const excepted = [...params.exceptions.blockVersions]

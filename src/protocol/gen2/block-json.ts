@@ -18,19 +18,19 @@ import { amountOf } from '../tx/amounts.ts';
 import type { Block, BlockHeader, Json, JsonObject, Transaction } from '../types.ts';
 import { BlockRejected } from '../verdict.ts';
 
-/** Version of blocks of this generation. Live networks began with version 0. */
+/** Version of blocks of this generation. Live networks began with blocks of version 0. */
 export const BLOCK_VERSION = 1;
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 /**
- * Totals of this size or larger are written as text. Receivers of the reference throw an error for numbers with more decimal
- * digits, but accept text.
+ * Totals of this size or larger are written as text. Receivers that run lisk-sdk throw an error for numbers with more
+ * decimal digits, but accept text.
  */
 const TOTAL_AS_NUMBER_LIMIT = 1_000_000_000_000_000n;
 
 /**
- * Reads a block. The id of the block is computed, and unknown members are ignored. A missing total is 0, and a missing count is
- * the number of transactions. The height is taken from the document, although nobody signed it.
+ * Reads a block. The id of the block is computed, and unknown members are ignored. A missing total is 0, and a missing
+ * count is the number of transactions. The height comes from the document, although no signature covers it.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
  */
@@ -47,8 +47,8 @@ export function blockFromJson(
 }
 
 /**
- * Reads the genesis block, whose content the network provides. The version of this block is 0, even if no other block of the
- * network has version 0.
+ * Reads the genesis block. The network defines the content of this block. The version of this block is 0, even if no
+ * other block of the network has version 0.
  */
 export function genesisFromJson(json: unknown, transactionFromJson: (json: unknown) => Transaction): Block {
   const version = readCount(json, 'version');
@@ -64,7 +64,10 @@ export function headerToJson(header: BlockHeader): JsonObject {
   return blockJson(header, {});
 }
 
-/** Writes the members in the order of the reference's messages; the transactions are in the same place as there. */
+/**
+ * Writes the members in the order in which lisk-sdk sends them. The list of transactions is at the same position as in
+ * these messages.
+ */
 function blockJson(header: BlockHeader, transactions: { readonly transactions?: readonly Json[] }): JsonObject {
   return {
     version: header.version,
@@ -120,8 +123,8 @@ function readBlock(
 }
 
 /**
- * Reads the number of transactions. If the number is missing, the length of the list is used, or 0 if the list is missing, too.
- * A number that is null does not count as missing.
+ * Reads the number of transactions. If the number is missing, the result is the length of the list, or 0 if the list is
+ * missing, too. A number that is null does not count as missing.
  */
 function readNumberOfTransactions(json: unknown, length: number): number {
   const list = member(json, 'transactions');
@@ -130,12 +133,12 @@ function readNumberOfTransactions(json: unknown, length: number): number {
 }
 
 /**
- * Reads a total. A JSON number may be too large to be exact. For such a number, the sum over the transactions is used instead,
- * provided that it gives the same JSON number.
+ * Reads a total. A JSON number may be too large to be exact. For a number that is too large to be exact, the result is
+ * the sum over the transactions, if this sum has the same JSON number.
  *
- * If the sum has more than 64 bits, release 2.3.8 still writes it into a header of its own form, and accepts that header. The
- * release passes the block on with the number, and then cannot store the block. So the sender of a block with such a sum may be
- * honest.
+ * If the sum has more than 64 bits, release 2.3.8 still writes the sum into a header of its own form, and accepts that
+ * header. The release passes the block on with this number, and then cannot store the block. So the sender of a block
+ * with a sum of more than 64 bits may be honest.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, or `BLOCK_UNSTORABLE` for a sum of more than 64 bits
  */

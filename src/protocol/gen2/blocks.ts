@@ -54,9 +54,9 @@ export function createBlockRules(
   }
 
   /**
-   * The reference collects all faults of a block, and reports them in the reverse order of their discovery, beginning with the
-   * slot. If the slot is the only fault, the block passes here, and a later check refuses it. A block that only fails that
-   * later check costs its sender no points, because the fault may be due to our clock.
+   * The reference (lisk-sdk) collects all faults of a block, and reports them in the reverse order of their discovery,
+   * beginning with the slot. If the slot is the only fault, this function accepts the block, and a later check refuses
+   * it. A block that only fails the later check costs its sender no points, because the fault may be due to our clock.
    */
   function screenBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void {
     const faults = [...faultsOf(block, verify)].reverse();
@@ -104,7 +104,7 @@ export function createBlockRules(
   }
 
   function verifySlotOwner(state: StateReader, block: BlockHeader): void {
-    // The list of a recomputed round changes with every block, so the owner is checked only when the block is applied.
+    // The list of a recomputed round changes with every block. So the owner is checked only when the block is applied.
     if (!isRecomputed(roundOf(block.height, params), params)) verifyOwner(state, block);
   }
 

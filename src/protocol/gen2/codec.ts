@@ -38,8 +38,8 @@ export function createGen2Codec(params: ChainParams): Gen2Codec {
 }
 
 /**
- * The transaction types of a network. Types 5 to 7 are known only if the network's history has them, and are allowed only below
- * a height.
+ * The transaction types of a network. Types 5 to 7 are known only if the network's history contains them, and they are
+ * allowed only below a given height.
  */
 function typesOf({ exceptions }: ChainParams): ReadonlyMap<number, Gen2Type> {
   const { disableDappTransaction, disableDappTransfer } = exceptions.precedent;

@@ -1,4 +1,7 @@
-/** The form of an application registration, which occurs only in the early history of live networks. */
+/**
+ * Checks the content of an application registration. Application registrations occur only in the early history of live
+ * networks.
+ */
 
 import { member } from '../tx/json.ts';
 import { assetErrors, type ShapeCompiler } from '../tx/schema.ts';
@@ -34,7 +37,7 @@ const LINK_SUFFIXES = ['.zip'];
 const ICON_SUFFIXES = ['.png', '.jpeg', '.jpg'];
 
 export interface DappReading {
-  /** Errors of the schema only. */
+  /** The errors of the schema, without other errors. */
   readonly errors: TransactionError[];
   readonly payload: Extract<Payload, { kind: 'dapp' }> | undefined;
 }
@@ -79,13 +82,13 @@ export function dappErrors(dapp: DappDescription, id: string): TransactionError[
   return errors;
 }
 
-/** Keeps the known members. Empty texts count as absent, because they add nothing to the bytes. */
+/** Copies the known members. Empty texts count as absent, because they add nothing to the bytes. */
 function dappOf({ name, type, category, ...optional }: DappDescription): DappDescription {
   const { description, tags, link, icon } = optional;
   const texts = Object.entries({ description, tags, link, icon }).flatMap(([key, text]) =>
     text === undefined || text === '' ? [] : [[key, storableText(text)]],
   );
-  // JSON has a negative zero, which the bytes cannot express.
+  // A negative zero becomes 0, because JSON has a negative zero but the bytes have none.
   const numbers = { type: type || 0, category: category || 0 };
   return { ...(Object.fromEntries(texts) as Partial<DappDescription>), name: storableText(name), ...numbers };
 }

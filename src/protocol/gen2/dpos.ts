@@ -10,26 +10,29 @@ import type { StateReader, StateWriter } from '../state.ts';
 import { addVoteWeight } from '../tx/vote-weight.ts';
 import type { BlockHeader, PublicKey } from '../types.ts';
 
-/** Number of delegate lists that are kept. A round uses the list from its start, and nothing needs older lists. */
+/**
+ * Number of delegate lists that stay in the state. A round uses the list from its start, and no code needs older lists.
+ */
 const LISTS_KEPT = 2;
 
 /**
- * Adds the block to its generator's count, and ends the round if the block is its last. The genesis block also ends a round of
- * its own, without earnings or missed blocks. So the votes of the genesis block count at once.
+ * Adds the block to its generator's count, and ends the round if the block is the last of the round. The genesis block
+ * also ends a round, but without earnings or missed blocks. So the votes of the genesis block take effect at once.
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));
   if (block.height === 1) {
     bookPendingWeights(state);
     freeze(state, 1, params);
-    // If a round has one block, the genesis block ends the first round, too.
+    // If a round has only one block, the genesis block also ends the first round.
     if (isLastOfRound(block.height, params)) freeze(state, 2, params);
     return;
   }
   if (!isLastOfRound(block.height, params)) return;
 
   const round = roundOf(block.height, params);
-  // A recomputed list must use the vote weights with which the round was forged, so it is computed before the weights change.
+  // A recomputed list must use the vote weights with which the round was forged. The list is computed before the vote
+  // weights change.
   const list = listOf(state, round, params);
   assert(list !== undefined, `the list of round ${round} is known at its end`);
   bookPendingWeights(state);
@@ -58,17 +61,17 @@ function listOf(state: StateReader, round: number, params: ChainParams): readonl
 }
 
 /**
- * Whether the list of a round is computed again for each block. In a few rounds of a live network, delegates that registered
- * during the round entered its list.
+ * Whether the list of a round is computed again for each block. In a few rounds of a live network, a delegate that
+ * registered during the round entered the list of that round.
  */
 export function isRecomputed(round: number, params: ChainParams): boolean {
   return params.exceptions.ignoreDelegateListCacheForRounds.has(round);
 }
 
 /**
- * Adds the pending weights to the vote weights. The reference converts each sum to a double, which rounds sums above 2^53
- * beddows. The reference then gives its database the shortest decimal text of that double. Above 2^54 beddows, the text is
- * another integer than the double (18014398509481990 for 2^54 + 8).
+ * Adds the pending weights to the vote weights. The reference (lisk-sdk) converts each sum to a double, which rounds
+ * sums above 2^53 beddows. The reference (lisk-sdk) then writes the shortest decimal text of that double to its
+ * database. Above 2^54 beddows, the integer in this text can differ from the double (18014398509481990 for 2^54 + 8).
  */
 function bookPendingWeights(state: StateWriter): void {
   for (const delegate of [...state.delegates()]) {
@@ -79,7 +82,8 @@ function bookPendingWeights(state: StateWriter): void {
 }
 
 /**
- * Converts as described above. From 10^21 on, such a text has an exponent, and no column of the reference can hold the number.
+ * Converts an amount to the decimal text of its double and back, as lisk-sdk does. From 10^21 on, the decimal text has
+ * an exponent, and no column of lisk-sdk's database can hold the number.
  */
 function throughDouble(beddows: bigint): bigint {
   const text = String(Number(beddows));

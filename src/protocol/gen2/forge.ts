@@ -13,8 +13,8 @@ import { BLOCK_VERSION } from './block-json.ts';
 /**
  * Builds and signs the block after `tip`.
  *
- * @throws ProtocolError `FORGING_CONTRADICTS` if the delegate has signed for this slot, a later one, or this height already; or
- *   an error of `buildBlock`
+ * @throws ProtocolError `FORGING_CONTRADICTS` if the delegate has already signed for this slot, for a later slot, or
+ *   for this height; or an error of `buildBlock`
  */
 export function forgeBlock(state: StateReader, tip: BlockHeader, request: ForgeRequest, parts: BuildParts): Block {
   const { params } = parts;
@@ -37,9 +37,9 @@ export function forgeBlock(state: StateReader, tip: BlockHeader, request: ForgeR
 type Signed = Pick<SignedHeader, 'height' | 'timestamp'>;
 
 /**
- * The reason why a delegate whose last header is `last` must not sign `next`; undefined if it may. This generation does not
- * punish contradictions. But two blocks of one delegate for one slot or one height would split the network for no benefit. The
- * journal has only the last header, so all earlier slots count as used.
+ * The reason why a delegate whose last header is `last` must not sign `next`; undefined if the delegate may sign it.
+ * This generation does not punish contradictions. But if one delegate signed two blocks for one slot or one height, the
+ * network would split for no benefit. The journal has only the last header, so all earlier slots count as used.
  */
 export function contradictionWith(last: Signed, next: Signed, params: BuildParts['params']): string | undefined {
   if (slotAt(next.timestamp, params) <= slotAt(last.timestamp, params)) {

@@ -1,16 +1,16 @@
 /**
- * Fork choice of generation 2. There is no finality, and the longer chain wins. Between two blocks at one place, the block with
- * the earlier timestamp wins. If the timestamps are equal, the block with the smaller id wins; ids are compared as text. All
- * nodes decide so, whichever block came first (fork cause 5).
+ * Fork choice of generation 2. Generation 2 has no finality, and the longer chain wins. If two blocks follow the same
+ * parent, the block with the earlier timestamp wins. If the timestamps are equal, the block with the smaller id wins;
+ * ids are compared as text. All nodes decide in this way, whichever block came first (fork cause 5).
  *
- * A block may be one above the tip without following it (fork cause 1). If this block is older than the tip, the reference
- * reverts two blocks. If this block is newer than the tip, the reference waits until polling shows that its own chain is
- * behind. In both cases the reference then follows the longer chain. This node follows the longer chain at once, and reverts
- * nothing before the other chain has arrived.
+ * A received block may be one height above the tip and follow another parent (fork cause 1). If this block is older
+ * than the tip, lisk-sdk reverts two blocks. If this block is newer than the tip, lisk-sdk waits until polling shows
+ * that its own chain is behind. In both cases lisk-sdk then follows the longer chain. This node follows the longer
+ * chain at once, and reverts nothing before the other chain has arrived.
  *
- * If two chains of equal length parted further down, each node of the reference keeps its own. So two halves of a network that
- * wait for each other's consent would wait for ever. This node compares the tips of two chains of equal length as if the tips
- * were rivals at one place.
+ * If two chains of equal length split below their tips, each node of lisk-sdk stays on its own chain. Two halves of a
+ * network could then wait for each other's consent for ever. This node compares the tips of two chains of equal length
+ * like two blocks with the same parent.
  */
 
 import type { AnnouncedTip, TipView } from '../rules.ts';

@@ -1,6 +1,6 @@
 /**
- * Bytes and fees of transaction types 0 to 7, in chains of both generations. Recipient and amount come before the asset in each
- * type. Timestamps and amounts are little-endian, recipients big-endian.
+ * Bytes and fees of transaction types 0 to 7, in chains of both generations. In each type, recipient and amount come
+ * before the asset. Timestamps and amounts are little-endian, recipients are big-endian.
  */
 
 import { addressAt } from '../../crypto/address-texts.ts';
@@ -18,14 +18,14 @@ import type { Address, DappDescription, Payload, PayloadKind } from '../types.ts
 const TIMESTAMP_AT = 1;
 const RECIPIENT_AT = 37;
 const AMOUNT_AT = 45;
-/** Bytes of type, timestamp, sender's public key, recipient and amount. */
+/** Number of bytes of type, timestamp, sender's public key, recipient and amount. */
 const HEAD_BYTES = 53;
 
 type Of<K extends PayloadKind> = Extract<Payload, { kind: K }>;
 
 /** Recipient and amount, which come before each asset. */
 interface Head {
-  /** The recipient according to its eight bytes. */
+  /** The recipient that the eight bytes stand for. */
   readonly recipientId: Address;
   readonly amount: bigint;
 }
@@ -83,8 +83,8 @@ function encodeBasic(
 }
 
 /**
- * The number for a recipient in the bytes; 0 for none. Addresses of more than 64 bits, which are exceptions of live networks,
- * are padded to whole groups of eight bytes, and the first group is used.
+ * The number that stands for a recipient in the bytes; 0 for no recipient. An address of more than 64 bits, which is an
+ * exception of live networks, is padded to whole groups of eight bytes. The first group is used.
  */
 function recipientNumber(recipientId: Address | undefined): bigint {
   if (recipientId === NAN_ADDRESS) return recipientNumberOf(recipientId);
@@ -93,13 +93,13 @@ function recipientNumber(recipientId: Address | undefined): bigint {
   return number;
 }
 
-/** The text of a recipient, if the bytes stand for another text or for none; otherwise undefined. */
+/** The text of a recipient if the bytes stand for another text or for no recipient; otherwise undefined. */
 function recipientDetail({ recipientId }: { readonly recipientId?: Address }): Buffer | undefined {
   const known = recipientId !== undefined && recipientId === `${recipientNumber(recipientId)}L`;
   return known ? undefined : Buffer.from(recipientId ?? '', 'utf8');
 }
 
-/** The recipient, from the detail if there is one, otherwise from the bytes. */
+/** The recipient from the detail, if there is a detail; otherwise the recipient from the bytes. */
 function recipientFrom(head: Head, detail: Buffer | undefined): Address {
   return detail === undefined ? head.recipientId : detail.toString('utf8');
 }
@@ -174,7 +174,7 @@ const dapp = layoutOf({
     numbers.writeInt32LE(payload.dapp.category, 4);
     return Buffer.concat([...DAPP_TEXTS.map((name) => Buffer.from(payload.dapp[name] ?? '', 'utf8')), numbers]);
   },
-  // The lengths of the texts, because the bytes do not show where a text ends.
+  // The lengths of the texts, because the bytes do not show where each text ends.
   detail: (payload) => {
     const lengths = Buffer.alloc(DAPP_TEXTS.length * 2);
     DAPP_TEXTS.forEach((name, index) => {
@@ -213,7 +213,7 @@ const outTransfer = layoutOf({
   kind: 'outTransfer',
   fee: () => FEES.outTransfer,
   encode: ({ dappId, transactionId }) => Buffer.from(dappId + transactionId, 'latin1'),
-  // The length of the first id, then the recipient's text if the bytes do not give it.
+  // The length of the first id, then the text of the recipient if the bytes do not give this text.
   detail: ({ dappId, recipientId }) =>
     Buffer.concat([Buffer.from([dappId.length]), recipientDetail({ recipientId }) ?? Buffer.alloc(0)]),
   decode: (asset, head, detail) => {
@@ -239,12 +239,12 @@ export const LEGACY_LAYOUTS: ReadonlyMap<number, TransactionLayout> = new Map(
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 /**
- * Maximum of digits in a recipient. The maximum is far above the twenty digits of an address, so that the longest exception of
- * a live network passes.
+ * Maximum of digits in a recipient. The maximum is far above the twenty digits of an address, so that the longest
+ * exception of a live network is accepted.
  */
 const RECIPIENT_DIGITS_MAX = 100;
 
-/** An amount in beddows; undefined if eight bytes cannot hold it. */
+/** An amount in beddows; undefined if the amount needs more than eight bytes. */
 export function beddowsOf(amount: string): bigint | undefined {
   const digits = canonicalDigits(amount);
   if (digits === undefined || digits.length > 20) return undefined;
@@ -252,12 +252,13 @@ export function beddowsOf(amount: string): bigint | undefined {
   return beddows <= U64_MAX ? beddows : undefined;
 }
 
-/** Maximum of characters in a column of the reference's database. */
+/** Maximum of characters in the recipient column of lisk-sdk's database. */
 const RECIPIENT_COLUMN_MAX = 22;
 
 /**
- * Like `movementOf`, but for a transfer out of an application. No rule requires the recipient of such a transfer to be an
- * address, so all characters but the last are read as a number in any form (`1l`, `+7L`, `1e3L`).
+ * Reads amount and recipient like `movementOf`, but for a transfer out of an application. No rule requires the
+ * recipient of a transfer out of an application to be an address. So all characters but the last are read as a number
+ * in any form (`1l`, `+7L`, `1e3L`).
  */
 export function looseMovementOf(
   amount: string,
@@ -278,7 +279,7 @@ function integerIn(text: string): bigint | undefined {
   return number && integerOf(number);
 }
 
-/** Amount and recipient, if they can be written as bytes; the rules may still refuse them. */
+/** Amount and recipient, if they can be written as bytes. The rules may still refuse them. */
 export function movementOf(amount: string, recipientId: unknown): { amount: bigint; recipientId: Address } | undefined {
   const beddows = beddowsOf(amount);
   if (beddows === undefined || typeof recipientId !== 'string') return undefined;

@@ -1,5 +1,6 @@
 /**
- * The rules of generation 2: block version 1, transaction types 0 to 4, vote weights that change once in a round, no finality.
+ * The rules of generation 2: block version 1, transaction types 0 to 4, vote weights that change once in a round, and
+ * no finality.
  */
 
 import { defaultEd25519, type Ed25519 } from '../../crypto/ed25519.ts';
@@ -12,7 +13,7 @@ import { forkStatus, isLonger } from './fork-choice.ts';
 import { createTransactionRules, forgingFault } from './transactions.ts';
 
 export interface Gen2Options {
-  /** Signs and checks forged blocks; by default the back end of the process. */
+  /** Signs forged blocks and checks them; by default the Ed25519 implementation of the process. */
   readonly ed25519?: Ed25519;
 }
 
@@ -49,7 +50,8 @@ export function createGen2Rules(params: ChainParams, options: Gen2Options = {}):
       const [last, next] = earlier.timestamp <= header.timestamp ? [earlier, header] : [header, earlier];
       return contradictionWith(last, next, params);
     },
-    // The chain cannot prove whether the delegate signed elsewhere, so the engine has to watch one of its slots.
+    // The chain cannot prove that the delegate signed nothing elsewhere, so the engine watches one slot of the delegate
+    // first.
     handOver: (_state, _tip, { last }) => ({ ready: true, previouslyForged: last }),
   };
 }

@@ -44,7 +44,10 @@ export const BASE_SHAPE = GEN2_SHAPES.compile({
   },
 });
 
-/** Fee that is assumed if a document has none, by type. For a registration of a group, this is the fee of one key. */
+/**
+ * For each type, the fee of a transaction whose document has none. For the registration of a group, the value is the
+ * fee for one key.
+ */
 const STATIC_FEES = [
   '10000000',
   '500000000',
@@ -57,12 +60,12 @@ const STATIC_FEES = [
 ];
 
 /**
- * Reads a transaction with all static checks, except of its signature, id and fee. Id and fee are taken from the document, and
- * checked together with the signature (`statedErrors`), as in the reference. A malformed transaction is accepted if the network
- * has an exception for it.
+ * Reads a transaction with all static checks, except those of its signature, id and fee. Id and fee come from the
+ * document, and are checked together with the signature (`statedErrors`), as in lisk-sdk. A malformed transaction is
+ * accepted if the network has an exception for it.
  *
- * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors; without a list of errors if
- *   the reference throws a plain error
+ * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with all errors. The list of errors
+ *   is missing if lisk-sdk throws a plain error
  */
 export function transactionFromJson(json: unknown, types: Types, exceptions: Exceptions): Transaction {
   const { errors, transaction } = readTransaction(json, types);
@@ -73,7 +76,7 @@ export function transactionFromJson(json: unknown, types: Types, exceptions: Exc
   throw new TransactionRejected('TRANSACTION_INVALID', errors);
 }
 
-/** Whether a transaction that was read before is malformed and the network has an exception for it. */
+/** Whether a parsed transaction is malformed, but the network has an exception for it. */
 export function isExceptedShape(transaction: Transaction, types: Types, exceptions: Exceptions): boolean {
   const { errors } = readTransaction(transactionToJson(transaction, types), types);
   return errors.length > 0 && isExcepted(errors, transaction, exceptions, GEN2_DIALECT);
@@ -94,8 +97,8 @@ export function statedErrors(transaction: Transaction, types: Types): readonly T
 }
 
 /**
- * Reads a transaction of a genesis block. Only the members that the bytes need are checked, and limits are not checked. Id and
- * fee are taken from the document; a missing id is computed, and a missing fee is the usual one.
+ * Reads a transaction of a genesis block. Only the members that the bytes need are checked, and limits are not checked.
+ * Id and fee come from the document. A missing id is computed, and a missing fee is the usual fee of the type.
  *
  * @throws TransactionRejected
  */
@@ -162,14 +165,14 @@ interface CheckedDocument extends Document {
 
 interface Reading {
   readonly errors: readonly TransactionError[];
-  /** Present even if there are errors, as long as the bytes of the transaction can be determined. */
+  /** The transaction, even if there are errors; undefined if its bytes cannot be determined. */
   readonly transaction: Transaction | undefined;
 }
 
 function readTransaction(json: unknown, types: Types): Reading {
   const type = typeFor(json, types);
   const document = documentOf(json, type);
-  // If one of these members is missing or empty, the reference throws a plain error.
+  // If one of these members is missing or empty, lisk-sdk throws a plain error.
   for (const name of ['id', 'senderPublicKey', 'senderId', 'signature'] as const) {
     if (!document[name]) throw plainRefusal(`${name} is required to be set before use`);
   }
@@ -190,7 +193,7 @@ function readTransaction(json: unknown, types: Types): Reading {
   if (isShapeless || reading.payload === undefined) return { errors, transaction: undefined };
   const transaction = transactionOf(document as CheckedDocument, reading.payload);
   if (isU64Decimal(id)) return { errors, transaction };
-  // The format accepts leading zeros, but no id has them.
+  // The format accepts an id with leading zeros, but no transaction has such an id.
   const expected = computedId(transaction);
   return {
     errors: [...errors, transactionError(id, 'Invalid transaction id', '.id', id, expected)],
@@ -199,8 +202,9 @@ function readTransaction(json: unknown, types: Types): Reading {
 }
 
 /**
- * Whether a document with an id has the form in which nodes write a transaction without a group. Such a document fits the base
- * schema, so the schema need not be checked. If the result is false, the document may still be right.
+ * Whether a document with an id has the form in which nodes write a transaction without a group. A document in this
+ * form satisfies the base schema, so the schema check is skipped. If the result is false, the document may still
+ * satisfy the schema.
  */
 export function isPlainDocument(document: Document): boolean {
   const { amount, fee, senderId, recipientId, recipientPublicKey } = document;
@@ -277,8 +281,8 @@ function transactionOf(document: CheckedDocument, payload: Payload): Transaction
 }
 
 /**
- * Keeps the original text if it cannot be restored from the payload: the letter case of a second signature's key, and an empty
- * text of a transfer. Unknown members of assets are dropped in this generation.
+ * Stores original text that cannot be restored from the payload: the letter case of a second signature's key, and an
+ * empty text of a transfer. Unknown members of assets are dropped in this generation.
  */
 function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload): Written | undefined {
   const written: Written = writtenKey(senderPublicKey);
@@ -294,7 +298,7 @@ function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload
 /**
  * Decimal text of a number, or of a string of digits; undefined for anything else.
  *
- * @throws TransactionRejected for a number with more than 15 significant digits, like the reference's number library
+ * @throws TransactionRejected for a number with more than 15 significant digits, as lisk-sdk's number library does
  */
 function numberText(value: unknown): string | undefined {
   if (typeof value !== 'number') return digitsText(canonicalDigits(value));
@@ -305,7 +309,10 @@ function numberText(value: unknown): string | undefined {
   return value === 0 ? '0' : text;
 }
 
-/** The reference's number library writes integers of more than 21 digits with an exponent, so they do not count as digits. */
+/**
+ * The lisk-sdk number library writes integers of more than 21 digits with an exponent. So integers of more than 21
+ * digits do not count as digits here.
+ */
 function digitsText(digits: string | undefined): string | undefined {
   if (digits === undefined || digits.length <= DIGITS_IN_FULL_MAX) return digits;
   const [first = '', ...rest] = digits.replace(/0+$/, '');

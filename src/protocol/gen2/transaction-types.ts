@@ -1,4 +1,7 @@
-/** Transaction types 0 to 7 in the JSON of generation 2, which has amount and recipient beside the asset. */
+/**
+ * Transaction types 0 to 7 in the JSON of generation 2. In the JSON of generation 2, amount and recipient are outside
+ * the asset.
+ */
 
 import { addressFault, addressOf } from '../../crypto/keys.ts';
 import { isHex } from '../../primitives/bytes.ts';
@@ -19,7 +22,7 @@ import { createDappReader, dappErrors } from './dapp.ts';
 import { recipientFault as recipientTextFault } from '../tx/recipient.ts';
 import { beddowsOf, LEGACY_LAYOUTS, looseMovementOf, movementOf } from './layouts.ts';
 
-/** Matches NUL, and a text that a badly escaped pattern of the reference takes for NUL. */
+/** Matches NUL, and a text that lisk-sdk takes for NUL because of a badly escaped pattern. */
 const containsNul = (text: string): boolean => text.includes('\0') || text.includes('U00000000');
 
 /** Compiles schemas with the formats of generation 2. */
@@ -28,9 +31,9 @@ export const GEN2_SHAPES = createShapeCompiler(containsNul, isDigitId);
 /** The members of a document that determine the effect of the transaction. */
 export interface PayloadMembers {
   readonly asset: unknown;
-  /** Decimal text of a number, which need not be a valid amount. */
+  /** Decimal text of a number, which may be an invalid amount. */
   readonly amount: string;
-  /** Empty if there is no recipient. */
+  /** The recipient as in the document; empty if there is no recipient. */
   readonly recipientId: unknown;
   readonly recipientPublicKey: unknown;
 }
@@ -74,15 +77,12 @@ function typeOf<K extends PayloadKind>(
   return { ...layout, readPayload, assetToJson: (payload) => assetToJson(payloadOf(payload, kind)) };
 }
 
-/** Compiles a schema for an asset whose only member is an object of the given schema. */
+/** Copies the known members of the asset's only member. */
 function wrapped(name: string, schema: object): Shape {
   return GEN2_SHAPES.compile({ type: 'object', required: [name], properties: { [name]: schema } });
 }
 
-/**
- * Keeps the known members of the asset's only member. A member that is no object stays as it is. Without an asset, the member
- * is an empty object.
- */
+/** If the only member is not an object, it stays as it is. If there is no asset, the result is an empty object. */
 function unwrapped(asset: unknown, name: string, members: readonly string[]): unknown {
   if (!asset) return { [name]: {} };
   if (!isPlainAsset(asset)) return asset;
@@ -268,7 +268,8 @@ const outTransfer = typeOf(
     if (moved === undefined || typeof dappId !== 'string' || typeof transactionId !== 'string') {
       return { errors: refusals.errors, payload: undefined };
     }
-    // The column in the reference's database has 20 characters, and the record of the store can hold 255.
+    // The column in lisk-sdk's database has 20 characters. The record of our store has room for an id of 255
+    // characters.
     if (dappId.length > DAPP_ID_CHARACTERS_MAX) {
       return { errors: refusals.errors, payload: undefined };
     }
@@ -291,15 +292,18 @@ function isPositive(amount: string): boolean {
 }
 
 /**
- * The error of a recipient; undefined if it is correct. The reference applies the checks of a text to any value. A list can
- * fail by its length. Any other value fails because it does not end like an address.
+ * The error of a recipient; undefined if it is correct. The reference (lisk-sdk) applies the checks for a text to a
+ * recipient of any type. A list can also fail by its length. Any other value fails because it does not end with `L`.
  */
 function recipientFault(recipientId: unknown): string | undefined {
   if (typeof recipientId === 'string') return recipientTextFault(recipientId);
   return addressFault(Array.isArray(recipientId) && (recipientId.length < 2 || recipientId.length > 22) ? '' : '??');
 }
 
-/** Address of a hexadecimal text with any number of bytes. Whether the text is a public key is checked by its format. */
+/**
+ * Address of a hexadecimal text with any number of bytes. The format check of the schema decides whether the text is a
+ * public key.
+ */
 export function addressOfHex(publicKey: unknown): Address | undefined {
   return typeof publicKey === 'string' && isHex(publicKey) ? addressOf(publicKey.toLowerCase()) : undefined;
 }

@@ -26,9 +26,9 @@ export function createTransactionRules(params: ChainParams, codec: Gen2Codec): s
 }
 
 /**
- * The reason not to forge a vote. A vote with a recipient other than its sender can be applied only in some blocks. Such a vote
- * could wait in the pool for hours, and take the place of transactions that can always be applied. So this node leaves votes
- * whose recipient is not the sender to other forgers.
+ * The reason not to include a vote in a block that this node forges. A vote with a recipient other than its sender can
+ * be applied only in some blocks. A vote with another recipient could wait in the pool for hours, and displace
+ * transactions that can always be applied. So this node leaves votes with another recipient to other forgers.
  */
 export function forgingFault({ id, payload, senderId }: Transaction): TransactionError | undefined {
   if (payload.kind !== 'vote' || payload.recipientId === senderId) return undefined;
@@ -37,9 +37,9 @@ export function forgingFault({ id, payload, senderId }: Transaction): Transactio
 }
 
 /**
- * The error of a vote whose recipient the reference does not find. The reference looks for the recipient among the accounts
- * that the block's transactions concern. If the recipient is not there, the reference cannot apply the block, although the vote
- * does not change the recipient.
+ * The error of a vote whose recipient lisk-sdk cannot find. The reference (lisk-sdk) looks for the recipient among the
+ * accounts that the block's transactions concern. If the recipient is not there, lisk-sdk cannot apply the block,
+ * although the vote does not change the recipient.
  */
 function bookingFault(
   state: StateReader,
@@ -53,7 +53,7 @@ function bookingFault(
   return transactionError(id, 'The recipient of the vote is not concerned by its block', '.recipientId', recipientId);
 }
 
-/** The accounts that the reference loads for a transaction. */
+/** The accounts that lisk-sdk loads for a transaction. */
 function accountsOf({ senderId, payload }: Transaction): readonly Address[] {
   switch (payload.kind) {
     case 'transfer':

@@ -1,13 +1,13 @@
 /**
- * Finds the height since which a delegate has been active without a break. The finality protocol counts the votes of the
- * delegate only from this height.
+ * Finds the height since which a delegate has been active without interruption. The finality protocol counts the votes
+ * of the delegate only from this height.
  */
 
 import { firstHeightOf, listIndexOf, type RoundLength } from '../rounds.ts';
 import type { StateReader } from '../state.ts';
 import type { PublicKey } from '../types.ts';
 
-/** Number of lists before the active one that are searched for a break, because votes reach back three rounds. */
+/** Number of lists before the active one that are searched for an interruption. Votes reach back three rounds. */
 const LISTS_LOOKED_BACK = 3;
 
 /**
@@ -35,8 +35,8 @@ export function minHeightActive(
   return firstHeightOf(since === 1 ? Math.max(newestList - LISTS_LOOKED_BACK, 1) : since + offset, params);
 }
 
-// Caches the members of each list. A list is the same for whole rounds and is needed for every block. The key is the list
-// object, which a state reader may return again.
+// For each list, caches its members as a set. A list stays the same for whole rounds, and its members are needed for
+// every block. The key of the cache is the list object, because a state reader may return the same object again.
 const members = new WeakMap<readonly PublicKey[], ReadonlySet<PublicKey>>();
 
 function isListed(state: StateReader, index: number, publicKey: PublicKey): boolean {

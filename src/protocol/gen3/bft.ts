@@ -1,12 +1,12 @@
 /**
- * The finality protocol of generation 3 (LIP-0014). Each header is a prevote for the blocks before it. Enough prevotes for a
- * block allow precommits, and enough precommits finalize the block. A ledger is an immutable value; adding a header makes a new
- * one.
+ * The finality protocol of generation 3 (LIP-0014). Each header is a prevote for blocks before it. Enough prevotes for
+ * a block allow precommits, and enough precommits finalize the block. A ledger is an immutable value; adding a header
+ * creates a new ledger.
  *
- * The protocol's record of each delegate follows from the newest header of the delegate in the ledger that votes. The last
- * prevote of a delegate is the height of its newest voting header, and its last precommit is stored beside that header. A
- * delegate without a header in the ledger needs no record: each header votes only within the last `range` heights, and older
- * votes of that delegate are all below these heights.
+ * The state of a delegate in the protocol follows from the newest voting header of the delegate in the ledger. The last
+ * prevote of a delegate is the height of its newest voting header. Its last precommit is stored with that header. A
+ * delegate without a header in the ledger needs no state. Each header votes only within the last `range` heights, and
+ * older votes of that delegate are below these heights.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -14,11 +14,14 @@ import type { PublicKey } from '../types.ts';
 
 export interface BftLimits {
   /**
-   * Number of votes with which a height is prevoted, and with which it is final: ceil(2N/3). The releases use this number; the
-   * LIP has another.
+   * Number of prevotes that make a height prevoted, and number of precommits that make a height final: ceil(2N/3). The
+   * releases use this number; LIP-0014 has another.
    */
   readonly threshold: number;
-  /** Number of heights that a vote reaches back, 3N-1. The same number of headers is searched for a contradiction. */
+  /**
+   * Number of heights that the votes of a header reach back, 3N-1. A contradiction is searched for in the same number
+   * of headers.
+   */
   readonly range: number;
   /**
    * Maximum of headers in the ledger, 5N. A block that refers to an older header gets a quarter of the reward, so this number
@@ -27,7 +30,7 @@ export interface BftLimits {
   readonly headersMax: number;
 }
 
-/** The members of a header that the protocol uses. */
+/** The members of a header that the finality protocol uses. */
 export interface BftHeader {
   readonly height: number;
   readonly generatorPublicKey: PublicKey;
@@ -35,13 +38,16 @@ export interface BftHeader {
   readonly maxHeightPrevoted: number;
 }
 
-/** The facts about each header. Entry i of each list belongs to height `firstHeight + i`. */
+/** Lists with one entry for each header. Entry i of each list belongs to height `firstHeight + i`. */
 interface HeaderLists {
   readonly maxHeightPreviouslyForged: Uint32Array;
   readonly maxHeightPrevoted: Uint32Array;
-  /** First height of the generator's consecutive active rounds, at the time of its block. */
+  /** First height of the generator's consecutive active rounds, when it forged the block. */
   readonly minHeightActive: Uint32Array;
-  /** Highest height that the generator had precommitted at its block; meaningless for headers that do not vote. */
+  /**
+   * Highest height for which the generator had precommitted when it forged the block; meaningless for headers that do
+   * not vote.
+   */
   readonly lastPrecommit: Uint32Array;
   readonly prevotes: Uint8Array;
   readonly precommits: Uint8Array;
@@ -53,7 +59,7 @@ export interface BftLedger extends HeaderLists {
   readonly generators: readonly PublicKey[];
   /** Highest height that ever had enough prevotes. */
   readonly maxPrevoted: number;
-  /** Highest height that ever had enough precommits; it never falls. */
+  /** Highest height that ever had enough precommits. This height never falls. */
   readonly finalized: number;
 }
 
@@ -76,7 +82,7 @@ export function lastHeightIn(ledger: BftLedger): number {
 /**
  * The contradiction of a header with the chain's prevoted height or with an earlier header of its delegate.
  *
- * @returns the message of the reference; undefined if there is no contradiction
+ * @returns the message of lisk-sdk; undefined if there is no contradiction
  */
 export function headerFault(ledger: BftLedger, header: BftHeader, limits: BftLimits): string | undefined {
   if (ledger.generators.length >= limits.range && header.maxHeightPrevoted !== ledger.maxPrevoted) {
@@ -88,13 +94,13 @@ export function headerFault(ledger: BftLedger, header: BftHeader, limits: BftLim
   return own < oldest ? undefined : contradictionOf(headerAt(ledger, own), header);
 }
 
-/** The three heights of a signed header by which two headers of one delegate can contradict each other. */
+/** The three heights of a signed header that decide whether two headers of one delegate contradict each other. */
 export type SignedHeights = Pick<BftHeader, 'height' | 'maxHeightPreviouslyForged' | 'maxHeightPrevoted'>;
 
 /**
  * Whether two headers of one delegate contradict each other. The order of signing does not matter.
  *
- * @returns the message of the reference; undefined if the delegate may sign both
+ * @returns the message of lisk-sdk; undefined if the delegate may sign both
  */
 export function contradictionOf(one: SignedHeights, other: SignedHeights): string | undefined {
   const [earlier, later] = isOrdered(one, other) ? [one, other] : [other, one];
@@ -111,8 +117,9 @@ export function contradictionOf(one: SignedHeights, other: SignedHeights): strin
 }
 
 /**
- * Whether a header that follows the ledger gets the full reward, because it names the delegate's previous block correctly. A
- * previous block that is not in the ledger any more counts as wrong; the LIP says otherwise, but the releases do so.
+ * Whether a header that follows the ledger names the delegate's previous block correctly, and so gets the full reward.
+ * A previous block that is no longer in the ledger counts as wrong. LIP-0014 demands otherwise, but the releases decide
+ * so.
  */
 export function isCompliant(ledger: BftLedger, header: BftHeader, limits: BftLimits): boolean {
   const previous = header.maxHeightPreviouslyForged;
@@ -141,13 +148,13 @@ export function addHeader(ledger: BftLedger, header: BftHeader, minHeightActive:
   lists.minHeightActive[last] = minHeightActive;
   const { maxPrevoted, finalized } = ledger;
   const next = { firstHeight, generators, ...lists, maxPrevoted, finalized };
-  // If a header names a previous block at its own height or above, its delegate moved here from a longer chain, and the header
-  // must not vote.
+  // If a header names a previous block at its own height or above, its delegate came from a longer chain. The header of
+  // a delegate from a longer chain must not vote.
   if (header.maxHeightPreviouslyForged >= header.height) return next;
 
   const own = newestVoteOf(next, header.generatorPublicKey);
   let lastPrecommit = own < 0 ? 0 : at(next.lastPrecommit, own);
-  // Precommits depend on the prevotes before this header, so they come first.
+  // Precommits depend on the prevotes before this header, so they are counted before its prevotes.
   const firstPrecommit = Math.max(minHeightActive, minPrecommitHeight(next, header, limits), lastPrecommit + 1);
   for (let height = firstPrecommit; height < header.height; height += 1) {
     const index = height - firstHeight;
@@ -176,7 +183,10 @@ export function addHeader(ledger: BftLedger, header: BftHeader, minHeightActive:
   return next;
 }
 
-/** Lowest height that a header may precommit. From that height on, the delegate was on this chain without a break. */
+/**
+ * The lowest height for which a header may precommit. From that height on, the delegate was on this chain without
+ * interruption.
+ */
 function minPrecommitHeight(ledger: BftLedger, header: BftHeader, limits: BftLimits): number {
   const floor = Math.max(ledger.firstHeight, header.height - limits.range);
   let previous = header.maxHeightPreviouslyForged;
@@ -211,7 +221,7 @@ function headerAt(ledger: BftLedger, index: number): SignedHeights {
   };
 }
 
-/** True if the first header was signed first, provided that its delegate is honest. */
+/** True if the first header was signed before the second, provided that their delegate is honest. */
 function isOrdered(one: SignedHeights, other: SignedHeights): boolean {
   const differences = [
     one.maxHeightPreviouslyForged - other.maxHeightPreviouslyForged,
@@ -227,7 +237,10 @@ function at(values: Uint32Array | Uint8Array, index: number): number {
   return value;
 }
 
-/** Creates all lists in one buffer. Each block makes new lists, and many small buffers would cost more than their content. */
+/**
+ * Creates all lists in one buffer. Each block makes new lists. Many small buffers would take more memory than their
+ * content.
+ */
 function emptyLists(count: number): HeaderLists {
   const memory = new ArrayBuffer(count * 18);
   return {

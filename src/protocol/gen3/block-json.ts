@@ -35,14 +35,17 @@ export function blockFromJson(
   return readBlock(json, version, transactionFromJson);
 }
 
-/** Reads the genesis block, whose content the network provides. The genesis block may have any version with a known layout. */
+/**
+ * Reads the genesis block. The network defines the content of this block. The genesis block may have any block version
+ * with a known byte layout.
+ */
 export function genesisFromJson(json: unknown, transactionFromJson: (json: unknown) => Transaction): Block {
   const version = readCount(json, 'version');
   if (version > 2) throw malformed('version', 'should be <= 2');
   return readBlock(json, version, transactionFromJson, GENESIS_TRANSACTIONS_MAX);
 }
 
-/** @param transactionToJson writes a transaction with the id of its block */
+/** @param transactionToJson writes a transaction with the id of the block that contains it */
 export function blockToJson(
   block: Block,
   transactionToJson: (transaction: Transaction, blockId: string) => JsonObject,
@@ -54,7 +57,10 @@ export function headerToJson(header: BlockHeader): JsonObject {
   return blockJson(header, {});
 }
 
-/** Writes the members in the order of the reference's messages; the transactions are in the same place as there. */
+/**
+ * Writes the members in the order in which lisk-sdk sends them. The list of transactions is at the same position as in
+ * these messages.
+ */
 function blockJson(header: BlockHeader, transactions: { readonly transactions?: readonly Json[] }): JsonObject {
   return {
     version: header.version,

@@ -30,19 +30,19 @@ import type { BftHeader, BftLedger } from './bft.ts';
 import { applyDpos, newestListAfter } from './dpos.ts';
 import { loadLedger, saveLedger } from './ledger.ts';
 
-/** Version of blocks of this generation. The history of live networks has older versions. */
+/** Version of blocks of this generation. The blocks at old heights of live networks have older versions. */
 export const BLOCK_VERSION = 2;
 
-/** Height that is final on a new chain: its genesis block. */
+/** The final height of a new chain: the height of its genesis block. */
 const FINALIZED_AT_START = 1;
 
-/** A header that does not follow the finality protocol gets the reward divided by this number. */
+/** If a header breaks the rules of the finality protocol, its reward is divided by this number. */
 const REDUCED_REWARD_DIVISOR = 4n;
 
 export interface BlockRulesOptions {
   /**
-   * Whether to refuse the last block of a round if its generator is not active in the next round, as release 3.0.2 does. Later
-   * releases check the round of the block itself.
+   * Whether to refuse the last block of a round if its generator is not active in the next round, as release 3.0.2
+   * does. Later releases make this check for the block's own round.
    */
   readonly refuseLeavingForgers: boolean;
 }
@@ -57,7 +57,7 @@ export interface BlockRules extends Pick<
   | 'applyGenesis'
   | 'forgers'
 > {
-  /** The reward in beddows of a header that follows the state's tip. */
+  /** The reward, in beddows, of a header that follows the tip of the state. */
   rewardOwed(state: StateReader, header: BftHeader): bigint;
 }
 
@@ -142,8 +142,8 @@ export function createBlockRules(
   }
 
   /**
-   * The genesis header votes for itself. The reference counts this vote when it starts, which is always before the second
-   * block.
+   * The genesis header votes for itself. The reference (lisk-sdk) counts this vote when it starts, which is always
+   * before the second block.
    */
   function applyGenesis(state: StateWriter, genesis: Block): void {
     transactionRules.applyGenesisTransactions(state, genesis);
@@ -161,8 +161,8 @@ export function createBlockRules(
     );
     if (after !== undefined) return after;
     if (options.refuseLeavingForgers) {
-      // For a generator that is not active in the next round, release 3.0.2 throws an error because of a missing entry. Peers
-      // of that release stay on the chain without the block.
+      // If the generator is not active in the next round, release 3.0.2 fails because of a missing entry. Peers that
+      // run this release stay on the chain without the block.
       throw rejected(block, 'BLOCK_FORGER_LEAVES', 'The generator is not active in the round after this block');
     }
     const round = roundOf(block.height, params);
@@ -186,8 +186,8 @@ export function createBlockRules(
 }
 
 /**
- * The ledger before a block of this height. Blocks of older versions leave gaps in the ledger, and votes do not reach across a
- * gap.
+ * The ledger before the block at this height. Blocks of older versions leave gaps in the ledger, and votes do not reach
+ * across a gap.
  */
 function ledgerBelow(state: StateReader, height: number): BftLedger {
   const ledger = loadLedger(state) ?? emptyLedger(FINALIZED_AT_START);

@@ -1,4 +1,7 @@
-/** Updates the delegates of generation 3 for a block: counts of blocks, and after a round its payout and the next list. */
+/**
+ * Updates the delegates of generation 3 for a block. The updates are the counts of blocks and, after a round, its
+ * payout and the next list.
+ */
 
 import { addressOf } from '../../crypto/keys.ts';
 import { assert } from '../../primitives/errors.ts';
@@ -11,14 +14,14 @@ import type { BlockHeader } from '../types.ts';
 import { BlockRejected } from '../verdict.ts';
 
 /**
- * Number of frozen lists that are kept. Finality needs the newest five lists, and a rival chain may be two rounds behind. The
- * reference keeps all lists.
+ * Number of frozen lists that stay in the state. Finality needs the newest five lists, and the tip of a rival chain may
+ * be two rounds below ours. The reference (lisk-sdk) stores all lists.
  */
 const LISTS_KEPT = 8;
 
 /**
- * Adds the block to its generator's count. At the end of a round, the function pays the earnings and freezes the next list.
- * Earnings count as vote weight at once.
+ * Adds the block to its generator's count. At the end of a round, the function pays the earnings and freezes the next
+ * list. Earnings become vote weight at once.
  *
  * @param offset number of rounds before a frozen list is used
  */

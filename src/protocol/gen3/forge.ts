@@ -35,8 +35,8 @@ export function forgeBlock(
 }
 
 /**
- * Highest height in the last signed header. A header that was signed on another chain may name a previous height above its own.
- * If the next header named a lower height, it would contradict that header.
+ * Highest height that the last signed header has or names. A header that was signed on another chain may name a
+ * previous height above its own. A new header that names a lower height would contradict that header.
  */
 function highestForged(previous: SignedHeader | undefined): number {
   return previous === undefined ? 0 : Math.max(previous.height, previous.maxHeightPreviouslyForged);

@@ -1,4 +1,4 @@
-/** The cases of the fork choice rule of LIP-0014, one predicate for each. */
+/** The cases of the fork choice rule of LIP-0014, with one predicate for each case. */
 
 import type { ChainParams } from '../params.ts';
 import type { AnnouncedTip, TipView } from '../rules.ts';
@@ -35,7 +35,10 @@ function isDoubleForging(tip: BlockHeader, received: BlockHeader): boolean {
   return isDuplicate(tip, received) && tip.generatorPublicKey === received.generatorPublicKey;
 }
 
-/** Whether a rival wins: it was received in its own slot, and the tip is of an earlier slot and was received late. */
+/**
+ * Whether a rival wins. It wins if it was received in its own slot, and if the tip is of an earlier slot and was
+ * received late.
+ */
 function isTieBreak(tip: TipView, received: TipView, params: Timing): boolean {
   return (
     isDuplicate(tip.header, received.header) &&
@@ -45,7 +48,9 @@ function isTieBreak(tip: TipView, received: TipView, params: Timing): boolean {
   );
 }
 
-/** Whether a chain is better. This function also decides between tips that peers only announce. */
+/**
+ * Whether the chain of a received tip is better than ours. This function also compares tips that peers only announce.
+ */
 export function isBetterChain(tip: AnnouncedTip, received: AnnouncedTip): boolean {
   return (
     tip.maxHeightPrevoted < received.maxHeightPrevoted ||

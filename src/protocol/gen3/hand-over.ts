@@ -1,8 +1,8 @@
 /**
- * Decides when a delegate may go on although its earlier headers are unknown here (LIP-0014). Once a block that is newer than
- * all unknown headers is final, those headers can only be on branches that this chain has left. Such a branch can be higher
- * than this chain by at most the slots that this chain missed. A new header that names that height as the delegate's previous
- * height contradicts none of the unknown headers.
+ * Decides when a delegate may sign again although its earlier headers are unknown here (LIP-0014). Once a block that is
+ * newer than all unknown headers is final, the unknown headers can only be on branches that this chain has left. A
+ * branch that this chain has left can be higher than this chain by at most the number of slots that this chain missed.
+ * A new header that names that height as the delegate's previous height contradicts none of the unknown headers.
  */
 
 import type { ChainParams } from '../params.ts';
@@ -12,19 +12,20 @@ import type { BlockHeader } from '../types.ts';
 import { bftLimits, type BftLimits } from './bft.ts';
 import { finalityOf } from './ledger.ts';
 
-/** Maximum age of branches that are considered, as in the LIP. */
+/** Maximum age of branches that are considered, as in LIP-0014. */
 const MONTH_S = 30 * 86_400;
 /**
- * If finality is behind by more than this multiple of its usual distance, finality counts as stopped, and no end of the wait
- * can be stated.
+ * If finality is behind by more than this multiple of its usual distance, the node treats finality as stopped, and
+ * states no end of the wait.
  */
 const STANDING_TIMES = 2;
 /**
- * Block 1 has the time of the epoch, however late the network began. So missed slots are counted from the first forged block.
+ * Block 1 has the time of the epoch, even if the network began much later. So missed slots are counted from the first
+ * forged block.
  */
 const FIRST_FORGED_HEIGHT = 2;
 
-/** @param tip the block to which the state belongs */
+/** @param tip the tip of the chain to which the state belongs */
 export function handOver(
   state: StateReader,
   tip: BlockHeader,
@@ -36,8 +37,8 @@ export function handOver(
   const finalized = state.header(finalizedHeight);
   const finalizedS = finalized?.timestamp ?? 0;
   const isYoung = finalizedHeight < FIRST_FORGED_HEIGHT;
-  // Expected distance between tip and finality. On a young chain, the distance is unknown, because the genesis block has the
-  // time of the epoch.
+  // The expected distance in seconds between tip and finality. On a young chain, the distance is unknown, because the
+  // genesis block has the time of the epoch.
   const distanceS = isYoung ? finalityBlocks(limits) * params.blockTimeS : tip.timestamp - finalizedS;
   const dueS = sinceS + distanceS;
   const isFinal = finalized !== undefined && !isYoung && finalizedS > sinceS;
@@ -83,12 +84,13 @@ export function handOver(
 }
 
 /**
- * Highest height that an unknown header can have, on a chain with only the genesis block final. If a third of the delegates
- * wait for finality, finality never comes. So on such a chain, delegates do not wait for ever.
+ * Highest height that an unknown header can have, on a chain whose only final block is the genesis block. If a third of
+ * the delegates waited for finality, no block would ever become final. So on a chain whose only final block is the
+ * genesis block, the wait for finality is limited.
  *
  * @param wait.dueS time by which finality should have come
  * @param wait.isNew whether the chain has no block of the delegate
- * @returns 0 if there can be no unknown header; undefined while finality may still come
+ * @returns 0 if there can be no unknown header; undefined if the wait must go on
  */
 function boundOfYoungChain(
   state: StateReader,
@@ -97,10 +99,10 @@ function boundOfYoungChain(
   { blockTimeS }: Pick<ChainParams, 'blockTimeS'>,
 ): number | undefined {
   const first = state.header(FIRST_FORGED_HEIGHT);
-  // The delegate was enabled here before anybody forged, so there are no unknown headers.
+  // The delegate was enabled here before any block was forged, so there are no unknown headers.
   if (first === undefined || (isNew && first.timestamp + blockTimeS > sinceS)) return 0;
   if (tip.timestamp < dueS) return undefined;
-  // The height of a branch that used each slot since the first block.
+  // The height of a branch that used each slot since the first forged block.
   return FIRST_FORGED_HEIGHT + Math.ceil((tip.timestamp - first.timestamp) / blockTimeS);
 }
 
@@ -112,14 +114,14 @@ function missedSlots(state: StateReader, block: BlockHeader, { blockTimeS }: Pic
 }
 
 /**
- * Distance in blocks between tip and finality if all delegates take part: two thirds of a round for prevotes, and two thirds of
- * a round for precommits.
+ * Distance in blocks between tip and finality if all delegates take part. It is two thirds of a round for prevotes and
+ * two thirds of a round for precommits.
  */
 function finalityBlocks({ threshold }: BftLimits): number {
   return 2 * threshold;
 }
 
-/** The delegate's headers on the chain, as far as a new header could contradict them. */
+/** The delegate's headers on the chain that a new header could contradict. */
 function ownHeaders(
   state: StateReader,
   tip: BlockHeader,
@@ -135,8 +137,8 @@ function ownHeaders(
 }
 
 /**
- * A header that stands for all unknown headers. The header has no height of its own, but names the highest height that any
- * unknown header can have.
+ * A header that stands for all unknown headers. The header itself has no height, but it names the highest height that
+ * any unknown header can have.
  */
 function naming(height: number, timestamp: number): SignedHeader {
   return { blockId: '', height: 0, timestamp, maxHeightPrevoted: 0, maxHeightPreviouslyForged: height };

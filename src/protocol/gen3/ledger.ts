@@ -1,6 +1,6 @@
 /**
- * The BFT ledger in the form that is stored in the state. The stored form contains only what block headers do not have, so a
- * block adds few bytes.
+ * The BFT ledger in the form in which the state stores it. The stored form contains only data that block headers do not
+ * have, so a block adds few bytes.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -25,13 +25,13 @@ const MAX_PREVOTED_AT = 9;
 const FINALIZED_AT = 13;
 
 /**
- * Whether this machine keeps integers in memory in the byte order of the layout. Such integers are copied as bytes, which is
- * fast: each block needs a thousand of these copies.
+ * Whether this machine has the byte order of the stored form. If the byte orders are equal, integers are copied as
+ * bytes. Copying bytes is fast, and each block needs a thousand of these copies.
  */
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
-// Caches the decoded ledger. The state returns the same bytes object until the ledger changes, so bytes that were just encoded
-// need not be decoded.
+// Caches the decoded ledger. The state returns the same bytes object until the ledger changes. So bytes that were just
+// encoded need not be decoded.
 const decoded = new WeakMap<Uint8Array, BftLedger>();
 
 /** The ledger of a state; undefined before the genesis block. */
@@ -51,7 +51,7 @@ export function saveLedger(state: StateWriter, ledger: BftLedger): void {
   state.setLedger(bytes);
 }
 
-/** The prevoted and finalized heights, without decoding the rest; zeros before the genesis block. */
+/** The prevoted and finalized heights, which are read without decoding the rest; zeros before the genesis block. */
 export function finalityOf(state: StateReader): { readonly maxPrevoted: number; readonly finalized: number } {
   const bytes = state.ledger();
   if (bytes === undefined) return { maxPrevoted: 0, finalized: 0 };

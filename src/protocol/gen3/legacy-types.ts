@@ -1,7 +1,8 @@
 /**
- * Transaction types 0 to 7 in the history of a generation 3 chain. The bytes of these types are those of generation 2. The
- * assets of these types are those of generation 3: assets include amounts and recipients, and registrations are flat. Only the
- * types for applications, and for transfers to and from applications, keep nested assets.
+ * Transaction types 0 to 7 in the history of a generation 3 chain. The bytes of the older types are those of generation
+ * 2. The assets of the older types have the form of generation 3. The assets include amounts and recipients, and the
+ * members of a registration are not nested. Only the assets of applications, and of transfers to and from applications,
+ * are nested.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -25,11 +26,11 @@ import { GEN3_SHAPES } from './transaction-types.ts';
 function typeOf<K extends PayloadKind>(
   type: number,
   kind: K,
-  /** Whether the asset is rebuilt from its known members, which hides a malformed asset from the base check. */
+  /** Whether the asset is rebuilt from its known members. Rebuilding hides a malformed asset from the base check. */
   rebuilt: boolean,
   readAsset: TransactionType['readAsset'],
   assetToJson: (payload: Extract<Payload, { kind: K }>) => JsonObject,
-  /** Returns the asset to keep for a rebuilt one, if it differs from `known`. */
+  /** Returns the asset to store instead of the rebuilt one, if it differs from `known`. */
   keptOf?: (asset: unknown, known: JsonObject) => JsonObject | undefined,
 ): TransactionType {
   const layout = LEGACY_LAYOUTS.get(type);
@@ -58,7 +59,8 @@ const transfer = typeOf(
   (asset, id) => {
     const { errors, payload } = readTransfer(asset, id);
     if (payload !== undefined) return { errors, payload };
-    // A recipient that is no address can still be written as bytes; exceptions of live networks have such recipients.
+    // A recipient that is not an address can still be written as bytes. Exceptions of live networks have recipients
+    // that are no addresses.
     const moved = movementOf(amountIn(asset), member(asset, 'recipientId'));
     const data = member(asset, 'data');
     if (moved === undefined || (data !== undefined && typeof data !== 'string')) return { errors, payload: undefined };
@@ -208,7 +210,10 @@ export const LEGACY_TYPES: ReadonlyMap<number, TransactionType> = new Map(
   ]),
 );
 
-/** The older types that occur in a network's history. Each type is allowed below a height that the network defines. */
+/**
+ * The older types that occur in a network's history. Each older type is allowed below a height that the network
+ * defines.
+ */
 export function legacyTypesOf({ exceptions }: Pick<ChainParams, 'exceptions'>): readonly TransactionType[] {
   const { disableDappTransaction, disableDappTransfer, disableV1Transactions } = exceptions.precedent;
   const endOf = ({ kind }: TransactionType): number => {
@@ -226,7 +231,7 @@ function amountIn(asset: unknown): string {
   return canonicalDigits(member(asset, 'amount')) ?? '0';
 }
 
-/** A member in the form that a schema checks: with own members only. */
+/** A member in the form that a schema checks: an object that has own members only. */
 function plainMember(asset: unknown, name: string): unknown {
   const value = member(asset, name);
   return isPlainAsset(value) && value ? Object.fromEntries(Object.entries(value)) : value;

@@ -1,4 +1,4 @@
-/** The rules of generation 3: block version 2, transaction types 8 to 12, network identifier, finality. */
+/** The rules of generation 3: block version 2, transaction types 8 to 12, network identifier and finality. */
 
 import { defaultEd25519, type Ed25519 } from '../../crypto/ed25519.ts';
 import type { ChainParams } from '../params.ts';
@@ -14,7 +14,7 @@ import { finalityOf } from './ledger.ts';
 import { createTransactionRules } from './transactions.ts';
 
 export interface Gen3Options {
-  /** Signs and checks forged blocks; by default the back end of the process. */
+  /** Signs forged blocks and checks them; by default the Ed25519 implementation of the process. */
   readonly ed25519?: Ed25519;
   /**
    * Whether to refuse the last block of a round if its generator is not active in the next round, as release 3.0.2 does; true

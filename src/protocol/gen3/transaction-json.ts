@@ -27,9 +27,10 @@ const NO_ID = 'incalculable-id';
 const ID_CHARACTERS_MAX = 256;
 
 /**
- * Reads a transaction with all static checks except of its signature. Id, fee and sender's address are computed; those in the
- * document are ignored. A malformed transaction is accepted if the network has an exception for it. Such a transaction keeps
- * the id of the document, because its real id cannot be computed.
+ * Reads a transaction with all static checks except that of its signature. Id, fee and sender's address are computed.
+ * The values of id, fee and sender's address in the document are ignored. A malformed transaction is accepted if the
+ * network has an exception for it. A transaction that is malformed keeps the id of the document, because its real id
+ * cannot be computed.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors
  */
@@ -40,7 +41,7 @@ export function transactionFromJson(json: unknown, types: Types, exceptions: Exc
   throw new TransactionRejected('TRANSACTION_INVALID', errors);
 }
 
-/** Whether a transaction that was read before is malformed and the network has an exception for it. */
+/** Whether a parsed transaction is malformed, but the network has an exception for it. */
 export function isExceptedShape(transaction: Transaction, types: Types, exceptions: Exceptions): boolean {
   const { errors } = readTransaction(transactionToJson(transaction, types), types);
   return errors.length > 0 && isExcepted(errors, transaction, exceptions, GEN3_DIALECT);
@@ -84,7 +85,7 @@ export function transactionToJson(transaction: Transaction, types: Types, blockI
   };
 }
 
-/** The members of a document that the base schema checks, with the reference's defaults for missing ones. */
+/** The members of a document that the base schema checks, with lisk-sdk's defaults for missing ones. */
 interface BaseMembers extends SharedMembers {
   readonly type: number;
 }
@@ -129,8 +130,8 @@ function senderIdOf(senderPublicKey: unknown): Address {
 interface Reading {
   readonly errors: readonly TransactionError[];
   /**
-   * The transaction with the id of its document. Present even if there are errors, as long as the bytes of the transaction can
-   * be determined.
+   * The transaction with the id of its document. The transaction is present even if there are errors, as long as its
+   * bytes can be determined.
    */
   readonly transaction: Transaction | undefined;
 }
@@ -153,7 +154,7 @@ function readTransaction(json: unknown, types: Types): Reading {
   errors.push(...assetErrors);
   if (isShapeless || payload === undefined) return { errors, transaction: undefined };
   const asset = errors.length > 0 ? undefined : type.writtenAsset(member(json, 'asset'), payload);
-  // The schema has just shown that these members have these types.
+  // The schema has just checked that these members have these types.
   return { errors, transaction: draftOf(base as CheckedMembers, senderId, payload, type.fee(payload), asset) };
 }
 

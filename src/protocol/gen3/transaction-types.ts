@@ -1,4 +1,7 @@
-/** Schemas, bytes and fees of transaction types 8 to 12. Timestamps and amounts are big-endian, unlike in generation 2. */
+/**
+ * Schemas, bytes and fees of transaction types 8 to 12. Timestamps and amounts are big-endian here, but little-endian
+ * in generation 2.
+ */
 
 import { addressAt } from '../../crypto/address-texts.ts';
 import { readU64BE, writeU64BE } from '../../primitives/bytes.ts';
@@ -16,7 +19,7 @@ import { createVoteReader } from '../tx/vote.ts';
 import { writtenAsset } from '../tx/written.ts';
 import type { JsonObject, Payload, PayloadKind } from '../types.ts';
 
-/** Matches NUL, and two spellings of it as text that the reference's pattern matches, too. */
+/** Matches NUL, and two spellings of NUL that the pattern of lisk-sdk matches, too. */
 const containsNul = (text: string): boolean =>
   text.includes('\0') || text.includes('\\u0000') || text.includes('\\x00');
 
@@ -24,7 +27,7 @@ const containsNul = (text: string): boolean =>
 export const GEN3_SHAPES = createShapeCompiler(containsNul);
 
 const TIMESTAMP_AT = 1;
-/** Bytes of type, timestamp and sender's public key. */
+/** Number of bytes of type, timestamp and sender's public key. */
 const HEAD_BYTES = SENDER_AT + 32;
 
 /** The parts of the bytes and the JSON that differ between the types of this generation. */
@@ -37,12 +40,12 @@ interface AssetLayout<K extends PayloadKind> {
    * drops unknown members.
    */
   readonly rebuilt: boolean;
-  /** Members that a rebuilt asset keeps, before all others, although the payload does not contain them. */
+  /** Members that a rebuilt asset has before all other members, although the payload does not contain them. */
   unsigned?(asset: unknown): JsonObject | undefined;
   fee(payload: Extract<Payload, { kind: K }>): bigint;
   toJson(payload: Extract<Payload, { kind: K }>): JsonObject;
   encode(payload: Extract<Payload, { kind: K }>): Buffer;
-  /** Facts that the bytes do not contain; undefined if there are none. */
+  /** Data that the bytes do not contain; undefined if there are none. */
   detail?(payload: Extract<Payload, { kind: K }>): Buffer | undefined;
   /** @param bytes contain the asset from `HEAD_BYTES` to `end` */
   decode(bytes: Buffer, end: number, detail: Buffer | undefined): Extract<Payload, { kind: K }>;

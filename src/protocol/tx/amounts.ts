@@ -1,21 +1,21 @@
 /**
- * Amounts of transactions in beddows: the amount that a transaction moves, and the amount with which it counts in sums. The
- * network also counts some amounts that nobody signed.
+ * Amounts of transactions in beddows: the amount that a transaction moves, and the amount that it adds to sums. Some
+ * amounts are added to sums although nobody signed them.
  */
 
 import { decimalOf, DecimalSum, ZERO, type Decimal } from '../../primitives/decimal.ts';
 import type { Transaction } from '../types.ts';
 import { member } from './json.ts';
 
-/** Maximum of decimal digits that the reference accepts in an amount given as a number. */
+/** Maximum of decimal digits that lisk-sdk accepts in an amount given as a number. */
 const SIGNIFICANT_DIGITS_MAX = 15;
 
-/** Beddows that a transaction moves besides its fee; 0 if it moves none. */
+/** Number of beddows that a transaction moves besides its fee; 0 if it moves none. */
 export function amountOf({ payload }: Pick<Transaction, 'payload'>): bigint {
   return 'amount' in payload ? payload.amount : 0n;
 }
 
-/** Total amount of a block with these transactions; undefined if the sum is no whole number of beddows. */
+/** Total amount of a block with these transactions; undefined if the sum is not a whole number of beddows. */
 export function totalAmountOf(transactions: readonly Transaction[]): bigint | undefined {
   const total = new DecimalSum();
   for (const transaction of transactions) {
@@ -27,11 +27,11 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
 }
 
 /**
- * Amount of a transaction that counts in the total of its block, in the spending of its sender, and in the vote weights of its
- * sender's delegates. If a transaction moves no amount, this is a member of its asset that nobody signs, in any form that the
- * reference's number library reads.
+ * The amount that a transaction adds to three sums: the total of its block, the spending of its sender, and the vote
+ * weights of its sender's delegates. If a transaction moves no amount, its counted amount is a member of its asset that
+ * nobody signs. The member may have any form that lisk-sdk's number library reads.
  *
- * @returns undefined if the member is no number; no block may contain such a transaction
+ * @returns undefined if the member is not a number; no block may contain such a transaction
  */
 export function countedAmount(transaction: Transaction): bigint | Decimal | undefined {
   const { payload, written } = transaction;
@@ -43,11 +43,12 @@ export function countedAmount(transaction: Transaction): bigint | Decimal | unde
 }
 
 /**
- * Caches these amounts. An asset may have megabytes, and its transaction is counted several times on its way into the chain.
+ * Caches the amounts that nobody signed. An asset may have megabytes, and its amount is needed several times before its
+ * block is in the chain.
  */
 const unsigned = new WeakMap<Transaction, Decimal | undefined>();
 
-/** True if the transaction counts in sums with an amount that it does not move. */
+/** True if the transaction adds an amount to sums that it does not move. */
 export function hasUnsignedAmount(transaction: Transaction): boolean {
   const amount = countedAmount(transaction);
   return transaction.written?.asset !== undefined && typeof amount !== 'bigint' && amount?.digits !== '';
@@ -59,10 +60,10 @@ export function addAmount(to: DecimalSum, amount: bigint | Decimal): void {
 }
 
 /**
- * Reads a member of a document as the reference's number library does. A missing or empty member is 0, and a list with one
- * number is that number.
+ * Reads a member of a document as lisk-sdk's number library does. A missing or empty member counts as 0, and a list
+ * with one number counts as that number.
  *
- * @returns undefined if it is no number, or a JSON number with more than 15 digits
+ * @returns undefined if the member is not a number, or if it is a JSON number with more than 15 digits
  */
 export function decimalIn(value: unknown): Decimal | undefined {
   if (!value) return ZERO;
@@ -75,7 +76,10 @@ export function decimalIn(value: unknown): Decimal | undefined {
   return Array.isArray(value) ? decimalOf(textOfList(value)) : undefined;
 }
 
-/** The text of a list with a single element. The reference treats a list with a single element like this element. */
+/**
+ * The text of a list with a single element. The reference (lisk-sdk) treats a list with a single element like this
+ * element.
+ */
 function textOfList(list: readonly unknown[]): string {
   let value: unknown = list;
   while (Array.isArray(value) && value.length === 1) [value] = value as readonly unknown[];

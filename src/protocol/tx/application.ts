@@ -1,6 +1,6 @@
 /**
- * Applications. In the early history of live networks, transactions registered applications, and moved amounts to applications
- * and from them. The state has the owner of each application, and which names and links are in use.
+ * Applications. In the early history of live networks, transactions registered applications, and moved amounts into and
+ * out of applications. The state stores the owner of each application, and the names and links that are in use.
  */
 
 import { sha256Hex } from '../../crypto/hash.ts';
@@ -63,7 +63,7 @@ function ownerFact(dappId: TransactionId): string {
   return `application ${dappId} owner`;
 }
 
-// Uses the hash of the name, because names and links may be longer than the name of a fact.
+// The name contains a hash, because names and links may be longer than a key of the state.
 function nameFact(name: string): string {
   return `application name ${sha256Hex(utf8(name))}`;
 }

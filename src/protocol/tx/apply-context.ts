@@ -1,16 +1,19 @@
-/** The context in which a transaction is applied, besides the state, and the differences of the generations in it. */
+/**
+ * The context in which a transaction is applied, besides the state. The context includes the differences between the
+ * generations.
+ */
 
 import type { Exceptions, Generation } from '../params.ts';
 import type { SignatureOracle, Transaction } from '../types.ts';
 
-/** Differences of the generations in the effects of a transaction, or in the text of its errors. */
+/** Differences between the generations in the effects of a transaction, or in the text of its errors. */
 export interface TransactionDialect {
   readonly generation: Generation;
   /** Data path of a username in an error. */
   readonly usernamePath: string;
   /** Data path of the minimum of signatures in an error. */
   readonly multisignatureMinPath: string;
-  /** Whether vote weights change at once or at the end of the round. */
+  /** Whether vote weights change at once (`live`) or at the end of the round (`pending`). */
   readonly voteWeight: 'live' | 'pending';
 }
 
@@ -28,11 +31,11 @@ export const GEN2_DIALECT: TransactionDialect = {
   voteWeight: 'pending',
 };
 
-/** The digests that the keys of a transaction sign, 32 bytes each. */
+/** The digests that are signed with the keys of a transaction, 32 bytes each. */
 interface SigningDigests {
   /** Digest for the primary signature and for members' signatures. */
   signingDigest(transaction: Transaction): Uint8Array;
-  /** Digest for the second signature, which also covers the primary one. */
+  /** Digest for the second signature, which also covers the primary signature. */
   secondSigningDigest(transaction: Transaction): Uint8Array;
 }
 

@@ -1,4 +1,4 @@
-/** Applies a transaction to the state, and reports all reasons why it must not be applied. */
+/** Applies a transaction to the state, and reports all reasons why the transaction is invalid. */
 
 import { emptyAccount, withBalance, type Account, type StateWriter } from '../state.ts';
 import type { Transaction } from '../types.ts';
@@ -17,13 +17,13 @@ import { applyVote } from './vote.ts';
 const OK: TransactionVerdict = { status: 'ok' };
 
 /**
- * Applies a transaction, and returns whether it was allowed. Errors are collected in the order of the reference. The state is
- * changed in any case, because an exception of the network may turn a failure into a success. So pass an overlay, and drop it
- * unless the verdict is `ok`.
+ * Applies a transaction, and returns its verdict. Errors are collected in the order in which lisk-sdk finds them. The
+ * state changes even if there are errors, because an exception of the network may turn a failure into a success. So the
+ * caller should pass an overlay, and drop the overlay unless the verdict is `ok`.
  *
- * Vote weights are changed separately (`bookVoteWeight`). Keys of accounts keep the letter case in which they were sent,
- * because later transactions of the block are compared with that form. `settleKeys` converts the keys to lower case after the
- * block.
+ * `bookVoteWeight` changes the vote weights, not this function. Keys of accounts stay in the letter case in which they
+ * were sent, because later transactions of the block are compared with that form. `settleKeys` converts the keys to
+ * lower case after the block.
  */
 export function applyTransaction(
   state: StateWriter,

@@ -11,7 +11,7 @@ import type { AssetReading } from './transaction-type.ts';
 
 type Registration = Extract<Payload, { kind: 'delegate' }>;
 
-/** Schema of the object that contains the username. */
+/** Schema of the object with the username. */
 export const DELEGATE_SCHEMA = {
   type: 'object',
   required: ['username'],
@@ -41,11 +41,12 @@ export function applyDelegate(
   if (sender.username !== undefined) {
     errors.push(transactionError(transaction.id, 'Account is already a delegate', dialect.usernamePath));
   }
-  // No known exception excuses such an error, and the state cannot store two holders of one name.
+  // No known exception excuses an error in a registration, and the state cannot store two delegates with one name.
   if (errors.length > 0) return errors;
   state.setAccount({ ...sender, username });
   state.setDelegate({
-    // The account's own key. An excepted transaction may have been signed with another key.
+    // The public key comes from the account. A transaction that is valid by an exception may have been signed with
+    // another key.
     publicKey: (sender.publicKey ?? transaction.senderPublicKey).toLowerCase(),
     address: sender.address,
     username,

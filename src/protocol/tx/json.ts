@@ -1,13 +1,17 @@
-/** Reads JSON from strangers. Only own data members are read, never inherited ones or accessors. */
+/**
+ * Reads JSON that comes from strangers. Only own data members of an object are read, never inherited members or
+ * accessors.
+ */
 
-/** Value of an own member; undefined if there is none. */
+/** Value of an object's own member; undefined if there is none. */
 export function member(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   return Object.getOwnPropertyDescriptor(value, name)?.value as unknown;
 }
 
 /**
- * Reads a member that is a number; 0 for any other value. Negative zero, which JSON can express and bytes cannot, becomes 0.
+ * Reads a member that is a number; 0 for any other value. Negative zero becomes 0, because JSON can express it and
+ * bytes cannot.
  */
 export function numberIn(value: unknown, name: string): number {
   const number = member(value, name);
@@ -15,8 +19,9 @@ export function numberIn(value: unknown, name: string): number {
 }
 
 /**
- * Maximum length of a list that is checked. The longest list that any rule allows has 101 entries (a genesis vote), so further
- * entries cannot make an invalid list valid. Thus a list with a million entries costs no more than one with this length.
+ * Maximum length to which a list is cut before it is checked. The longest list that any rule allows has 101 entries (a
+ * genesis vote). Further entries of a longer list cannot make an invalid list valid. A list with a million entries
+ * takes no longer to check than a list with this length.
  */
 const LIST_ITEMS_MAX = 200;
 
@@ -26,8 +31,8 @@ export function boundedList(value: unknown): unknown {
 }
 
 /**
- * Canonical form of a string of decimal digits, cut to 100 digits (no amount or id has more than 20); undefined for any other
- * value.
+ * Canonical form of a string of decimal digits; undefined for any other value. The result has at most 100 digits, and
+ * no amount or id has more than 20.
  */
 export function canonicalDigits(value: unknown): string | undefined {
   if (typeof value !== 'string' || !/^[0-9]+$/.test(value)) return undefined;

@@ -10,13 +10,13 @@ import { firstUnmatchedSignature, groupStanding, isSignedBy } from './signatures
 /**
  * Adds a member's signature.
  *
- * Signatures that arrived with the transaction are verified only when there are enough, and anybody can add false ones to a
- * copy. When false signatures are found, they are removed, and so is a second signature of a member. The reference keeps false
- * signatures, and from then on refuses every further signature.
+ * Signatures that arrived with the transaction are verified only when there are enough signatures. Anybody can add
+ * false signatures to a copy of a transaction. When false signatures are found, they are removed. A second signature of
+ * a member is removed, too. The reference (lisk-sdk) keeps false signatures, and then refuses every further signature.
  *
- * @param added hexadecimal texts in upper or lower case, whose form was checked
- * @returns the transaction with the signature and whether its signatures are complete, or the errors for which the signature is
- *   refused
+ * @param added its hexadecimal texts may be in upper or lower case; their form was checked before
+ * @returns the transaction with the signature and whether its signatures are complete, or the errors because of which
+ *   the signature is refused
  */
 export function addMemberSignature(
   state: StateReader,
@@ -36,8 +36,8 @@ export function addMemberSignature(
   }
   const sender = state.account(transaction.senderId);
   let signed = { ...transaction, signatures: [...transaction.signatures, signature] };
-  // Removes false signatures one at a time, and none while there are too few. So each added signature leads to the removal of
-  // at most one false one.
+  // The loop removes false signatures one at a time, and removes none while there are too few signatures. So each added
+  // signature leads to the removal of at most one false signature.
   for (;;) {
     const { status } = groupStanding(signed, sender, context);
     const unmatched = status === 'fail' ? firstUnmatchedSignature(signed, members ?? [], context) : undefined;
@@ -51,15 +51,15 @@ function membersFor(state: StateReader, { payload, senderId }: Transaction): rea
   return state.account(senderId)?.group?.members;
 }
 
-/** The reason to refuse a signature before it is verified; undefined if there is none. */
+/** The reason to refuse a signature before it is verified; undefined if there is no such reason. */
 function unfitness(
   members: readonly PublicKey[] | undefined,
   { id, payload, senderId, signatures }: Transaction,
   { publicKey, signature }: MemberSignature,
 ): TransactionError | undefined {
   const registers = payload.kind === 'multisignature';
-  // The reference verifies the signature before it gives this answer. This node does not, because anybody could then cause any
-  // number of signature checks.
+  // The reference (lisk-sdk) verifies the signature before it gives this answer. This node gives the answer without
+  // verifying, because anybody could otherwise cause any number of signature checks.
   if (members === undefined) return transactionError(id, 'Sender is not a multisignature account', '.signatures');
   if (!members.includes(publicKey)) {
     const owner = registers ? '' : ` for account '${senderId}'`;

@@ -28,7 +28,7 @@ export const MULTISIGNATURE_SCHEMA = {
   },
 } as const;
 
-/** @param minPath data path in the error for a `min` above the size of the group */
+/** @param minPath data path for the error that `min` is above the size of the group */
 export function createMultisignatureReader(
   compiler: ShapeCompiler,
   minPath: string,
@@ -77,15 +77,15 @@ export function applyMultisignature(
     const message = 'Register multisignature only allowed once per account.';
     errors.push(transactionError(transaction.id, message, '.signatures'));
   }
-  // Compares the texts as they were sent. If a sender names its own key in capitals, the whole network accepts the
-  // registration.
+  // The texts are compared as they were sent. The whole network accepts a registration in which the sender names its
+  // own key in upper case.
   if (keysgroup.includes(`+${sender.publicKey ?? transaction.senderPublicKey}`)) {
     const message = 'Invalid multisignature keysgroup. Can not contain sender';
     errors.push(transactionError(transaction.id, message, '.signatures'));
   }
   state.setAccount({ ...sender, group: { min, lifetime, members: membersOf(keysgroup) } });
-  // Stores the keys as they were sent. If a member's key was sent in capitals, the member can send a transaction in the same
-  // block only if it writes its key in the same way.
+  // The keys are stored as they were sent. If a member's key was sent in upper case, the member can send a transaction
+  // in the same block only with its key in the same letter case.
   for (const publicKey of keysgroup.map((key) => key.slice(1))) {
     const address = addressOf(publicKey.toLowerCase());
     const account = state.account(address) ?? emptyAccount(address);

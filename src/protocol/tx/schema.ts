@@ -1,6 +1,6 @@
 /**
- * Schemas of transactions. The text of an error is part of the interface, because clients show it. The text is that of Ajv 6
- * with all errors, so Ajv 6 is used here.
+ * Compiles the schemas of transactions. The text of an error is part of the HTTP interface, because clients show it.
+ * The reference (lisk-sdk) reports the errors of Ajv 6 with its option `allErrors`, so Ajv 6 is used here.
  */
 
 import Ajv from 'ajv';
@@ -11,10 +11,12 @@ import { transactionError, type TransactionError } from '../verdict.ts';
 import { canonicalDigits } from './json.ts';
 import { recipientFault } from './recipient.ts';
 
-/** Checks a value with a schema, and returns the errors; an empty list if it fits. */
+/** Checks a value against a schema, and returns the errors; an empty list if the value is valid. */
 export type Shape = (value: unknown) => readonly ErrorObject[];
 
-/** Format of a URI in the reference, which uses an older validator: it accepts a comma in the scheme. */
+/**
+ * Format of a URI in lisk-sdk. The reference (lisk-sdk) uses an older validator, which accepts a comma in the scheme.
+ */
 const LOOSE_URI = /^[a-z][a-z0-9+,.-]*:[^\s]*$/i;
 
 /** Compiles schemas with the formats of one generation. */
@@ -31,8 +33,8 @@ export function createShapeCompiler(
   isId: (text: string) => boolean = isLooseId,
 ): ShapeCompiler {
   const makeAjv = (): Ajv.Ajv => {
-    // Our own schemas need no validation. For a validation, Ajv would compile the schema of schemas, which takes longer than
-    // everything else in this file.
+    // The schemas of this program need no validation. To validate a schema, Ajv would compile its meta-schema, which
+    // takes longer than everything else in this file.
     const ajv = new Ajv({ allErrors: true, schemaId: 'auto', useDefaults: false, meta: false, validateSchema: false });
     ajv.addFormat('id', isId);
     ajv.addFormat('address', (text: string) => recipientFault(text) === undefined);
@@ -47,15 +49,16 @@ export function createShapeCompiler(
     ajv.addFormat('transferData', (text: string) => !containsNul(text) && Buffer.byteLength(text, 'utf8') <= 64);
     ajv.addFormat('uri', LOOSE_URI);
     ajv.addFormat('noNullByte', (text: string) => !containsNul(text));
-    // Our own keyword needs no validation. Compiling the schema of keywords would take as long as a transaction type.
+    // The keyword of this program needs no validation. To validate a keyword, Ajv would compile another meta-schema,
+    // which takes as long as compiling a transaction type.
     ajv.validateKeyword = () => true;
     ajv.addKeyword('uniqueSignedPublicKeys', { type: 'array', validate: haveDistinctKeys, errors: false });
     return ajv;
   };
   let ajv: Ajv.Ajv | undefined;
   return {
-    // A schema is compiled at its first use. A process uses few of the types of both generations, and compiling each takes
-    // milliseconds.
+    // A schema is compiled at its first use. A process uses few of the types of both generations, and compiling a
+    // schema takes milliseconds.
     compile: (schema) => {
       let validate: ValidateFunction | undefined;
       return (value) => {
@@ -67,7 +70,10 @@ export function createShapeCompiler(
   };
 }
 
-/** The members that all transactions have. Both generations build their base schema from these members. */
+/**
+ * The members that every transaction has. Both generations build their base schema from the members that every
+ * transaction has.
+ */
 export const BASE_PROPERTIES = {
   id: { type: 'string', format: 'id' },
   blockId: { type: 'string', format: 'id' },
@@ -103,9 +109,9 @@ export interface SharedMembers {
 }
 
 /**
- * Whether the shared members have the form in which nodes write a transaction without a group. Such members fit the base
- * schema, so that schema is not checked. Checking the schema takes longer than all other parts of reading. False does not mean
- * that the members are wrong.
+ * Whether the shared members have the form in which nodes write a transaction without a group. Members in this form
+ * satisfy the base schema, so the schema check is skipped. The schema check takes longer than all other steps of
+ * reading. If the result is false, the members may still satisfy the schema.
  */
 export function isPlainlyWritten(members: SharedMembers): boolean {
   const { id, blockId, height, confirmations, timestamp, signSignature, signatures, asset } = members;
@@ -145,7 +151,7 @@ export function baseErrors(shape: Shape, value: unknown, id: string): Transactio
   );
 }
 
-/** The errors of an asset in its schema. Paths are relative to the asset; the path of the asset itself is `.asset`. */
+/** The errors of an asset in its schema. Paths are relative to the asset. The path of the asset itself is `.asset`. */
 export function assetErrors(shape: Shape, value: unknown, id: string): TransactionError[] {
   return shape(value).map((error) => {
     const path = error.dataPath === '' ? '.asset' : error.dataPath;
@@ -158,7 +164,8 @@ function isPublicKey(text: string): boolean {
 }
 
 /**
- * The reference's format of ids accepts a sign and leading zeros. The lax format has no effect, because ids are computed again.
+ * The lisk-sdk format of ids accepts a sign and leading zeros. The lax format has no effect, because the ids are
+ * computed from the bytes anyway.
  */
 function isLooseId(text: string): boolean {
   if (text.startsWith('-')) return canonicalDigits(text.slice(1)) !== undefined;

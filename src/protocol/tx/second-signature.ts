@@ -1,4 +1,4 @@
-/** Second signature registration: from then on, a second key must also sign each transaction of the sender. */
+/** Second signature registration: after it, a second key must also sign each transaction of the sender. */
 
 import { emptyAccount, type StateWriter } from '../state.ts';
 import type { Payload, Transaction } from '../types.ts';
@@ -10,7 +10,7 @@ import type { AssetReading } from './transaction-type.ts';
 
 type SecondSignature = Extract<Payload, { kind: 'secondSignature' }>;
 
-/** Schema of the object that contains the key. */
+/** Schema of the object with the second key. */
 export const SECOND_SIGNATURE_SCHEMA = {
   type: 'object',
   required: ['publicKey'],
@@ -27,8 +27,8 @@ export function createSecondSignatureReader(compiler: ShapeCompiler): (asset: un
 }
 
 /**
- * False for values that the schema must get unchanged, so that the schema refuses their type. A missing asset counts as an
- * empty one.
+ * False for a value that the schema check must get unchanged, so that the check refuses its type. A missing asset
+ * counts as an empty object.
  */
 export function isPlainAsset(asset: unknown): boolean {
   return !asset || (typeof asset === 'object' && !Array.isArray(asset));

@@ -1,4 +1,4 @@
-/** Signatures besides the primary one: the second signature, and those of a group's members. */
+/** Verifies signatures besides the primary one: the second signature, and the signatures of group members. */
 
 import { bytesEqual, bytesOfHex } from '../../primitives/bytes.ts';
 import type { Account } from '../state.ts';
@@ -7,7 +7,7 @@ import { transactionError, type TransactionError } from '../verdict.ts';
 import type { ApplyTransactionContext } from './apply-context.ts';
 import { membersOf } from './multisignature.ts';
 
-/** State of a transaction's members' signatures. */
+/** Tells whether a transaction has enough signatures of group members. */
 export interface GroupStanding {
   /** `none`: the transaction needs no members' signatures. */
   readonly status: 'none' | 'pending' | 'ready' | 'fail';
@@ -28,7 +28,8 @@ export function isSignedBy(
 }
 
 /**
- * Errors of the second signature. The second signature is required if the account has a second key, and forbidden otherwise.
+ * Errors of the second signature. The second signature is required if the account has a second key. Without a second
+ * key, a second signature is forbidden.
  */
 export function secondSignatureErrors(
   transaction: Transaction,
@@ -47,8 +48,8 @@ export function secondSignatureErrors(
 }
 
 /**
- * The state of members' signatures. The registration of a group needs those of all members; a transaction of a group needs
- * `min` of them.
+ * Tells whether a transaction has enough valid signatures of group members. The registration of a group needs the
+ * signatures of all members. A transaction of a group needs `min` of them.
  *
  * @param sender the account before the transaction; undefined if it does not exist
  */
@@ -92,7 +93,7 @@ function memberStanding(
     const error = transactionError(id, 'Encountered duplicate signature in transaction', '.signatures');
     return { status: 'fail', errors: [error] };
   }
-  // Missing signatures are reported before invalid ones, so no signature is verified until there are enough.
+  // Missing signatures are reported before invalid ones. No signature is verified until there are enough signatures.
   if (signatures.length < min) {
     const error = {
       name: 'TransactionPendingError',
@@ -108,27 +109,27 @@ function memberStanding(
   return { status: 'fail', errors: [error] };
 }
 
-/** The member who made a signature, by position in the group, and the check that succeeded. */
+/** The member who made a signature, as a position in the group, and the check that succeeded. */
 interface Match {
   readonly memberIndex: number;
   readonly check: SignatureCheck;
 }
 
 /**
- * Caches the matches of a transaction's signatures. With the known match, each signature costs one check the next time, or no
- * check if the signature cache finds the result by the check object. The check is still made each time; this cache only changes
- * the order in which members are tried.
+ * For each transaction, caches the matches of its signatures. With a cached match, the next verification costs one
+ * check for each signature. The verification costs no check if the signature cache finds the result by the check
+ * object. The signature is still checked each time. This cache only changes the order in which members are tried.
  */
 const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
 
 /**
- * Finds the first signature that matches no remaining member of the group; undefined if each signature is of another member.
- * Each member counts for one signature only.
+ * Finds the first signature that matches no remaining member of the group; undefined if every signature belongs to a
+ * different member. Each member may match one signature only.
  *
- * A signature does not show who made it, so it is tried with each member without a signature so far. The first signature
- * without a match ends the search after at most 15 checks; fifteen good signatures in the worst order take 120. The reference
- * continues to the end, with up to 225 checks, and reports all signatures without a match. Both methods accept the same
- * transactions.
+ * A signature does not show its signer. A signature is therefore checked with the key of each member without a matching
+ * signature. The first signature without a match ends the search after at most 15 checks. Fifteen valid signatures in
+ * the worst order take 120 checks. The reference (lisk-sdk) checks all signatures, which takes up to 225 checks, and
+ * reports each one without a match. This node and lisk-sdk accept the same transactions.
  */
 export function firstUnmatchedSignature(
   transaction: Transaction,
@@ -173,13 +174,13 @@ function matchOf(
 }
 
 /**
- * Searches for the keys that made a transaction's signatures: the second key and the keys of members. Other threads can make
- * these checks before the transaction is verified. If the search finds a member for each signature, verifying needs one check
- * for each signature, and the results are known by then. If the search fails, the transaction is verified as if there had been
- * no search. No verdict depends on the search.
+ * Searches for the keys with which a transaction was signed: the second key and the keys of members. Other threads can
+ * make the checks of a search before the transaction is verified. If the search finds a member for each signature,
+ * verifying needs one check for each signature. The results of these checks are then in the cache. If the search fails,
+ * the transaction is verified as it would be without a search. No verdict depends on the search.
  *
- * A group transaction costs 15 checks if all members signed in their order, 120 in the worst order, and 29 until the first
- * signature turns out to match no member.
+ * A group of 15 members costs 15 checks if all members signed in their order, and 120 in the worst order. The search
+ * costs 29 checks until the first signature turns out to match no member.
  *
  * @param sender the account before the transaction
  */
@@ -200,8 +201,8 @@ export function* searchSigners(
 }
 
 /**
- * Maximum of members that are tried at once for one signature. The maximum is small, because all but one of these checks are
- * useless.
+ * Maximum of members that are tried at once for one signature. The maximum is small, because at most one of these
+ * checks can succeed.
  */
 const CANDIDATES_AT_ONCE_MAX = 8;
 
@@ -221,7 +222,7 @@ function* searchMembers(
     found.set(signature, match);
     free.delete(match.memberIndex);
   };
-  // If all members signed, the signatures usually come in the order of the members.
+  // If all members have signed, the signatures are usually in the order of the members.
   const likely = signatures.map(matchWith);
   const answers = yield likely.map(({ check }) => check);
   for (const [index, match] of likely.entries()) if (answers[index] === true) keep(signatures[index] ?? '', match);

@@ -1,4 +1,4 @@
-/** The spending rule: the balance before a batch must cover the total spending of each sender in the batch. */
+/** The spending rule: the balance of a sender before a batch must cover all that the sender spends in the batch. */
 
 import type { StateReader } from '../state.ts';
 import type { Address, Transaction } from '../types.ts';
@@ -9,9 +9,9 @@ import { addAmount, countedAmount } from './amounts.ts';
 const NONE: ReadonlyMap<Transaction, TransactionError> = new Map<Transaction, TransactionError>();
 
 /**
- * Errors of the transactions that spend too much, in the order of the batch. Senders with only one transaction are left out,
- * because verifying that transaction checks the same. The amount of a refused transaction does not count when the sender's
- * later transactions are checked.
+ * Errors of the transactions that spend too much. They are in the order of the batch. A sender with only one
+ * transaction is skipped, because the verification of that transaction makes the same check. When a later transaction
+ * of a sender is checked, the amounts of the sender's refused transactions do not count.
  */
 export function spendingErrors(
   state: StateReader,

@@ -1,4 +1,4 @@
-/** Bytes and digests of transactions; they are computed once for each transaction object. */
+/** Bytes and digests of transactions. Bytes and digests are computed once for each transaction object. */
 
 import { idOf, sha256 } from '../../crypto/hash.ts';
 import { assert, ProtocolError } from '../../primitives/errors.ts';
@@ -6,15 +6,18 @@ import { bytesOfHex } from '../../primitives/bytes.ts';
 import type { SignatureCheck, Transaction, TransactionId } from '../types.ts';
 import { SENDER_AT, type BasicFields, type TransactionLayout } from './transaction-type.ts';
 
-/** Gives the bytes of all transactions with known layouts. Network identifiers are 32 bytes as hexadecimal text. */
+/**
+ * Computes the bytes of all transactions whose types have known layouts. Network identifiers are 32 bytes as
+ * hexadecimal text.
+ */
 export interface TransactionBytes {
-  /** The layout of a type that the codec has accepted. */
+  /** The layout of a transaction type that the codec has accepted. */
   layoutOf(type: number): TransactionLayout;
   /** The bytes that the primary signature covers, without the network identifier. */
   basicBytes(fields: BasicFields): Buffer;
   /**
-   * The bytes from which the id and the payload hash of a block are computed: with primary and second signature, but without
-   * members' signatures.
+   * The bytes from which the id of the transaction and the payload hash of a block are computed. The bytes include the
+   * primary and the second signature, but not members' signatures.
    */
   transactionBytes(transaction: Transaction): Buffer;
   /** The bytes that the primary signature covers, before hashing. */
@@ -23,31 +26,36 @@ export interface TransactionBytes {
   signingDigest(transaction: Transaction, networkIdentifier: string): Buffer;
   /** Digest that the holder of the second key signs. This digest also covers the primary signature. */
   secondSigningDigest(transaction: Transaction, networkIdentifier: string): Buffer;
-  /** The check of the primary signature. Each call returns the same object, by which the signature cache finds the result. */
+  /**
+   * The check of the primary signature. Each call returns the same object, because the signature cache finds the result
+   * by this object.
+   */
   primaryCheck(transaction: Transaction, networkIdentifier: string): SignatureCheck;
-  /** Computes the id from the bytes, whatever id the transaction has. */
+  /** Computes the id from the bytes, even if the transaction states another id. */
   computedId(transaction: Transaction): TransactionId;
-  /** The transaction with the id that is computed from its bytes. */
+  /** Returns the transaction with the id that is computed from its bytes. */
   withId(draft: Transaction): Transaction;
-  /** Drops the cached results of all transactions so far. Results are computed again when they are needed. */
+  /** Drops the cached results of all transactions. Later calls compute dropped results again. */
   forget(): void;
 }
 
 /**
- * The cached results for a transaction. The results are in a class because V8 may decide that object literals live long, after
- * it has seen a few of them. V8 would then keep these objects in memory long after they are needed.
+ * The cached results for one transaction. The results are in a class instance. V8 may allocate object literals of one
+ * place in the old generation, after it has seen a few of them. V8 would then keep these objects in memory long after
+ * they are needed.
  */
 class Known {
   /**
-   * Space for the network identifier, if one is signed, followed by `bytes`. With this layout, the signed bytes are contiguous.
+   * Space for the network identifier, if the signatures cover it, followed by `bytes`. With this layout, the signed
+   * bytes are contiguous.
    */
   readonly whole: Buffer;
   /** The basic bytes, followed by the signatures that are part of the id. */
   readonly bytes: Buffer;
   readonly basicLength: number;
   /**
-   * The network identifier at the beginning of `whole`. The identifier that was used last stays there, because a process
-   * usually serves one network.
+   * After use, the identifier stays there, because a process usually serves one network. The identifier of the last
+   * call stays there, because a process usually serves one network.
    */
   networkIdentifier: string | undefined;
   digest: Buffer | undefined;
@@ -71,7 +79,7 @@ const SIGNATURE_BYTES = 64;
 
 export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionLayout>): TransactionBytes {
   let known = new WeakMap<Transaction, Known>();
-  /** The network identifier that was used last, as bytes. A process usually serves one network. */
+  /** The network identifier of the last call, as bytes. A process usually serves one network. */
   let identifier: { readonly text: string; readonly bytes: Buffer } | undefined;
 
   function layoutOf(type: number): TransactionLayout {
@@ -80,7 +88,7 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
     return found;
   }
 
-  /** Number of signed bytes before the basic bytes. */
+  /** Number of signed bytes that come before the basic bytes. */
   function identifierLength(type: number): number {
     return layoutOf(type).networkBound ? NETWORK_IDENTIFIER_BYTES : 0;
   }
@@ -113,7 +121,7 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
     whole.set(identifier.bytes);
   }
 
-  /** The cached results of a transaction, with the network identifier in its place. */
+  /** Returns the cached results of a transaction, after writing the network identifier into its place. */
   function boundTo(transaction: Transaction, networkIdentifier: string): Known {
     const facts = knownOf(transaction);
     if (facts.networkIdentifier === networkIdentifier) return facts;

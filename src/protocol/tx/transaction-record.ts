@@ -1,8 +1,9 @@
 /**
- * The stored form of a transaction: the bytes from which its id is computed, then members' signatures, then facts that these do
- * not contain. Each fact is present only if it is needed. The facts are the fee (genesis), the id (an exception), the
- * recipient's key, the detail of the type, and JSON of all parts that differ from the form in which nodes write them. The
- * record is read from the end, so that the signed bytes can be at the beginning unchanged.
+ * The stored form of a transaction: the bytes from which its id is computed, then members' signatures, then data that
+ * are in neither of them. Each of these additional values is present only if it is needed. The values are the fee
+ * (genesis), the id (an exception), the recipient's key, and the detail of the type. The last value is JSON of all
+ * parts that differ from the form in which nodes write them. The record is read from its end, so that the signed bytes
+ * can stand unchanged at its beginning.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -38,7 +39,7 @@ export function encodeTransaction(
     flags |= HAS_FEE;
     parts.push(u64be(fee));
   }
-  // Only exceptions, and genesis blocks of generation 2, have ids that differ from the computed ones.
+  // Only exceptions and the genesis blocks of generation 2 have ids that differ from the computed ids.
   if (layout?.networkBound === false && transaction.id !== computedId(transaction)) {
     flags |= HAS_ID;
     parts.push(u64be(BigInt(transaction.id)));
@@ -70,8 +71,8 @@ export function encodeTransaction(
 }
 
 /**
- * @param knownId the id, if it is known; otherwise it is computed
- * @param knownSenderId the sender's address, if it is known; otherwise it is computed
+ * @param knownId the id, if the caller knows it; otherwise it is computed
+ * @param knownSenderId the sender's address, if the caller knows it; otherwise it is computed
  * @throws ProtocolError `TRANSACTION_BYTES_INVALID` for bytes that `encodeTransaction` never writes
  */
 export function decodeTransaction(
@@ -114,16 +115,16 @@ export function decodeTransaction(
   };
 }
 
-/** The facts after the signatures. */
+/** The data after the signatures. */
 interface Extras {
-  /** Number of bytes of all these facts. */
+  /** Total number of bytes of these data. */
   readonly length: number;
   readonly detail?: Buffer;
   readonly recipientPublicKey?: PublicKey;
   readonly id?: TransactionId;
   readonly fee?: bigint;
   readonly written?: Written;
-  /** The members' signatures, if their letter case differs from that of `signaturesIn`. */
+  /** The members' signatures, if their letter case differs from that in `signaturesIn`. */
   readonly signatures?: readonly Signature[];
 }
 
@@ -153,7 +154,10 @@ function extrasOf(record: Buffer, flags: number): Extras {
   };
 }
 
-/** JSON of the details of a transaction's original form that its bytes do not contain; undefined if there are none. */
+/**
+ * JSON of the details of a transaction's original form that its bytes do not contain; undefined if there are no such
+ * details.
+ */
 function writtenBytes({ written, signatures }: Transaction): Buffer | undefined {
   const isUsual = signatures.every((signature) => isCanonicalHex(signature, SIGNATURE_BYTES));
   if (written === undefined && isUsual) return undefined;

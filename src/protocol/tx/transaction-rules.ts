@@ -1,4 +1,4 @@
-/** The rules for single transactions and for batches, for both generations; the differences are passed in. */
+/** The rules for single transactions and for batches. Both generations use this code, and pass in their differences. */
 
 import { applyGenesisTransactions } from '../block/apply-genesis.ts';
 import { PAYLOAD_BYTES_MAX, type ChainParams } from '../params.ts';
@@ -24,17 +24,24 @@ export interface TransactionRuleParts {
   readonly bytes: TransactionBytes;
   /** Whether the type of the transaction may occur in the context. */
   isAllowed(transaction: Transaction, context: TransactionContext): boolean;
-  /** Errors in the values that a well-formed transaction states, such as its id and fee, apart from its signature. */
+  /**
+   * Errors in the values that a well-formed transaction states, such as its id and fee. Errors of the signature are not
+   * included.
+   */
   statedErrors(transaction: Transaction): readonly TransactionError[];
   /**
-   * Whether the network has an exception for a malformed transaction. The exception excuses all errors of such a transaction.
+   * Whether the transaction is malformed, but the network has an exception for it. The exception excuses all errors of
+   * the malformed transaction.
    */
   isExceptedShape(transaction: Transaction): boolean;
-  /** The reason why no forger should take a transaction, even if it is valid; the pool drops it. Undefined if there is none. */
+  /**
+   * The reason why no forger should include a transaction, even if it is valid. The pool drops a transaction that no
+   * forger should include. Undefined if a forger may include the transaction.
+   */
   forgingFault?(transaction: Transaction): TransactionError | undefined;
-  /** Kinds that are verified again when another transaction of the same kind is confirmed. */
+  /** Kinds of transactions that are verified again when another transaction of the same kind is confirmed. */
   readonly uniqueKinds: ReadonlySet<PayloadKind>;
-  /** The reason why the vote weights of an applied transaction cannot be changed; undefined if they can. */
+  /** The reason why an applied transaction cannot change the vote weights; undefined if it can. */
   bookingFault?(
     state: StateReader,
     transaction: Transaction,
@@ -57,7 +64,7 @@ export interface TransactionRules extends Pick<
   | 'selectTransactions'
 > {
   /**
-   * Like `verifyTransaction`, for a transaction that is neither inert nor confirmed.
+   * Verifies like `verifyTransaction`, but only a transaction that is neither inert nor confirmed.
    *
    * @param scratch overlay over the state; if the verdict is `ok`, it can be passed to `applyInSequence`
    */
@@ -68,10 +75,11 @@ export interface TransactionRules extends Pick<
     verify: SignatureOracle,
   ): TransactionVerdict;
   /**
-   * Applies a batch in order to `state`, with the spending rule and with vote weights. Returns a verdict for each transaction.
-   * A failing transaction changes nothing.
+   * Applies a batch in order to `state`, limits the spending of each sender, and updates vote weights. Returns a
+   * verdict for each transaction. A failing transaction changes nothing.
    *
-   * @param tried overlays with the changes that each transaction alone makes to `state`; all of them must have been allowed
+   * @param tried for each transaction, an overlay with the changes that it alone makes to `state`; each transaction
+   *   must have been allowed
    */
   applyInSequence(
     state: StateWriter,
@@ -81,12 +89,12 @@ export interface TransactionRules extends Pick<
   ): {
     readonly verdicts: readonly TransactionVerdict[];
     /**
-     * The reason why the reference could not store the result of the batch although each transaction is valid; undefined if
+     * The reason why lisk-sdk could not store the result of the batch although each transaction is valid; undefined if
      * there is none.
      */
     readonly fault: TransactionError | undefined;
   };
-  /** Applies the transactions of a genesis block without verification, votes last. */
+  /** Applies the transactions of a genesis block without verification. Votes are applied last. */
   applyGenesisTransactions(state: StateWriter, genesis: Block): void;
 }
 
@@ -100,7 +108,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     secondSigningDigest: (transaction: Transaction) => bytes.secondSigningDigest(transaction, networkIdentifier),
   };
   let lastContext: ApplyTransactionContext = { dialect, digests, exceptions, verify: () => false };
-  /** Returns the same context object for the same oracle, so that all transactions of a block share one object. */
+  /** Returns the same context object for the same oracle, so that all transactions of a block share one context. */
   const contextFor = (verify: SignatureOracle): ApplyTransactionContext => {
     if (lastContext.verify !== verify) lastContext = { ...lastContext, verify };
     return lastContext;
@@ -111,7 +119,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     parts.isAllowed(transaction, context) ? [] : [notAllowed(transaction)];
 
   const validateTransaction: Rules['validateTransaction'] = (transaction, context, verify) => {
-    // An inert transaction may occur anywhere: live networks have some above the height at which their type ends.
+    // An inert transaction may occur anywhere. Live networks have some above the height at which their type ends.
     if (!isInert(transaction) && !parts.isAllowed(transaction, context)) return [notAllowed(transaction)];
     const errors = [...parts.statedErrors(transaction)];
     if (!verify(bytes.primaryCheck(transaction, networkIdentifier))) {
@@ -181,7 +189,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
 
   const processTransactions: Rules['processTransactions'] = (state, transactions, verify) => {
     const fresh = transactions.filter((transaction) => !state.hasTransaction(transaction.id));
-    // Vote weights decide nothing inside a batch, so they are not computed for this copy.
+    // Vote weights decide nothing inside a batch, so this copy of the state does not compute them.
     const verdicts = runBatch(
       new StateOverlay(state),
       fresh,
@@ -219,8 +227,8 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
       addMemberSignature(state, transaction, signature, contextFor(verify)),
     multisignatureStatus: (state, transaction, verify) => {
       const { status } = groupStanding(transaction, state.account(transaction.senderId), contextFor(verify));
-      // A group may have been registered after the signatures were added, so that they do not fit any more. Such signatures
-      // count as missing until they are removed.
+      // A group may have been registered after the signatures were added. Signatures that were added before may belong
+      // to other keys. Signatures of other keys count as missing until they are removed.
       return status === 'fail' ? 'pending' : status;
     },
     poolFault,
@@ -229,7 +237,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
       const alone = candidates.filter((transaction) => parts.isAllowed(transaction, context) && !isInert(transaction));
       const together = withVerdictOk(alone, processTransactions(state, alone, verify));
       const ordered = together.slice(0, params.transactionsPerBlockMax).sort(forgingOrder);
-      // The transactions are checked again, because they have another order now.
+      // The transactions are checked again, because they are in another order now.
       return fitting(withVerdictOk(ordered, processTransactions(state, ordered, verify)), bytes);
     },
   };
@@ -239,7 +247,8 @@ const NOTHING_TRIED: readonly StateOverlay[] = [];
 
 /** Whether a transaction depends only on state that the batch has not changed. */
 function isApart({ payload, senderId }: Transaction, written: ReadonlySet<Address>): boolean {
-  // A transfer depends on two accounts only. Other kinds are rare, and also depend on usernames, delegates and applications.
+  // A transfer depends on two accounts only. Other kinds of transactions are rare, and also depend on usernames,
+  // delegates and applications.
   return payload.kind === 'transfer' && !written.has(senderId) && !written.has(payload.recipientId);
 }
 
@@ -257,8 +266,8 @@ function withVerdictOk(transactions: readonly Transaction[], verdicts: readonly 
 }
 
 /**
- * Order in a forged block: group registrations last, then by type, then by amount. The sort is stable, so equal transactions
- * keep their order.
+ * Orders two transactions of a forged block: group registrations come last, and the others are ordered by type, then by
+ * amount. The sort is stable, so equal transactions keep their order.
  */
 function forgingOrder(a: Transaction, b: Transaction): number {
   const groups = Number(a.payload.kind === 'multisignature') - Number(b.payload.kind === 'multisignature');
@@ -268,7 +277,7 @@ function forgingOrder(a: Transaction, b: Transaction): number {
   return amountA < amountB ? -1 : amountA > amountB ? 1 : 0;
 }
 
-/** Takes transactions from the beginning, as many as fit in the payload of a block. */
+/** Selects transactions from the beginning of the list, as many as fit into the payload of a block. */
 function fitting(transactions: readonly Transaction[], { transactionBytes }: TransactionBytes): Transaction[] {
   let bytes = 0;
   return transactions.filter((transaction) => {

@@ -1,4 +1,4 @@
-/** The definition of a transaction type for a codec: its schema, its bytes and its fee. */
+/** Defines a transaction type for a codec: its schema, its bytes and its fee. */
 
 import type { Address, JsonObject, Payload, PayloadKind, PublicKey } from '../types.ts';
 import type { TransactionContext } from '../rules.ts';
@@ -8,11 +8,11 @@ import { assert, ProtocolError } from '../../primitives/errors.ts';
 /** The result of reading an asset: all errors, and the payload if all members have the right types. */
 export interface AssetReading {
   readonly errors: readonly TransactionError[];
-  /** Present even if limits are exceeded, because limits do not apply to a genesis block. */
+  /** The payload is present even if it exceeds limits, because limits do not apply to a genesis block. */
   readonly payload: Payload | undefined;
 }
 
-/** The signed part of a transaction, without its signatures. */
+/** The signed part of a transaction, which does not include its signatures. */
 export interface BasicFields {
   readonly type: number;
   readonly timestamp: number;
@@ -20,10 +20,10 @@ export interface BasicFields {
   readonly payload: Payload;
 }
 
-/** Position of the sender's public key in the basic bytes: after type and timestamp, in all layouts. */
+/** Position of the sender's public key in the basic bytes. In all layouts, the key follows type and timestamp. */
 export const SENDER_AT = 5;
 
-/** Bytes and fee of a transaction type. A type number has one layout, in both generations. */
+/** Bytes and fee of a transaction type. A type number has the same layout in both generations. */
 export interface TransactionLayout {
   readonly type: number;
   readonly kind: PayloadKind;
@@ -38,10 +38,10 @@ export interface TransactionLayout {
    * @param after number of bytes to leave free after the basic bytes
    */
   encodeBasic(fields: BasicFields, before: number, after: number): Buffer;
-  /** Facts of a payload that the basic bytes do not contain, for the stored form; undefined if there are none. */
+  /** Data of a payload that the basic bytes do not contain, for the stored form; undefined if there are none. */
   detail?(payload: Payload): Buffer | undefined;
   /**
-   * @param bytes the basic bytes, possibly followed by others
+   * @param bytes the basic bytes, possibly followed by other bytes
    * @param length length of the basic bytes
    * @param detail result of `detail` when the transaction was stored
    * @throws ProtocolError `TRANSACTION_BYTES_INVALID`
@@ -53,30 +53,30 @@ export interface TransactionLayout {
 export interface TransactionType extends TransactionLayout {
   /** The asset in the form that the base schema of the transaction checks. */
   assetForBaseCheck(asset: unknown): unknown;
-  /** @param senderId address of the sender; empty if its key is malformed */
+  /** @param senderId address of the sender; empty if the sender's key is malformed */
   readAsset(asset: unknown, id: string, senderId: Address): AssetReading;
   assetToJson(payload: Payload): JsonObject;
-  /** The asset in its original form, if it contains more than the payload does; otherwise undefined. */
+  /** The asset in its original form, if it contains more than the payload; otherwise undefined. */
   writtenAsset(asset: unknown, payload: Payload): string | undefined;
   /** Whether the type may occur in this context. If the function is absent, the type may always occur. */
   matches?(context: TransactionContext): boolean;
 }
 
-/** The payload of a transaction, as the kind that follows from its type. */
+/** Returns the payload of a transaction as the kind that its type requires. */
 export function payloadOf<K extends PayloadKind>(payload: Payload, kind: K): Extract<Payload, { kind: K }> {
-  // This runs several times for each transaction, so the message is built only if the kind is wrong.
+  // This code runs several times for each transaction, so it builds the message only if the kind is wrong.
   if (payload.kind !== kind) assert(false, `payload of a ${kind} transaction is a ${payload.kind}`);
   return payload as Extract<Payload, { kind: K }>;
 }
 
-/** The error for bytes that are no transaction of the type. */
+/** The error for bytes that are not a transaction of the type. */
 export function bytesInvalid(reason: string, bytes: Uint8Array): ProtocolError {
   return new ProtocolError('TRANSACTION_BYTES_INVALID', { reason, length: bytes.length });
 }
 
 const SIGNED_KEY_CHARACTERS = 65;
 
-/** Splits the bytes of concatenated votes or keys (`+` or `-` and 64 characters each). */
+/** Splits the bytes of concatenated votes or keys. Each has `+` or `-` and 64 characters. */
 export function signedKeysIn(bytes: Buffer): string[] {
   if (bytes.length % SIGNED_KEY_CHARACTERS !== 0) throw bytesInvalid('keys of a wrong length', bytes);
   const text = bytes.toString('latin1');

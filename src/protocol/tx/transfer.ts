@@ -15,8 +15,8 @@ type Transfer = Extract<Payload, { kind: 'transfer' }>;
 export const TRANSFER_DATA = { type: 'string', format: 'transferData', maxLength: 64 } as const;
 
 /**
- * Creates a reader of assets that contain amount and recipient (generation 3). An amount that is no string of digits counts as
- * 0, and is then refused.
+ * Creates a reader of assets that contain amount and recipient (generation 3). An amount that is not a string of digits
+ * counts as 0, and is then refused.
  *
  * @param amountPath data path in the error of an amount
  */
@@ -38,7 +38,7 @@ export function createTransferReader(
     const recipientId = asset ? member(asset, 'recipientId') : '';
     const data = member(asset, 'data');
     const payload = transferOf(amount, recipientId, data);
-    // If a payload was built, only the text can be wrong, so a transfer without a text is not checked with the schema.
+    // If there is a payload, only the text can be wrong. So a transfer without a text needs no schema check.
     if (payload !== undefined && data === undefined) return { errors: [], payload };
     const errors = assetErrors(shape, { data, amount, recipientId }, id);
     if (!isTransferAmount(amount)) {
@@ -61,8 +61,8 @@ export function isTransferAmount(digits: string): boolean {
 }
 
 /**
- * The text that results when a text is written as UTF-8 bytes and read again. The result differs if the text has half of a
- * surrogate pair.
+ * Returns the text that results when a text is written as UTF-8 bytes and read again. The result differs from the text
+ * if the text has half of a surrogate pair.
  */
 export function storableText(text: string): string {
   return /[\ud800-\udfff]/.test(text) ? Buffer.from(text, 'utf8').toString('utf8') : text;
@@ -78,8 +78,8 @@ function transferOf(amount: string, recipientId: unknown, data: unknown): Transf
 }
 
 /**
- * The text of a transfer if it is present and empty. The network keeps this member, although it adds no byte to the signed
- * bytes.
+ * Returns the text of a transfer if it is present and empty. The network passes this member on, although it adds no
+ * byte to the signed bytes.
  */
 export function emptyData(asset: unknown): JsonObject | undefined {
   return member(asset, 'data') === '' ? { data: '' } : undefined;
@@ -105,8 +105,9 @@ export function applyTransfer(
 }
 
 /**
- * The error if the sender cannot pay the amount. If the fee already made the balance negative, that was reported before, and is
- * not reported again. The error shows the balance before the fee.
+ * The error of a transfer whose sender cannot pay the amount; undefined if the sender can pay it. If the fee already
+ * made the balance negative, an earlier check has reported that, and it is not reported again. The error shows the
+ * balance before the fee.
  */
 export function amountErrors(transaction: Transaction, balance: bigint, amount: bigint): TransactionError[] {
   if (balance < 0n || balance >= amount) return [];

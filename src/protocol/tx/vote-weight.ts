@@ -1,6 +1,6 @@
 /**
- * Changes the vote weights of delegates for a transaction. At the end of each round, a vote weight is the sum of the balances
- * that vote for the delegate. Within a round, the vote weight is updated by these changes.
+ * Changes the vote weights of delegates for a transaction. At the end of each round, a delegate's vote weight is the
+ * sum of the balances of its voters. Within a round, the changes computed here update the vote weight.
  */
 
 import { AMOUNT_MAX } from '../../primitives/amount.ts';
@@ -16,18 +16,18 @@ import { keysWithSign } from './vote.ts';
 
 const NO_VOTES: readonly PublicKey[] = [];
 
-/** `live`: changes count at once. `pending`: changes are collected until the end of the round. */
+/** `live`: changes take effect at once. `pending`: changes are collected until the end of the round. */
 export type VoteWeightMode = 'live' | 'pending';
 
 /**
- * Vote weights to check at the end of a block. Between its transactions, weights may have fractions and any size, because the
- * reference computes with unbounded numbers. At the end, they must be whole numbers of 64 bits with a sign, because the
- * reference stores them.
+ * Vote weights to check at the end of a block. Between the transactions of a block, weights may have fractions and any
+ * size, because lisk-sdk computes with unbounded numbers. At the end of the block, they must be signed 64-bit integers,
+ * because lisk-sdk stores them.
  */
 export interface UnsettledWeights {
-  /** For each delegate, the amounts that could not be added yet, because they have fractions or forty digits and more. */
+  /** For each delegate, the amounts that are not added yet, because they have fractions or at least forty digits. */
   readonly unbooked: Map<PublicKey, Decimal[]>;
-  /** Delegates whose weight was too large to store at some moment. */
+  /** Delegates whose weight was too large to be stored at some moment within the block. */
   readonly extreme: Set<PublicKey>;
 }
 
@@ -38,7 +38,7 @@ export function noUnsettledWeights(): UnsettledWeights {
 /**
  * Adds the remaining amounts at the end of a block.
  *
- * @returns a delegate whose weight the reference cannot store, so that it refuses the block; undefined if there is none
+ * @returns a delegate whose weight lisk-sdk cannot store, which makes the block invalid; undefined if there is none
  */
 export function settleWeights(
   state: StateWriter,
@@ -56,8 +56,9 @@ export function settleWeights(
 }
 
 /**
- * Computes the change of a weight from a list of amounts; undefined if it is no whole number. Each different list is added up
- * once: all delegates with the same voters have the same list, and an amount may have a million digits.
+ * Computes the change of a weight from a list of amounts; undefined if the change is not a whole number. Each different
+ * list is summed up once. All delegates with the same voters have the same list, and an amount may have a million
+ * digits.
  */
 function negatedSums(): (amounts: readonly Decimal[]) => bigint | undefined {
   const numbers = new Map<Decimal, number>();
@@ -77,7 +78,7 @@ function negatedSums(): (amounts: readonly Decimal[]) => bigint | undefined {
   };
 }
 
-/** Whether the reference's database can store a weight. */
+/** Whether lisk-sdk's database can store a weight. */
 export function isStorableWeight(weight: bigint): boolean {
   return weight <= AMOUNT_MAX && weight >= -AMOUNT_MAX - 1n;
 }
@@ -98,7 +99,7 @@ export function bookVoteWeight(
   const recipientId = receiverOf(state, payload);
   const recipientVotes = recipientId === undefined ? NO_VOTES : (state.account(recipientId)?.votes ?? NO_VOTES);
   const sender = state.account(transaction.senderId);
-  // Most transactions are transfers between accounts that do not vote, and change no weight.
+  // Most transactions are transfers between accounts that do not vote. Transfers of this kind change no vote weight.
   if (recipientVotes.length === 0 && sender?.votes.length === 0 && payload.kind !== 'vote') return;
   const changes = new Map<PublicKey, bigint>();
   const add = (publicKey: PublicKey, by: bigint): void => {
@@ -131,8 +132,8 @@ export function bookVoteWeight(
 /**
  * Adds to a delegate's vote weight.
  *
- * @param by beddows, may be negative
- * @returns the vote weight that counts now
+ * @param by beddows to add; may be negative
+ * @returns the vote weight that is in effect now
  * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE`
  */
 export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigint, mode: VoteWeightMode): bigint {
@@ -140,8 +141,8 @@ export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigi
   if (delegate === undefined) throw new ProtocolError('VOTED_KEY_IS_NO_DELEGATE', { publicKey });
   const { address, username, voteWeight, pendingVoteWeight, rank } = delegate;
   const isLive = mode === 'live';
-  // All members are copied by name, because spreading takes several times as long. One transfer by a voting account makes up to
-  // a hundred copies.
+  // All members are copied one by one, because spreading takes several times as long. A transfer by a voting account
+  // copies up to a hundred delegates.
   const weight = isLive ? voteWeight + by : voteWeight;
   state.setDelegate({
     publicKey,

@@ -1,4 +1,4 @@
-/** Vote: the balance of the sender starts or stops counting for delegates. */
+/** Applies a vote: the balance of the sender starts or stops counting for delegates. */
 
 import { VOTES_PER_ACCOUNT_MAX } from '../params.ts';
 import { emptyAccount, type StateWriter } from '../state.ts';
@@ -38,7 +38,10 @@ export function isVoteList(votes: unknown): votes is readonly string[] {
   return Array.isArray(votes) && votes.every((vote) => typeof vote === 'string' && /^[+-][0-9a-fA-F]{64}$/.test(vote));
 }
 
-/** The keys with a sign, exactly as they were sent. A key in another letter case belongs to no delegate. */
+/**
+ * The keys with the given sign, exactly as they were sent. A key that was sent in another letter case belongs to no
+ * delegate.
+ */
 export function keysWithSign(votes: readonly string[], sign: '+' | '-'): PublicKey[] {
   return votes.filter((vote) => vote.startsWith(sign)).map((vote) => vote.slice(1));
 }

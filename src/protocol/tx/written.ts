@@ -1,6 +1,6 @@
 /**
- * The parts of a transaction's original form that no signature covers. The network keeps unknown members of an asset, the
- * letter case of a key, and that of members' signatures.
+ * Handles the parts of a transaction's original JSON that no signature covers. The network passes on unknown members of
+ * an asset, and the letter case of keys and of members' signatures.
  */
 
 import type { StateWriter } from '../state.ts';
@@ -11,23 +11,23 @@ import { integerOf, type Decimal } from '../../primitives/decimal.ts';
 import { countedAmount } from './amounts.ts';
 
 /**
- * Maximum of nested arrays and objects in an asset of a block. The reference copies assets recursively when it stores them. The
- * limit of the reference depends on how far its code has been compiled. The limit is below 1,780 levels in a fresh process, and
- * up to 3,141 levels in a process that has run for long. This node must accept whatever any node of the reference can store.
- * The engine of this node writes JSON of some 4,000 levels.
+ * Maximum of nested arrays and objects in an asset of a transaction in a block. The reference (lisk-sdk) copies assets
+ * recursively when it stores them. The maximum depth of lisk-sdk depends on how much of its code V8 has compiled. The
+ * maximum is below 1,780 levels in a fresh process, and up to 3,141 levels in a process that has run for long. This
+ * node must accept whatever any node of lisk-sdk can store. V8 in this node writes JSON of some 4,000 levels.
  */
 const ASSET_NESTING_MAX = 3_400;
 
 /**
- * Maximum of nested arrays and objects in an asset that this node takes into its pool and forges. All real nodes can store an
- * asset of this depth.
+ * Maximum of nested arrays and objects in an asset that this node accepts for its pool and for its own blocks. All
+ * nodes of lisk-sdk can store an asset of this depth.
  */
 const POOLED_NESTING_MAX = 256;
 
 /**
- * Maximum of bytes of an asset with unknown members in the pool. The network limits such an asset only by the size of a
- * message, 3 MB. But the queues of the pool have room for 5,000 transactions, and a block of transactions must fit in a
- * message.
+ * Maximum of bytes of an asset with unknown members that the pool accepts. The network limits an asset with unknown
+ * members only by the maximum size of a message, 3 MB. The queues of the pool have room for 5,000 transactions, and the
+ * transactions of a block must fit into a message.
  */
 const POOLED_ASSET_BYTES_MAX = 8_192;
 
@@ -39,7 +39,7 @@ export function keyAsWritten({ senderPublicKey, written }: Transaction): string 
   return written?.senderPublicKey ?? senderPublicKey;
 }
 
-/** Converts keys of accounts to lower case after a block, because the reference stores them as bytes. */
+/** Converts keys of accounts to lower case after a block, because lisk-sdk stores them as bytes. */
 export function settleKeys(state: StateWriter, addresses: Iterable<Address>): void {
   for (const address of addresses) {
     const account = state.account(address);
@@ -48,17 +48,18 @@ export function settleKeys(state: StateWriter, addresses: Iterable<Address>): vo
   }
 }
 
-/** True if a key has the form that it gets at the end of a block. */
+/** True if a key has the letter case that it gets at the end of a block. */
 export function isSettled(publicKey: PublicKey): boolean {
   return !CAPITALS.test(publicKey);
 }
 
 /**
- * The asset as JSON, if it contains more than `known` or has another form; undefined if `known` says everything.
+ * The asset as JSON, if it contains more than `known` or has another form; undefined if `known` is complete.
  *
  * @param asset the asset of a document
  * @param known the asset as it is written from the payload
- * @throws RangeError for an asset that is nested deeper than this process can handle, far above all limits
+ * @throws RangeError for an asset that is nested deeper than this process can handle; this depth is far above all
+ *   limits
  */
 export function writtenAsset(asset: unknown, known: JsonObject): string | undefined {
   if (typeof asset !== 'object' || asset === null) return undefined;
@@ -68,21 +69,22 @@ export function writtenAsset(asset: unknown, known: JsonObject): string | undefi
     names.every((name) => Object.hasOwn(known, name) && isSameText(member(asset, name), known[name]));
   if (isKnown) return undefined;
   const amount = member(asset, 'amount');
-  // JSON can contain numbers that are too large for this runtime. If such an amount were written as null, it would count as 0;
-  // as text it is no amount.
+  // JSON can contain numbers that are too large for JavaScript. If an amount that is too large were written as null, it
+  // would count as 0. Written as text, it is not a valid amount.
   const isInfinite = typeof amount === 'number' && !Number.isFinite(amount);
   return JSON.stringify(isInfinite ? { ...asset, amount: String(amount) } : asset);
 }
 
-/** The asset of a transaction as JSON: its original form if that was kept, otherwise `known`. */
+/** The asset of a transaction as JSON: its original form if that form was stored, otherwise `known`. */
 export function assetOf({ written }: Transaction, known: JsonObject): JsonObject {
   return written?.asset === undefined ? known : (JSON.parse(written.asset) as JsonObject);
 }
 
 /**
- * The reason why the reference cannot store an otherwise valid transaction; undefined if it can. The database of the reference
- * accepts no NUL and no half of a surrogate pair in JSON, and its copying has a maximum depth. The reference passes a block
- * with such a transaction on, and then refuses it.
+ * The reason why lisk-sdk cannot store an otherwise valid transaction; undefined if lisk-sdk can store it. In JSON, the
+ * database of lisk-sdk accepts no NUL and no half of a surrogate pair. Copying of assets in lisk-sdk has a maximum
+ * depth. The reference (lisk-sdk) passes on a block with a transaction that it cannot store, and then refuses the
+ * block.
  */
 export function storageFault({ id, written }: Transaction): TransactionError | undefined {
   const asset = written?.asset;
@@ -100,7 +102,10 @@ function tooDeep(id: TransactionId, levelsMax: number): TransactionError {
   return transactionError(id, `should NOT nest deeper than ${levelsMax} levels`, '.asset');
 }
 
-/** The reason why the pool refuses a transaction that a block may contain; undefined if it accepts it. */
+/**
+ * The reason why the pool refuses a transaction that a block may contain; undefined if the pool accepts the
+ * transaction.
+ */
 export function poolFault(transaction: Transaction): TransactionError | undefined {
   const { id, written } = transaction;
   if (written?.asset === undefined) return undefined;
@@ -121,7 +126,10 @@ function couldExist(counted: Decimal | undefined): boolean {
   return amount !== undefined && amount >= 0n && amount <= SUPPLY_MAX;
 }
 
-/** Upper limit for the supply of any network, low enough that the total of a block with such amounts fits. */
+/**
+ * Upper limit for the supply of any network. The limit is low enough that the total of a block with the largest amounts
+ * fits into 64 bits.
+ */
 const SUPPLY_MAX = 20_000_000_000_000_000n;
 
 function nestingOf(json: string): number {
@@ -142,7 +150,7 @@ function nestingOf(json: string): number {
   return deepest;
 }
 
-/** Whether two JSON values have the same text. Known members are texts or lists of texts. */
+/** Whether two JSON values have the same text. Known members are strings or lists of strings. */
 function isSameText(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((value, index) => isSameText(value, (b as readonly unknown[])[index]));

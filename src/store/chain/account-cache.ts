@@ -1,4 +1,4 @@
-/** Accounts in memory: those used lately, and all accounts that the running transaction changed. */
+/** Caches accounts in memory: those used most recently, and all accounts that the running transaction changed. */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Account } from '../../protocol/state.ts';
@@ -6,15 +6,23 @@ import type { Address } from '../../protocol/types.ts';
 import { sameTexts } from '../index/indexes.ts';
 import type { OverwrittenAccount } from './undo.ts';
 
-/** Cached accounts with votes. An account with all its votes takes about 10 KB, so the cache takes at most 20 MB. */
+/**
+ * Maximum of cached accounts with votes. An account with all its votes takes about 10 KB, so the cache takes at most 20
+ * MB of memory.
+ */
 export const VOTERS_CACHED_MAX = 2048;
-/** Cached accounts without votes, about 600 bytes each: as many as a large commit of an import touches. */
+/**
+ * Maximum of cached accounts without votes. An account takes about 600 bytes, and a large commit of an import touches
+ * this number of accounts.
+ */
 export const ACCOUNTS_CACHED_MAX = 32_768;
 
 /** An account with its present value and its value in the tables. */
 interface HeldAccount {
   value: Account;
-  /** Value in the tables, undefined for a new account; only valid while the account is unsaved. */
+  /**
+   * Value in the tables; undefined for a new account. This member is valid only while the account has unsaved changes.
+   */
   stored: Account | undefined;
   isUnsaved: boolean;
 }
@@ -45,7 +53,9 @@ export class AccountCache {
     return this.#held(address)?.value;
   }
 
-  /** Sets the value of an account. @returns the overwritten value; undefined when the new value is equal to it */
+  /**
+   * Sets the value of an account. @returns the overwritten value; undefined if the new value is equal to the old one
+   */
   change(account: Account): OverwrittenAccount | undefined {
     const { address } = account;
     const held = this.#held(address);
@@ -68,8 +78,8 @@ export class AccountCache {
   }
 
   /**
-   * Returns the accounts that changed since the last call. The caller writes them, so from now on their values count as
-   * saved.
+   * Returns the accounts that changed since the last call of this method. The caller writes the returned accounts, so
+   * the cache then treats them as saved.
    */
   takeChanged(): readonly (readonly [Address, ChangedAccount])[] {
     const changed = Array.from(this.#unsaved, ([address, held]) => {
@@ -117,7 +127,7 @@ function isVoter(account: Account): boolean {
   return account.votes.length > 0;
 }
 
-/** True when two values of one account are equal. */
+/** True if two values of one account are equal. */
 function sameAccounts(a: Account, b: Account): boolean {
   return (
     a.balance === b.balance &&

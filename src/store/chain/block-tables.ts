@@ -1,4 +1,7 @@
-/** The tables of blocks and transactions: their indexes, and the lists to which a block at the tip adds an entry. */
+/**
+ * The tables of blocks and transactions, with their indexes. Each block at the tip adds an entry to the lists in these
+ * tables.
+ */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import { u64be, writeU64BE } from '../../primitives/bytes.ts';
@@ -21,7 +24,7 @@ import {
   transactionTotal,
 } from '../tables/stored-transactions.ts';
 
-/** Delegates whose list lengths are cached: more than a round has. */
+/** Maximum of delegates whose list lengths are cached. A round has fewer delegates than this number. */
 const GENERATORS_CACHED_MAX = 512;
 /** Length of a generator's list, updated with each block. */
 interface List {
@@ -32,13 +35,14 @@ export class BlockTables {
   readonly #keys: KeyValueReader;
   readonly #codec: Codec;
   readonly #generators = new LruMap<PublicKey, List>(GENERATORS_CACHED_MAX);
-  /** Number of transactions up to the last appended height; the next block needs the number up to its parent. */
+  /**
+   * Number of transactions up to the last appended height. To append a block, the store needs the number of
+   * transactions up to its parent.
+   */
   #total: { readonly height: number; readonly transactions: number } | undefined;
   readonly #indexes: DeferredIndexes;
 
-  /**
-   * @param shortListMax largest number of items in a list that is not kept sorted
-   */
+  /** @param shortListMax largest number of items in a short list, which is stored in the order of the chain only */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
     this.#codec = codec;
@@ -62,7 +66,7 @@ export class BlockTables {
     return transactionAt(this.#keys, this.#codec, place);
   }
 
-  /** Indexes of transactions. */
+  /** The indexes of transactions. */
   get indexes(): DeferredIndexes {
     return this.#indexes;
   }

@@ -1,7 +1,7 @@
 /**
- * The log of a chain. Each block that is applied or reverted adds a numbered record, in the same transaction, so chain
- * and log always agree. The record of a reverted block also holds its content, because the chain has the block no
- * longer.
+ * Logs each change of the chain. Each block that is applied or reverted adds a numbered record in the same transaction
+ * of the store. For this reason, chain and log always agree. The record of a reverted block also contains the block's
+ * content, because the chain no longer has the block.
  */
 
 import type { ChainLog, ChainRecord } from '../../ports/chain-log.ts';
@@ -12,13 +12,13 @@ import type { Block } from '../../protocol/types.ts';
 import type { StoredChain } from './chain-store.ts';
 
 export interface ChainLogOptions {
-  /** Computes the finalized height for a state. */
+  /** Computes the finalized height of a state. */
   readonly finalizedHeight: (state: StateReader) => number;
-  /** Number of records kept; older records are deleted. */
+  /** Number of records that the log stores. Older records are deleted. */
   readonly recordsMax?: number;
 }
 
-/** Number of kept records: those of about ten days, which take about ten megabytes. */
+/** Default for `recordsMax`: the records of about ten days, which take about ten megabytes. */
 const RECORDS_MAX = 100_000;
 const HEAD = 'chain-log-head';
 
@@ -30,7 +30,7 @@ interface Head {
   readonly tipId: string | undefined;
 }
 
-/** Opens the log of a store. From now on, each change of the chain through this store adds a record. */
+/** Opens the log of a store. After this call, each change of the chain through this store adds a record. */
 export function createChainLog(store: StoredChain, options: ChainLogOptions): ChainLog {
   const recordsMax = options.recordsMax ?? RECORDS_MAX;
   let head = openHead(store, options.finalizedHeight(store));
@@ -85,7 +85,8 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
     block({ sequence, height, blockId }) {
       const block = store.block(height);
       if (block?.id === blockId) return block;
-      // The block was reverted later; the content is in the record of its revert, which is this record or a later one.
+      // The block was reverted later. The content of the block is in the record of its revert, which is this record or
+      // a later one.
       for (let later = sequence; later <= head.last; later += 1) {
         const found = savedAt(later);
         if (found?.kind === 'reverted' && found.blockId === blockId) return blockOf(store, found.content);
@@ -96,8 +97,8 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
 }
 
 /**
- * Reads the position of the log. A tool may have changed the chain without the log. Then the log skips one number, so
- * that readers of earlier records learn that they missed a change.
+ * Reads the position of the log. A tool may have changed the chain without the log. After a change without the log, the
+ * log skips one number, so that readers of earlier records notice the missing change.
  */
 function openHead(store: StoredChain, finalized: number): Head {
   const tipId = store.tip()?.id;
@@ -109,7 +110,7 @@ function openHead(store: StoredChain, finalized: number): Head {
 }
 
 interface Saved extends Omit<ChainRecord, 'sequence'> {
-  /** Header and transactions in their stored form, as base64. */
+  /** The header and the transactions in their stored form, as base64. */
   readonly content?: readonly string[];
 }
 

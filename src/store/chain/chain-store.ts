@@ -1,6 +1,7 @@
 /**
- * Stores the chain and its state on ordered keys. One transaction of the keys writes or removes a whole block: state,
- * undo record, indexes and counters. When a transaction fails, the caches in memory are dropped.
+ * Stores the chain and its state in a database of ordered keys. One transaction of the database writes or removes a
+ * whole block: its state changes, undo record, index entries and counters. If a transaction of the database fails, the
+ * caches in memory are dropped.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -32,12 +33,15 @@ import { stateDigestOf, StateTables } from './state-tables.ts';
 import type { Overwritten } from './undo.ts';
 import { undoChanged, UndoRecords } from './undo-records.ts';
 
-/** Cached headers: more than the rules look back, so that they seldom read the disk. */
+/** Maximum of cached headers. The rules look back over fewer headers, so they seldom read the disk. */
 export const HEADERS_CACHED_MAX = 1024;
 
-/** Keeps a record of each block that is applied or reverted, in the same transaction. */
+/** Records each block that is applied or reverted, in the same transaction of the store. */
 export interface ChangeRecorder {
-  /** Called when a transaction begins. @returns drops the records of the transaction, if it fails */
+  /**
+   * Called when a transaction begins. @returns a function that drops the records of the transaction if the transaction
+   * fails
+   */
   begin(): () => void;
   record(writer: ChainWriter, kind: 'applied' | 'reverted', block: Block): void;
 }
@@ -46,43 +50,51 @@ export interface ChangeRecorder {
 export interface StoredChain extends ChainStore {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
-  /** Largest number of items in a list of transactions that is not kept sorted (transaction-lists.ts). */
+  /**
+   * Largest number of items in a short list, which is stored in the order of the chain only
+   * (index/transaction-lists.ts).
+   */
   readonly shortListMax: number;
-  /** A read-only view of the store at this moment. The view is valid until its `close` or the `close` of this store. */
+  /**
+   * A read-only view of the store at this moment. The view is valid until its own `close` or the `close` of this store.
+   */
   snapshot(): StoredChain;
   /**
-   * Number of blocks and transactions that are missing in the indexes of transactions. Look-ups by id work all the
-   * same, but queries of other indexes must wait until this is 0.
+   * Number of blocks and transactions that the indexes of transactions lack. Look-ups by id work even if it is above 0,
+   * but queries of the other indexes must wait until it is 0.
    */
   readonly indexLag: number;
-  /** From now on the indexes of transactions lag behind appended blocks, until `backfill`. */
+  /** After this call, the indexes of transactions lag behind appended blocks until `backfill` is called. */
   deferIndexing(): void;
   /**
    * Writes the missing entries into the indexes of transactions, in one short transaction for each step. No block may
-   * be appended before the last step. If the caller stops earlier, the next opening of the store completes the
-   * backfill.
+   * be appended before the last step. If the caller stops before the last step, the next opening of the store completes
+   * the backfill.
    *
-   * @param limits sizes of the steps; the default fits into memory
+   * @param limits sizes of the steps; with the default, each step fits into memory
    */
   backfill(limits?: BackfillLimits): Iterable<void>;
   /**
-   * Begins to compare the state with its checksum. Only one check runs at a time: a new check cancels the one before.
+   * Begins to compare the state with its checksum. Only one check of the state runs at a time. A new check of the state
+   * cancels the previous one.
    */
   checkState(): StateCheck;
   /**
-   * Checks undo records and the note of the finalized height against their checksums. A damaged undo record would make
-   * a revert impossible or wrong; a damaged note could allow the revert of a final block.
+   * Checks undo records and the note of the finalized height against their checksums. With a damaged undo record, a
+   * revert would be impossible or wrong. A damaged note could allow the revert of a final block.
    *
-   * @param recordsMax number of undo records to check, those of the highest blocks first; default: all
+   * @param recordsMax number of undo records to check, beginning with the highest block; by default all are checked
    */
   recordDamage(recordsMax?: number): string | undefined;
-  /** Resolves when the store finds such a damaged record while it needs it. */
+  /** Resolves when the store reads a damaged undo record or a damaged note during its work. */
   readonly damaged: Promise<ProtocolError>;
-  /** Sets the recorder of changes; it replaces the earlier one. */
+  /** Sets the recorder of changes. The new recorder replaces the earlier one. */
   recordWith(recorder: ChangeRecorder): void;
 }
 
-/** Callers see this object as a `StoredChain`; the work of a transaction sees it as its writer. */
+/**
+ * Callers use this object as a `StoredChain`. The work inside a transaction uses the same object as a `ChainWriter`.
+ */
 export class KeyValueChainStore implements StoredChain, ChainWriter {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
@@ -103,9 +115,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
   readonly damaged: Promise<ProtocolError>;
   readonly #tellDamage: (error: ProtocolError) => void;
 
-  /**
-   * @param directory folder of the store, for errors about damage
-   */
+  /** @param directory folder of the store, which errors about damage name */
   constructor(keyValue: CountedKeySets, codec: Codec, shortListMax: number, directory: string) {
     this.#keyValue = keyValue;
     this.tables = keyValue;
@@ -223,9 +233,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
     this.#recorder = recorder;
   }
 
-  /**
-   * @throws ProtocolError `STORE_DAMAGED` when the note of the finalized height does not match its checksum
-   */
+  /** @throws ProtocolError `STORE_DAMAGED` if the note of the finalized height does not match its checksum */
   note(name: NoteName): Uint8Array | undefined {
     const note = this.#keyValue.get(TABLES.notes.key(name));
     if (note === undefined || name !== FINALIZED_NOTE) return note;
@@ -311,7 +319,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
 
     const overwritten = this.#state.save(keys, overlay.changes());
     const header = this.#blocks.append(keys, block);
-    // The genesis block has no undo record, because it is never reverted: all nodes begin with it.
+    // The genesis block has no undo record, because it is never reverted.
     if (block.height > 1) this.#undo.add(block.height, overwritten);
     if (this.#tip !== undefined) this.#headers.set(this.#tip.height, this.#tip);
     this.#tip = header;
@@ -356,7 +364,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
     else keys.put(key, name === FINALIZED_NOTE ? finalizedRecord(value) : value);
   }
 
-  /** State for the block that is being appended. */
+  /** The writer of state for the block that is being appended. */
   #applied(): StateWriter {
     assert(this.#overlay !== undefined, 'state is written while a block is appended, so that it can be reverted');
     return this.#overlay;
@@ -367,9 +375,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
     return this.#keys;
   }
 
-  /**
-   * @throws ProtocolError `STORE_DAMAGED` for a record that does not match its checksum
-   */
+  /** @throws ProtocolError `STORE_DAMAGED` for an undo record that does not match its checksum */
   #overwrittenBy(height: number): readonly Overwritten[] | undefined {
     const undo = this.#undo.read(height);
     if (undo !== 'damaged') return undo;

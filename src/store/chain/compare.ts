@@ -1,6 +1,6 @@
 /**
- * Compares two stores: do they hold the same chain? The comparison covers every key and value of the tables that depend
- * on the blocks.
+ * Compares two stores, to find out whether they have the same chain. The comparison covers every key and value of the
+ * tables that depend on the blocks.
  */
 
 import { CountedKeySets } from '../index/counted-key-sets.ts';
@@ -13,23 +13,27 @@ export interface Difference {
   readonly table: TableName | 'unknown';
   /** Hexadecimal key without the number of its table. */
   readonly key: string;
-  /** `missing`: only the expected store has it; `surplus`: only the examined one; `wrong`: they hold different values. */
+  /**
+   * `missing`: only the expected store has the key. `surplus`: only the examined store has the key. `wrong`: both
+   * stores have it, with different values.
+   */
   readonly kind: 'missing' | 'surplus' | 'wrong';
 }
 
 export interface Comparison {
-  /** The first key that differs, in the order of the tables' numbers; undefined when no key differs. */
+  /** The first key that differs, in the order of the tables' numbers; undefined if no key differs. */
   readonly difference: Difference | undefined;
   /** Number of keys that were compared. */
   readonly keys: number;
 }
 
 /**
- * Walks through both stores. Notes are left out, because they belong to one node. Borders of leaf blocks depend on the
- * order in which keys were added, so the keys are compared instead of the blocks. A store may have dropped undo records
- * of final blocks, so an undo record that only one store has counts as a difference only above the finalized height.
+ * Walks through both stores and compares their keys and values. Notes are not compared, because they belong to one
+ * node. The borders of leaf blocks depend on the order in which keys were added. The keys are compared, not the leaf
+ * blocks, because leaf blocks of equal sets may differ. A store may have dropped undo records of final blocks. So an
+ * undo record that only one store has is a difference only above the finalized height.
  *
- * @param finalizedHeight called only when an undo record is missing in one store
+ * @param finalizedHeight called only if one store lacks an undo record
  */
 export function compareStores(
   examined: KeyValueReader,
@@ -64,7 +68,7 @@ export function compareStores(
   return { difference, keys };
 }
 
-/** Tables that are compared. Undo records come last, because they matter only when all other tables agree. */
+/** The tables that are compared. Undo records come last, because they matter only if all other tables agree. */
 const NAMES: readonly TableName[] = [
   ...(Object.keys(TABLES) as TableName[])
     .filter((name) => name !== 'meta' && name !== 'notes' && name !== 'innerBlocks' && name !== 'undo')
@@ -78,7 +82,7 @@ interface Pair {
   readonly right: Buffer | undefined;
 }
 
-/** Joins the entries of two ascending walks by key. */
+/** Joins the entries of two walks in ascending order by key. */
 function* paired(leftEntries: Iterable<KeyValueEntry>, rightEntries: Iterable<KeyValueEntry>): Iterable<Pair> {
   const lefts = leftEntries[Symbol.iterator]();
   const rights = rightEntries[Symbol.iterator]();
@@ -96,15 +100,15 @@ function* paired(leftEntries: Iterable<KeyValueEntry>, rightEntries: Iterable<Ke
 }
 
 /**
- * An undo record lists the overwritten entries in any order, so both lists are sorted first. All other values have only
- * one form.
+ * An undo record lists the overwritten entries in any order, so both lists are sorted before they are compared. All
+ * values other than undo records have only one form.
  */
 function isSameUndo(left: Buffer | undefined, right: Buffer | undefined): boolean {
   if (left === undefined || right === undefined) return false;
   try {
     return sortedUndo(left) === sortedUndo(right);
   } catch {
-    // The bytes are no undo record.
+    // The bytes are not an undo record.
     return false;
   }
 }

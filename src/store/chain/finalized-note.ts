@@ -1,6 +1,6 @@
 /**
- * The stored note of the finalized height. The note has a checksum, because it decides which blocks may be reverted,
- * and no other record would show that the note is wrong.
+ * Reads and writes the stored note of the finalized height. The note has a checksum, because it decides which blocks
+ * may be reverted. No other record would show that the note is wrong.
  */
 
 import type { NoteName } from '../../ports/notes.ts';
@@ -9,10 +9,10 @@ import { sealed, unsealed } from './sealed.ts';
 
 export const FINALIZED_NOTE: NoteName = 'chain/finalized';
 const KEY = TABLES.notes.key(FINALIZED_NOTE);
-/** Size of the note in earlier versions: a height without a checksum. */
+/** Size of the note in earlier versions, in which it was a height without a checksum. */
 const UNSEALED_BYTES = 4;
 
-/** Damage text for a note of the finalized height that does not match its checksum. */
+/** Text of the error for a note of the finalized height that does not match its checksum. */
 export const FINALITY_CHANGED = 'the note of the height that is final is not what was written, as its checksum shows';
 
 /** Stored form of the note. */
@@ -20,7 +20,7 @@ export function finalizedRecord(note: Uint8Array): Buffer {
   return sealed(KEY, note);
 }
 
-/** Reads the stored form of the note; undefined when it does not match its checksum. */
+/** Reads the stored form of the note; undefined if the note does not match its checksum. */
 export function finalizedIn(record: Buffer): Buffer | undefined {
   return record.length === UNSEALED_BYTES ? record : unsealed(KEY, record);
 }

@@ -1,4 +1,6 @@
-/** The checksum of consensus state in a store: updated with each write, saved with each transaction. */
+/**
+ * The checksum of consensus state in a store. The checksum is updated with each write and saved with each transaction.
+ */
 
 import type { CountedWriter } from '../index/counted-key-sets.ts';
 import { readsOf, type KeyValueReader } from '../tables/key-value.ts';
@@ -10,18 +12,18 @@ import { StateChecksum } from './state-checksum.ts';
  * two steps. The computation reads from the store only during a step.
  */
 export interface StateCheck {
-  /** Reads on to a key, without the key itself. */
+  /** Reads on up to a key. The entry of this key is not read. */
   readTo(key: Uint8Array): void;
-  /** Reads on to the end. @returns true when the state matches the checksum */
+  /** Reads on to the end of the state. @returns true if the state matches the checksum */
   finish(): boolean;
 }
 
 /** A writer that updates the checksum with each write to the state. */
 export interface StateKeys extends CountedWriter {
   /**
-   * Writes an entry of the state. The caller gives the value before, so that it need not be read.
+   * Writes an entry of the state. The caller passes the old value, so that the checksum need not read it.
    *
-   * @param before value before; undefined for a new entry
+   * @param before the old value; undefined for a new entry
    */
   replace(key: Uint8Array, before: Uint8Array | undefined, value: Uint8Array): void;
 }
@@ -33,13 +35,13 @@ export class KeptChecksum {
   readonly #keys: KeyValueReader;
   readonly #checksum: StateChecksum;
   #saved: Buffer | undefined;
-  /** Reverts the checksum to its value before the running transaction. */
+  /** Resets the checksum to its value before the running transaction. */
   #undo: (() => void) | undefined;
 
   constructor(keys: KeyValueReader) {
     this.#keys = keys;
     this.#saved = keys.get(CHECKSUM_KEY);
-    // A store without a saved checksum has no state yet, or has lost the checksum.
+    // A store without a saved checksum has no state yet, or has lost its checksum.
     this.#checksum = new StateChecksum(this.#saved);
   }
 
@@ -77,18 +79,20 @@ export class KeptChecksum {
     this.#saved = bytes;
   }
 
-  /** Keeps the new checksum: the running transaction is committed. */
+  /** Accepts the new checksum after the running transaction was committed. */
   keep(): void {
     this.#undo = undefined;
   }
 
-  /** Restores the checksum after a failed transaction. Does nothing when the transaction failed before `over`. */
+  /**
+   * Resets the checksum after a failed transaction. Does nothing if the transaction failed before `over` was called.
+   */
   forget(): void {
     this.#undo?.();
     this.#undo = undefined;
   }
 
-  /** Begins a check; it cancels an earlier one that still runs. */
+  /** Begins a check, and cancels an earlier check that is still running. */
   check(): StateCheck {
     const checksum = this.#checksum;
     checksum.beginWalk();

@@ -1,4 +1,6 @@
-/** Opens a chain store. The function refuses a store of another network, generation or unknown layout. */
+/**
+ * Opens a chain store. The function refuses a store of another network or generation, and a store of an unknown layout.
+ */
 
 import type { Clock } from '../../ports/clock.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -30,44 +32,48 @@ export interface MemoryChainStoreOptions {
   readonly codec: Codec;
   readonly params: ChainParams;
   /**
-   * Largest number of items in a list that is not kept sorted. The number never changes during the life of a store.
-   * Tests use small numbers.
+   * Largest number of items in a short list, which is stored in the order of the chain only. This limit never changes
+   * during the life of a store. Tests use small numbers.
    */
   readonly shortListMax?: number;
 }
 
 export interface ChainStoreOptions extends MemoryChainStoreOptions {
-  /** Folder of the store; it holds nothing else. */
+  /** Folder of the store, which contains nothing else. */
   readonly directory: string;
-  /** Default true; false refuses a folder without a store. */
+  /** If false, a folder without a store is refused; true by default. */
   readonly create?: boolean;
-  /** Default true. False is for a temporary store: its writes may reach the disk after they return. */
+  /**
+   * If true, each write is on the disk when it returns; true by default. False is for a temporary store, whose writes
+   * may reach the disk after they return.
+   */
   readonly durable?: boolean;
   /**
-   * Needed for a folder that other containers can reach: with a clock, processes of different containers see each
-   * other's claims.
+   * Needed for a folder that other containers can reach. With a clock, processes of different containers see each
+   * other's locks.
    */
   readonly clock?: Clock;
   /**
-   * True when this program has just checked pages and state of the store, and nobody wrote since. The checks are then
-   * left out, which saves two seconds for a million accounts. Default false.
+   * True if this program has just checked the pages and the state of the store, and no process has written since. The
+   * checks are then skipped, which saves two seconds for a million accounts. False by default.
    */
   readonly isChecked?: boolean;
   /**
-   * Called before a store of an earlier layout is upgraded. The upgrade takes some seconds for a long chain, a minute
-   * for a very long one.
+   * Called before a store of an earlier layout is upgraded. The upgrade takes some seconds for a long chain, and a
+   * minute for a very long one.
    */
   readonly onUpgrade?: (layout: string) => void;
   readonly onUpgradeStep?: OnUpgradeStep;
 }
 
 /**
- * Opens the store of a folder and locks it until `close`. A store of an earlier layout is upgraded. If a killed process
- * left the indexes behind the chain, it writes the missing entries, which takes at most some seconds.
+ * Opens the store of a folder and locks it until `close`. A store of an earlier layout is upgraded. If a process was
+ * killed while the indexes lagged behind the chain, this function writes the missing entries. Writing the missing
+ * entries takes at most some seconds.
  *
  * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_NOT_ALLOWED`, `STORE_UNREADABLE`,
- *   `STORE_LAYOUT_MISMATCH`, `STORE_DAMAGED`, `STORE_GENERATION_MISMATCH`, `STORE_NETWORK_MISMATCH`,
- *   `STORE_PARAMS_MISMATCH`, each with advice in its message
+ *   `STORE_LAYOUT_MISMATCH`, `STORE_DAMAGED`, `STORE_GENERATION_MISMATCH`, `STORE_NETWORK_MISMATCH` or
+ *   `STORE_PARAMS_MISMATCH`; each message contains advice
  */
 export async function openChainStore({
   codec,
@@ -94,7 +100,7 @@ export async function openChainStore({
 }
 
 /**
- * Opens a read-only view of a store at this moment. A node may hold the store meanwhile.
+ * Opens a read-only view of a store at this moment. A running node may use the store at the same time.
  *
  * @throws ProtocolError like `openChainStore`, but `STORE_IN_USE_ELSEWHERE` instead of `STORE_IN_USE`
  */
@@ -112,9 +118,9 @@ export async function openChainSnapshot(
 }
 
 /**
- * Makes a chain store over a read-only view of its keys.
+ * Creates a chain store over a read-only view of its keys.
  *
- * @param options `directory` is the folder that errors name
+ * @param options `directory` is the folder that error messages name
  * @throws ProtocolError like `openChainSnapshot`
  */
 export function readChainStore(
@@ -130,32 +136,32 @@ export function readChainStore(
 }
 
 /**
- * Compares the whole state with its checksum, then each undo record with the checksum of the record. The comparison
- * takes a second for a million accounts.
+ * Compares the whole state with its checksum, then each undo record with its own checksum. The comparison takes a
+ * second for a million accounts.
  *
- * @param directory folder that the error names
- * @throws ProtocolError `STORE_DAMAGED` when the state or an undo record does not match its checksum
+ * @param directory folder that the error message names
+ * @throws ProtocolError `STORE_DAMAGED` if the state or an undo record does not match its checksum
  */
 export function refuseChangedState(store: StoredChain, directory: string): void {
   const damage = store.checkState().finish() ? store.recordDamage() : STATE_CHANGED;
   if (damage !== undefined) throw storeDamaged(directory, damage);
 }
 
-/** Damage text for a state that does not match its checksum. */
+/** Text of the error for a state that does not match its checksum. */
 export const STATE_CHANGED =
   'its state is not what was written, as the checksum shows: bytes of an account, a delegate, a round or of finality were changed ' +
   'on the disk (`bloomery verify` names the first)';
 
-/** A store in memory; it ends with its object. */
+/** Creates a store in memory, which is lost with its object. */
 export function openMemoryChainStore(options: MemoryChainStoreOptions): StoredChain {
   return chainStoreOver(new MemoryKeyValue(), options, 'memory');
 }
 
 /**
- * Makes a chain store over open keys, and upgrades them to this layout.
+ * Creates a chain store over open keys, and upgrades them to the present layout.
  *
- * @param directory folder that errors name
- * @throws ProtocolError like `openChainStore` when the keys belong to another network
+ * @param directory folder that error messages name
+ * @throws ProtocolError like `openChainStore` if the keys belong to another network
  */
 export function chainStoreOver(
   keyValue: KeyValue,
@@ -172,7 +178,7 @@ export function chainStoreOver(
   return claimedStore(keyValue, options, directory);
 }
 
-/** Makes a chain store over keys of this network and layout; the caller has checked both. */
+/** Creates a chain store over keys of this network and layout. The caller has checked both. */
 export function claimedStore(
   keyValue: KeyValue,
   { codec, shortListMax = SHORT_LIST_ITEMS_MAX }: MemoryChainStoreOptions,
@@ -181,7 +187,7 @@ export function claimedStore(
   return new KeyValueChainStore(new CountedKeySets(keyValue), codec, shortListMax, directory);
 }
 
-/** Marks an empty store as a store of this network, and refuses a store with other marks. */
+/** Marks an empty store with this network, and refuses a store whose marks differ. */
 function claim(keyValue: KeyValue, params: ChainParams, directory: string): void {
   const text = metaOf(keyValue, META_LAYOUT);
   if (text === undefined) {
@@ -233,8 +239,8 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
 }
 
 /**
- * Overwrites the marks of a store with those of a network. This function is only for a copy of a chain that goes on
- * under another network identifier (a forked devnet), never for the store of a running network.
+ * Overwrites the marks of a store with those of a network. This function is only for a copy of a chain that continues
+ * under another network identifier (a forked devnet). Never use it on the store of a running network.
  */
 export function writeMarks(keyValue: KeyValue, params: ChainParams): void {
   keyValue.transact((writer) => putMarks(writer, params));
@@ -256,8 +262,8 @@ function adviceOn(layout: number): string {
 }
 
 /**
- * Refuses a store that was written with other consensus parameters: the same blocks give another state under other
- * rules.
+ * Refuses a store that was written with other consensus parameters, because the same blocks give another state under
+ * other rules.
  */
 function refuseOtherParams(found: string, params: ChainParams, directory: string): void {
   const expected = paramsPin(params);

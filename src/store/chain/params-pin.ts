@@ -1,18 +1,20 @@
 /**
- * Consensus parameters as a text, stored with the chain. Two networks have the same text exactly when all their
- * parameters are equal. So the node refuses a state that other rules produced, even when the genesis block is the same.
+ * Writes consensus parameters as a text, which is stored with the chain. Two networks have the same text if and only if
+ * all their parameters are equal. So the node refuses a state that other rules produced, even if the genesis block is
+ * the same.
  */
 
 import { sha256Hex } from '../../crypto/hash.ts';
 import { utf8 } from '../../primitives/bytes.ts';
 import { ACTIVE_DELEGATES, type ChainParams } from '../../protocol/params.ts';
 
-/** Values that are longer (for example lists of exceptions) are stored as their hash. */
+/** Longer values, for example lists of exceptions, are stored as their hash. */
 const VALUE_LENGTH_MAX = 200;
 
 /**
- * Makes one line `member value` for each parameter, in the order of their names. The usual number of active delegates
- * is left out, because older stores do not have it: they were written when a network could have no other number.
+ * Writes one line `member value` for each parameter, in the order of the parameters' names. The usual number of active
+ * delegates is omitted, because older stores have no line for it. When these stores were written, all networks had this
+ * number.
  */
 export function paramsPin(params: ChainParams): string {
   return Object.entries(params)
@@ -22,7 +24,7 @@ export function paramsPin(params: ChainParams): string {
     .join('\n');
 }
 
-/** Finds the parameters whose values differ between two texts; each result has both values. */
+/** Finds the parameters whose values differ between two texts. Each result has both values. */
 export function pinDifferences(found: string, expected: string): readonly string[] {
   const [foundValues, expectedValues] = [valuesOf(found), valuesOf(expected)];
   const members = [...new Set([...foundValues.keys(), ...expectedValues.keys()])].sort();
@@ -45,7 +47,7 @@ function shortened(text: string): string {
   return text.length <= VALUE_LENGTH_MAX ? text : `sha256:${sha256Hex(utf8(text))}`;
 }
 
-/** JSON without spaces, in which sets, maps and objects have a fixed order. */
+/** JSON without spaces. Sets, maps and objects have a fixed order in it. */
 function canonical(value: unknown): string {
   if (value instanceof Set) return `[${[...value].map(canonical).sort().join()}]`;
   if (value instanceof Map) {
@@ -58,6 +60,6 @@ function canonical(value: unknown): string {
   if (typeof value === 'object' && value !== null) {
     return canonical(new Map(Object.entries(value)));
   }
-  // Spaces separate members from values, so spaces in a text are escaped.
+  // Spaces separate members from values, so spaces inside a string are escaped.
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value).replaceAll(' ', '\\u0020');
 }

@@ -1,6 +1,6 @@
 /**
- * The chain store of a folder, for a process that reads beside the node. All reads see one moment, because they use one
- * read transaction of the database, until the process moves on to a newer moment.
+ * The chain store of a folder, opened read-only by a process beside the node. All reads use one read transaction of the
+ * database, so they see the chain at one moment. The process moves to a newer moment on request.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -9,15 +9,15 @@ import type { StoredChain } from './chain-store.ts';
 import { claimedStore, readChainStore, type ChainStoreOptions, type MemoryChainStoreOptions } from './open.ts';
 
 /**
- * Longest time that an old moment stays open for questions that began in it. Then these questions fail, and the
- * database can use the pages of that moment again.
+ * Longest time for which an old moment stays open for the questions that began in it. After this time, open questions
+ * fail, and the database can reuse the pages of the old moment.
  */
 const MOMENT_MS_MAX = 30_000;
 
 /** The chain at one moment. */
 export interface Moment {
   readonly store: StoredChain;
-  /** Keeps the moment open until the question is answered. */
+  /** Keeps this moment open until the question is answered. */
   hold<T>(question: () => Promise<T>): Promise<T>;
 }
 
@@ -47,11 +47,11 @@ export class ChainReader {
   }
 
   /**
-   * Moves on to the last commit of the node. An old moment with open questions stays open and occupies its pages. So a
-   * caller that outsiders can trigger at will must pass a condition.
+   * Moves this reader to the last commit of the node. While an old moment has open questions, it stays open and
+   * occupies its pages. So a caller must pass a condition if strangers can trigger the call at will.
    *
-   * @param isWanted decides whether to move to this moment; default: always
-   * @returns true when it moved
+   * @param isWanted decides whether to move to the new moment; by default always
+   * @returns true if this reader moved
    */
   move(isWanted: (store: StoredChain) => boolean = () => true): boolean {
     const before = this.#current;
@@ -60,8 +60,8 @@ export class ChainReader {
     try {
       isTaken = isWanted(store);
     } finally {
-      // The new moment is closed when it is not wanted, and also when `isWanted` throws; otherwise its pages could not
-      // be used again.
+      // The new moment is closed if it is not wanted, and also if `isWanted` throws. An open moment keeps its pages
+      // from being reused.
       if (!isTaken) void store.close();
     }
     if (!isTaken) return false;
@@ -71,8 +71,8 @@ export class ChainReader {
   }
 
   /**
-   * Frees the reader slots of processes that ended without closing, because these slots keep old pages in use. @returns
-   * number of slots freed
+   * Frees the reader slots of processes that ended without closing the store, because these slots keep old pages in
+   * use. @returns number of reader slots that were freed
    */
   clearStale(): number {
     return this.#disk.clearStale();

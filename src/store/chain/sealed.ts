@@ -1,4 +1,7 @@
-/** Records with a checksum of their key and content. Such records are used where no other record would show damage. */
+/**
+ * Reads and writes records with a checksum of their key and content. A checksum in the record is used for data whose
+ * damage no other record would show.
+ */
 
 import { CHECKSUM_BYTES, checksumOfEntry } from './state-checksum.ts';
 
@@ -7,7 +10,7 @@ export function sealed(key: Uint8Array, content: Uint8Array): Buffer {
   return Buffer.concat([content, checksumOfEntry(key, content)]);
 }
 
-/** Content of a stored record; undefined when it does not match the checksum. */
+/** Content of a stored record; undefined if the record does not match its checksum. */
 export function unsealed(key: Uint8Array, record: Buffer): Buffer | undefined {
   if (record.length < CHECKSUM_BYTES) return undefined;
   const content = record.subarray(0, -CHECKSUM_BYTES);

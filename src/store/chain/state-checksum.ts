@@ -1,26 +1,26 @@
 /**
- * A checksum over the tables of consensus state: the sum of one hash for each entry. A write subtracts the hash of the
- * old entry and adds the hash of the new one. So a write costs the same however large the state is, and the order of
- * writes does not matter. The sum is stored beside the state and written in the same transaction: when the entries do
- * not add up to it, the state is damaged. The checksum finds accidental damage, not forgery, because its hash is fast
- * and not cryptographic.
+ * A checksum over the tables of consensus state. It is the sum of one hash for each entry. A write subtracts the hash
+ * of the old entry and adds the hash of the new one. So the cost of a write does not depend on the size of the state,
+ * and the order of writes does not matter. The sum is stored beside the state and written in the same transaction. If
+ * the hashes of the entries do not add up to it, the state is damaged. The checksum finds accidental damage. It cannot
+ * find forgery, because its hash is fast and not cryptographic.
  */
 
 import { compareKeys } from '../index/key-block.ts';
 import type { KeyValueEntry } from '../tables/key-value.ts';
 import { EMPTY } from '../tables/ordered-bytes.ts';
 
-/** Size of the checksum: two sums of 32 bits. */
+/** Number of bytes of the checksum, which has two sums of 32 bits. */
 export const CHECKSUM_BYTES = 8;
 
-/** Sum of hashes, as two halves; each half is modulo 2^32. */
+/** Sum of hashes as two halves. Each half of the sum is counted modulo 2^32. */
 interface Sum {
   low: number;
   high: number;
 }
 
 /**
- * A walk over all entries of the state; blocks may be applied during the walk. `sum` is the sum of the entries below
+ * A walk over all entries of the state. Blocks may be applied during the walk. `sum` is the sum of the entries below
  * `next`.
  */
 interface Walk {
@@ -32,11 +32,9 @@ export class StateChecksum {
   #sum: Sum;
   #walk: Walk | undefined;
 
-  /**
-   * @param saved result of an earlier `bytes()`; default: the sum of no entries
-   */
+  /** @param saved result of an earlier `bytes()`; by default the sum over no entries */
   constructor(saved: Buffer = EMPTY) {
-    // A damaged record may have any length, so its bytes are copied into a buffer of the right one.
+    // A damaged record may have any length, so its bytes are copied into a buffer of the right length.
     const bytes = Buffer.alloc(CHECKSUM_BYTES);
     saved.copy(bytes);
     this.#sum = { low: bytes.readUInt32BE(0), high: bytes.readUInt32BE(4) };
@@ -46,7 +44,7 @@ export class StateChecksum {
     return bytesOf(this.#sum);
   }
 
-  /** Updates the checksum for a write; undefined stands for no entry. */
+  /** Updates the checksum for a write; an undefined value stands for a missing entry. */
   replace(key: Uint8Array, before: Uint8Array | undefined, after: Uint8Array | undefined): void {
     const walk = this.#walk !== undefined && compareKeys(key, this.#walk.next) < 0 ? this.#walk.sum : undefined;
     if (before !== undefined) {
@@ -60,12 +58,12 @@ export class StateChecksum {
     if (walk !== undefined) change(walk, 1);
   }
 
-  /** Begins a walk over all entries, and cancels an earlier one. */
+  /** Begins a walk over all entries, and cancels an earlier walk. */
   beginWalk(): void {
     this.#walk = { next: EMPTY, sum: { low: 0, high: 0 } };
   }
 
-  /** Key where the walk continues; undefined when there is no walk. */
+  /** The key at which the walk continues; undefined if no walk is running. */
   get walkNext(): Uint8Array | undefined {
     return this.#walk?.next;
   }
@@ -74,7 +72,7 @@ export class StateChecksum {
    * Continues the walk.
    *
    * @param entries all entries from `walkNext` to `next`
-   * @param next key where the walk continues afterwards
+   * @param next the key at which the walk continues afterwards
    */
   walk(entries: Iterable<KeyValueEntry>, next: Uint8Array): void {
     const walk = this.#walk;
@@ -86,14 +84,14 @@ export class StateChecksum {
     walk.next = next;
   }
 
-  /** Ends a walk over all entries. @returns true when their sum is equal to the checksum */
+  /** Ends a walk over all entries. @returns true if the sum over the entries is equal to the checksum */
   endWalk(): boolean {
     const walk = this.#walk;
     this.#walk = undefined;
     return walk !== undefined && walk.sum.low === this.#sum.low && walk.sum.high === this.#sum.high;
   }
 
-  /** Remembers the sum before a transaction. @returns restores the sum, if the transaction fails */
+  /** Stores the present sum before a transaction. @returns a function that restores the sum if the transaction fails */
   mark(): () => void {
     const sum = { ...this.#sum };
     const walk = this.#walk && { next: this.#walk.next, sum: { ...this.#walk.sum } };
@@ -117,7 +115,7 @@ function bytesOf({ low, high }: Sum): Buffer {
   return bytes;
 }
 
-/** Result of `hashEntry`. Two variables avoid a new object for each of some million entries. */
+/** Result of `hashEntry`. Two variables avoid creating an object for each of some million entries. */
 let hashLow = 0;
 let hashHigh = 0;
 
@@ -128,7 +126,7 @@ function change(sum: Sum, sign: 1 | -1): void {
 
 /**
  * Hash of 64 bits over key and value, with the multipliers and the mixing of MurmurHash3. Each step is a bijection of a
- * half, so two entries that differ in one word only never have the same hash.
+ * half of the hash. So two entries that differ in one word only never have the same hash.
  */
 function hashEntry(key: Uint8Array, value: Uint8Array): void {
   hashLow = key.length;

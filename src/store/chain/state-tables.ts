@@ -1,7 +1,7 @@
 /**
  * The tables of consensus state, with their indexes and a cache of decoded values. A transaction of the store writes
- * each account, each delegate and the ledger only once, at its end (`flush`), even when many of its blocks changed
- * them. Until then the changes are in memory, and all reads look there first.
+ * each account, each delegate and the ledger only once, at its end (`flush`), even if many of its blocks changed them.
+ * Before `flush`, the changes are in memory, and all reads look there first.
  */
 
 import { createHash } from 'node:crypto';
@@ -27,14 +27,14 @@ import {
 } from '../tables/records.ts';
 import type { Overwritten, OverwrittenAccount, OverwrittenDelegate, OverwrittenValues } from './undo.ts';
 
-/** Cached delegates, about 500 bytes each. */
+/** Maximum of cached delegates. A delegate takes about 500 bytes. */
 export const DELEGATES_CACHED_MAX = 4096;
-/** Cached round lists: those of the current rounds. */
+/** Maximum of cached round lists, which are those of the current rounds. */
 const ROUND_LISTS_CACHED_MAX = 8;
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
 
-/** The blocks that produced the state. */
+/** The data of the blocks that produced the state. */
 export type StateBlocks = Pick<StateReader, 'header' | 'hasTransaction'>;
 
 export class StateTables implements StateReader {
@@ -43,8 +43,8 @@ export class StateTables implements StateReader {
   readonly #accounts = new AccountCache((address) => this.#storedAccount(address));
   readonly #delegates = new LruMap<PublicKey, Delegate>(DELEGATES_CACHED_MAX);
   /**
-   * Changed delegates that are in the tables already. New delegates are written at once, so a walk over the table meets
-   * all delegates.
+   * Changed delegates whose older values are in the tables. New delegates are written to the tables at once, so that a
+   * walk over the table finds all delegates.
    */
   readonly #unsavedDelegates = new Map<PublicKey, Delegate>();
   readonly #roundLists = new LruMap<number, readonly PublicKey[]>(ROUND_LISTS_CACHED_MAX);
@@ -110,7 +110,9 @@ export class StateTables implements StateReader {
     return this.#blocks.hasTransaction(id);
   }
 
-  /** Drops the cached values after a failed transaction, and restores the ledger from before it. */
+  /**
+   * Drops the cached values after a failed transaction, and restores the ledger to its value before the transaction.
+   */
   forget(ledger: Uint8Array | undefined): void {
     this.#accounts.clear();
     this.#delegates.clear();
@@ -120,7 +122,10 @@ export class StateTables implements StateReader {
     this.#isLedgerSaved = true;
   }
 
-  /** Takes the changes of a block and returns the values that they overwrite. `flush` writes the changes. */
+  /**
+   * Stores the changes of a block in memory, and returns the values that they overwrite. `flush` writes these changes
+   * to the tables.
+   */
   save(keys: KeyValueWriter, changes: StateChanges): OverwrittenValues {
     const accounts: OverwrittenAccount[] = [];
     const delegates: OverwrittenDelegate[] = [];
@@ -171,7 +176,7 @@ export class StateTables implements StateReader {
     this.#isLedgerSaved = true;
   }
 
-  /** Writes the values of an undo record back, index entries included. */
+  /** Writes the values of an undo record back, with their index entries. */
   restore(keys: StateKeys, overwritten: readonly Overwritten[]): void {
     this.flush(keys);
     const accounts = new Map<Address, Account | undefined>();
@@ -246,7 +251,7 @@ export class StateTables implements StateReader {
   }
 }
 
-/** True when two records of one delegate are equal. */
+/** True if two records of one delegate are equal. */
 function sameDelegates(a: Delegate, b: Delegate): boolean {
   return (
     a.voteWeight === b.voteWeight &&
@@ -257,7 +262,9 @@ function sameDelegates(a: Delegate, b: Delegate): boolean {
   );
 }
 
-/** Writes or removes a value. If that changes the entry, it adds the old value to `overwritten`. */
+/**
+ * Writes or removes a value of the state. If this changes the entry, the function adds the old value to `overwritten`.
+ */
 function put(keys: KeyValueWriter, key: Buffer, after: Buffer | undefined, overwritten: Overwritten[]): void {
   const before = keys.get(key);
   if (before === undefined ? after === undefined : after !== undefined && before.equals(after)) return;
@@ -290,7 +297,7 @@ export function stateDigestOf(keys: KeyValueReader): string {
   const size = Buffer.allocUnsafe(8);
   for (const table of STATE_TABLES) {
     for (const { key, value } of keys.entries(TABLES[table].all)) {
-      // The sizes come before the bytes, so that no two states produce the same input.
+      // The sizes precede the bytes, so that two different states never produce the same input of the hash.
       size.writeUInt32BE(key.length, 0);
       size.writeUInt32BE(value.length, 4);
       hash.update(size).update(key).update(value);

@@ -1,8 +1,8 @@
 /**
- * The undo records of a store. The records of a running transaction stay in memory until it ends: a long transaction
- * drops most of them before that. On the disk, a checksum of key and content follows each record. The checksum is
- * compared before a block is reverted. Otherwise a wrong balance or vote would become state, and the checksum of the
- * state would include it.
+ * The undo records of a store. The records of a running transaction stay in memory until its end, because a long
+ * transaction drops most of them before. On the disk, a checksum of key and content follows each record. The checksum
+ * is checked before a block is reverted. Without this check, a wrong balance or vote would become state, and the
+ * checksum of the state would include it.
  */
 
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
@@ -18,7 +18,7 @@ export class UndoRecords {
     this.#keys = keys;
   }
 
-  /** Height of the lowest block that can be reverted; undefined when none can. */
+  /** Height of the lowest block that can be reverted; undefined if no block can be reverted. */
   floor(): number | undefined {
     const [lowest] = this.#keys.keys({ ...TABLES.undo.all, limit: 1 });
     return lowest === undefined ? undefined : TABLES.undo.read(lowest)[0];
@@ -28,7 +28,7 @@ export class UndoRecords {
     this.#unsaved.set(height, overwritten);
   }
 
-  /** @returns undefined for a record that is not kept, and 'damaged' for a record with a wrong checksum */
+  /** @returns undefined if the store has no such record, and 'damaged' for a record with a wrong checksum */
   read(height: number): readonly Overwritten[] | undefined | 'damaged' {
     const unsaved = this.#unsaved.get(height);
     if (unsaved !== undefined) return decodeUndo(encodeUndo(unsaved));
@@ -51,7 +51,7 @@ export class UndoRecords {
     for (const key of Array.from(writer.keys({ gte, lt }))) writer.remove(key);
   }
 
-  /** Writes the records at the end of a transaction. */
+  /** Writes the records of the running transaction at its end. */
   save(writer: KeyValueWriter): void {
     for (const [height, overwritten] of this.#unsaved) {
       const key = TABLES.undo.key(height);
@@ -70,7 +70,7 @@ export class UndoRecords {
    * thousand records.
    *
    * @param recordsMax largest number of records to compare
-   * @returns height of the first record that does not match its checksum
+   * @returns height of the first record that does not match its checksum; undefined if all match
    */
   firstDamaged(recordsMax: number): number | undefined {
     const limit = Number.isFinite(recordsMax) ? { limit: recordsMax } : {};
@@ -81,7 +81,7 @@ export class UndoRecords {
   }
 }
 
-/** Damage text for an undo record that does not match its checksum. */
+/** Text of the error for an undo record that does not match its checksum. */
 export function undoChanged(height: number): string {
   return `what would revert the block at height ${height} is not what was written, as its checksum shows`;
 }

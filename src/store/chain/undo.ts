@@ -1,6 +1,7 @@
 /**
- * The entries of consensus state that a block overwrote: each key with its earlier value, or a mark that it had none.
- * Indexes, counters and the block itself are left out, because they follow from these values and from the stored block.
+ * The entries of consensus state that a block overwrote. Each has a key with its earlier value, or a mark that the key
+ * had no value. Indexes, counters and the block itself are not recorded, because they follow from the overwritten
+ * values and from the stored block.
  */
 
 import type { Account, Delegate } from '../../protocol/state.ts';
@@ -15,7 +16,7 @@ export interface Overwritten {
 
 export interface OverwrittenAccount {
   readonly address: Address;
-  /** Earlier value. The votes of an account are recorded separately, because they are in a table of their own. */
+  /** The value before the block. The votes of an account are recorded separately, because they are in another table. */
   readonly before: Account | undefined;
 }
 
@@ -24,7 +25,9 @@ export interface OverwrittenDelegate {
   readonly before: Delegate | undefined;
 }
 
-/** An undo record before it is encoded: a long transaction drops most of its undo records, so they need no encoding. */
+/**
+ * An undo record before it is encoded. A long transaction drops most of its undo records, so these are never encoded.
+ */
 export interface OverwrittenValues {
   readonly accounts: readonly OverwrittenAccount[];
   readonly delegates: readonly OverwrittenDelegate[];

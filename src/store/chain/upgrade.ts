@@ -1,7 +1,8 @@
 /**
- * Upgrades a store of an earlier layout to this one, in place. The upgrade changes little: it adds checksums, and
- * rewrites the inner blocks of the trees of counted keys; the leaf blocks stay as they are. So the upgrade is one
- * transaction of the database. If the process is killed meanwhile, the store stays as it was, and the next process begins again.
+ * Upgrades a store of an earlier layout to the present one, in place. The upgrade adds checksums, and rewrites the
+ * inner blocks of the trees of counted keys. The leaf blocks stay as they are. The changes of the upgrade fit into one
+ * transaction of the database. If the process is killed during the upgrade, the store stays as it was, and the next
+ * process begins again.
  */
 
 import { buildTree, type CountedLeaf } from '../index/build-tree.ts';
@@ -20,14 +21,14 @@ import {
 import { StateChecksum } from './state-checksum.ts';
 import { sealed, unsealed } from './sealed.ts';
 
-/** First layout that can be upgraded; the differences of earlier layouts are larger. */
+/** The first layout that can be upgraded. Layouts before it differ too much to be upgraded. */
 export const FIRST_LAYOUT_READ = 4;
 
 const LAYOUT_KEY = TABLES.meta.key(META_LAYOUT);
 const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
 /**
- * Up to layout 6, each leaf block had an entry of its own with the number of its keys. The value of that entry had this
- * size.
+ * Up to layout 6, each leaf block had a separate entry with the number of its keys. The value of the entry of a leaf
+ * block had this number of bytes.
  */
 const SIZE_BYTES = 4;
 
@@ -45,10 +46,10 @@ export function isOlder(keyValue: KeyValueReader): boolean {
 export type OnUpgradeStep = (step: string, fraction: number) => void;
 
 /**
- * Brings a store up to this layout, which takes some seconds for twenty million transactions. If the store only looks
- * older because of a flipped bit, the steps find everything in place and change nothing.
+ * Upgrades a store to the present layout. The upgrade takes some seconds for twenty million transactions. If the store
+ * only looks older because of a flipped bit, the steps find nothing to change.
  *
- * @param keyValue a store that `isOlder`
+ * @param keyValue a store for which `isOlder` is true
  */
 export function upgradeStore(keyValue: KeyValue, onStep: OnUpgradeStep = () => undefined): void {
   const steps: readonly (readonly [step: string, work: (writer: KeyValueWriter) => void])[] = [
@@ -68,7 +69,10 @@ export function upgradeStore(keyValue: KeyValue, onStep: OnUpgradeStep = () => u
   });
 }
 
-/** Layout 5 adds the checksum of the state. This step reads the state once: a second for a million accounts. */
+/**
+ * Layout 5 adds the checksum of the state. This step reads the whole state, which takes a second for a million
+ * accounts.
+ */
 function addStateChecksum(writer: KeyValueWriter): void {
   if (writer.get(CHECKSUM_KEY) !== undefined) return;
   const checksum = new StateChecksum();
@@ -88,7 +92,7 @@ function sealUndoRecords(writer: KeyValueWriter): void {
   }
 }
 
-/** Layout 7 moves the numbers of keys into inner blocks. */
+/** Layout 7 moves the counts of keys into inner blocks. */
 function treeOverLeaves(writer: KeyValueWriter, table: number): void {
   const leaves: CountedLeaf[] = [];
   for (const { key, value } of writer.entries(TABLES.innerBlocks.range(table))) {

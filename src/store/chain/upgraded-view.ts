@@ -1,5 +1,6 @@
 /**
- * A read-only view of a store of an earlier layout, upgraded to this one. The changes of the upgrade stay in memory.
+ * A read-only view of a store that has an earlier layout. The view shows the store as if it were upgraded. The changes
+ * of the upgrade stay in memory and are never written to the store.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -9,14 +10,12 @@ import { TABLES } from '../tables/layout.ts';
 import { upgradeStore } from './upgrade.ts';
 
 /**
- * Tables that an upgrade changes. The changed tables take about 40 bytes for each leaf block of counted keys, and the
+ * The tables that an upgrade changes. In memory, they take about 40 bytes for each leaf block of counted keys, and the
  * size of the undo records.
  */
 const IN_MEMORY: readonly number[] = [TABLES.meta.number, TABLES.undo.number, TABLES.innerBlocks.number];
 
-/**
- * @param disk the store; it is not written to, and is closed with the view
- */
+/** @param disk the store; the view never writes to it, and closes it when the view is closed */
 export function upgradedView(disk: KeyValue): KeyValue {
   const memory = new MemoryKeyValue();
   memory.transact((writer) => {
@@ -102,7 +101,7 @@ class View implements KeyValue {
   }
 }
 
-/** Splits a range so that each part lies either in one table that is in memory, or in none of them. */
+/** Splits a range so that each part lies either in one table that is in memory, or outside all these tables. */
 function partsOf({ gte, lt }: KeyRange): { gte: Uint8Array; lt: Uint8Array }[] {
   const parts: { gte: Uint8Array; lt: Uint8Array }[] = [];
   let from = gte;

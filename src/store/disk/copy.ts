@@ -1,4 +1,4 @@
-/** Copies a store as it is at one moment, also while a node writes to it. */
+/** Copies a store as it is at one moment. A node may write to the store during the copy. */
 
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,12 +9,12 @@ import { closeInTurn, openForReading } from './environment.ts';
 import { makeFolder } from './folder.ts';
 
 /**
- * Copies the store of a folder into another folder, which it creates. The copy is on the disk when the call resolves.
- * The copy contains no free pages, so it may be smaller.
+ * Copies the store of a folder into a new folder. The copy is on the disk when the call resolves. The copy contains no
+ * free pages, so its file may be smaller than that of the store.
  *
  * @param clock needed for a folder that other containers can reach
- * @throws ProtocolError `STORE_MISSING` when there is none, `STORE_UNREADABLE` when it is damaged, `STORE_COPY_FAILED`
- *   with the reason
+ * @throws ProtocolError `STORE_MISSING` if the folder has no store, `STORE_UNREADABLE` if the store is damaged, or
+ *   `STORE_COPY_FAILED` with the reason
  */
 export async function copyStore(directory: string, target: string, clock?: Clock): Promise<void> {
   const environment = openForReading(directory, clock);

@@ -1,24 +1,27 @@
 /**
- * Examines the data file of a database before LMDB maps it, because a foreign or truncated file would end the process
- * with a signal.
+ * Examines the data file of a database before LMDB maps it. A file of another program or a truncated file would end the
+ * process with a signal.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 export const DATA_FILE = 'data.mdb';
 
-/** Result of the examination. `none`: the file is missing or empty, as after a kill right after its creation. */
+/**
+ * The result of the examination. `none`: the file is missing, or it is empty because the process was killed right after
+ * creating it.
+ */
 export type DataFile =
   { readonly kind: 'none' } | { readonly kind: 'whole' } | { readonly kind: 'damaged'; readonly why: string };
 
-/** The file to examine. Another process may write to it meanwhile. */
+/** The file to examine. Another process may write to it during the examination. */
 export interface FileToExamine {
   sizeBytes(): number;
-  /** Reads bytes from an offset on; fewer when the file ends before. */
+  /** Reads bytes from an offset on. The returned buffer is shorter if the file ends before. */
   read(offset: number, lengthBytes: number): Buffer;
 }
 
-// Byte offsets in the first two pages of an LMDB data file of lmdb 3.5 on 64-bit machines.
+// Positions of fields in the first two pages of an LMDB data file, for lmdb 3.5 on 64-bit machines.
 const MAGIC_AT = 24;
 const MAGIC = 0xbeefc0de;
 const PAGE_BYTES_AT = 48;
@@ -30,14 +33,12 @@ const PAGE_BYTES_MAX = 65_536;
 const NO_PAGE = 0xffff_ffff_ffff_ffffn;
 
 /**
- * Limit for looks at a file that changes. A process commits at most some thousand times a second, and a look takes less
- * time than that, so two looks soon see the same.
+ * Maximum number of looks at a file that changes between looks. A process commits at most some thousand times a second.
+ * A look takes less time than a commit, so two looks soon find the same bytes.
  */
 const LOOKS_MAX = 100;
 
-/**
- * @throws Error of the system when the file cannot be read
- */
+/** @throws Error of the operating system if the file cannot be read */
 export function examineDataFile(path: string): DataFile {
   const file = openIfPresent(path);
   if (file === undefined) return { kind: 'none' };
@@ -60,21 +61,21 @@ function openIfPresent(path: string): number | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    // The folder belongs to another user, and the file may exist.
+    // The folder belongs to another user, so the file may exist.
     throw error;
   }
 }
 
 /**
- * Like `examineDataFile`. The function reports damage only when a second look finds the same bytes, because a look may
- * see half of a write.
+ * Examines a file like `examineDataFile`. The function reports damage only if a second look finds the same bytes,
+ * because one look may see half of a write.
  */
 export function examine(file: FileToExamine): DataFile {
   let before: Buffer | undefined;
   for (let look = 1; ; look += 1) {
     const metas = readMetas(file);
-    // The size is read after the descriptions: the pages that a description names are written to the file before the
-    // description.
+    // The size is read after the descriptions, because the pages that a description names are written to the file
+    // before the description.
     const sizeBytes = file.sizeBytes();
     if (sizeBytes === 0) return { kind: 'none' };
     const why = damageOf(metas, sizeBytes);
@@ -86,8 +87,8 @@ export function examine(file: FileToExamine): DataFile {
 }
 
 /**
- * Reads the descriptions of the tree at the start of the first two pages. The second is empty when the first is no
- * description.
+ * Reads the descriptions of the tree. They are at the start of the first two pages. The second description is empty if
+ * the first is invalid.
  */
 function readMetas(file: FileToExamine): readonly [Buffer, Buffer] {
   const first = file.read(0, META_BYTES);

@@ -1,7 +1,8 @@
 /**
- * A store as a plain sequence of bytes, which can be carried to another machine. For each key it has the length of the
- * key (u16), the key, the length of the value (u32), and the value; a key of length 0 marks the end. Unlike a database
- * file, it can come from a source that is not trusted: the reader checks each length.
+ * Reads and writes a store as a plain sequence of bytes, which can be moved to another machine. For each entry, the
+ * sequence has the length of the key (u16), the key, the length of the value (u32), and the value. A key of length 0
+ * marks the end. Unlike a database file, a dump can come from an untrusted source, because the reader checks each
+ * length.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -10,21 +11,22 @@ import { TABLES } from '../tables/layout.ts';
 import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
 
 /**
- * Limits above any key and value of the layout. The largest value is the genesis block, whose size the longest allowed
- * file of a network folder bounds.
+ * Limits that exceed each key and value of the layout. The largest value is the genesis block. The size of the genesis
+ * block is bounded by the largest allowed file of a network folder.
  */
 const KEY_BYTES_MAX = 1_000;
 const VALUE_BYTES_MAX = 64 * 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
 /**
- * Entries in one transaction; it also ends at `BYTES_PER_TRANSACTION`. Both limits bound the memory of a transaction.
+ * Maximum of entries in one transaction. A transaction also ends at `BYTES_PER_TRANSACTION`. Both limits bound the
+ * memory that a transaction takes.
  */
 const ENTRIES_PER_TRANSACTION = 20_000;
 const BYTES_PER_TRANSACTION = 32 * 1024 * 1024;
 
 const END = Buffer.alloc(2);
 
-/** Reads all entries except notes, which belong to one node. The store may be in use meanwhile. */
+/** Reads all entries except notes, which belong to one node. Another process may use the store at the same time. */
 export async function* dumpStore(directory: string): AsyncIterable<Buffer> {
   const store = openLmdbSnapshot(directory);
   try {
@@ -49,10 +51,11 @@ export async function* dumpStore(directory: string): AsyncIterable<Buffer> {
 }
 
 /**
- * Writes a dump into a new store. The function does not check the content: the caller must verify the store before use.
+ * Writes a dump into a new store. The function does not check the content, so the caller must verify the store before
+ * use.
  *
- * @param directory folder that holds no store yet
- * @throws ProtocolError `DUMP_MALFORMED` for bytes that are no dump
+ * @param directory folder without a store
+ * @throws ProtocolError `DUMP_MALFORMED` for bytes that are not a dump
  */
 export async function restoreDump(chunks: AsyncIterable<Buffer>, directory: string): Promise<void> {
   const store = openLmdb(directory, true, false);
@@ -92,7 +95,7 @@ async function* entriesIn(chunks: AsyncIterable<Buffer>): AsyncIterable<KeyValue
   if (await bytes.hasMore()) throw malformed('something follows its end');
 }
 
-/** Reads a stream of chunks as one sequence of bytes. Each byte is copied at most once. */
+/** Presents a stream of chunks as one sequence of bytes. Each byte is copied at most once. */
 class ByteQueue {
   readonly #chunks: AsyncIterator<Buffer>;
   #rest: Buffer = Buffer.alloc(0);
@@ -101,9 +104,7 @@ class ByteQueue {
     this.#chunks = chunks;
   }
 
-  /**
-   * @throws ProtocolError `DUMP_MALFORMED` when fewer bytes are left
-   */
+  /** @throws ProtocolError `DUMP_MALFORMED` if fewer bytes are left */
   async take(count: number): Promise<Buffer> {
     if (this.#rest.length >= count) return this.#cut(count);
     const parts: Buffer[] = [];

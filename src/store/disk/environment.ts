@@ -1,7 +1,7 @@
 /**
- * Opens the LMDB environment of a folder, for one writer and any number of readers. Some conditions make LMDB end the
- * process with a signal, read pages that a writer overwrites, or accept a damaged file. This file finds these
- * conditions first and throws an error with advice.
+ * Opens the LMDB environment of a folder, for one writer and any number of readers. Under some conditions, LMDB ends
+ * the process with a signal, reads pages that a writer overwrites, or accepts a damaged file. This file detects these
+ * conditions first, and throws an error with advice.
  */
 
 import {
@@ -34,16 +34,19 @@ const LOCKS_FILE_BYTES = 8272;
 const LOCK_NAME = 'in-use';
 const MAP_BYTES = 64 * 2 ** 30;
 /**
- * The check takes about 150 ms of a start and covers a small store completely. A running node checks the other pages
- * step by step.
+ * Checking this number of pages takes about 150 ms of a start, and covers a small store completely. A running node
+ * checks the remaining pages step by step.
  */
 const PAGES_CHECKED_BEFORE_WRITING = 25_000;
-/** Number of pages in 16 GB. The check takes about 20 s, a small part of the time that reading so much takes. */
+/**
+ * Number of pages in 16 GB of data. The check takes about 20 s, which is a small part of the time for reading all these
+ * pages.
+ */
 const PAGES_CHECKED_BEFORE_READING = 4_000_000;
 /** Error codes for a full disk, an exhausted quota and a file that is too large. */
 const ROOM_CODES: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-/** An environment open for writing. Writing is allowed as long as the claim on its folder is held. */
+/** An environment open for writing. The process may write as long as it holds the lock on the folder. */
 export interface HeldEnvironment {
   readonly database: Database<Buffer, Buffer>;
   readonly lock: ProcessLock;
@@ -52,21 +55,21 @@ export interface HeldEnvironment {
 export interface WritingOptions {
   /** True to create a missing folder. */
   readonly create: boolean;
-  /** False leaves it to the system when written data reaches the disk. */
+  /** If false, the operating system decides when written data reaches the disk. */
   readonly durable: boolean;
-  /** Needed for a folder that other containers can reach, as for `takeLock`. */
+  /** Clock for the lock, needed for a folder that other containers can reach (see `takeLock`). */
   readonly clock: Clock | undefined;
-  /** True when this program has just checked the pages and nobody wrote since. */
+  /** True if this program has just checked the pages, and no process has written since. */
   readonly arePagesChecked: boolean;
 }
 
 /**
- * Opens the environment for writing. From now on this process holds the folder.
+ * Opens the environment for writing. After this call, this process holds the lock on the folder.
  *
- * @throws ProtocolError `STORE_MISSING` when there is none and `create` is false, `STORE_IN_USE` when another process
- *   holds the folder, `STORE_UNREADABLE` when the path is no folder or holds a damaged or foreign file,
- *   `STORE_NOT_ALLOWED` when the files belong to another user, `STORE_SHARED` when another folder has the same file,
- *   `STORE_WRITE_FAILED` when the disk is full
+ * @throws ProtocolError `STORE_MISSING` if there is no store and `create` is false; `STORE_IN_USE` if another process
+ *   holds the folder; `STORE_UNREADABLE` if the path is not a folder, or has a damaged or foreign file;
+ *   `STORE_NOT_ALLOWED` if the files belong to another user; `STORE_SHARED` if another folder has the same file;
+ *   `STORE_WRITE_FAILED` if the disk is full
  */
 export function openForWriting(
   directory: string,
@@ -77,7 +80,7 @@ export function openForWriting(
   try {
     makeFolder(directory);
   } catch (error) {
-    // The error says that no folder can be created here; it says nothing about a store.
+    // The error says that no folder can be created here, and it says nothing about a store.
     if (error instanceof ProtocolError) throw error;
     const isOfWriting = isMissingRight(error) || isReadOnlyMedium(error);
     throw isOfWriting ? refusalToWrite(directory, error) : unreadable(directory, messageOf(error), error);
@@ -100,11 +103,11 @@ export function openForWriting(
   }
 }
 
-/** Asks the system for access rights to a path, like `accessSync`. */
+/** Asks the operating system for access rights to a path, like `accessSync`. */
 type Access = (path: string, mode: number) => void;
 
 /**
- * Opens the environment for reading. Another process may hold the folder meanwhile.
+ * Opens the environment for reading. Another process may use the folder at the same time.
  *
  * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE`, `STORE_NOT_ALLOWED` or `STORE_IN_USE_ELSEWHERE`
  */
@@ -118,11 +121,11 @@ export function openForReading(
   try {
     database = withOpenLock(directory, () => {
       if (clock !== undefined) refuseOtherContainer(directory, clock);
-      // A reader must be able to write into the lock file which pages it reads. Otherwise the node would overwrite
-      // these pages.
+      // A reader must be able to record in the lock file which pages it reads. Without this record, the node would
+      // overwrite the pages that a reader needs.
       refuseForeignFiles(directory, [LOCKS_FILE], access);
       if (existsSync(directory) && isOnReadOnlyMedium(directory, access)) refuseOwner(directory, clock);
-      // When LMDB opens an empty file for reading, it ends the process with a signal.
+      // LMDB ends the process with a signal if it opens an empty file for reading.
       if (refuseDamagedFile(directory) === 'none') throw missing(directory);
       prepareLocksFile(directory);
       return openEnvironment(directory, { readOnly: true });
@@ -131,7 +134,7 @@ export function openForReading(
     throw error instanceof ProtocolError ? error : refusalOf(directory, error);
   }
   try {
-    // As long as this transaction is open, no writer reuses a page of the tree.
+    // While this transaction is open, no writer reuses a page of the tree.
     const held = database.useReadTransaction();
     try {
       refuseDamagedPages(directory, PAGES_CHECKED_BEFORE_READING);
@@ -145,12 +148,12 @@ export function openForReading(
   }
 }
 
-/** Name of the process that may be writing to the store of a folder; undefined when there is none. */
+/** Name of the process that may be writing to the store of a folder; undefined if there is none. */
 export function storeOwner(directory: string, clock: Clock): string | undefined {
   return existsSync(directory) ? ownerOf(directory, LOCK_NAME, clock) : undefined;
 }
 
-/** Closes an environment that this file opened. The caller releases the claim on the folder afterwards. */
+/** Closes an environment that this file opened. The caller releases the lock on the folder afterwards. */
 export function closeInTurn(database: Database<Buffer, Buffer>, directory: string): Promise<void> {
   return withOpenLock(directory, () => database.close());
 }
@@ -162,17 +165,18 @@ function openEnvironment(
   return open<Buffer, Buffer>({
     ...mode,
     path: directory,
-    // LMDB would take the path of a folder with a dot in its name for a file.
+    // By default, LMDB treats the path of a folder with a dot in its name as a file.
     noSubdir: false,
     encoding: 'binary',
     keyEncoding: 'binary',
     cache: false,
-    // Size of the address range, not of memory or disk. When a file outgrows it, the library maps the whole file again
-    // and keeps the old mapping, so the pages of a store that grew from a small size would be in memory several times.
+    // Size of the mapped address range, which is not the size in memory or on disk. If a file outgrows this range, the
+    // library maps the whole file again and keeps the old mapping. A growing store would then be in memory several
+    // times.
     mapSize: MAP_BYTES,
-    // The classic order of LMDB: it writes the pages, calls fdatasync, and writes the meta page through a descriptor
-    // opened with O_DSYNC. All this happens before transactionSync returns (seen with strace), so no data waits for a
-    // later flush.
+    // False selects the classic order of LMDB: it writes the pages, calls fdatasync, and writes the meta page through a
+    // descriptor opened with O_DSYNC. All this happens before transactionSync returns (seen with strace), so no data
+    // are flushed later.
     overlappingSync: false,
   });
 }
@@ -213,7 +217,7 @@ function refuseFullDisk(directory: string): void {
   }
 }
 
-/** Turns an error of the system about writing to the folder into an error with advice. */
+/** Turns a system error about writing to the folder into an error with advice. */
 export function refusalToWrite(directory: string, error: unknown): ProtocolError {
   const { code } = error as NodeJS.ErrnoException;
   if (isMissingRight(error)) return notAllowed(directory, 'write to', directory, error);
@@ -236,8 +240,8 @@ export function refusalToWrite(directory: string, error: unknown): ProtocolError
 }
 
 /**
- * Refuses a store that a process of another container holds. The library tells readers apart by their process number,
- * and processes of two containers may have the same number (often 1).
+ * Refuses a store whose lock a process of another container holds. The library identifies readers by their process
+ * number, and processes of two containers may have the same number (often 1).
  */
 function refuseOtherContainer(directory: string, clock: Clock): void {
   const owner = existsSync(directory) ? ownerElsewhere(directory, LOCK_NAME, clock) : undefined;
@@ -250,9 +254,10 @@ function refuseOtherContainer(directory: string, clock: Clock): void {
 }
 
 /**
- * Checks the right to write before the library needs it, because the library would end the process with a signal.
+ * Checks the right to write before the library needs this right. Without the right to write, the library would end the
+ * process with a signal.
  *
- * @param names files to check; they may be missing
+ * @param names names of the files to check; a file may be missing
  */
 function refuseForeignFiles(directory: string, names: readonly string[], access: Access = accessSync): void {
   for (const name of names) {
@@ -261,7 +266,7 @@ function refuseForeignFiles(directory: string, names: readonly string[], access:
     try {
       access(path, constants.R_OK | constants.W_OK);
     } catch (error) {
-      // On a read-only medium the library reads without that right.
+      // On a read-only medium, the library reads without the right to write.
       if (isReadOnlyMedium(error)) continue;
       throw notAllowed(directory, 'write to', path, error);
     }
@@ -270,9 +275,9 @@ function refuseForeignFiles(directory: string, names: readonly string[], access:
 }
 
 /**
- * Refuses a data file that has more than one hard link. After a copy by hard links, two processes that each hold their
- * own folder would write to the same file. They would overwrite each other's data, and also data that was meant as a
- * backup.
+ * Refuses a data file that has more than one hard link. After a copy by hard links, two processes could each lock their
+ * own folder and still write to the same file. Both processes would overwrite each other's data, or data that were
+ * meant as a backup.
  */
 function refuseSharedFile(directory: string): void {
   const { nlink = 1 } = statSync(join(directory, DATA_FILE), { throwIfNoEntry: false }) ?? {};
@@ -288,11 +293,11 @@ function refuseSharedFile(directory: string): void {
 }
 
 /**
- * Opens or creates the lock file before the library does. The library would end the process with a signal when it
- * cannot open that file, or when the disk has no room for a new one. A new file is first written under another name and
- * then linked to its name, because another process may open it at any moment.
+ * Opens or creates the lock file before the library does. The library would end the process with a signal if it could
+ * not open that file, or if the disk had no room for it. A new file is written under another name and then linked to
+ * its final name, because another process may open it at any moment.
  *
- * @throws error of the system about the file
+ * @throws system error about the file
  */
 function prepareLocksFile(directory: string): void {
   const path = join(directory, LOCKS_FILE);
@@ -300,7 +305,7 @@ function prepareLocksFile(directory: string): void {
     closeSync(openSync(path, constants.O_RDWR));
     return;
   } catch (error) {
-    // The library then reads without a lock file.
+    // Without write access, the library reads without a lock file.
     if (isReadOnlyMedium(error) || isMissingRight(error)) return;
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
@@ -323,9 +328,9 @@ function prepareLocksFile(directory: string): void {
 }
 
 /**
- * Refuses a folder on a read-only medium if a process may write to it. On a read-only medium the library reads without
- * locks, which is safe only when nobody writes. But a folder may be mounted twice, and its node may write to it through
- * the other mount.
+ * Refuses a folder on a read-only medium if another process may write to it. On a read-only medium, the library reads
+ * without locks. Reading without locks is safe only if no process writes to the folder. A folder may be mounted twice,
+ * and its node may write to it through the other mount.
  */
 function refuseOwner(directory: string, clock: Clock | undefined): void {
   const owner = ownerOf(directory, LOCK_NAME, clock);
@@ -360,10 +365,11 @@ function refuseDamagedFile(directory: string): Exclude<DataFile['kind'], 'damage
 }
 
 /**
- * Checks pages before the library reads them, because the library ends the process with a signal when it meets a
- * damaged page.
+ * Checks pages before the library reads them, because the library ends the process with a signal if it reads a damaged
+ * page.
  *
- * @param pagesMax number of pages to check among those of the state, which every block needs, and again among all pages
+ * @param pagesMax number of pages to check: first this number among the pages of the state, which every block needs,
+ *   then this number among all pages
  * @throws ProtocolError `STORE_DAMAGED`
  */
 function refuseDamagedPages(directory: string, pagesMax: number): void {
@@ -374,7 +380,7 @@ function refuseDamagedPages(directory: string, pagesMax: number): void {
   if (damage !== undefined) throw storeDamaged(directory, damage);
 }
 
-/** Turns an error of the system about reading the folder or one of its files into an error with advice. */
+/** Turns a system error about reading the folder or its files into an error with advice. */
 function refusalOf(directory: string, error: unknown): ProtocolError {
   const { path = directory } = error as NodeJS.ErrnoException;
   return isMissingRight(error)
@@ -401,7 +407,7 @@ function notAllowed(directory: string, what: 'read' | 'write to', path: string, 
   );
 }
 
-/** The error for a store with damaged content. */
+/** Creates the error for a store with damaged content. */
 export function storeDamaged(directory: string, why: string, cause?: unknown): ProtocolError {
   return new ProtocolError(
     'STORE_DAMAGED',
@@ -412,7 +418,7 @@ export function storeDamaged(directory: string, why: string, cause?: unknown): P
   );
 }
 
-/** The error for a folder whose store cannot be opened. */
+/** Creates the error for a folder whose store cannot be opened. */
 export function unreadable(directory: string, why: string, cause?: unknown): ProtocolError {
   return new ProtocolError(
     'STORE_UNREADABLE',

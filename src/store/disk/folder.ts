@@ -16,11 +16,11 @@ import { dirname, join, resolve } from 'node:path';
 import { ProtocolError } from '../../primitives/errors.ts';
 
 /**
- * Creates a folder and all missing folders above it. The function does not use the recursive `mkdir` of Node, which
- * never returns when the system reports ENOENT for a new folder below an existing one (as under `/proc`).
+ * Creates a folder and all missing folders above it. The recursive `mkdir` of Node is not used. That `mkdir` never
+ * returns if the system reports ENOENT for a new folder below an existing one (as under `/proc`).
  *
- * @throws ProtocolError `FOLDER_IMPOSSIBLE` in that case, and for a link without a target; otherwise the error of
- *   `mkdir` (`EEXIST` for a file in its place)
+ * @throws ProtocolError `FOLDER_IMPOSSIBLE` if the system reports ENOENT, or if the path is a link without a target;
+ *   otherwise the error of `mkdir` (`EEXIST` if a file is in its place)
  */
 export function makeFolder(directory: string): void {
   const missing: string[] = [];
@@ -33,15 +33,15 @@ export function makeFolder(directory: string): void {
   for (const each of missing.reverse()) makeOne(each);
 }
 
-/** Initial size of the files of fixed size that the database maps into memory. */
+/** Initial size of the database files that have a fixed size and are mapped into memory. */
 const ROOM_BYTES = 64 * 1024;
 
 /**
- * Checks that a folder has free space, by writing a file. Without that check, a mapped file that finds no space would
- * make the system end the process with a signal.
+ * Checks that a folder has free space by writing a file into it. If there is no space for a mapped file, the system
+ * ends the process with a signal.
  *
- * @param bytes space that must be free
- * @throws Error of the system, for example `ENOSPC`
+ * @param bytes number of bytes that must be free
+ * @throws Error of the operating system, for example `ENOSPC`
  */
 export function checkRoom(directory: string, bytes = ROOM_BYTES): void {
   const file = join(directory, `.module.${process.pid}`);
@@ -63,7 +63,7 @@ function makeOne(directory: string): void {
     mkdirSync(directory);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Another process has created the folder meanwhile, or it was there before.
+    // The folder existed before, or another process has created it meanwhile.
     if (code === 'EEXIST' && isFolder(directory)) return;
     if (code === 'EEXIST' && isDeadLink(directory)) {
       const message = `${directory} is a link that leads to nothing, or to itself: remove it, or choose another place`;

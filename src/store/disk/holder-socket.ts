@@ -1,7 +1,7 @@
 /**
- * Finds out whether a process of another container is alive. Each holder listens on a socket beside its claim. The
- * system accepts connections even for a paused process, and refuses them when the process is gone. This works although
- * containers number their processes independently.
+ * Finds out whether a process of another container is alive. Each process that holds a lock listens on a socket beside
+ * its claim. The system accepts connections even for a paused process, and refuses them after the process has ended.
+ * Connecting works even if the containers number their processes independently.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -16,8 +16,8 @@ export interface HolderSocket {
 const ANSWER_MS_MAX = 5_000;
 
 /**
- * Program that connects to a socket. Exit code 3 means that nobody listens. Any other result counts as a living holder,
- * so that no living holder loses its claim.
+ * Program of a child process that connects to a socket. Exit code 3 means that no process listens. Any other exit code
+ * counts as a living holder, so that no living holder loses its claim.
  */
 const CONNECT = `
 const socket = require('node:net').connect(process.argv[1]);
@@ -27,8 +27,8 @@ socket.on('error', ({ code }) => process.exit(['ECONNREFUSED', 'ENOENT', 'ENOTSO
 const NOBODY = 3;
 
 /**
- * Listens until the process ends or until `close`. On a file system without sockets nothing listens, and only the age
- * of a claim counts.
+ * Listens on the socket until the process ends or until `close` is called. A file system may support no sockets.
+ * Without sockets, no process listens, and only the age of a claim counts.
  *
  * @param name name of the socket in the folder
  */
@@ -38,14 +38,15 @@ export function listenAsHolder(directory: string, name: string): HolderSocket {
   let server: Server | undefined;
   let folder: number | undefined;
   try {
-    // Paths of sockets have at most about a hundred characters; a path through the open folder is always short enough.
+    // The path of a socket may have only about a hundred characters. A path through the open folder is always short
+    // enough.
     folder = openSync(directory, 'r');
     server = createServer((connection) => connection.destroy());
     server.on('error', () => undefined);
     server.listen(`/proc/self/fd/${folder}/${name}`);
     server.unref();
   } catch {
-    // The file system has no sockets: only the age of the claim counts.
+    // The file system supports no sockets, so only the age of the claim counts.
   }
   return {
     close: () => {
@@ -60,10 +61,10 @@ export function listenAsHolder(directory: string, name: string): HolderSocket {
   };
 }
 
-/** True when a process listens on the socket; false when there is no socket. */
+/** True if a process listens on the socket; false if there is no socket. */
 export function isHolderListening(directory: string, name: string): boolean {
-  // Node can connect only asynchronously, but a lock must be decided before the event loop continues, so another
-  // process connects.
+  // Node can connect only asynchronously, but a lock must be decided before the event loop continues. A child process
+  // connects to the socket instead.
   const { status } = spawnSync(process.execPath, ['-e', CONNECT, name], {
     cwd: directory,
     stdio: 'ignore',

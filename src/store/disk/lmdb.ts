@@ -1,4 +1,4 @@
-/** Ordered keys in the LMDB environment of one folder. */
+/** Stores ordered keys in the LMDB environment of one folder. */
 
 import { bufferOf } from '../../primitives/bytes.ts';
 import type { Database, Transaction } from 'lmdb';
@@ -17,15 +17,15 @@ import { checkRoom } from './folder.ts';
 import { readsOf, type KeyRange, type KeyValue, type KeyValueEntry, type KeyValueWriter } from '../tables/key-value.ts';
 import type { ProcessLock } from './process-lock.ts';
 
-/** Space that must be free before a store is written again after a failed write: more than a block takes. */
+/** After a failed write, this much space must be free before the store is written to again. A block takes less. */
 const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
 
 /**
- * Opens the folder for writing and holds it until `close`. A missing folder is created if `create` is true.
+ * Opens the folder for writing, and holds its lock until `close`. A missing folder is created if `create` is true.
  *
- * @param durable false, for temporary stores, leaves it to the system when written data reaches the disk
- * @param clock needed for a folder that other containers can reach
- * @param arePagesChecked as for `openForWriting`
+ * @param durable if false, the operating system decides when written data reaches the disk; for temporary stores
+ * @param clock needed for a folder that other containers can reach; see `takeLock`
+ * @param arePagesChecked the same as for `openForWriting`
  * @throws ProtocolError like `openForWriting`
  */
 export function openLmdb(
@@ -39,8 +39,8 @@ export function openLmdb(
 }
 
 /**
- * Opens the folder for reading; a node may hold it meanwhile. All answers are of this moment until `close`. The node
- * cannot reuse freed pages as long as the snapshot is open, so its file may grow.
+ * Opens the folder for reading. A node may use the folder at the same time. Until `close`, all answers show the store
+ * at the moment of opening. While the snapshot is open, the node cannot reuse freed pages, so its file may grow.
  *
  * @throws ProtocolError like `openForReading`
  */
@@ -58,11 +58,11 @@ export function openLmdbSnapshot(directory: string, clock?: Clock): KeyValue {
 /** Opens a new snapshot of a folder for each read. */
 export interface LmdbReader {
   /**
-   * A snapshot of this moment, valid until its `close`. Freed pages cannot be reused meanwhile, so a snapshot should be
-   * open for seconds only.
+   * A snapshot of this moment, valid until its `close`. While a snapshot is open, freed pages cannot be reused. So a
+   * snapshot should be open for seconds only.
    */
   snapshot(): KeyValue;
-  /** Frees the reader slots of processes that are gone. @returns number of slots freed */
+  /** Frees the reader slots of processes that have ended. @returns number of reader slots that were freed */
   clearStale(): number;
   close(): Promise<void>;
 }
@@ -72,7 +72,7 @@ export function openLmdbReader(directory: string, clock?: Clock): LmdbReader {
   const database = openForReading(directory, clock);
   return {
     snapshot: () => {
-      // Without the reset, the snapshot would be of the first read in this turn of the event loop.
+      // Without the reset, the snapshot would show the moment of the first read in this iteration of the event loop.
       database.resetReadTxn();
       return new LmdbSnapshot(database, async () => undefined);
     },
@@ -88,7 +88,7 @@ class LmdbKeyValue implements KeyValue {
   readonly #writer: KeyValueWriter;
   readonly #snapshots = new Set<LmdbSnapshot>();
   #writing = false;
-  /** True when the last transaction could not be written. */
+  /** True if the last transaction could not be written. */
   #hasFailed = false;
   #closed = false;
 
@@ -133,14 +133,14 @@ class LmdbKeyValue implements KeyValue {
   transact<T>(work: (writer: KeyValueWriter) => T): T {
     assert(!this.#writing, 'transactions are not nested');
     if (!this.#lock.isHeld()) throw takenOver(this.#directory);
-    // After a failed write, the memory of the library may be corrupt, and after several failures it ends the process.
-    // So the library writes again only when a plain file has found enough space.
+    // After a failed write, the memory of the library may be corrupt. After several failures, the library ends the
+    // process. So the library writes again only after a test file has shown that there is enough space.
     if (this.#hasFailed) this.#checkRoom();
     let done: { readonly result: T } | undefined;
     this.#writing = true;
     try {
-      // Only transactionSync rolls back when the work throws; plain transaction() of this library keeps the writes made
-      // before.
+      // Only transactionSync rolls back if the work throws. After a throw, plain transaction() of this library commits
+      // the writes made before.
       this.#database.transactionSync(() => {
         done = { result: work(this.#writer) };
       });
@@ -183,7 +183,7 @@ class LmdbKeyValue implements KeyValue {
   }
 }
 
-/** True for the errors with which the library reports damaged pages, now or earlier. */
+/** True for the errors with which the library reports a damaged page. */
 function isDamage(error: unknown): boolean {
   return /MDB_(CORRUPTED|PAGE_NOTFOUND|BAD_TXN|PANIC|CURSOR_FULL|PAGE_FULL|TXN_FULL)/.test(messageOf(error));
 }
@@ -219,18 +219,14 @@ class LmdbSnapshot implements KeyValue {
   readonly #release: () => Promise<void>;
   #closed = false;
 
-  /**
-   * @param release called once, when the transaction has ended
-   */
+  /** @param release called once, after the transaction has ended */
   constructor(database: Database<Buffer, Buffer>, release: () => Promise<void>) {
     this.#database = database;
     this.#held = database.useReadTransaction();
     this.#release = release;
   }
 
-  /**
-   * @throws ProtocolError `STORE_CLOSED`, because a further read would end the process
-   */
+  /** @throws ProtocolError `STORE_CLOSED` after `close`, because a further read would end the process */
   get #transaction(): Transaction {
     if (this.#closed) throw new ProtocolError('STORE_CLOSED', {}, 'The chain store was closed while it was read.');
     return this.#held;
@@ -257,7 +253,7 @@ class LmdbSnapshot implements KeyValue {
     return this.#database.getKeysCount({ ...bounds, transaction: this.#transaction });
   }
 
-  /** Returns the same snapshot again. */
+  /** Returns the same snapshot, which stays valid. */
   snapshot(): KeyValue {
     return {
       ...readsOf(this),

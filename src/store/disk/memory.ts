@@ -1,23 +1,26 @@
 /**
- * Ordered keys in memory, for tests and simulations. The keys are in sorted chunks of bounded size; a log undoes a
- * failed transaction.
+ * Stores ordered keys in memory, for tests and simulations. The keys are in sorted chunks of bounded size. A log of
+ * overwritten entries reverts a failed transaction.
  */
 
 import { bufferOf } from '../../primitives/bytes.ts';
 import { assert } from '../../primitives/errors.ts';
 import { readsOf, type KeyRange, type KeyValue, type KeyValueEntry, type KeyValueWriter } from '../tables/key-value.ts';
 
-/** A chunk with more keys is split. This makes it cheap to insert a key and to find the chunk of a key. */
+/** A chunk with more keys is split. With this limit, inserting a key and finding the chunk of a key are both fast. */
 const CHUNK_KEYS_MAX = 512;
 
-/** A key as Latin-1 text: one character for each byte, so texts sort like bytes. */
+/** A key as Latin-1 text. Each character is one byte, so texts sort like bytes. */
 type KeyText = string;
 
 export class MemoryKeyValue implements KeyValue {
   readonly #values = new Map<KeyText, Buffer>();
-  /** Chunks in the order of their keys; each chunk is sorted too. A chunk is empty only when it is the only one. */
+  /**
+   * Chunks in the order of their keys. The keys in each chunk are sorted, too. A chunk is empty only if there is no
+   * other chunk.
+   */
   readonly #chunks: KeyText[][] = [[]];
-  /** Entries that the running transaction overwrote, oldest first; undefined when no transaction runs. */
+  /** Entries that the running transaction overwrote, oldest first; undefined if no transaction is running. */
   #log: { readonly key: KeyText; readonly before: Buffer | undefined }[] | undefined;
 
   get(key: Uint8Array): Buffer | undefined {
@@ -66,7 +69,7 @@ export class MemoryKeyValue implements KeyValue {
   }
 
   async close(): Promise<void> {
-    // Nothing to close: the memory is freed with the object.
+    // There is nothing to close: the memory is freed with the object.
   }
 
   #write(key: KeyText, value: Buffer | undefined): void {
@@ -96,7 +99,7 @@ export class MemoryKeyValue implements KeyValue {
     if (chunk.length === 0 && this.#chunks.length > 1) this.#chunks.splice(at, 1);
   }
 
-  /** Finds the last chunk that begins at or below the key. */
+  /** Finds the last chunk whose first key is not above the key. */
   #pieceOf(key: KeyText): number {
     let low = 0;
     let high = this.#chunks.length - 1;
@@ -115,7 +118,7 @@ export class MemoryKeyValue implements KeyValue {
     return chunk;
   }
 
-  /** Counts the keys below this one. */
+  /** Counts the keys below the given key. */
   #rank(key: KeyText): number {
     const at = this.#pieceOf(key);
     let below = lowerBound(this.#chunk(at), key);

@@ -1,8 +1,8 @@
 /**
- * Lets processes open and close the database of a folder one at a time. LMDB initialises its lock file in the first
- * process that opens the database, and removes the locks in the last process that closes it. A process that opens at
- * that moment gets invalid locks, and its opening fails. After a failed opening, lmdb 3.5 sooner or later ends the
- * process with a signal, because it frees memory twice.
+ * Lets processes open and close the database of a folder one at a time. The first process that opens a database
+ * initialises the lock file of LMDB. The last process that closes the database removes the locks. A process that opens
+ * the database at that moment gets invalid locks, and its opening fails. After a failed opening, lmdb 3.5 sooner or
+ * later frees memory twice, which ends the process with a signal.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -10,18 +10,18 @@ import { takeLock, type ProcessLock } from './process-lock.ts';
 
 const LOCK_NAME = 'turn';
 /**
- * Longest wait for the lock. Opening takes milliseconds, so a process that needs longer was stopped meanwhile, and the
- * others go on without it.
+ * Longest time for which a process waits for the lock. Opening takes milliseconds, so a process that holds the lock
+ * longer is stopped. The other processes then continue without the open lock.
  */
 const WAIT_MS_MAX = 5_000;
 /** Pauses of different lengths, so that two waiting processes do not collide at each try. */
 const PAUSES_MS = [1, 3, 2, 7, 5];
 
 /**
- * Calls `work` under the open lock: no other process opens or closes the database meanwhile. `work` must be
+ * Calls `work` under the open lock, so that no other process opens or closes the database meanwhile. `work` must be
  * synchronous.
  *
- * @param directory an existing folder. If it cannot be written to, `work` runs without the lock
+ * @param directory an existing folder. If the process cannot write to this folder, `work` runs without the lock
  */
 export function withOpenLock<T>(directory: string, work: () => T, waitMsMax = WAIT_MS_MAX): T {
   const lock = takeOpenLock(directory, waitMsMax);
@@ -45,7 +45,7 @@ function takeOpenLock(directory: string, waitMsMax: number): ProcessLock | undef
   }
 }
 
-/** Blocks the thread, because opening must finish before the event loop continues. */
+/** Blocks the thread, because opening must be complete before the event loop continues. */
 function waitHere(milliseconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 }

@@ -1,12 +1,13 @@
 /**
- * Checks the tree of an LMDB file page by page, without the library. On a damaged page the library ends the process
- * with a signal, reads foreign memory, or loops forever. Each page must be at the place that its parent names, be of
- * the expected kind, and hold keys in order between those of its neighbours. The content of values is not checked.
+ * Checks the tree of an LMDB file page by page, without the library. On a damaged page, the library ends the process
+ * with a signal, reads foreign memory, or loops for ever. Each page must be at the place that its parent names and be
+ * of the expected kind. The keys of a page must be in order, and lie between the keys of its neighbours. The content of
+ * values is not checked.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
-// Byte offsets in the first two pages and in every page, for lmdb 3.5 on 64-bit machines.
+// Positions of fields in the first two pages and in every page, for lmdb 3.5 on 64-bit machines.
 const PAGE_BYTES_AT = 48;
 const FREE_TREE_AT = 48;
 const MAIN_TREE_AT = 96;
@@ -27,30 +28,33 @@ const LEAF = 2;
 const LARGE = 4;
 const IS_LARGE_VALUE = 1;
 const NO_PAGE = 0xffff_ffff_ffff_ffffn;
-/** Limit of the library itself. */
+/** The library has the same limit. */
 const DEPTH_MAX = 32;
 
 export interface PageCheckOptions {
-  /** Starts with the leaf that contains this key; default: the first key. */
+  /** The walk starts with the leaf that contains this key; by default with the first key. */
   readonly from?: Uint8Array;
-  /** Stops before the leaf that begins with this key or a later one. */
+  /** The walk stops before the first leaf that begins with this key or a higher one. */
   readonly to?: Uint8Array;
-  /** Number of pages to check; the pages of one large value may exceed it. Ten thousand pages take about 30 ms. */
+  /**
+   * Number of pages to check. The pages of one large value may exceed this number. Ten thousand pages take about 30 ms.
+   */
   readonly pagesMax?: number;
 }
 
 export interface PageCheck {
-  /** Number and damage of the first damaged page, as text. */
+  /** The number of the first damaged page and its damage, as text. */
   readonly damage?: string;
-  /** Key where the next check continues; undefined after the last leaf. */
+  /** The key at which the next check continues; undefined after the last leaf. */
   readonly next?: Buffer;
 }
 
-/** Thrown inside the walk, so that a damaged page ends it from any depth. */
+/** Thrown inside the walk, so that a damaged page ends the walk from any depth. */
 class Damage extends Error {}
 
 /**
- * Checks the newest tree. A process may write meanwhile only if an open read transaction protects the pages from reuse.
+ * Checks the newest tree of the file. If a process writes during the check, an open read transaction must protect the
+ * pages from reuse.
  *
  * @param path data file for which `examineDataFile` returned `whole`
  */
@@ -69,7 +73,7 @@ export function checkPages(path: string, options: PageCheckOptions = {}): PageCh
   }
 }
 
-/** Lower and upper bound of the keys of a page. */
+/** Lower and upper bound for the keys of a page. */
 interface Between {
   readonly from: Buffer | undefined;
   readonly to: Buffer | undefined;
@@ -83,7 +87,9 @@ class Walk {
   readonly #meta: Buffer;
   readonly #pages: number;
   readonly #options: PageCheckOptions;
-  /** One buffer for each depth: keys of a parent are bounds for its children, so both pages are needed at once. */
+  /**
+   * One buffer for each depth. The keys of a parent are bounds for its children, so both pages are in memory at once.
+   */
   readonly #buffers: Buffer[] = [];
   #left = Infinity;
   #entries = 0;
@@ -124,9 +130,7 @@ class Walk {
     this.#page(Number(root), depth - 1, EVERYWHERE, isMain);
   }
 
-  /**
-   * @param height height of the page above the leaves
-   */
+  /** @param height number of levels between the page and the leaves */
   #page(number: number, height: number, between: Between, isMain: boolean): void {
     const page = this.#read(number, height);
     const flags = page.readUInt16LE(FLAGS_AT);
@@ -154,7 +158,7 @@ class Walk {
     const { number, count, height, between, isMain } = of;
     const { from, to } = this.#options;
     let at = this.#nodeAt(page, number, 0);
-    // The first entry of a branch page may have no key; the key of the branch itself is used instead.
+    // The first entry of a branch page may have no key. If it has no key, the lower bound of the page is used instead.
     let key: Buffer | undefined = between.from;
     for (let index = 0; index < count; index += 1) {
       const child = page.readUInt16LE(at) + page.readUInt16LE(at + 2) * 2 ** 16 + page.readUInt16LE(at + 4) * 2 ** 32;
@@ -170,7 +174,7 @@ class Walk {
       if (!isBefore) {
         const isBehind = isMain && to !== undefined && key !== undefined && Buffer.compare(key, to) >= 0;
         if (isMain && (isBehind || (height === 1 && this.#left <= 0 && this.#entries > 0))) {
-          // The key is copied, because the tree may have changed when the check continues.
+          // The key is copied, because the tree may have changed before the next check.
           this.#next = Buffer.from(key ?? []);
           return;
         }
@@ -187,7 +191,7 @@ class Walk {
       const key = this.#keyAt(page, number, at);
       if (isMain && before !== undefined) {
         const order = Buffer.compare(before, key);
-        // The first key may be equal to the key in the parent.
+        // The first key of a page may be equal to the key in the parent.
         if (order > 0 || (order === 0 && index > 0)) throw damaged(number, `its keys are out of order at ${index}`);
       }
       before = key;

@@ -1,12 +1,13 @@
 /**
- * Locks a folder, or a named thing in it, for one process. A claim is a file named after its process and the start of
- * that process. So a claim of a killed process is recognised and does not block a restart: no process has its number,
- * or the process with that number has ended or started at another moment. Because the names differ, the removal of a
- * stale claim never removes a new one.
+ * Locks a folder, or a named object in it, for one process. A claim is a file that is named after its process and the
+ * start time of that process. So a claim of a killed process is recognised, and does not block a restart. In this case,
+ * the process of the claim has ended, or another process with the same number started at another time. Because the
+ * names differ, removing a stale claim never removes a new claim.
  *
- * Between containers, process numbers mean nothing: each node may have number 1. So an owner with a clock touches its
- * claim every few seconds and listens on a socket beside it. A claim of another container is stale when it was not
- * touched for some time and nobody listens on its socket. A paused process still listens, so it keeps its claim.
+ * Process numbers of different containers cannot be compared, because each node may have number 1. So a process with a
+ * clock updates the time of its claim every few seconds, and listens on a socket beside the claim. A claim of another
+ * container is stale if it was not updated for some time and no process listens on its socket. A paused process still
+ * listens, so it keeps its claim.
  */
 
 import {
@@ -27,40 +28,42 @@ import { isHolderListening, listenAsHolder } from './holder-socket.ts';
 
 export interface ProcessLock {
   /**
-   * True while the claim is still there. After a long pause (of a container), another process may have removed the
-   * claim as stale and taken the lock.
+   * True while the claim file still exists. If the process or its container was paused for long, another process may
+   * have removed the claim as stale and taken the lock.
    */
   isHeld(): boolean;
   release(): void;
 }
 
 const TOUCH_MS = 5_000;
-/** A claim of another container counts for so long after it was last touched; a busy owner may touch it late. */
+/**
+ * Time for which a claim of another container counts after its last update. A busy process may update its claim late.
+ */
 const ELSEWHERE_MS_MAX = 30_000;
 
 /**
- * Name of an owner: process number, boot of the machine with clock ticks until the start of the process, and the
- * namespace of process numbers.
+ * Pattern of the name of a claim: process number, boot of the machine, clock ticks until the start of the process, and
+ * the namespace of process numbers.
  */
 const OWNER = /^(\d+)\.([0-9a-z]+(?:-\d+)?)(?:-in(\d+))?$/;
 
 /**
- * Claims of this process. A claim with the name of this process that is not in this set was left by an earlier process
- * with the same number.
+ * Names of the claims of this process. A claim that has the name of this process but is not in this set was left by an
+ * earlier process with the same number.
  */
 const ownClaims = new Set<string>();
 
 /**
- * Takes the lock. The function writes its own claim first and then looks for other claims. So when several processes
- * start at once, all may be refused, but two never succeed.
+ * Takes the lock. The function first writes its own claim, and then looks for other claims. So if several processes
+ * start at once, all of them may be refused, but two never succeed.
  *
  * @param directory an existing folder
- * @param name name of the lock: claims are files `<name>.<process number>.<its start>`; with a clock,
+ * @param name name of the lock. Claims are files `<name>.<process number>.<its start>`; with a clock,
  *   `-in<namespace of process numbers>` follows
- * @param clock needed for a lock that other containers can reach; without it, a claim of another container counts as
- *   long as its file exists
+ * @param clock needed for a lock that other containers can reach; without a clock, a claim of another container counts
+ *   as long as its file exists
  * @throws ProtocolError `LOCKED` while a living process holds the lock, with `directory`, `name`, the owner's `pid` and
- *   its name as `owner`; the error of the system when the claim cannot be written
+ *   its name as `owner`; a system error if the claim cannot be written
  */
 export function takeLock(directory: string, name: string, clock?: Clock): ProcessLock {
   const here = clock === undefined || NUMBERED_IN === undefined ? '' : `-in${NUMBERED_IN}`;
@@ -86,15 +89,15 @@ export function takeLock(directory: string, name: string, clock?: Clock): Proces
 }
 
 /**
- * Name of the owner of a valid claim; undefined when there is none. The function changes no files.
+ * Name of the owner of a valid claim; undefined if there is none. The function changes no files.
  *
- * @param clock as for `takeLock`
+ * @param clock the same as for `takeLock`
  */
 export function ownerOf(directory: string, name: string, clock: Clock | undefined): string | undefined {
   return wordsForFirst(claimsIn(directory, name, clock));
 }
 
-/** Like `ownerOf`, but only for claims of other containers. */
+/** Looks for an owner like `ownerOf`, but only among claims of other containers. */
 export function ownerElsewhere(directory: string, name: string, clock: Clock): string | undefined {
   return wordsForFirst(claimsIn(directory, name, clock).filter(({ isElsewhere }) => isElsewhere));
 }
@@ -104,7 +107,7 @@ function wordsForFirst(claims: readonly Claim[]): string | undefined {
   return owner === undefined ? undefined : wordsFor(owner);
 }
 
-/** Throws when another process has a valid claim. The function removes stale claims. */
+/** Throws an error if another process has a valid claim. The function removes stale claims. */
 function refuseOthers(directory: string, name: string, ownFile: string, clock: Clock | undefined): void {
   for (const claim of claimsIn(directory, name, clock)) {
     if (resolve(claim.file) === ownFile) continue;
@@ -158,7 +161,7 @@ function socketOf(claim: string): string {
   return `${basename(claim)}.sock`;
 }
 
-/** Touches the claim every few seconds. @returns a function that stops it */
+/** Updates the time of the claim every few seconds. @returns a function that ends the updates */
 function keepTouching(file: string, clock: Clock): () => void {
   let timer: Timer;
   const touch = (): void => {
@@ -175,8 +178,8 @@ function keepTouching(file: string, clock: Clock): () => void {
 
 function isTouched(file: string, clock: Clock | undefined): boolean {
   try {
-    // A claim with a time far in the future counts as old, like one with a time far in the past. The clock was set
-    // back, and a living owner would have touched the claim since.
+    // A claim with a time far in the future counts as stale, like a claim with a time far in the past. A time in the
+    // future means that the clock was set back, and a living owner would have updated its claim since.
     return clock === undefined || Math.abs(clock.nowMs() - statSync(file).mtimeMs) < ELSEWHERE_MS_MAX;
   } catch {
     return false;
@@ -188,12 +191,12 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: the process is alive and belongs to another user.
+    // The code EPERM means that the process is alive and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
-/** Namespace of process numbers, different for each container; undefined when the system does not report it. */
+/** Namespace of process numbers, which is different for each container; undefined if the system does not report it. */
 const NUMBERED_IN = numberedIn();
 
 function numberedIn(): string | undefined {
@@ -209,14 +212,14 @@ function isOfThisBoot(start: string): boolean {
 }
 
 /**
- * Start of a process: boot of the machine and clock ticks since then. `ended` for a killed process that waits for its
- * parent; undefined when the system does not report it.
+ * Start of a process: the boot of the machine, and the clock ticks from the boot to the start. The result is `ended`
+ * for a killed process that waits for its parent, and undefined if the system reports no start.
  */
 function startOf(pid: number): string | undefined {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().slice(0, 8);
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the program's name in parentheses and may contain spaces, so fields are counted from the
+    // The second field is the program's name in parentheses. It may contain spaces, so fields are counted from the
     // third one.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return 'ended';

@@ -1,4 +1,4 @@
-/** Builds the inner blocks over existing leaf blocks, from the bottom up in one pass. */
+/** Builds the inner blocks over existing leaf blocks in one pass, from the bottom up. */
 
 import { InnerBlock } from './inner-block.ts';
 import { KeyBlock } from './key-block.ts';
@@ -6,7 +6,7 @@ import type { BlockSizes } from './order-statistic-tree.ts';
 
 /** A leaf block: its first key and its number of keys. */
 export interface CountedLeaf {
-  /** First key, with the number of the table in front; for the first leaf block of a table only that number. */
+  /** First key, with the number of the table in front. The first leaf block of a table has that number only. */
   readonly start: Buffer;
   /** Number of keys in the leaf block. */
   readonly size: number;
@@ -14,9 +14,9 @@ export interface CountedLeaf {
 
 /**
  * @param table number of the table
- * @param leaves all leaf blocks of the table, ascending
- * @returns blocks of all levels, from the level above the leaf blocks up to the root; empty when there are no leaf
- *   blocks
+ * @param leaves all leaf blocks of the table, in ascending order
+ * @returns the inner blocks of all levels, from the level above the leaf blocks up to the root; empty if there are no
+ *   leaf blocks
  */
 export function buildTree(
   table: number,
@@ -25,7 +25,7 @@ export function buildTree(
 ): readonly InnerBlock[] {
   if (leaves.length === 0) return [];
   const first = Buffer.from([table]);
-  // The tree begins with the first leaf block even when that block has lost its keys and is not on the disk.
+  // The tree begins with the first leaf block, even if that block has lost its keys and is not on the disk.
   const hasFirst = leaves[0]?.start.equals(first) === true;
   const children: readonly CountedLeaf[] = hasFirst ? leaves : [{ start: first, size: 0 }, ...leaves];
   const blocks: InnerBlock[] = [];

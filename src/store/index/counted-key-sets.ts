@@ -1,8 +1,8 @@
 /**
- * Sets of keys without values that know how many keys they hold. Each counted table is cut into leaf blocks of
- * neighbouring keys: a leaf block is one value on the disk (key-block.ts), and an inner block keeps its number of keys.
- * So counting a range, or skipping its first million keys, costs about the same as reading its first page. Readers and
- * writers see single keys, not blocks.
+ * Sets of keys without values. Each set counts its keys. Each counted table is split into leaf blocks of neighbouring
+ * keys. A leaf block is one value on the disk (key-block.ts), and an inner block stores the number of its keys. So it
+ * takes about as long to count a range, or to skip its first million keys, as to read its first page. Readers and
+ * writers work with single keys, not with blocks.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -15,21 +15,21 @@ import type { CachedBlocks, BlockSizes } from './order-statistic-tree.ts';
 import { BLOCK_SIZES, LeafBlocks, type CachedLeaves } from './leaf-blocks.ts';
 
 /**
- * Changed leaf blocks of a table that wait to be written together when thousands of keys are added. These leaf blocks
- * take some megabytes.
+ * Maximum of changed leaf blocks of a table that wait to be written together when thousands of keys are added. Changed
+ * leaf blocks take some megabytes of memory.
  */
 export const LEAVES_CHANGED_MAX = 512;
-/** Leaf blocks cached with their keys, about 8 KB each. */
+/** Maximum of cached leaf blocks. A leaf block takes about 8 KB. */
 export const LEAVES_CACHED_MAX = 512;
 
-/** Cached inner blocks, about 8 KB each. */
+/** Maximum of cached inner blocks. An inner block takes about 8 KB. */
 export const INNER_BLOCKS_CACHED_MAX = 256;
 
 export interface CountedWriter extends KeyValueWriter {
   /**
-   * Adds many keys without values; much faster than one call for each key.
+   * Adds many keys without values. Adding many keys at once is much faster than one call for each key.
    *
-   * @param keys ascending keys of one counted table; their memory may be used again after the call
+   * @param keys ascending keys of one counted table; the caller may reuse their memory after the call
    * @returns number of leaf blocks that the keys changed
    */
   putSorted(keys: KeyBlock): number;
@@ -101,8 +101,8 @@ export class CountedKeySets implements KeyValue {
   }
 
   /**
-   * Finds a damaged block: its value is no block, or its keys contradict its number or its neighbours. Returns the
-   * start of the block.
+   * Finds a damaged block. The value of a damaged block is not a block, or its keys contradict the stored number of
+   * keys or the neighbouring blocks. Returns the start of the block; undefined if no block is damaged.
    */
   wrongBlock(): Buffer | undefined {
     for (const table of this.#tables.keys()) {
@@ -142,7 +142,7 @@ export class CountedKeySets implements KeyValue {
     };
   }
 
-  /** Leaf blocks of a counted table; undefined for other tables. */
+  /** The leaf blocks of a counted table; undefined for other tables. */
   #leavesOf(table = 0): LeafBlocks | undefined {
     if (!this.#tables.has(table)) return undefined;
     let leaves = this.#tables.get(table);
@@ -181,7 +181,7 @@ export class CountedKeySets implements KeyValue {
     }
   }
 
-  /** Splits a range so that each part lies in one counted table or in none. */
+  /** Splits a range so that each part lies in one counted table, or outside all counted tables. */
   #partsOf({ gte, lt }: KeyRange): RangePart[] {
     if (Buffer.compare(gte, lt) >= 0) return [];
     const parts: RangePart[] = [];

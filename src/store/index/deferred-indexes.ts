@@ -1,11 +1,11 @@
 /**
- * The indexes of transactions. While many blocks are appended and nobody queries them, the indexes may lag behind the
- * chain, because writing the entries of many blocks at once is faster. The entries of a hundred blocks are mostly far
- * apart in the index. Among the entries of some thousand blocks, about ten are next to each other, and ten neighbours
- * are written as fast as one entry.
+ * The indexes of transactions. The indexes may lag behind the chain while many blocks are appended and not queried,
+ * because writing the entries of many blocks at once is faster. The entries of a hundred blocks are mostly far apart in
+ * an index. In some thousand blocks, about ten entries are next to each other. Writing ten neighbours takes as long as
+ * writing one entry.
  *
- * The index watermark is saved in the store, in the transaction of the first block that the indexes lack. The missing
- * entries are also kept in memory; a new process reads them again from the blocks.
+ * The transaction that appends the first block without index entries saves the index watermark in the store. The
+ * missing entries are also kept in memory. A new process reads them again from the blocks.
  */
 
 import { assert, messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -18,24 +18,27 @@ import { layoutOf, layoutText, META_LAYOUT, TABLES } from '../tables/layout.ts';
 import { heightWithTransactions, transactionsAt, transactionTotal } from '../tables/stored-transactions.ts';
 import { TransactionLists } from './transaction-lists.ts';
 
-/** Up to so many stored ids are read before thousands of blocks are appended; that takes a fraction of a second. */
+/**
+ * Before thousands of blocks are appended, up to this many stored ids are read. Reading these ids takes a fraction of a
+ * second.
+ */
 const IDS_READ_MAX = 200_000;
 /**
- * Number of pages that one transaction of a backfill changes. The pages stay in memory until the end of the
- * transaction, 4 KB each.
+ * Number of pages that one transaction of a backfill changes. Until the end of the transaction, changed pages stay in
+ * memory, 4 KB each.
  */
 const PAGES_PER_TRANSACTION = 3_000;
 /**
- * Transactions that are read again from the blocks at once, about ten megabytes. The number is limited, because the
- * watermark may be at the start of a long chain.
+ * Maximum of transactions that are read again from the blocks at once. Transactions that are read at once take about
+ * ten megabytes. The number of transactions is limited, because the watermark may be at the start of a long chain.
  */
 const TRANSACTIONS_AT_ONCE = 100_000;
 
 /** Limits of a backfill. */
 export interface BackfillLimits {
-  /** A transaction ends after so many changed pages. */
+  /** A transaction of the store ends after this number of changed pages. */
   readonly pagesMax?: number;
-  /** Number of transactions that are read from the blocks at once; the last block is always read to its end. */
+  /** Number of transactions that are read from the blocks at once. The last block is always read to its end. */
   readonly transactionsMax?: number;
 }
 
@@ -44,20 +47,18 @@ export class DeferredIndexes {
   readonly #codec: Codec;
   readonly #lists: TransactionLists;
   /**
-   * The index watermark: transactions above this height are in no index; its height is undefined when all are.
-   * Undefined before the first use.
+   * The index watermark. Transactions above its height are in no index; the height is undefined if all transactions are
+   * indexed. The member is undefined before the first use.
    */
   #knownWatermark: { readonly height: number | undefined } | undefined;
-  /** True when the missing transactions, or the first part of them, are in memory. */
+  /** True if the missing transactions, or the first part of them, are in memory. */
   #isLoaded = false;
-  /** Last height of that part; undefined when nothing is missing above it. */
+  /** Height of the last block of the part in memory; undefined if the part includes all missing transactions. */
   #partEnd: number | undefined;
   #isDeferring = false;
   #isBackfilling = false;
 
-  /**
-   * @param shortListMax largest number of items in a list that is not kept sorted
-   */
+  /** @param shortListMax largest number of items in a short list, which is stored in the order of the chain only */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
     this.#codec = codec;
@@ -73,7 +74,10 @@ export class DeferredIndexes {
     return transactionTotal(this.#keys, tip) - transactionTotal(this.#keys, from) + tip - from;
   }
 
-  /** Announces that thousands of blocks follow: from now on the indexes lag behind them, until the backfill. */
+  /**
+   * Announces that thousands of blocks follow. After this call, the indexes lag behind appended blocks until the
+   * backfill.
+   */
   defer(): void {
     this.#isDeferring = true;
     if (transactionTotal(this.#keys, tipHeight(this.#keys)) <= IDS_READ_MAX) this.#lists.fillBloomFilter();
@@ -90,12 +94,15 @@ export class DeferredIndexes {
     this.#lists.add(transaction, place);
   }
 
-  /** Removes the highest transaction of the chain from the indexes, which must have no lag. */
+  /** Removes the highest transaction of the chain from the indexes. The indexes must have no lag. */
   remove(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
     this.#lists.remove(keys, transaction, place);
   }
 
-  /** Ends a transaction of the store: writes the pending entries or, when indexing is deferred, the watermark. */
+  /**
+   * Called at the end of a transaction of the store. The method writes the pending entries or, if indexing is deferred,
+   * the watermark.
+   */
   flush(keys: CountedWriter): void {
     if (this.#lists.pending === 0) return;
     if (!this.#isDeferring) this.backfillWithin(keys);
@@ -116,9 +123,9 @@ export class DeferredIndexes {
   }
 
   /**
-   * Writes the missing entries, in one short transaction for each step. Between two steps, the store may be closed or
-   * the process killed. Entries that are not in memory are read from the blocks in parts; each part that is written is
-   * complete.
+   * Writes the missing entries, in one short transaction for each step. The store may be closed, or the process killed,
+   * between two steps. Entries that are not in memory are read from the blocks in parts. Each part is written
+   * completely before the next is read.
    */
   *backfill(keyValue: CountedKeySets, limits: BackfillLimits = {}): Iterable<void> {
     const { pagesMax = PAGES_PER_TRANSACTION, transactionsMax = TRANSACTIONS_AT_ONCE } = limits;
@@ -134,7 +141,7 @@ export class DeferredIndexes {
       throw error;
     } finally {
       this.#isBackfilling = false;
-      // The caller stopped in the middle, so the part in memory is not all that is missing.
+      // The caller stopped before the end of the backfill, so the memory has only a part of the missing entries.
       if (this.#partEnd !== undefined) this.forget();
     }
   }
@@ -142,8 +149,8 @@ export class DeferredIndexes {
   *#backfillLoaded(keyValue: CountedKeySets, pagesMax: number): Iterable<void> {
     const chunks = this.#lists.chunks(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
     for (let isDone = false; !isDone;) {
-      // A transaction that failed between two steps has dropped the pending entries. Then this backfill must not end as
-      // if all were written.
+      // If a transaction failed between two steps, it has dropped the pending entries. If pending entries were dropped,
+      // the backfill must not end as if all entries were written.
       assert(this.#isLoaded, 'what indexes lack is in memory until the backfill ends');
       keyValue.transact((keys) => {
         for (let pages = 0; pages < pagesMax;) {
@@ -172,15 +179,16 @@ export class DeferredIndexes {
     return this.#knownWatermark.height;
   }
 
-  /**
-   * @param to height of the last block to load, when it is not the tip: later blocks are added one by one
-   */
+  /** @param to height of the last block to load, if it is not the tip; the caller adds later blocks one by one */
   #loadAllPending(to?: number): void {
     assert(this.#partEnd === undefined, 'nobody asks for ids during a backfill in chunks');
     if (!this.#isLoaded) this.#loadPending(to ?? tipHeight(this.#keys), Infinity);
   }
 
-  /** Reads the missing transactions from the blocks up to a height, or the first part of them. */
+  /**
+   * Reads the missing transactions from the blocks up to a height. If there are too many, it reads the first part of
+   * them.
+   */
   #loadPending(to: number, transactionsMax: number): void {
     const from = this.#watermark;
     assert(from !== undefined && this.#lists.pending === 0, 'what indexes lack is loaded once');
@@ -197,8 +205,8 @@ export class DeferredIndexes {
   }
 
   /**
-   * @throws ProtocolError `STORE_UNREADABLE` with the height of the block: damaged bytes cause many kinds of errors in
-   *   the decoders
+   * @throws ProtocolError `STORE_UNREADABLE` with the height of the block, because damaged bytes cause many kinds of
+   *   errors in the decoders
    */
   #transactionsAt(height: number): readonly Transaction[] {
     try {

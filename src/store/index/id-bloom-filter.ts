@@ -1,34 +1,35 @@
 /**
- * A Bloom filter with one hash over transaction ids. The filter recognises nearly all new ids as new, much faster than
- * the disk does, and nearly every transaction of an imported chain is new. Ids are parts of hashes, so their own bits
+ * A Bloom filter with one hash over transaction ids. The filter recognises nearly all new ids as new, without reading
+ * the disk. In an imported chain, nearly every transaction is new. Ids are parts of hashes, so bits of the id itself
  * serve as the hash.
  */
 
-/** Marks, 32 in each word. The marks take 4 MB; a chain of five million transactions sets a seventh of them. */
+/**
+ * Number of words; each word has 32 marks. The marks take 4 MB. A chain of five million transactions sets a seventh of
+ * them.
+ */
 const WORDS = 2 ** 20;
-/** Offset of the last half of the id in its key. */
+/** Offset of the second half of the id in its key. */
 const LOW_AT = 5;
 
 export class IdBloomFilter {
   readonly #marks = new Uint32Array(WORDS);
 
-  /**
-   * @param key key of the id in its table, as for `mayHold`
-   */
+  /** @param key key of the id in its table, the same as for `mayHold` */
   add(key: Buffer): void {
     const low = key.readUInt32BE(LOW_AT);
     const word = wordOf(low);
     this.#marks[word] = (this.#marks[word] ?? 0) | (1 << low);
   }
 
-  /** True for each id that was added; false for most other ids. */
+  /** True for each id that was added, and false for most other ids. */
   mayHold(key: Buffer): boolean {
     const low = key.readUInt32BE(LOW_AT);
     return ((this.#marks[wordOf(low)] ?? 0) & (1 << low)) !== 0;
   }
 }
 
-/** Index of the word; the last five bits, which a shift uses, select the bit in it. */
+/** Index of the word that has the mark. The last five bits of `low` select the bit in the word. */
 function wordOf(low: number): number {
   return (low >>> 5) & (WORDS - 1);
 }

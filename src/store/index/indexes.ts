@@ -1,6 +1,6 @@
 /**
- * Index entries of blocks, transactions and accounts, with one function for each. The store uses the same function when
- * it adds and when it removes a thing, so index and content always agree.
+ * Computes the index entries of blocks, transactions and accounts, with one function for each kind of object. The store
+ * calls the same function when it adds an object and when it removes it, so index and content always agree.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -42,7 +42,7 @@ export function longListEntry(
   return TABLES.longLists.key(list, number, bytesOf(value, of(transaction)), place);
 }
 
-/** Index key of the data of a transfer, without value; undefined when it has no data. */
+/** Index key of the data of a transfer, without value; undefined if the transfer has no data. */
 export function transactionDataEntry(transaction: Transaction, place: TransactionPlace): Buffer | undefined {
   const data = dataOf(transaction);
   return data === undefined ? undefined : TABLES.transactionsByData.key(data, place);
@@ -53,7 +53,7 @@ export interface EntryChanges {
   readonly added: readonly Buffer[];
 }
 
-/** Index keys of accounts to remove and to add when `before` becomes `after`; undefined stands for no account. */
+/** Index keys of accounts to remove and to add if `before` becomes `after`; undefined stands for no account. */
 export function accountEntryChanges(before: Account | undefined, after: Account | undefined): EntryChanges {
   const removed: Buffer[] = [];
   const added: Buffer[] = [];
@@ -92,12 +92,12 @@ const ACCOUNT_FACETS: readonly AccountFacet[] = [
   {
     same: (a, b) => sameTexts(a.group?.members ?? [], b.group?.members ?? []),
     entries: (account) =>
-      // A group may name a member twice, in upper and lower case.
+      // A group may name a member twice, once in upper case and once in lower case.
       [...new Set(account.group?.members)].map((member) => TABLES.memberships.key(member, account.address)),
   },
 ];
 
-/** True for equal texts in equal order. */
+/** True if both lists have equal texts in equal order. */
 export function sameTexts(a: readonly string[], b: readonly string[]): boolean {
   return a === b || (a.length === b.length && a.every((text, i) => text === b[i]));
 }

@@ -1,5 +1,5 @@
 /**
- * An inner block of the tree over the leaf blocks of a table. An inner block holds the start of each child and the
+ * An inner block of the tree over the leaf blocks of a table. An inner block has, for each child, its start and the
  * number of keys below it.
  */
 
@@ -8,9 +8,9 @@ import { KeyBlock } from './key-block.ts';
 const SIZE_BYTES = 4;
 
 export class InnerBlock {
-  /** Height above the leaf blocks: 1 for blocks whose children are leaf blocks. */
+  /** Height above the leaf blocks. The level is 1 for blocks whose children are leaf blocks. */
   readonly level: number;
-  /** Start of its first child at creation; it is the key of this block in the level above. */
+  /** Start of the first child when this block was created. This start is the key of the block in the level above. */
   readonly start: Buffer;
   readonly starts: KeyBlock;
   readonly sizes: number[];
@@ -23,7 +23,7 @@ export class InnerBlock {
   }
 
   /**
-   * @param packed result of `packed`. If its bytes are damaged, the readable children are returned, or one child
+   * @param packed result of `packed`. If these bytes are damaged, the result has the readable children, or one child
    *   without keys
    */
   static read(level: number, start: Buffer, packed: Buffer): InnerBlock {
@@ -36,7 +36,7 @@ export class InnerBlock {
     return new InnerBlock(level, start, starts, sizes);
   }
 
-  /** Makes a block with one child, which begins with the block and has no keys. */
+  /** Creates a block with one child. The child begins where the block begins, and has no keys. */
   static empty(level: number, start: Buffer): InnerBlock {
     return new InnerBlock(level, start, KeyBlock.from([start]), [0]);
   }
@@ -63,14 +63,14 @@ export class InnerBlock {
     return this.before(this.sizes.length);
   }
 
-  /** Number of keys below the children before one child. */
+  /** Number of keys below all children that come before the given child. */
   before(child: number): number {
     let sum = 0;
     for (let at = 0; at < child; at += 1) sum += this.sizes[at] ?? 0;
     return sum;
   }
 
-  /** The child that a key belongs to: the last child whose start is not above the key. */
+  /** The child that contains the place of a key. This child is the last child whose start is not above the key. */
   childOf(key: Uint8Array): number {
     const rank = this.starts.rank(key);
     return rank < this.sizes.length && this.starts.isAt(rank, key) ? rank : Math.max(0, rank - 1);
@@ -87,7 +87,7 @@ export class InnerBlock {
   }
 
   /**
-   * Splits the children into several blocks of at most `bytesMax` bytes each; the first one keeps the start of this
+   * Splits the children into several blocks of at most `bytesMax` bytes each. The first of them has the start of this
    * block.
    */
   split(bytesMax: number): readonly InnerBlock[] {

@@ -1,22 +1,25 @@
 /**
- * Neighbouring keys as one value: their number (u16), the length of each (u16), then the keys; numbers are
- * little-endian. An index has many small keys. Writing one value for some hundred keys is much faster than finding a
- * place for each key in the tree of the database.
+ * Packs neighbouring keys into one value: their number (u16), the length of each (u16), then the keys. Integers are
+ * little-endian. An index has many small keys. Writing one value for some hundred keys is much faster than finding the
+ * place of each key in the tree of the database.
  */
 
 import { EMPTY } from '../tables/ordered-bytes.ts';
 
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
-/** Bytes of other keys that may stay in the memory of a block: the size of the pool of small buffers. */
+/**
+ * Maximum of unused bytes that the buffer of a block may keep in memory. The limit is the size of Node's pool of small
+ * buffers.
+ */
 const SHARED_MEMORY_MIN = 8192;
 
 /** Sorted keys in one buffer, without duplicates. */
 export class KeyBlock {
   #bytes: Buffer;
-  /** End of each key; the next key begins there. */
+  /** For each key, the position at which it ends and the next key begins. */
   #ends: number[];
-  /** False as long as the bytes belong to a value that was read. */
+  /** False while the bytes belong to a value that was read from the store. */
   #isOwn = false;
 
   private constructor(bytes: Buffer, ends: number[]) {
@@ -28,9 +31,7 @@ export class KeyBlock {
     return new KeyBlock(EMPTY, []);
   }
 
-  /**
-   * @param packed result of `packed`. If its bytes are damaged, the readable keys are returned, in any order
-   */
+  /** @param packed result of `packed`. If these bytes are damaged, the result has the readable keys, in any order */
   static read(packed: Buffer): KeyBlock {
     const count = packed.length < COUNT_BYTES ? 0 : packed.readUInt16LE(0);
     const from = COUNT_BYTES + count * LENGTH_BYTES;
@@ -45,16 +46,16 @@ export class KeyBlock {
   }
 
   /**
-   * Makes a block of keys that lie one after the other in a buffer.
+   * Creates a block of keys that follow one another in a buffer.
    *
-   * @param bytes must not change as long as the block is in use
-   * @param ends end of each key, ascending
+   * @param bytes must not change while the block is in use
+   * @param ends the end of each key, ascending
    */
   static of(bytes: Buffer, ends: number[]): KeyBlock {
     return new KeyBlock(bytes, ends);
   }
 
-  /** @param keys ascending */
+  /** @param keys ascending keys */
   static from(keys: readonly Uint8Array[]): KeyBlock {
     let end = 0;
     return new KeyBlock(
@@ -85,11 +86,11 @@ export class KeyBlock {
     return key;
   }
 
-  /** Number of keys below a bound. @param from number of keys that are known to be below it */
+  /** Number of keys below a bound. @param from number of keys that the caller knows to be below the bound */
   rank(bound: Uint8Array, from = 0): number {
     let low = from;
     let high = this.#ends.length;
-    // Most keys are added in ascending order, so the end is checked first.
+    // Most keys are added in ascending order, so the last key is compared first.
     if (high > 0 && this.#compare(high - 1, bound) < 0) return high;
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -103,9 +104,7 @@ export class KeyBlock {
     return this.#holds(this.rank(key), key);
   }
 
-  /**
-   * @returns false when the key is there already
-   */
+  /** @returns false if the block already has the key */
   add(key: Uint8Array): boolean {
     const at = this.rank(key);
     if (this.#holds(at, key)) return false;
@@ -121,7 +120,8 @@ export class KeyBlock {
   }
 
   /**
-   * Adds the keys of another block between two positions. Some dozens of keys at once cost little more than one key.
+   * Adds the keys of another block between two positions. Adding some dozens of keys at once takes little longer than
+   * adding one key.
    *
    * @returns number of keys that were new
    */
@@ -155,9 +155,7 @@ export class KeyBlock {
     return ends.length - sizeBefore;
   }
 
-  /**
-   * @returns false when the key is not there
-   */
+  /** @returns false if the block does not have the key */
   remove(key: Uint8Array): boolean {
     const at = this.rank(key);
     if (!this.#holds(at, key)) return false;
@@ -169,15 +167,15 @@ export class KeyBlock {
     return true;
   }
 
-  /** True when the key at a position is equal to `key`. */
+  /** True if the key at a position is equal to `key`. */
   isAt(at: number, key: Uint8Array): boolean {
     return this.#holds(at, key);
   }
 
   /**
-   * Splits the keys into several blocks of at most `bytesMax` bytes each; a block has at least one key.
+   * Splits the keys into several blocks of at most `bytesMax` bytes each. A block has at least one key.
    *
-   * @param more further bytes that each key takes elsewhere
+   * @param more number of bytes that each key takes besides its own bytes
    */
   split(bytesMax: number, more = 0): KeyBlock[] {
     const blocks: KeyBlock[] = [];
@@ -214,7 +212,7 @@ export class KeyBlock {
     return packed;
   }
 
-  /** Number of keys of this block that are below one key of another block. */
+  /** Number of keys in this block that are below one key of another block. */
   #rankOf(other: KeyBlock, index: number, from: number): number {
     let low = from;
     let high = this.#ends.length;
@@ -235,7 +233,10 @@ export class KeyBlock {
     return at < this.#ends.length && this.#compare(at, key) === 0;
   }
 
-  /** Below zero when the key at a position is smaller. Keys are short, so this loop is faster than a call. */
+  /**
+   * Compares two keys; the result is negative if the key at the position is smaller. Keys are short, so this loop is
+   * faster than a call of a native function.
+   */
   #compare(at: number, other: Uint8Array): number {
     const bytes = this.#bytes;
     const from = this.#from(at);
@@ -248,7 +249,7 @@ export class KeyBlock {
     return length - other.length;
   }
 
-  /** Below zero when the key of `a` is smaller. */
+  /** Compares two keys; the result is negative if the key of `a` is smaller. */
   static #compareIn(a: KeyBlock, atA: number, b: KeyBlock, atB: number): number {
     const bytesA = a.#bytes;
     const bytesB = b.#bytes;
@@ -268,10 +269,10 @@ export class KeyBlock {
     for (let at = from; at < this.#ends.length; at += 1) this.#ends[at] = (this.#ends[at] ?? 0) + by;
   }
 
-  /** Makes room for more bytes, in a buffer that nobody else reads. */
+  /** Makes room for more bytes, in a buffer that no other object uses. */
   #reserve(bytes: number): void {
     if (this.#isOwn && bytes <= this.#bytes.length) return;
-    // Only a little spare room, because thousands of blocks may change before they are written.
+    // The buffer gets only a little spare room, because thousands of blocks may change before they are written.
     const larger = Buffer.allocUnsafeSlow(bytes + Math.max(64, bytes >> 3));
     this.#bytes.copy(larger, 0, 0, this.#end);
     this.#bytes = larger;
@@ -279,7 +280,10 @@ export class KeyBlock {
   }
 }
 
-/** Below zero when the first key is smaller. Keys are short, so a loop is faster than a call of a native function. */
+/**
+ * Compares two keys; the result is negative if the first key is smaller. Keys are short, so a loop is faster than a
+ * call of a native function.
+ */
 export function compareKeys(a: Uint8Array, b: Uint8Array): number {
   const common = Math.min(a.length, b.length);
   for (let i = 0; i < common; i += 1) {

@@ -1,4 +1,4 @@
-/** The leaf blocks of a counted table; each holds neighbouring keys. */
+/** The leaf blocks of a counted table. Each leaf block has neighbouring keys. */
 
 import { assert } from '../../primitives/errors.ts';
 import type { LruMap } from '../../primitives/bounded.ts';
@@ -6,34 +6,37 @@ import type { KeyRange, KeyValueReader, KeyValueWriter } from '../tables/key-val
 import { compareKeys, KeyBlock } from './key-block.ts';
 import { OrderStatisticTree, type CachedBlocks, type LeafPlace, type BlockSizes } from './order-statistic-tree.ts';
 
-/** A leaf block that grows beyond this size is split; a small multiple of a disk page. */
+/** A leaf block that grows beyond this size is split. The size is a small multiple of a disk page. */
 export const LEAF_BYTES_MAX = 8000;
 /** An inner block that grows beyond this size is split. */
 export const INNER_BYTES_MAX = 8000;
 /** Sizes at which leaf blocks and inner blocks are split. Tests use small sizes, which give trees of many levels. */
 export const BLOCK_SIZES: BlockSizes = {
   leafBytesMax: LEAF_BYTES_MAX,
-  // Together with its key, a value of this size fills a page of the disk.
+  // A value of this size and its key together fill a page of the disk.
   leafBytesCut: 4000,
   innerBytesMax: INNER_BYTES_MAX,
   innerBytesCut: 3900,
 };
-/** Up to so many keys are added to a leaf block one by one, because merging them into a new block takes longer. */
+/** Up to this number, keys are added to a leaf block one by one, because merging them into a new block takes longer. */
 const KEYS_ALONE_MAX = 4;
 
-/** Leaf blocks that were read lately, as they are on the disk. The name of a block is its start as Latin-1 text. */
+/**
+ * Leaf blocks that were read recently, as they are on the disk. The key of the cache is the start of the block as
+ * Latin-1 text.
+ */
 export type CachedLeaves = LruMap<string, KeyBlock>;
 
-/** A leaf block with the changes of the running transaction. */
+/** A leaf block that includes the changes of the running transaction. */
 interface Leaf {
   readonly place: LeafPlace;
   readonly keys: KeyBlock;
 }
 
-/** The leaf block that was changed last; the next change is often in the same block. */
+/** The leaf block of the last change. The next change is often in the same block. */
 interface Latest {
   readonly leaf: Leaf;
-  /** Start of the next leaf block. */
+  /** Start of the next leaf block; undefined for the last one. */
   readonly end: Buffer | undefined;
 }
 
@@ -83,7 +86,8 @@ export class LeafBlocks {
     for (; left > 0; left -= 1) {
       while (index < 0 || index >= keys.size) {
         leaf = this.#tree.beside(leaf, index < 0 ? -1 : 1);
-        // The number of a leaf block is too large for its keys: the store is damaged, which `wrongBlock` reports.
+        // The stored number of keys is larger than the keys of this leaf block, so the store is damaged. `wrongBlock`
+        // reports this.
         if (leaf === undefined) return;
         keys = this.#keysOf(leaf);
         index = index < 0 ? keys.size - 1 : 0;
@@ -100,7 +104,7 @@ export class LeafBlocks {
     if (keys.bytes > this.#sizes.leafBytesMax) this.#cut(place, keys);
   }
 
-  /** Adds the keys of each leaf block together. @param keys ascending */
+  /** Adds sorted keys; the keys that belong to the same leaf block are added together. @param keys ascending keys */
   addSorted(keys: KeyBlock): void {
     for (let from = 0; from < keys.size;) {
       const { leaf, end } = this.#leafToChange(keys.key(from));
@@ -137,8 +141,9 @@ export class LeafBlocks {
   }
 
   /**
-   * Finds a damaged block: its value is no block, or its keys contradict its number or its neighbours. Returns the
-   * start of a leaf block or the key of an inner block.
+   * Finds a damaged block. The value of a damaged block is not a block, or its keys contradict the stored number of
+   * keys or the neighbouring blocks. Returns the start of a leaf block or the key of an inner block; undefined if no
+   * block is damaged.
    */
   wrongBlock(): Buffer | undefined {
     const block = this.#tree.wrongBlock();

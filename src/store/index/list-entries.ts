@@ -1,7 +1,4 @@
-/**
- * Makes the index entries of the pending batch, many at a time: as keys one after the other, in memory that is used
- * again.
- */
+/** Writes the index keys of the pending batch into one buffer, many keys at a time. The next keys reuse this buffer. */
 
 import { NONE, type PendingIndexBatch } from './pending-index-batch.ts';
 import { KeyBlock } from './key-block.ts';
@@ -10,9 +7,12 @@ import { TRANSACTION_ORDERS } from '../tables/layout.ts';
 import { PLACE_BYTES, writePlace } from '../tables/ordered-bytes.ts';
 
 const BYTES_AT_FIRST = 4096;
-/** Keys are handed on when they take so many bytes: some thousand keys, which may belong to as many leaf blocks. */
+/**
+ * When the keys take this number of bytes, the caller gets them. Keys of this total size are some thousand keys, which
+ * may belong to some thousand leaf blocks.
+ */
 const BYTES_AT_ONCE = 1 << 16;
-/** Upper bound of the bytes that value and place take after a prefix. */
+/** Upper bound of the bytes that follow a prefix: a value and a place. */
 const TAIL_BYTES_MAX = 160;
 
 export class ListEntryWriter {
@@ -27,10 +27,10 @@ export class ListEntryWriter {
   /**
    * Writes keys of a list, until `BYTES_AT_ONCE` is reached.
    *
-   * @param prefix equal to or above all prefixes written since the last `take`
-   * @param rows in the order of the keys
-   * @param sort order whose value stands before the place; undefined for the list in the order of the chain
-   * @returns the position of the first row whose key is not written
+   * @param prefix not below any prefix that was written since the last `take`
+   * @param rows rows in the order of their keys
+   * @param sort the order whose value precedes the place; undefined for the list in the order of the chain
+   * @returns the position of the first row whose key was not written
    */
   write(
     batch: PendingIndexBatch,
@@ -57,7 +57,7 @@ export class ListEntryWriter {
     return to;
   }
 
-  /** Returns the keys that were written. The next `write` uses their memory again. */
+  /** Returns the keys that were written. The next `write` reuses their memory. */
   take(): KeyBlock {
     const keys = KeyBlock.of(this.#bytes.subarray(0, this.#length), this.#ends);
     this.#length = 0;

@@ -1,8 +1,8 @@
 /**
- * The leaf blocks of a table as leaves of an order-statistic B-tree. Inner blocks in the same database hold the start
- * of each leaf block and its number of keys; inner blocks above them hold the same for inner blocks. To find a place,
- * one block of each level is read, and some hundred blocks are cached. So neither the time to open a store nor its
- * memory depends on the number of leaf blocks.
+ * An order-statistic B-tree whose leaves are the leaf blocks of a table. Inner blocks in the same database have the
+ * start of each leaf block and its number of keys. Higher inner blocks have the same data of inner blocks below them.
+ * To find a key, the tree reads one block of each level, and it caches some hundred blocks. So neither the time to open
+ * a store nor the memory of the tree depends on the number of leaf blocks.
  */
 
 import type { LruMap } from '../../primitives/bounded.ts';
@@ -12,7 +12,7 @@ import { TABLES } from '../tables/layout.ts';
 import { InnerBlock } from './inner-block.ts';
 import { KeyBlock } from './key-block.ts';
 
-/** Sizes at which blocks are split: a block beyond `…Max` bytes is split into blocks of `…Cut` bytes. */
+/** Sizes at which blocks are split. A block beyond `…Max` bytes is split into blocks of `…Cut` bytes. */
 export interface BlockSizes {
   readonly leafBytesMax: number;
   readonly leafBytesCut: number;
@@ -20,24 +20,25 @@ export interface BlockSizes {
   readonly innerBytesCut: number;
 }
 
-/** Inner blocks that were read lately, as they are on the disk. */
+/** Inner blocks that were read recently, as they are on the disk. */
 export type CachedBlocks = LruMap<string, InnerBlock>;
 
-/** A step on the path to a leaf block: a block and the child that the path takes. */
+/** A step on the path to a leaf block: an inner block, and the child through which the path leads. */
 interface Step {
   readonly block: InnerBlock;
   readonly child: number;
 }
 
 /**
- * The path to a leaf block, from the block above it up to the root. The path is valid until an insertion or removal.
+ * The path to a leaf block, from the inner block above it up to the root. The path is valid until a leaf block is
+ * inserted or removed.
  */
 export type LeafPath = readonly Step[];
 
 /** A leaf block and its path. */
 export interface LeafPlace {
   readonly path: LeafPath;
-  /** First key, with the number of the table in front; for the first leaf block of a table only that number. */
+  /** First key, with the number of the table in front. The first leaf block of a table has that number only. */
   readonly start: Buffer;
   readonly size: number;
 }
@@ -78,7 +79,7 @@ export class OrderStatisticTree {
     }
   }
 
-  /** Finds the leaf block with the key at a rank, and the position of the key in that block. */
+  /** Finds the leaf block that contains the key at a rank, and the position of the key in that block. */
   at(rank: number): { readonly leaf: LeafPlace; readonly index: number } | undefined {
     const path: Step[] = [];
     let block = this.#root();
@@ -93,21 +94,21 @@ export class OrderStatisticTree {
     }
   }
 
-  /** Number of keys in all leaf blocks before one. */
+  /** Number of keys in all leaf blocks before the given one. */
   before({ path }: LeafPlace): number {
     return path.reduce((sum, { block, child }) => sum + block.before(child), 0);
   }
 
   /**
-   * Start of the next leaf block; undefined for the last one. The function reads nothing from the disk, because an
-   * inner block has the same start as its first leaf block.
+   * Start of the next leaf block; undefined for the last one. The function reads nothing from the disk, because the
+   * start of an inner block is the start of its first leaf block.
    */
   endOf({ path }: LeafPlace): Buffer | undefined {
     const step = path.find(({ block, child }) => child + 1 < block.children);
     return step?.block.starts.key(step.child + 1);
   }
 
-  /** The next leaf block, or the previous one; undefined at the end. */
+  /** The next leaf block, or the previous one; undefined if there is none. */
   beside({ path }: LeafPlace, by: 1 | -1): LeafPlace | undefined {
     const at = path.findIndex(({ block, child }) => child + by >= 0 && child + by < block.children);
     const step = path[at];
@@ -131,13 +132,16 @@ export class OrderStatisticTree {
     }
   }
 
-  /** Inserts leaf blocks that were split off from another one, whose number of keys shrinks by theirs. */
+  /**
+   * Inserts leaf blocks that were split off from another leaf block. The number of keys of the split leaf block falls
+   * by the number of keys that were moved.
+   */
   insertBehind(leaf: LeafPlace, leaves: readonly { readonly start: Buffer; readonly size: number }[]): void {
     this.grow(leaf, -leaves.reduce((sum, { size }) => sum + size, 0));
     for (const { start, size } of leaves) this.#insert(this.find(start).path, start, size);
   }
 
-  /** Removes an empty leaf block. The first leaf block of an inner block stays, without keys. */
+  /** Removes an empty leaf block. The first leaf block of an inner block is not removed, but stays without keys. */
   remove({ path }: LeafPlace): void {
     for (const { block, child } of path) {
       if (block.sizes[child] !== 0) break;
@@ -159,9 +163,7 @@ export class OrderStatisticTree {
     this.#changed.clear();
   }
 
-  /**
-   * Start of an inner block on the disk that contradicts itself or the blocks below it; undefined when there is none.
-   */
+  /** Start of an inner block on the disk that contradicts itself or the blocks below it; undefined if there is none. */
   wrongBlock(): Buffer | undefined {
     const known = new Set<string>();
     const isWrong = (block: InnerBlock): boolean => {
@@ -224,7 +226,7 @@ export class OrderStatisticTree {
     if (parent.block.bytes > this.#sizes.innerBytesMax) this.#cut(parent.block, rest);
   }
 
-  /** A table without keys has no blocks. */
+  /** Removes all blocks of a table that has no keys. */
   #clear(): void {
     this.#forgetAll(this.#root());
     this.#height = 0;
@@ -267,7 +269,7 @@ export class OrderStatisticTree {
     this.#read.delete(name);
   }
 
-  /** Removes a block and all blocks below it; all of them are without keys. */
+  /** Removes a block and all blocks below it. All removed blocks must be without keys. */
   #forgetAll(block: InnerBlock): void {
     for (let child = 0; block.level > 1 && child < block.children; child += 1) {
       this.#forgetAll(this.#below(block, child));

@@ -1,6 +1,6 @@
 /**
- * Transactions whose index entries are not written yet. The transactions are kept as columns of numbers. A hundred
- * thousand transactions as objects would take several times the memory, and the garbage collector would move them.
+ * Transactions whose index entries are not written yet. The transactions are stored as columns of numbers. As objects,
+ * a hundred thousand transactions would take several times the memory, and garbage collection would copy them.
  */
 
 import type { TransactionPlace } from '../../ports/store.ts';
@@ -12,14 +12,14 @@ import { recipientOf } from '../../protocol/tx/recipient.ts';
 import { writeU32 } from '../tables/ordered-bytes.ts';
 
 /**
- * Number of rows for which there is space at first: those of a few full blocks. The number is a power of two, because
- * the table of ids needs one.
+ * Initial number of rows, which is enough for a few full blocks. The number is a power of two, because the hash table
+ * of ids needs one.
  */
 const ROWS_AT_FIRST = 128;
 /** Offsets of the two halves of an id in its key. */
 const [HIGH_AT, LOW_AT] = [1, 5];
 const ID_KEY_BYTES = 9;
-/** Stands for a missing address or list. */
+/** Stands for a missing address or a missing list. */
 export const NONE = 0xffff_ffff;
 
 /** Sort orders, each with the function that reads its value from a transaction. */
@@ -29,12 +29,12 @@ export class PendingIndexBatch {
   readonly #addresses: Address[] = [];
   readonly #numberOfAddress = new Map<Address, number>();
   /**
-   * Values that a double cannot hold exactly. The column has the nearest double in place of each such value; the
-   * doubles sort like the values.
+   * Values that a double cannot represent exactly. The column has the nearest double for each value that a double
+   * cannot represent. The doubles sort in the same order as the values.
    */
   readonly #large = ofEachOrder(() => new Map<number, bigint>());
   #columns = columnsOf(ROWS_AT_FIRST);
-  /** Hash table of rows by id: a row is at the place that its id gives, or at the next free one. */
+  /** Hash table of rows by id. A row is at the position that its id gives, or at the next free position. */
   #slots = slotsFor(ROWS_AT_FIRST);
   #size = 0;
 
@@ -42,7 +42,7 @@ export class PendingIndexBatch {
     return this.#size;
   }
 
-  /** Addresses; senders and recipients are numbers of addresses in this list. */
+  /** The list of addresses. Senders and recipients are indexes into this list. */
   get addresses(): readonly Address[] {
     return this.#addresses;
   }
@@ -112,7 +112,7 @@ export class PendingIndexBatch {
     return this.#columns.index[row] ?? 0;
   }
 
-  /** Value of a row in a sort order. */
+  /** The value by which a sort order sorts a row. */
   value(sort: TransactionSort, row: number): SortInteger {
     const number = this.#columns.values[sort][row] ?? 0;
     return isExact(number) ? number : (this.#large[sort].get(row) ?? number);
@@ -127,12 +127,12 @@ export class PendingIndexBatch {
     return this.#columns.sender[row] ?? 0;
   }
 
-  /** Number of the recipient's address; `NONE` when there is none. */
+  /** Index of the recipient's address in the address list of this batch; `NONE` if there is no recipient. */
   recipient(row: number): number {
     return this.#columns.recipient[row] ?? NONE;
   }
 
-  /** All rows, sorted by a value; rows of equal values stay in the order in which they were added. */
+  /** All rows, sorted by a value. Rows with equal values stay in the order in which they were added. */
   rowsBy(sort: TransactionSort): Uint32Array {
     const rows = this.rows();
     const values = this.#columns.values[sort];
@@ -148,12 +148,14 @@ export class PendingIndexBatch {
     });
   }
 
-  /** All rows, roughly sorted by id: by as many bits of the id as fit into a double beside the number of the row. */
+  /**
+   * All rows, roughly sorted by id. Only the bits of the id that fit into a double beside the row number are compared.
+   */
   rowsById(): Uint32Array {
     const { idHigh } = this.#columns;
     const ranks = new Float64Array(this.#size);
     for (let row = 0; row < ranks.length; row += 1) ranks[row] = ((idHigh[row] ?? 0) >>> 11) * 2 ** 32 + row;
-    // A plain array of numbers is sorted many times as fast as with a compare function.
+    // Sorting an array of plain numbers is many times faster than sorting with a compare function.
     return new Uint32Array(ranks.sort());
   }
 
@@ -171,13 +173,13 @@ export class PendingIndexBatch {
     for (let row = 0; row < this.#size; row += 1) this.#enter(row);
   }
 
-  /** Enters a row into the hash table. If two rows have the same id, the later one counts. */
+  /** Inserts a row into the hash table. If two rows have the same id, the table has the later row. */
   #enter(row: number): void {
     const { idHigh, idLow } = this.#columns;
     this.#slots[this.#slotOf(idHigh[row] ?? 0, idLow[row] ?? 0)] = row;
   }
 
-  /** Place of an id in the hash table: the place of its row, or the free place where the row would be. */
+  /** Position of an id in the hash table: the position of its row or, if there is no row, the free position for it. */
   #slotOf(high: number, low: number): number {
     const { idHigh, idLow } = this.#columns;
     const last = this.#slots.length - 1;
@@ -197,16 +199,16 @@ export class PendingIndexBatch {
   }
 }
 
-/** Rows in groups; within a group they keep their order. */
+/** Rows in groups. Within a group, the rows stay in their order. */
 export interface Groups {
   readonly rows: Uint32Array;
-  /** Start of each group in `rows`, and the end of the last group. */
+  /** For each group, its first position in `rows`, and at the end the number of rows. */
   readonly starts: Uint32Array;
 }
 
 /**
- * @param rows in any order
- * @param groupOf group of each row; `NONE` leaves the row out
+ * @param rows rows in any order
+ * @param groupOf the group of each row; a row with `NONE` is left out
  */
 export function grouped(rows: Uint32Array, groupOf: Uint32Array, groups: number): Groups {
   const starts = new Uint32Array(groups + 1);
@@ -229,7 +231,7 @@ export function grouped(rows: Uint32Array, groupOf: Uint32Array, groups: number)
 }
 
 interface Columns {
-  /** Ids as two halves. */
+  /** The two halves of each id. */
   readonly idHigh: Uint32Array;
   readonly idLow: Uint32Array;
   readonly height: Uint32Array;
@@ -241,9 +243,7 @@ interface Columns {
   readonly values: Readonly<Record<TransactionSort, Float64Array>>;
 }
 
-/**
- * @param filled columns whose rows are copied to the start
- */
+/** @param filled columns whose rows are copied to the start of the new columns */
 function columnsOf(rows: number, filled?: Columns): Columns {
   const columns = {
     idHigh: new Uint32Array(rows),
@@ -262,7 +262,10 @@ function columnsOf(rows: number, filled?: Columns): Columns {
   return { ...columns, values };
 }
 
-/** Twice as many places as rows, so that few rows need a place other than their own. */
+/**
+ * The table has twice as many positions as rows, so that few rows need a position other than the one that their id
+ * gives.
+ */
 function slotsFor(rows: number): Uint32Array {
   return new Uint32Array(rows * 2).fill(NONE);
 }
@@ -284,7 +287,7 @@ function ofEachOrder<T>(make: () => T): Readonly<Record<TransactionSort, T>> {
   return Object.fromEntries(TRANSACTION_SORTS.map((sort) => [sort, make()])) as Record<TransactionSort, T>;
 }
 
-/** True when the number in a column is the exact value. */
+/** True if the number in a column is the exact value. */
 function isExact(number: number): boolean {
   return number >= 0 && number <= Number.MAX_SAFE_INTEGER;
 }

@@ -1,4 +1,4 @@
-/** The posting lists of the transactions in a pending batch, and their new entries as sorted keys. */
+/** Computes the posting lists of the transactions in a pending batch, with their new entries as sorted keys. */
 
 import { assert } from '../../primitives/errors.ts';
 import type { Address } from '../../protocol/types.ts';
@@ -8,17 +8,17 @@ import type { TransactionSort } from '../../ports/queries.ts';
 import { ADDRESS_ORDERS, SELF_LIST, TABLES, TRANSACTION_ORDERS, TYPE_ORDERS } from '../tables/layout.ts';
 import { ListEntryWriter } from './list-entries.ts';
 
-/** Says which lists are long, by type and by address. */
+/** Tells which lists are long, by type and by address. */
 export interface LongLists {
   readonly isLongType: (type: number) => boolean;
   readonly isLongAddress: (address: Address) => boolean;
 }
 
-/** All lists of one kind (by type, sender, recipient or both). */
+/** All lists of one kind: by type, by sender, by recipient, or by both. */
 interface Lists {
-  /** Prefixes of the lists, ascending. */
+  /** Prefixes of the keys of the lists, ascending. */
   readonly prefixes: readonly Buffer[];
-  /** Position of each row's list; `NONE` when it is in no list. */
+  /** For each row, the index of its list; `NONE` if the row is in no list. */
   readonly ofRow: Uint32Array;
   readonly isLong: (list: number) => boolean;
   readonly sorts: readonly TransactionSort[];
@@ -60,14 +60,16 @@ export class PostingLists {
     return sizes([this.#typeOfRow], this.types.length);
   }
 
-  /** Number of transactions that each address sent and received. A transaction to itself counts twice. */
+  /**
+   * Number of transactions that each address sent and received. A transaction from an address to itself counts twice.
+   */
   addressSizes(): Uint32Array {
     return sizes([this.#senderOfRow, this.#recipientOfRow], this.addresses.length);
   }
 
   /**
-   * Keys for the tables of all transactions. The caller must use each block before it asks for the next one; so it is
-   * in the methods below.
+   * Keys for the tables of all transactions. The caller must use each block before it asks for the next one. The same
+   * rule holds for the generators of keys below.
    */
   *amongAll(): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
@@ -138,7 +140,7 @@ export class PostingLists {
     return this.#ofAddresses(long, TABLES.transactionsByRecipient.number, this.#recipientOfRow);
   }
 
-  /** Lists of the transactions that an address sent to itself. */
+  /** Lists of the transactions that each address sent to itself. */
   #ofSelves(long: LongLists): Lists {
     const ofRow = this.#senderOfRow.map((sender, row) => (sender === this.#recipientOfRow[row] ? sender : NONE));
     return this.#ofAddresses(long, SELF_LIST, ofRow);

@@ -1,11 +1,13 @@
 /**
- * The indexes of transactions: their ids, all by amount, fee and timestamp, and the lists of each type and address in
- * the order of the chain. New entries wait in a pending batch and are written later, sorted and one list after the
- * other, because writing each key alone costs several times as much. Removals are written immediately.
+ * The indexes of transactions. The indexes are the ids, all transactions by amount, fee and timestamp, and the list of
+ * each type and address in the order of the chain. New entries wait in a pending batch. Pending entries are written
+ * later, sorted and list by list, because writing each key alone takes several times as long. Removals of entries are
+ * written immediately.
  *
- * Long lists are kept sorted in each order that readers ask for. Short lists are not: sorting some hundred transactions
- * for a query costs less than four more entries for each new transaction. For the length, the transactions that an
- * address sent and received are added up, so its two lists become long together.
+ * Long lists are stored in every sort order that readers can ask for. Short lists are stored in the order of the chain
+ * only. Sorting some hundred transactions for a query takes less time than storing four more entries for each
+ * transaction. The length that counts for an address is the number of transactions that it sent and received. The two
+ * lists of an address, sent and received, become long at the same time.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -27,26 +29,33 @@ import { recipientOf } from '../../protocol/tx/recipient.ts';
 import { placeAtEnd, placeBytes } from '../tables/ordered-bytes.ts';
 import { TRANSACTIONS_PER_VALUE } from '../tables/stored-transactions.ts';
 
-/** A list with more items is long. */
+/** A list with more items than this is long. */
 export const SHORT_LIST_ITEMS_MAX = 256;
-/** Addresses whose number of transactions is cached, some hundred bytes each. */
+/** Maximum of addresses whose number of transactions is cached. An address takes some hundred bytes. */
 export const ADDRESSES_CACHED_MAX = 65_536;
-/** Types whose number of transactions is cached: more than a generation has. */
+/**
+ * Maximum of types whose number of transactions is cached. A generation has fewer transaction types than this number.
+ */
 const TYPES_CACHED_MAX = 64;
-/** Transactions of lists that become long, read at once; they take some megabytes. */
+/**
+ * When a list becomes long, this many of its transactions are read at once. Transactions that are read at once take
+ * some megabytes.
+ */
 const MEMBERS_AT_ONCE = 20_000;
-/** Number of ids that are written at once. */
+/** Maximum of ids that are written at once. */
 const IDS_PER_CHUNK = 4096;
-/** Keys with the data of transfers that are written at once; they may belong to as many leaf blocks. */
+/**
+ * Number of keys with the data of transfers that are written at once. Each key may belong to a different leaf block.
+ */
 const DATA_PER_CHUNK = 1024;
 /** Smallest number of ids in a disk page. */
 const IDS_PER_PAGE = 64;
-/** Number of disk pages that a leaf block takes, with the pages of its inner block. */
+/** Number of disk pages that change with a leaf block, including the pages of its inner block. */
 const PAGES_PER_LEAF = 3;
 
 /**
- * Writes a part of the pending batch and returns the approximate number of disk pages that it changed. A second run
- * changes nothing.
+ * Writes a part of the pending batch, and returns the approximate number of disk pages that it changed. Running the
+ * chunk again changes nothing.
  */
 export type IndexChunk = (keys: CountedWriter) => number;
 
@@ -55,20 +64,21 @@ export class TransactionLists {
   readonly #codec: Codec;
   readonly #shortMax: number;
   /**
-   * Number of transactions that an address sent and received; a transaction to itself counts twice. Pending
-   * transactions are not included.
+   * For each address, the number of transactions that it sent and received. A transaction from an address to itself
+   * counts twice. Pending transactions are not included.
    */
   readonly #lengths = new LruMap<Address, number>(ADDRESSES_CACHED_MAX);
   readonly #typeLengths = new LruMap<number, number>(TYPES_CACHED_MAX);
   readonly #pending = new PendingIndexBatch();
   /** Keys with the data of the pending transactions. */
   #data: Buffer[] = [];
-  /** Filter with all stored and pending ids, and some ids that were removed. Undefined while few ids are looked up. */
+  /**
+   * Bloom filter with all stored and pending ids, and some removed ids. Undefined while the store looks up only few
+   * ids.
+   */
   #filter: IdBloomFilter | undefined;
 
-  /**
-   * @param shortMax largest number of items in a list that is not kept sorted
-   */
+  /** @param shortMax largest number of items in a short list, which is stored in the order of the chain only */
   constructor(keys: KeyValueReader, codec: Codec, shortMax: number) {
     this.#keys = keys;
     this.#codec = codec;
@@ -94,7 +104,7 @@ export class TransactionLists {
     return value === undefined ? undefined : placeAtEnd(value);
   }
 
-  /** Reads all stored ids into a filter, because from now on thousands of ids are looked up. */
+  /** Reads all stored ids into a Bloom filter, because thousands of ids will be looked up. */
   fillBloomFilter(): void {
     const filter = new IdBloomFilter();
     for (const key of this.#keys.keys(TABLES.transactionIds.all)) filter.add(key);
@@ -111,7 +121,8 @@ export class TransactionLists {
   }
 
   /**
-   * Adds a transaction to the pending batch. The transaction itself must be in the tables before the batch is written.
+   * Adds a transaction to the pending batch. The transaction itself must be in the tables before the pending batch is
+   * written.
    */
   add(transaction: Transaction, place: TransactionPlace): void {
     const key = this.#pending.add(transaction, place);
@@ -121,10 +132,11 @@ export class TransactionLists {
   }
 
   /**
-   * Splits the pending batch into chunks. The caller writes each chunk before it asks for the next one, and writes
-   * nothing else meanwhile. A killed process may have written a part before; writing it again changes nothing.
+   * Splits the pending batch into chunks. The caller must write each chunk before it asks for the next one, and write
+   * nothing else meanwhile. A process that was killed may have written a chunk before. Writing the chunk again changes
+   * nothing.
    *
-   * @param stored number of transactions of the chain, or 0 when the caller needs no numbers of changed pages
+   * @param stored number of transactions in the chain, or 0 if the caller does not need the numbers of changed pages
    */
   *chunks(stored: number): Iterable<IndexChunk> {
     if (this.#pending.size === 0) return;
@@ -134,7 +146,7 @@ export class TransactionLists {
     const addresses = this.#grown(lists.addresses, lists.addressSizes(), (address) => this.#lengthOf(address, first));
     yield* this.#idChunks(stored);
     yield* chunksOf(this.#dataBlocks());
-    // Lists that become long now: first their old entries are written in all orders, then their new ones.
+    // When lists become long, their old entries are written first in all orders, and then their new entries.
     const begun = { isLongType: types.hasBegun, isLongAddress: addresses.hasBegun };
     for (const members of this.#membersOf(types.begun, addresses.begun, first)) {
       yield* chunksOf(new PostingLists(members).inOrders(begun));
@@ -148,7 +160,9 @@ export class TransactionLists {
     this.#data = [];
   }
 
-  /** Removes the highest transaction of the chain from the indexes. The pending batch must be empty. */
+  /**
+   * Removes the highest transaction of the chain from the indexes. The pending batch must be empty before this call.
+   */
   remove(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
     assert(this.#pending.size === 0, 'nothing leaves before all that joined is written');
     keys.remove(TABLES.transactionIds.key(transaction.id));
@@ -229,7 +243,7 @@ export class TransactionLists {
   /**
    * Reads the old entries of lists that have become long, some thousand at a time.
    *
-   * @param end place above all old entries
+   * @param end a place above all old entries
    */
   *#membersOf(
     types: readonly number[],
@@ -275,9 +289,7 @@ export class TransactionLists {
     return batch;
   }
 
-  /**
-   * @param end counts only entries below this place; without it, all entries count
-   */
+  /** @param end only entries below this place count; by default all entries count */
   #lengthOf(address: Address, end?: TransactionPlace): number {
     return (
       this.#lengths.get(address) ??
@@ -291,11 +303,11 @@ export class TransactionLists {
   }
 }
 
-/** Lists that get new entries. */
+/** Lists that get new entries from the pending batch. */
 interface Grown<T> {
   /** Length of each list with its new entries. */
   readonly lengths: ReadonlyMap<T, number>;
-  /** Lists that had entries and become long now. */
+  /** Lists that had entries before, and become long with the new entries. */
   readonly begun: readonly T[];
   readonly hasBegun: (list: T) => boolean;
   readonly isLong: (list: T) => boolean;
@@ -320,12 +332,12 @@ export function listLength(keys: KeyValueReader, list: Buffer): number {
   return keys.count(prefixRange(list));
 }
 
-/** Orders that are kept for a long list of an address or of a type. */
+/** The sort orders in which a long list of an address or of a type is stored. */
 function sortsOf(list: Uint8Array): readonly TransactionSort[] {
   return list[0] === TABLES.transactionsByType.number ? TYPE_ORDERS : ADDRESS_ORDERS;
 }
 
-/** Removes all orders of a list that is no longer long. */
+/** Removes all sort orders of a list that is no longer long. */
 function endSorted(keys: KeyValueWriter, list: Buffer): void {
   const range = prefixRange(Buffer.concat([TABLES.longLists.start, list]));
   for (const key of Array.from(keys.keys(range))) keys.remove(key, true);

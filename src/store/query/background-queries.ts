@@ -1,7 +1,7 @@
 /**
- * Answers queries for which there is no index. The queries run in chunks, one query at a time, over a snapshot of the
- * store, so blocks can be applied meanwhile and other work waits at most for one chunk. A result is kept until the
- * chain changes, so the next page of the same list costs no more than any other page.
+ * Answers queries that no index can answer. One query runs at a time, in chunks, over a snapshot of the store. So
+ * blocks can be applied meanwhile, and other work waits for one chunk at most. The resulting list is stored until the
+ * chain changes. So the next page of the same list takes no longer than any page.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -10,20 +10,22 @@ import type { StoredChain } from '../chain/chain-store.ts';
 /** Lets other waiting work run. */
 export type Pause = () => Promise<void>;
 
-/** Number of queries that may wait in line; each may take seconds. */
+/** Maximum of waiting queries; each query may take seconds. */
 const WAITING_MAX = 16;
-/** Number of lists that are kept. */
+/** Maximum of lists that are kept. */
 const LISTS_KEPT_MAX = 16;
-/** Number of items in all kept lists together; an item takes about ten bytes. */
+/** Maximum of items in all kept lists together. An item of a list takes about ten bytes. */
 export const ITEMS_KEPT_MAX = 2_000_000;
 
 export interface BackgroundQueryOptions {
   readonly pause: Pause;
-  /** Number of items that are read and sorted without a pause: some milliseconds of work. */
+  /**
+   * Number of items that are read and sorted without a pause. Reading and sorting this number of items takes some
+   * milliseconds.
+   */
   readonly atOnceMax: number;
   /**
-   * Largest number of candidates that are sorted. With more candidates, walking an index that is sorted already is
-   * cheaper.
+   * Maximum of candidates that are sorted. For more candidates, reading an index in its order is faster than sorting.
    */
   readonly sortedMax: number;
 }
@@ -48,12 +50,13 @@ export class BackgroundQueries {
   }
 
   /**
-   * Reads from a cached list, and makes the list first if it is not cached.
+   * Reads from a cached list. If the list is not cached, this method makes it first.
    *
-   * @param name key of the list among the kept lists
-   * @param find makes the list; awaits `pause` after each chunk of some milliseconds
-   * @param read reads the wanted part of the list, and of the store as it was when the list was made
-   * @throws ProtocolError `QUERIES_BUSY`when too many queries wait, `STORE_CLOSED` when the store is closed meanwhile
+   * @param name the key of the list among the kept lists
+   * @param find makes the list; it awaits `pause` after each chunk of some milliseconds
+   * @param read reads the wanted part from the list, and from the snapshot of the store for which the list was made
+   * @throws ProtocolError `QUERIES_BUSY` if too many queries are waiting, `STORE_CLOSED` if the store is closed
+   *   meanwhile
    */
   async read<T, R>(
     name: string,
@@ -114,10 +117,10 @@ export class BackgroundQueries {
   }
 }
 
-/** Number of items in a chunk: reading them takes some milliseconds. */
+/** Number of items in a chunk. Reading this number of items takes some milliseconds. */
 export const CHUNK_ITEMS = 200;
 
-/** Sorts by merging sorted parts, with pauses between them. */
+/** Sorts parts and merges the sorted parts, with pauses in between. */
 export async function sortInChunks<T>(
   items: readonly T[],
   compare: (a: T, b: T) => number,

@@ -1,4 +1,7 @@
-/** Candidates for a query: places of transactions that include all matching ones, as few as possible. */
+/**
+ * Candidates for a query are places of transactions. The candidates include all matching transactions, and as few
+ * others as possible.
+ */
 
 import type { TransactionPlace } from '../../ports/store.ts';
 import type { StoredChain } from '../chain/chain-store.ts';
@@ -11,7 +14,7 @@ import type { ListFilter } from './ordered-places.ts';
 
 export interface Candidates {
   readonly size: number;
-  /** Places in the order of the chain, or of a table. */
+  /** The places of the candidates, in the order of the chain or of a table. */
   places(): Iterable<TransactionPlace>;
 }
 
@@ -63,7 +66,7 @@ function ofParty(store: StoredChain, address: string): Candidates {
   return {
     size: sent.size + received.size,
     places: () => {
-      // A transaction from an address to itself is in both lists, but counts once.
+      // A transaction from an address to itself is in both lists, but is counted once.
       const places = new Map<string, TransactionPlace>();
       for (const list of [sent, received]) {
         for (const place of list.places()) places.set(`${place.height}.${place.index}`, place);

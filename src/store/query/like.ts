@@ -1,6 +1,6 @@
 /**
- * Patterns of SQL LIKE. The time to match is proportional to pattern length times subject length, so no pattern takes
- * long.
+ * Patterns of SQL LIKE. The time of a match is at most proportional to pattern length times subject length, so no
+ * pattern can take long.
  */
 
 const MANY = -1;
@@ -10,13 +10,16 @@ const PERCENT = 0x25;
 const UNDERSCORE = 0x5f;
 const BACKSLASH = 0x5c;
 
-/** A pattern over numbers: code points for `_` as any one character, bytes for `_` as any one byte. */
+/**
+ * A pattern over numbers. With code points, `_` matches any one character. For a pattern of bytes, `_` matches any one
+ * byte.
+ */
 export class LikePattern {
   readonly #tokens: readonly number[];
 
   /**
-   * `%` stands for any sequence, `_` for any single element, and a backslash makes the next element literal. A
-   * backslash at the end is literal itself.
+   * `%` stands for any sequence, and `_` stands for any single element. A backslash makes the next element literal. A
+   * backslash at the end of the pattern stands for itself.
    */
   constructor(pattern: Iterable<number>) {
     const tokens: number[] = [];
@@ -37,7 +40,8 @@ export class LikePattern {
     const tokens = this.#tokens;
     let token = 0;
     let at = 0;
-    // Position to return to when a match fails: only the last `%` ever needs to take more elements.
+    // Position to return to if a match fails. For a correct result, it suffices that the last `%` matches more
+    // elements.
     let lastMany = -1;
     let takenUpTo = 0;
     while (at < subject.length) {
@@ -58,7 +62,7 @@ export class LikePattern {
     return token === tokens.length;
   }
 
-  /** The elements with which every matching subject begins. */
+  /** The elements with which every matching subject must begin. */
   literalPrefix(): readonly number[] {
     const end = this.#tokens.findIndex((token) => token < 0);
     return end < 0 ? this.#tokens : this.#tokens.slice(0, end);

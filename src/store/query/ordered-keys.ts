@@ -1,7 +1,7 @@
 /**
- * Reads index keys as one sorted list: by a value, ascending or descending; equal values always ascend by the tie-break
- * after the value. Several indexes can be read as one list. If keys can be in two of them, an index of these keys is
- * given, so that they are counted once.
+ * Reads index keys as one list that is sorted by a value, ascending or descending. Equal values are always in ascending
+ * order of the tie-break that follows the value. Several indexes can be read as one list in this way. If a key can be
+ * in two indexes, a third index has all such keys, so that they are counted once.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -9,10 +9,10 @@ import type { Direction, PageRequest } from '../../ports/queries.ts';
 import { afterPrefix, prefixRange, type KeyValueReader } from '../tables/key-value.ts';
 import { indexPage } from './pages.ts';
 
-/** Finds the end of the value that begins at `at` in a key; the tie-break follows there. */
+/** Finds the end of the value that begins at `at` in a key. The tie-break begins there. */
 export type ValueEnd = (key: Buffer, at: number) => number;
 
-/** Bounds of the value as bytes. The lower bound is inclusive; the upper bound includes all keys that begin with it. */
+/** Bounds of the value as bytes. The lower bound is inclusive. The upper bound includes all keys that begin with it. */
 export interface ValueBounds {
   readonly from?: Buffer;
   readonly to?: Buffer;
@@ -21,13 +21,13 @@ export interface ValueBounds {
 export interface OrderedKeysOptions {
   /** Prefixes of the indexes that are read as one list. */
   readonly prefixes: readonly Buffer[];
-  /** Prefix of an index with the keys that are in two of the indexes. */
+  /** Prefix of an index that has the keys which are in two of the indexes. */
   readonly twice?: Buffer;
   readonly valueEnd: ValueEnd;
   readonly bounds?: ValueBounds;
 }
 
-/** "Tails" are keys without their prefix: the value and the tie-break. */
+/** A "tail" is a key without its prefix. A tail has the value and the tie-break. */
 export class OrderedKeys {
   readonly #keys: KeyValueReader;
   readonly #parts: readonly Part[];
@@ -37,7 +37,7 @@ export class OrderedKeys {
   constructor(keys: KeyValueReader, { prefixes, twice, valueEnd, bounds = {} }: OrderedKeysOptions) {
     this.#keys = keys;
     const parts = prefixes.map((prefix) => partOf(prefix, bounds));
-    // When all indexes but one are empty, no merge is needed.
+    // If only one index has keys, no merge is needed.
     const filled = parts.length === 1 ? parts : parts.filter((part) => sizeOf(keys, part) > 0);
     this.#parts = filled.length === 0 ? parts.slice(0, 1) : filled;
     this.#twice = this.#parts.length === 1 || twice === undefined ? undefined : partOf(twice, bounds);
@@ -48,7 +48,7 @@ export class OrderedKeys {
     return this.#sum((part) => sizeOf(this.#keys, part));
   }
 
-  /** Tails of a page. In counted tables, the cost does not depend on the depth of the page. */
+  /** The tails of the keys of a page. In counted tables, the cost does not depend on the depth of the page. */
   page(direction: Direction, page: Pick<PageRequest, 'limit' | 'offset'>): readonly Buffer[] {
     const [only] = this.#parts;
     if (this.#parts.length === 1 && only !== undefined) {
@@ -59,7 +59,7 @@ export class OrderedKeys {
     return direction === 'asc' ? this.#upFrom(page.offset, page.limit) : this.#down(page);
   }
 
-  /** Number of tails up to and including this one. The tail itself need not exist. */
+  /** Number of tails up to the given one, which is included. The tail itself need not exist in an index. */
   offsetAfter(tail: Buffer, direction: Direction): number {
     if (direction === 'asc') return this.#through(tail);
     const value = tail.subarray(0, this.#valueEnd(tail, 0));
@@ -71,7 +71,7 @@ export class OrderedKeys {
     return this.#sum((part) => countBelow(this.#keys, part, Buffer.concat([part.prefix, tail])));
   }
 
-  /** Number of keys below a tail or beginning with it. */
+  /** Number of keys that are below a tail or begin with it. */
   #through(tail: Buffer): number {
     return this.#sum((part) => countBelow(this.#keys, part, afterPrefix(Buffer.concat([part.prefix, tail]))));
   }
@@ -81,7 +81,7 @@ export class OrderedKeys {
     return this.#twice === undefined ? all : all - count(this.#twice);
   }
 
-  /** Reads groups of equal values from the highest value down; within a group, tails ascend. */
+  /** Reads groups of equal values from the highest value down. Within a group of equal values, the tails ascend. */
   #down({ limit, offset }: Pick<PageRequest, 'limit' | 'offset'>): readonly Buffer[] {
     const { total } = this;
     const page: Buffer[] = [];
@@ -98,7 +98,7 @@ export class OrderedKeys {
     return page;
   }
 
-  /** Tails in ascending order from a position on. */
+  /** The tails in ascending order, from a position on. */
   #upFrom(position: number, limit: number): readonly Buffer[] {
     const from = position === 0 ? undefined : position < this.total ? this.#at(position) : null;
     if (from === null) return [];
@@ -112,7 +112,7 @@ export class OrderedKeys {
     return sorted.filter((tail, index) => sorted[index - 1]?.equals(tail) !== true).slice(0, limit);
   }
 
-  /** Finds the tail at a position: it halves the remaining range of the largest index, again and again. */
+  /** Finds the tail at a position by repeatedly halving the remaining range of the largest index. */
   #at(position: number): Buffer {
     const windows = this.#parts.map((part) => ({ part, low: 0, high: sizeOf(this.#keys, part) }));
     for (;;) {

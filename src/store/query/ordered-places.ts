@@ -1,4 +1,4 @@
-/** Transactions in an order that an index holds: pages at any depth, exact totals, and cursors to continue. */
+/** Lists transactions in an order that an index has, with pages at any depth, exact totals, and cursors to continue. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { Cursor, Direction, PageRequest, TransactionSort } from '../../ports/queries.ts';
@@ -18,16 +18,16 @@ export interface OrderedPlaces {
   offsetAfter(cursor: Cursor, direction: Direction): number;
 }
 
-/** A list that filters can name and that may be kept in sorted orders. */
+/** A list that filters can name, and that the store may have in sorted orders. */
 export type ListFilter =
   | { readonly kind: 'all' }
   | { readonly kind: 'type'; readonly type: number }
   | { readonly kind: 'sender' | 'recipient' | 'party'; readonly address: string };
 
 /**
- * Reads a list in an order; undefined when the list is too short to be kept in sorted orders.
+ * Reads a list in an order; undefined if the list is short, so that the store has no sorted orders of it.
  *
- * @param bounds bounds of the value that sorts the list; not for the order by type
+ * @param bounds bounds of the value by which the list is sorted; not possible for the order by type
  */
 export function orderedPlaces(
   keys: KeyValueReader,
@@ -105,12 +105,12 @@ class PlacesOfKeys implements OrderedPlaces {
   }
 }
 
-/** The order by type needs no index of values: it is the lists of all types, one after the other. */
+/** The order by type needs no index of values, because it is the list of each type, one after the other. */
 class PlacesOfTypes implements OrderedPlaces {
   readonly #keys: KeyValueReader;
   readonly #types: readonly number[];
 
-  /** @param types ascending */
+  /** @param types ascending types */
   constructor(keys: KeyValueReader, types: readonly number[]) {
     this.#keys = keys;
     this.#types = types;
@@ -154,7 +154,7 @@ class PlacesOfTypes implements OrderedPlaces {
     return direction === 'asc' ? this.#types : [...this.#types].reverse();
   }
 
-  /** Number of entries in a list up to a place. This works because lists are in the order of the chain. */
+  /** Number of entries in a list up to a place. The count is correct because lists are in the order of the chain. */
   #countThrough(list: Buffer, place: TransactionPlace): number {
     return this.#keys.count({ gte: list, lt: afterPrefix(listPlaceKey(list, place)) });
   }

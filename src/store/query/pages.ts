@@ -1,4 +1,4 @@
-/** Cuts pages out of lists in memory and of indexes on the disk. */
+/** Returns pages of lists in memory and of indexes on the disk. */
 
 import type { Cursor, Direction, Page, PageRequest } from '../../ports/queries.ts';
 import { prefixRange, type KeyRange, type KeyValueReader } from '../tables/key-value.ts';
@@ -15,7 +15,7 @@ export interface CursorRules<T> {
   compareWith(cursor: Cursor): (item: T) => number;
 }
 
-/** The requested page of a list in memory; the list must be in the requested order. */
+/** The requested page of a list in memory. The list must be in the requested order. */
 export function listPage<T>(items: readonly T[], request: PageRequest, rules: CursorRules<T>): Page<T> {
   const { limit, after } = request;
   let offset = request.offset;
@@ -31,8 +31,8 @@ export function listPage<T>(items: readonly T[], request: PageRequest, rules: Cu
 }
 
 /**
- * Finds the lowest number below `end` for which a predicate holds; `end` when there is none. The predicate must hold
- * for all higher numbers too.
+ * Finds the lowest number below `end` for which a predicate holds; `end` if there is none. The predicate must hold for
+ * all higher numbers, too.
  */
 export function lowest(end: number, holds: (at: number) => boolean): number {
   let low = 0;
@@ -49,12 +49,12 @@ export function emptyPage<T>(): Page<T> {
   return { items: [], total: 0 };
 }
 
-/** Reverses the order for `desc`. Tie-breaks that are combined with it keep their direction. */
+/** Reverses the order if the direction is `desc`. The order of tie-breaks is not reversed. */
 export function directed<T>(compare: Compare<T>, direction: Direction): Compare<T> {
   return direction === 'asc' ? compare : (a, b) => compare(b, a);
 }
 
-/** Combines orders: the first one that distinguishes two items decides. */
+/** Combines orders. The first order that distinguishes two items decides. */
 export function firstOf<T>(...orders: readonly Compare<T>[]): Compare<T> {
   return (a, b) => {
     for (const order of orders) {
@@ -69,7 +69,10 @@ export function compareValues(a: bigint | number | string, b: bigint | number | 
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** An unknown value is larger than every known value, as in PostgreSQL. */
+/**
+ * Compares values of which some are unknown. A value that is unknown is larger than every known value, as in
+ * PostgreSQL.
+ */
 export function compareWithUnknown<T>(compare: Compare<T>): Compare<T | null | undefined> {
   return (a, b) => {
     const isUnknownA = a === null || a === undefined;
@@ -79,13 +82,13 @@ export function compareWithUnknown<T>(compare: Compare<T>): Compare<T | null | u
   };
 }
 
-/** The order of names is by bytes, as recorded from real nodes of both generations. */
+/** Compares names by their bytes. Recordings of real nodes of both generations have this order. */
 export function compareTexts(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 /**
- * A page of index keys; a key holds a value and then a tie-break. The tie-break ascends in both directions, so a
+ * A page of index keys. A key has a value and then a tie-break. The tie-break ascends in both directions. So a
  * descending page is read in groups of equal values. In a counted table, the cost does not depend on the depth of the
  * page.
  *
@@ -102,7 +105,8 @@ export function indexPage(
   if (direction === 'asc') return Array.from(keys.keys({ ...range, limit, offset }));
   const page: Buffer[] = [];
   let [top] = keys.keys({ ...range, reverse: true, offset, limit: 1 });
-  // Number of keys of the first group that are before the page. Groups above it are skipped as a whole.
+  // Number of keys of the first group that come before the page. Groups before the first group of the page are skipped
+  // as a whole.
   let skip = 0;
   if (top !== undefined && offset > 0) {
     const group = prefixRange(top.subarray(0, valueEnd(top)));

@@ -1,6 +1,6 @@
 /**
- * Pages over a stored chain for the readers of a node, with the sort orders, tie-breaks, order of nulls and totals of
- * the HTTP interface.
+ * Answers queries of a node's readers over a stored chain, in pages. Sort orders, tie-breaks, the order of nulls and
+ * totals are those of the HTTP interface.
  */
 
 import type { ChainQueries } from '../../ports/queries.ts';
@@ -14,10 +14,10 @@ import { DelegateQueries } from './query-delegates.ts';
 import { TransactionQueries } from './query-transactions.ts';
 
 /**
- * Answers queries about the chain at the moment of the call. Call them between transactions of the store, not within
- * one.
+ * Answers queries about the chain at the moment of the call. Call these functions between two transactions of the
+ * store, not inside a transaction.
  *
- * @param options limits of background queries; `pause` lets other work run meanwhile
+ * @param options limits of background queries; `pause` lets other work run between chunks
  */
 export function createQueries(
   store: StoredChain,

@@ -80,7 +80,7 @@ export class AccountQueries {
     return this.#work.read(
       `voters ${key} ${field} ${direction}`,
       (snapshot, pause) => sortedVoters(snapshot, key, orderOf(field, direction), pause),
-      // The list keeps addresses, because some hundred thousand accounts would take too much memory.
+      // The list has only the addresses, because some hundred thousand accounts would take too much memory.
       (addresses, store) => {
         const order = orderOf(field, direction);
         const page = listPage(addresses, query, {
@@ -113,7 +113,7 @@ export class AccountQueries {
       .map((owner) => this.#groupOf(owner, owner.group?.members ?? []));
   }
 
-  /** Prefix of an index that holds exactly the requested accounts, by balance. */
+  /** Prefix of an index that has exactly the requested accounts, sorted by balance. */
   #balancePrefix({ address, publicKey, secondPublicKey, usernamePattern }: AccountQuery): Buffer | undefined {
     if (address !== undefined || publicKey !== undefined || usernamePattern !== undefined) return undefined;
     if (secondPublicKey === undefined) return TABLES.accountsByBalance.start;
@@ -150,7 +150,7 @@ export class AccountQueries {
     return { account, members: keys.map((key) => this.#accountWithKey(key)).sort(byBalanceThenAddress) };
   }
 
-  /** All matching accounts; undefined when no filter narrows them down. */
+  /** All matching accounts; undefined if no filter excludes any account. */
   #candidates(wanted: AccountIdentity & { readonly usernamePattern?: string }): Account[] | undefined {
     const publicKey = wanted.publicKey?.toLowerCase();
     const secondPublicKey = wanted.secondPublicKey?.toLowerCase();
@@ -196,10 +196,7 @@ export class AccountQueries {
     return accountIn(this.#store, address);
   }
 
-  /**
-   * The account of a public key. The account may never have been written: then the result is an empty account with that
-   * key.
-   */
+  /** The account of a public key. If this account was never stored, the result is an empty account with that key. */
   #accountWithKey(publicKey: PublicKey): Account {
     return { ...this.#accountOf(this.#store.delegate(publicKey)?.address ?? addressOf(publicKey)), publicKey };
   }
@@ -263,7 +260,7 @@ function voterOf(store: StoredChain, entry: Buffer): Account {
   return accountIn(store, TABLES.voters.read(entry)[2]);
 }
 
-/** A page of an index, with the cursor of its end. */
+/** A page of an index, with the cursor of the page's end. */
 function tailPage(
   keys: OrderedKeys,
   total: number,
@@ -305,7 +302,8 @@ function balanceEnd(key: Buffer, at: number): number {
 }
 
 /**
- * In a key, 0 and the voter's public key follow the delegate's key; for a voter without a public key, only 1 follows.
+ * In a key, the byte 0 and the voter's public key follow the delegate's key. If the voter has no public key, only the
+ * byte 1 follows.
  */
 function voterKeyEnd(key: Buffer, at: number): number {
   return key[at] === 0 ? at + 1 + 32 : at + 1;

@@ -1,4 +1,4 @@
-/** Queries for blocks. The timestamps of blocks rise with their heights, so a time span is a span of heights. */
+/** Queries for blocks. The timestamps of blocks rise with their heights, so each time span is a span of heights. */
 
 import { assert, ProtocolError } from '../../primitives/errors.ts';
 import type { BlockAmountSort, BlockQuery, Cursor, Direction, ForgingStatistics, Page } from '../../ports/queries.ts';
@@ -15,12 +15,12 @@ import { type BackgroundQueries, type Pause } from './background-queries.ts';
 import { compareValues, directed, emptyPage, listPage, lowest, type Compare, type CursorRules } from './pages.ts';
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
-/** Keys that are read between two pauses. */
+/** Number of keys that are read between two pauses. */
 const KEYS_OF_PIECE = 1_000;
 
 const NO_EARNINGS: ForgingStatistics = { feesBeddows: 0n, rewardsBeddows: 0n, blocks: 0 };
 
-/** From `first` to `last`, both included; empty when `last` is below `first`. */
+/** The heights from `first` to `last`, both included. The span is empty if `last` is below `first`. */
 interface Span {
   readonly first: number;
   readonly last: number;
@@ -52,7 +52,7 @@ export class BlockQueries {
     const rules: CursorRules<BlockHeader> = {
       cursorOf: (header) => cursorOf(header, field),
       compareWith: (cursor) => {
-        // The order reads these two members and no other.
+        // The order compares only these two members.
         const target = { [field]: valueOf(cursor), height: heightOf(cursor) } as unknown as BlockHeader;
         return (header) => order(header, target);
       },
@@ -78,7 +78,7 @@ export class BlockQueries {
     );
   }
 
-  /** A page of blocks by height, which is also their order by timestamp. */
+  /** A page of blocks by height. Blocks have the same order by height and by timestamp. */
   #inOrder(blocks: Blocks, { sort, after, limit, offset }: BlockQuery): Page<BlockHeader> {
     const { length } = blocks;
     const isDown = sort.direction === 'desc';
@@ -96,7 +96,7 @@ export class BlockQueries {
     return pageWith(items, length, from, sort.field);
   }
 
-  /** A page of an index that holds exactly the requested blocks. */
+  /** A page of an index that has exactly the requested blocks. */
   #indexed(prefix: Buffer, { sort, after, limit, offset }: BlockQuery): Page<BlockHeader> {
     const { tables } = this.#store;
     const range = prefixRange(prefix);
@@ -125,7 +125,10 @@ export class BlockQueries {
     };
   }
 
-  /** Adds up the payments of the rounds in which the delegate forged. The last block of a round pays it. */
+  /**
+   * Adds up the payments of the rounds in which the delegate forged. The payments of a round are made in its last
+   * block.
+   */
   async roundStatistics(
     publicKey: PublicKey,
     fromTimestampS: number,
@@ -169,7 +172,7 @@ export class BlockQueries {
       const earned = earningsOfRound(headers, round, this.#params).get(key);
       sums.feesBeddows += earned?.fees ?? 0n;
       sums.rewardsBeddows += earned?.rewards ?? 0n;
-      // A delegate that forges twice in a round is paid twice.
+      // A delegate that forges two blocks in a round is paid for both.
       sums.blocks += headers.filter(({ generatorPublicKey }) => generatorPublicKey === key).length;
       await pause();
     }
@@ -225,7 +228,7 @@ export class BlockQueries {
   }
 }
 
-/** Blocks in ascending order, read by position. */
+/** Blocks in ascending order that are read by position. */
 interface Blocks {
   readonly length: number;
   heightAt(position: number): number;
@@ -238,8 +241,8 @@ function spanOf({ first, last }: Span, heightAt: (position: number) => number): 
 }
 
 /**
- * Finds the lowest number from `first` to `last` for which a predicate holds; `last + 1` when there is none. The
- * predicate must hold for all higher numbers too.
+ * Finds the lowest number from `first` to `last` for which a predicate holds; `last + 1` if there is none. The
+ * predicate must hold for all higher numbers, too.
  */
 function lowestFrom(first: number, last: number, holds: (at: number) => boolean): number {
   return first + lowest(Math.max(0, last - first + 1), (at) => holds(first + at));
@@ -252,8 +255,8 @@ function prefixOf(generator: PublicKey | undefined, field: BlockAmountSort): Buf
 }
 
 /**
- * Equal blocks are sorted by height in the direction of the sort, because a real node lists them from the tip down when
- * it sorts in descending order.
+ * Blocks with equal values are sorted by height in the direction of the sort. In descending order, a real node also
+ * lists blocks with equal values from the tip down.
  */
 function orderBy(field: BlockAmountSort): Compare<BlockHeader> {
   return (a, b) => compareValues(a[field], b[field]) || a.height - b.height;

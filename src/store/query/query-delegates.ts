@@ -1,6 +1,6 @@
 /**
- * Queries for delegates. There are some hundreds to thousands of delegates, and each rank depends on all delegates, so
- * they are kept in memory for a tip.
+ * Queries for delegates. There are hundreds to thousands of delegates, and each rank depends on all delegates. So all
+ * delegates of the present tip are kept in memory.
  */
 
 import type { Cursor, DelegateEntry, DelegateQuery, Direction, Page, PageRequest } from '../../ports/queries.ts';
@@ -18,7 +18,7 @@ export class DelegateQueries {
   readonly #params: ChainParams;
   #view: { readonly tip: BlockHeader | undefined; readonly entries: ReadonlyMap<PublicKey, DelegateEntry> } | undefined;
 
-  /** All delegates for each sort order, for the tip of the view. */
+  /** For each sort order, all delegates at the tip of the view. */
   readonly #sorted = new Map<string, readonly DelegateEntry[]>();
 
   constructor(store: StoredChain, params: ChainParams) {
@@ -43,7 +43,7 @@ export class DelegateQueries {
     return pageOf(found.sort(orderOf(field, direction)), query);
   }
 
-  /** All delegates in an order; the list is kept until the tip changes. */
+  /** All delegates in a sort order. The list is kept until the tip changes. */
   #all(field: SortField, direction: Direction): readonly DelegateEntry[] {
     const entries = this.#entries();
     const key = `${field}:${direction}`;
@@ -82,7 +82,7 @@ function orderOf(field: SortField, direction: Direction): Compare<DelegateEntry>
 type DelegateFilters = Omit<DelegateQuery, keyof PageRequest | 'sort'>;
 type DelegatePredicate = (entry: DelegateEntry) => boolean;
 
-/** Predicate of each filter. The compiler demands a row for each filter. */
+/** The predicate of each filter. The compiler requires a row for each filter. */
 const FILTERS: {
   readonly [F in keyof Required<DelegateFilters>]: (value: NonNullable<DelegateFilters[F]>) => DelegatePredicate;
 } = {
@@ -164,7 +164,7 @@ function entriesOf(store: StoredChain, params: ChainParams, height: number): Rea
   return new Map(
     delegates.map((delegate, index) => {
       const account = store.account(delegate.address) ?? emptyAccount(delegate.address);
-      // Generation 3 stores no rank; the rank is the position in this order.
+      // Generation 3 stores no rank, so the rank is the position in this order.
       const rank = params.generation === 3 ? index + 1 : delegate.rank === 0 ? null : delegate.rank;
       const entry: DelegateEntry = {
         delegate,
@@ -184,8 +184,8 @@ function productivityOf({ producedBlocks, missedBlocks }: Account): number {
 }
 
 /**
- * Percentage with two decimals, rounded half away from zero. The percentage is computed with integers, so that it is
- * the same on every machine.
+ * Percentage with two decimals. If the rest is exactly one half, the percentage is rounded away from zero. The
+ * percentage is computed with integers, so that every machine gets the same result.
  */
 function percentOf(part: bigint, whole: bigint): number {
   const size = part < 0n ? -part : part;

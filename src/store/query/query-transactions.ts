@@ -1,7 +1,7 @@
 /**
- * Queries for transactions. If an index holds the result in the requested order, the page is read from it. Otherwise
- * the shortest list of candidates is used: a short one is filtered and sorted at once, a long one in chunks
- * (background-queries.ts).
+ * Queries for transactions. If an index has the result in the requested order, the page is read from the index. If no
+ * index has it, the shortest list of candidates is used. A short list is filtered and sorted at once, a long one in
+ * chunks (background-queries.ts).
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -26,10 +26,10 @@ import { compareTexts, compareValues, directed, emptyPage, firstOf, listPage, ty
 import { inList } from './candidates.ts';
 import { boundsOf, candidatesOf, predicateOf, exactListOf, listFiltersOf } from './transaction-filter.ts';
 
-/** Both generations use this number for the type in their history. */
+/** Type number of the registration of an application, in the history of both generations. */
 const DAPP_TYPE = 5;
 
-/** A place packed into one number, for long lists. */
+/** A place packed into one number, which saves memory in long lists. */
 type PackedPlace = number;
 
 interface Found {
@@ -81,7 +81,9 @@ export class TransactionQueries {
     return { ...page, items: page.items.map(({ place, transaction }) => entryOf(store, place, transaction)) };
   }
 
-  /** Registrations of applications: no new ones are possible, and there are at most some hundred. */
+  /**
+   * Finds registrations of applications. There are at most some hundred registrations, because new ones are impossible.
+   */
   dapps({ transactionId, name, sort, ...page }: DappQuery): Page<TransactionEntry> {
     const store = this.#store;
     const found: { readonly place: TransactionPlace; readonly name: string }[] = [];
@@ -107,7 +109,7 @@ export class TransactionQueries {
   }
 }
 
-/** The index that holds exactly the requested transactions in the requested order; undefined when there is none. */
+/** The index that has exactly the requested transactions in the requested order; undefined if there is none. */
 function orderedBy(store: StoredChain, query: TransactionQuery): OrderedPlaces | undefined {
   const list = exactListOf(store, query);
   const bounds = boundsOf(store, query);
@@ -159,7 +161,7 @@ async function findInPieces(
   return found;
 }
 
-/** The shortest list that contains all matching transactions and is kept in the requested order. */
+/** The shortest list that contains all matching transactions and is stored in the requested order. */
 function shortestOrder(store: StoredChain, query: TransactionQuery): OrderedPlaces {
   const { field } = query.sort;
   const ordered = listFiltersOf(store, query).flatMap((list) => {
@@ -184,7 +186,7 @@ function packedPage(store: StoredChain, list: readonly PackedPlace[], query: Tra
   return { ...page, items: page.items.map((at) => entryOf(store, unpacked(at))) };
 }
 
-/** Key of a list among the kept lists: its filters and its order. */
+/** Key of a list among the kept lists. The key consists of the filters and the order of the query. */
 function nameOf({ limit: _limit, offset: _offset, after: _after, ...list }: TransactionQuery): string {
   return `transactions ${JSON.stringify(list, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`;
 }

@@ -1,5 +1,5 @@
 /**
- * Combines the filters of a query for transactions: into a predicate, into an index, and into the shortest list of
+ * Combines the filters of a query for transactions. The results are a predicate, an index, and the shortest list of
  * candidates.
  */
 
@@ -14,7 +14,7 @@ import type { ValueBounds } from './ordered-keys.ts';
 import type { ListFilter } from './ordered-places.ts';
 import { filtersInUse, type Predicate, type FilterBound } from './transaction-filters.ts';
 
-/** All filters as one predicate; undefined when no transaction can match. */
+/** All filters as one predicate; undefined if no transaction can match. */
 export function predicateOf(store: StoredChain, query: TransactionQuery): Predicate | undefined {
   const predicates = filtersInUse(store, query).map(({ predicate }) => predicate);
   const possible = predicates.filter((predicate) => predicate !== undefined);
@@ -22,13 +22,16 @@ export function predicateOf(store: StoredChain, query: TransactionQuery): Predic
   return (transaction, place) => possible.every((fits) => fits(transaction, place));
 }
 
-/** Lists that contain all matching transactions and may be kept sorted; the whole chain comes last. */
+/** Lists that contain all matching transactions and may be stored in sorted orders. The whole chain comes last. */
 export function listFiltersOf(store: StoredChain, query: TransactionQuery): readonly ListFilter[] {
   const lists = filtersInUse(store, query).flatMap(({ list }) => (list === undefined ? [] : [list.list]));
   return [...lists, { kind: 'all' }];
 }
 
-/** The list that the filters name exactly, without regard to bounds; undefined when they name none or several. */
+/**
+ * The list that has exactly the transactions that the filters select, apart from bounds; undefined if there is no such
+ * list.
+ */
 export function exactListOf(store: StoredChain, query: TransactionQuery): ListFilter | undefined {
   const naming = filtersInUse(store, query).filter(({ bound }) => bound === undefined);
   const [first] = naming;
@@ -36,14 +39,17 @@ export function exactListOf(store: StoredChain, query: TransactionQuery): ListFi
   return naming.length === 1 && first.list?.isExact === true ? first.list.list : undefined;
 }
 
-/** Bounds for the sort value. Undefined when there are bounds for another value, or when no value can match. */
+/**
+ * Bounds for the value by which the query sorts. Undefined if there are bounds for another value, or if no value can
+ * match.
+ */
 export function boundsOf(store: StoredChain, query: TransactionQuery): ValueBounds | undefined {
   const bounds = filtersInUse(store, query).flatMap(({ bound }) => bound ?? []);
   if (bounds.some(({ order }) => order !== query.sort.field)) return undefined;
   return bytesOfBounds(query.sort.field, bounds);
 }
 
-/** The smallest set of candidates of any single filter. */
+/** The smallest set of candidates that a single filter gives. */
 export function candidatesOf(store: StoredChain, query: TransactionQuery): Candidates {
   const filters = filtersInUse(store, query);
   const bounds = filters.flatMap(({ bound }) => bound ?? []);
@@ -74,7 +80,7 @@ function betweenBounds(store: StoredChain, order: TransactionSort, bounds: reado
   });
 }
 
-/** Undefined when no possible value lies between the bounds. */
+/** Bounds as bytes; undefined if no possible value lies between the bounds. */
 function bytesOfBounds(order: TransactionSort, bounds: readonly FilterBound[]): ValueBounds | undefined {
   const kind = TRANSACTION_ORDERS[order].value;
   let found: ValueBounds = {};

@@ -1,6 +1,6 @@
 /**
- * The filters of a query for transactions, one row for each; the compiler demands the rows. A row has the predicate of
- * its filter, and the place where matching transactions are found: a list of an address or a type, a range of an order,
+ * The filters of a query for transactions, with one row for each filter. The compiler requires each row. A row has the
+ * predicate of its filter and a source of matching transactions: a list of an address or a type, a range of an order,
  * or a few candidates.
  */
 
@@ -24,7 +24,7 @@ export type Predicate = (transaction: Transaction, place: TransactionPlace) => b
 /** The filters of a query: all of its members except sort and page. */
 export type TransactionFilters = Omit<TransactionQuery, keyof PageRequest | 'sort'>;
 
-/** The store and all filters of the query to which a filter belongs. */
+/** The store, and all filters of the query. */
 interface Question {
   readonly store: StoredChain;
   readonly filters: TransactionFilters;
@@ -33,7 +33,7 @@ interface Question {
 /** A list that contains all matching transactions. */
 interface FilterList {
   readonly list: ListFilter;
-  /** True when the list contains no other transactions. */
+  /** True if the list contains only matching transactions. */
   readonly isExact: boolean;
 }
 
@@ -50,7 +50,7 @@ interface TransactionFilter<T> {
   /** The list for a value; undefined if there is none. */
   readonly list?: (value: T, question: Question) => FilterList | undefined;
   readonly bound?: (value: T) => FilterBound;
-  /** Candidates that include all matching transactions. */
+  /** Candidates for a value, which include all matching transactions. */
   readonly among?: (value: T, question: Question) => Candidates;
 }
 
@@ -62,7 +62,7 @@ const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
 const ADDRESS_BYTES_MAX = 255;
 const FITS: Predicate = () => true;
 
-/** The predicate, or undefined if no stored transaction can have the value. */
+/** Returns the predicate, or undefined if no stored transaction can have the value. */
 function only(canBe: boolean, predicate: Predicate): Predicate | undefined {
   return canBe ? predicate : undefined;
 }
@@ -107,7 +107,7 @@ const TRANSACTION_FILTERS: Filters = {
     list: (address, { filters }) =>
       filters.senderIdOrRecipientId === undefined ? listOf('recipient', address) : undefined,
   },
-  // Each half of the OR replaces the filter on its own side.
+  // Each half of the OR is used instead of the filter for the same side (sender or recipient).
   senderIdOrRecipientId: {
     predicate: (address, { filters: { senderId, recipientId } }) =>
       only(isAddress(address), (transaction) => {
@@ -124,7 +124,8 @@ const TRANSACTION_FILTERS: Filters = {
       const key = text.toLowerCase();
       return only(PUBLIC_KEY_TEXT.test(key), ({ senderPublicKey }) => senderPublicKey === key);
     },
-    // A sender can use only the public key of its account, so the list of the account has all its transactions.
+    // A sender can use only the public key of its account. So the list of the account has all transactions with this
+    // key.
     list: (text, { store }) => {
       const key = text.toLowerCase();
       if (!PUBLIC_KEY_TEXT.test(key)) return undefined;
@@ -178,7 +179,7 @@ const TRANSACTION_FILTERS: Filters = {
   },
 };
 
-/** A filter that a question has, with its value. */
+/** A filter that the query uses, with its value. */
 interface FilterInUse {
   readonly predicate: Predicate | undefined;
   readonly list: FilterList | undefined;
@@ -186,7 +187,7 @@ interface FilterInUse {
   readonly among: Candidates | undefined;
 }
 
-/** The filters that a question has. */
+/** The filters that the query uses. */
 export function filtersInUse(store: StoredChain, filters: TransactionFilters): readonly FilterInUse[] {
   const question = { store, filters };
   const inUse = <F extends keyof TransactionFilters>(name: F): FilterInUse | undefined => {

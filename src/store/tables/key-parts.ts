@@ -1,7 +1,7 @@
 /**
- * The parts of keys. A part turns a value into bytes that sort like it, finds the end of those bytes, and reads the
- * value back. A table names the parts of its keys (`layout.ts`). No other code reads or writes keys byte by byte,
- * except the code for the columns of an import (`index/list-entries.ts`).
+ * The parts of keys. A part converts a value into bytes that sort like the value, finds the end of these bytes, and
+ * reads the value back. A table names the parts of its keys (`layout.ts`). Only two modules read or write keys byte by
+ * byte: this one, and the one for the columns of an import (`index/list-entries.ts`).
  */
 
 import { writeU64BE } from '../../primitives/bytes.ts';
@@ -23,13 +23,13 @@ import {
 } from './ordered-bytes.ts';
 
 /**
- * A kind of key part. If its bytes do not show their own end, they extend to the next parts, which must have a fixed
- * size.
+ * A kind of key part. If the bytes of a part do not show their own end, the part extends to the next parts. The next
+ * parts must then have a fixed size.
  */
 export interface KeyPart<T> {
-  /** Description for the published table. */
+  /** Description for the published table of keys. */
   readonly says: string;
-  /** Number of bytes, when it is the same for all values. */
+  /** Number of bytes, if it is the same for all values. */
   readonly bytes?: number;
   size(value: T): number;
   /**
@@ -37,7 +37,8 @@ export interface KeyPart<T> {
    */
   write(key: Buffer, value: T, at: number): number;
   /**
-   * Position after the value that begins at `at`. @param rest start of the parts of fixed size at the end of the key
+   * Position after the value that begins at `at`. @param rest position at which the parts of fixed size at the end of
+   * the key begin
    */
   end(key: Buffer, at: number, rest: number): number;
   read(key: Buffer, at: number, end: number): T;
@@ -47,7 +48,7 @@ const U32_BYTES = 4;
 const KEY_BYTES = 32;
 const ADDRESS_BYTES_MAX = 255;
 
-/** Numbers of the tables of lists; they are a part of the keys of long lists. */
+/** Numbers of the tables of lists. These numbers are parts of the keys of long lists. */
 const TYPE_LIST = 52;
 
 function fixed<T>(

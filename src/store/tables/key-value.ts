@@ -1,14 +1,15 @@
 /**
- * Ordered binary keys with small values: the only operations that the chain store needs from a database. Keys are
- * sorted by bytes. Nobody may change a byte array after it was passed in or out, because both sides use its memory.
+ * Ordered binary keys with small values. The interface has only the operations that the chain store needs from a
+ * database. Keys are sorted by bytes. No code may change a byte array after it was passed in or out, because both sides
+ * use the same memory.
  */
 
-/** Keys from `gte` (inclusive) to `lt` (exclusive), ascending unless `reverse`. */
+/** Keys from `gte` (inclusive) to `lt` (exclusive), in ascending order unless `reverse` is true. */
 export interface KeyRange {
   readonly gte: Uint8Array;
   readonly lt: Uint8Array;
   readonly reverse?: boolean;
-  /** Maximum number of entries; all when absent. */
+  /** Maximum number of entries; by default all entries. */
   readonly limit?: number;
   /** Number of entries to skip first. */
   readonly offset?: number;
@@ -21,15 +22,15 @@ export interface KeyValueEntry {
 
 export interface KeyValueReader {
   get(key: Uint8Array): Buffer | undefined;
-  /** Entries of the range. Do not write while iterating. */
+  /** The entries of a range. The caller must not write while it iterates. */
   entries(range: KeyRange): Iterable<KeyValueEntry>;
-  /** Keys of the range. Do not write while iterating. */
+  /** The keys of a range. The caller must not write while it iterates. */
   keys(range: KeyRange): Iterable<Buffer>;
-  /** Number of keys in the range, without regard to `limit` and `offset`. */
+  /** Number of keys in the range; `limit` and `offset` are ignored. */
   count(range: KeyRange): number;
 }
 
-/** The read methods of a reader, for an object that adds its own methods to write or to close. */
+/** The read methods of a reader, for an object that adds methods to write or to close. */
 export function readsOf(reader: KeyValueReader): KeyValueReader {
   return {
     get: (key) => reader.get(key),
@@ -39,33 +40,31 @@ export function readsOf(reader: KeyValueReader): KeyValueReader {
   };
 }
 
-/** Valid only during its transaction. Reads of the transaction see its own writes. */
+/**
+ * The writer of a transaction, which is valid only during the transaction. Reads of the transaction see its own writes.
+ */
 export interface KeyValueWriter extends KeyValueReader {
-  /**
-   * @param isNew true when the caller knows that the key does not exist, which saves a look-up
-   */
+  /** @param isNew true if the caller knows that the key does not exist, which saves a look-up */
   put(key: Uint8Array, value: Uint8Array, isNew?: boolean): void;
-  /**
-   * @param isThere true when the caller knows that the key exists
-   */
+  /** @param isThere true if the caller knows that the key exists */
   remove(key: Uint8Array, isThere?: boolean): void;
 }
 
 export interface KeyValue extends KeyValueReader {
   /**
-   * Runs `work` as one transaction. When the call returns, all writes are on the disk; when it throws, nothing has
-   * changed. Transactions cannot be nested.
+   * Runs `work` as one transaction. When the call returns, all writes are on the disk. If the call throws an error,
+   * nothing has changed. Transactions cannot be nested.
    */
   transact<T>(work: (writer: KeyValueWriter) => T): T;
   /**
-   * A read-only view of the keys at this moment, valid until its `close` or the `close` of these keys. Freed space
-   * cannot be reused meanwhile, so use it for seconds only.
+   * A read-only view of the keys at this moment. The view is valid until its own `close` or the `close` of these keys.
+   * While the view is open, freed space cannot be reused. So a view should be open for seconds only.
    */
   snapshot(): KeyValue;
   close(): Promise<void>;
 }
 
-/** The smallest key above all that start with the prefix. The prefix must hold a byte below 255. */
+/** The smallest key above all keys that start with the prefix. The prefix must have a byte below 255. */
 export function afterPrefix(prefix: Uint8Array): Buffer {
   let end = prefix.length;
   while (end > 0 && prefix[end - 1] === 0xff) end -= 1;

@@ -1,4 +1,4 @@
-/** Makes docs/store-layout.md from the table of all keys. A test compares the page with it. */
+/** Writes docs/store-layout.md from the table of all keys. A test compares the file with the result. */
 
 import { NOTES } from '../../ports/notes.ts';
 import { PARTS, type PartName } from './key-parts.ts';

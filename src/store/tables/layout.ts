@@ -1,7 +1,7 @@
 /**
- * The table of all keys, published in docs/store-layout.md. The store is one database of binary keys: the first byte is
- * the number of the table, and the rest is big-endian, so that keys sort like their values. A change of any key or
- * value needs a new `LAYOUT_VERSION`.
+ * The table of all keys. The page docs/store-layout.md is generated from this table. The store is one database of
+ * binary keys. The first byte of a key is the number of its table. The rest of the key is big-endian, so that keys sort
+ * like their values. Each change of the form of a key or value needs a new `LAYOUT_VERSION`.
  */
 
 import { TRANSACTION_SORTS, type BlockAmountSort, type TransactionSort } from '../../ports/queries.ts';
@@ -120,7 +120,7 @@ export const TABLES = {
     value: '',
     isCounted: true,
   }),
-  /** Sorted orders of long lists: those of the three tables above, and those of `SELF_LIST`. */
+  /** The sorted orders of long lists, which are the lists of the three tables above and those of `SELF_LIST`. */
   longLists: new Table({
     number: 55,
     role: 'index',
@@ -149,7 +149,7 @@ export const COUNTED_TABLES: readonly TableName[] = (Object.keys(TABLES) as Tabl
   (name) => TABLES[name].isCounted,
 );
 
-/** Numbers of tables in earlier layouts. These numbers are never used again. */
+/** Numbers of tables in earlier layouts. Retired table numbers are never used again. */
 export const RETIRED_TABLES: readonly number[] = [3];
 
 export const META_LAYOUT = 'layout';
@@ -160,10 +160,10 @@ export const META_ACCOUNTS = 'accounts';
 export const META_STATE_CHECKSUM = 'stateChecksum';
 
 /**
- * Text under `META_LAYOUT`. While the indexes of transactions lag, the text contains their watermark. Versions that
- * cannot backfill the indexes do not know this form, so they refuse the store.
+ * Text that the store has under `META_LAYOUT`. While the indexes of transactions lag, the text contains the index
+ * watermark. Versions that cannot backfill the indexes do not know this form of the text, so they refuse the store.
  *
- * @param watermark height above which transactions are in no index; undefined when all are indexed
+ * @param watermark height above which transactions are in no index; undefined if all transactions are indexed
  */
 export function layoutText(watermark: number | undefined): string {
   return watermark === undefined ? String(LAYOUT_VERSION) : `${LAYOUT_VERSION}${LAGGING}${watermark}`;
@@ -171,7 +171,7 @@ export function layoutText(watermark: number | undefined): string {
 
 const LAGGING = ' without indexes of transactions above height ';
 
-/** Reads a text of `layoutText`. */
+/** Reads a text that `layoutText` wrote. */
 export function layoutOf(text: string): { readonly layout: string; readonly watermark: number | undefined } {
   const [layout = '', height, ...rest] = text.split(LAGGING);
   if (height === undefined || rest.length > 0 || !/^\d{1,10}$/.test(height))
@@ -184,7 +184,7 @@ export const STATE_TABLES: readonly TableName[] = (Object.keys(TABLES) as TableN
   .filter((name) => TABLES[name].role === 'state')
   .sort((a, b) => TABLES[a].number - TABLES[b].number);
 
-/** All keys of consensus state; the numbers of its tables are consecutive. */
+/** All keys of consensus state. The numbers of the state tables are consecutive. */
 export const STATE_RANGE = {
   gte: TABLES.accounts.all.gte,
   lt: TABLES.facts.all.lt,
@@ -205,8 +205,8 @@ export function listPlaceKey(list: Uint8Array, place: TransactionPlace): Buffer 
 }
 
 /**
- * Prefix of the list of transactions from an address to itself. Such a list exists only in sorted orders, and only when
- * it is long.
+ * Prefix of the list of transactions from an address to itself. A list of transactions to oneself exists only in sorted
+ * orders, and only if the list is long.
  */
 export function selfListKey(address: Address): Buffer {
   const key = TABLES.transactionsBySender.prefix(address);
@@ -214,19 +214,19 @@ export function selfListKey(address: Address): Buffer {
   return key;
 }
 
-/** No table has this number: it is a part of the keys of long lists. */
+/** No table has this number. Only the keys of long lists use this number. */
 export const SELF_LIST = 56;
 
-/** A sort order of transactions, with all facts that the store needs. */
+/** A sort order of transactions, with all data that the store needs. */
 export interface TransactionOrder {
   /** Number of the order in the keys of long lists. The number is never used for another order. */
   readonly number: number;
   /**
-   * Table of all transactions in this order; undefined for the order by type, which reads the lists of the types one
-   * after the other.
+   * Table of all transactions in this order. The table is undefined for the order by type, which reads the lists of all
+   * types one after the other.
    */
   readonly table: TableName | undefined;
-  /** Form of the value in keys; the place follows it. */
+  /** Form of the value in keys. The place of the transaction follows the value. */
   readonly value: SortValue;
   of(transaction: Transaction): SortInteger;
 }
@@ -243,16 +243,16 @@ export const TRANSACTION_ORDERS: Readonly<Record<TransactionSort, TransactionOrd
   type: { number: 4, table: undefined, value: SORT_VALUES.u16, of: ({ type }) => type },
 };
 
-/** Orders in which a long list of an address is kept, sorted by their numbers. */
+/** Orders in which a long list of an address is stored, sorted by their numbers. */
 export const ADDRESS_ORDERS: readonly TransactionSort[] = TRANSACTION_SORTS.toSorted(
   (a, b) => TRANSACTION_ORDERS[a].number - TRANSACTION_ORDERS[b].number,
 );
-/** Orders in which a long list of a type, and the list of all transactions, are kept. */
+/** Orders in which a long list of a type is stored. The list of all transactions has the same orders. */
 export const TYPE_ORDERS: readonly TransactionSort[] = ADDRESS_ORDERS.filter(
   (sort) => TRANSACTION_ORDERS[sort].table !== undefined,
 );
 
-/** A sort order of blocks other than the order of the chain. */
+/** A sort order of blocks that differs from the order of the chain. */
 export interface BlockOrder {
   readonly table: 'blocksByAmount' | 'blocksByFee';
   readonly tableOfGenerator: 'generatorBlocksByAmount' | 'generatorBlocksByFee';

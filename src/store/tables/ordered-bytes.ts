@@ -1,4 +1,4 @@
-/** Parts of keys: numbers as bytes that sort like the numbers. */
+/** Writes and reads parts of keys, in which numbers are bytes that sort like the numbers. */
 
 import { assert } from '../../primitives/errors.ts';
 import type { TransactionPlace } from '../../ports/store.ts';
@@ -41,8 +41,9 @@ export function isU32(value: number): boolean {
 }
 
 /**
- * Bytes that sort like signed integers of any size; no value is a prefix of another. A value is 128 plus the number of
- * its bytes, then the bytes; a negative value is 128 minus that number, then the complement of the bytes.
+ * Bytes that sort like signed integers of any size. No value is a prefix of another value. A value is one byte with 128
+ * plus the number of the bytes, followed by the bytes. A negative value is 128 minus that number, followed by the
+ * complement of the bytes.
  */
 export function orderedBigint(value: bigint): Buffer {
   const magnitude = value < 0n ? -value : value;
@@ -66,7 +67,7 @@ export function writeOrderedBigint(
 }
 
 /**
- * Writes an ordered integer that is not negative and fits into a double.
+ * Writes an ordered integer that is at least 0 and fits into a double.
  *
  * @returns position after the integer
  */
@@ -101,7 +102,7 @@ export function orderedBigintBytes(bytes: Buffer, offset: number): number {
 
 const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** Smallest number of bytes that holds a value that is not negative; 0 for zero. */
+/** Smallest number of bytes that can represent a value that is at least 0; the result is 0 for zero. */
 export function sizeOfBigint(value: bigint): number {
   if (value > SAFE_MAX) return (value.toString(16).length + 1) >> 1;
   const number = Number(value);
@@ -111,8 +112,8 @@ export function sizeOfBigint(value: bigint): number {
 }
 
 /**
- * Writes a value that is not negative as `size` big-endian bytes. Nearly all amounts fit into a double, and arithmetic
- * with doubles is several times as fast as with bigints.
+ * Writes a value that is at least 0 as `size` big-endian bytes. Nearly all amounts fit into a double, and arithmetic
+ * with doubles is several times as fast as arithmetic with bigints.
  */
 export function writeBigint(bytes: Buffer, value: bigint, at: number, size: number): void {
   if (value > SAFE_MAX) {
@@ -143,7 +144,8 @@ export function writePlace(bytes: Buffer, height: number, index: number, at: num
 }
 
 /**
- * Writes 32 bits byte by byte. Keys contain millions of them, and this takes a third of the time of a method of Buffer.
+ * Writes a 32-bit word byte by byte. Keys contain millions of 32-bit words, and this loop takes a third of the time
+ * that a method of Buffer takes.
  */
 function writeWord(bytes: Buffer, value: number, at: number): void {
   bytes[at] = value >> 24;

@@ -1,7 +1,7 @@
 /**
- * Stored bytes of accounts, delegates and lists of keys. Each value has exactly one form, so equal states have equal
- * digests. Unsigned integers have seven bits in each byte, lowest first. An amount is one byte with sign and length,
- * then big-endian bytes.
+ * Encodes and decodes the stored bytes of accounts, delegates and lists of keys. Each value has exactly one form, so
+ * that equal states have equal digests. An unsigned integer has seven bits in each byte, the lowest bits first. An
+ * amount is one byte with sign and length, followed by big-endian bytes.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -17,7 +17,7 @@ const HAS_USERNAME = 4;
 const HAS_GROUP = 8;
 const HAS_VOTES = 16;
 
-/** Encodes an account without its votes. Votes are long and seldom change, so they are in a table of their own. */
+/** Encodes an account without its votes. Votes are long and seldom change, so they are in a separate table. */
 export function encodeAccount(account: Account): Buffer {
   const record = new RecordWriter();
   writeAccount(record, account);
@@ -49,9 +49,7 @@ export function writeAccount(record: RecordWriter, account: Account): void {
   }
 }
 
-/**
- * @param votes reads the account's votes; called only when it has votes
- */
+/** @param votes reads the account's votes; it is called only if the account has votes */
 export function decodeAccount(address: Address, bytes: Buffer, votes: () => readonly PublicKey[]): Account {
   const record = new RecordReader(bytes);
   const flags = record.byte();
@@ -84,7 +82,7 @@ function groupOf(record: RecordReader): MultisignatureGroup {
   const min = record.count();
   const lifetime = record.count();
   const members: PublicKey[] = [];
-  // The list grows item by item, because a damaged record may contain any number.
+  // The list grows item by item, because a damaged record may state any number of items.
   for (let left = record.count(); left > 0; left -= 1) members.push(record.key());
   return { min, lifetime, members };
 }
@@ -128,11 +126,11 @@ export function decodeKeys(bytes: Buffer): readonly PublicKey[] {
   return Array.from({ length: bytes.length / KEY_BYTES }, (_, i) => hex.slice(i * 64, i * 64 + 64));
 }
 
-/** Memory of the last writer, used again by the next one unless it grew large; most records are small. */
+/** The memory of the last writer. The next writer uses it again, unless it grew large. */
 let spare: Buffer | undefined;
 const SPARE_BYTES_MAX = 65_536;
 
-/** Writes a record into a buffer that grows; `bytes` returns the record and ends the writing. */
+/** Writes a record into a buffer that grows. `bytes` returns the record, and no more can be written after that. */
 export class RecordWriter {
   #bytes = spare ?? Buffer.allocUnsafeSlow(1024);
   #length = 0;
@@ -188,7 +186,7 @@ export class RecordWriter {
     this.#length += this.#bytes.write(text, this.#length, 'latin1');
   }
 
-  /** Writes the bytes that `write` adds, with their number in front. */
+  /** Calls `write`, and puts the number of the bytes that it writes before these bytes. */
   sizedOf(write: () => void): void {
     const at = this.#length;
     this.byte(0);
@@ -198,13 +196,13 @@ export class RecordWriter {
       this.#bytes[at] = size;
       return;
     }
-    // In rare cases the number takes more than one byte, and the bytes after it must move.
+    // In rare cases, the number takes more than one byte, and the bytes after it must move.
     const bytes = Buffer.from(this.#bytes.subarray(at + 1, this.#length));
     this.#length = at;
     this.sized(bytes);
   }
 
-  /** Writes bytes with their number in front. */
+  /** Writes bytes after their number. */
   sized(bytes: Uint8Array): void {
     this.count(bytes.length);
     this.raw(bytes);
@@ -216,7 +214,7 @@ export class RecordWriter {
     this.#length += bytes.length;
   }
 
-  /** The record, in memory of its own. No method may be called afterwards. */
+  /** The record, in memory that no other object uses. After this call, no method of the writer may be called. */
   bytes(): Buffer {
     const record = Buffer.allocUnsafe(this.#length);
     this.#bytes.copy(record, 0, 0, this.#length);
@@ -234,7 +232,7 @@ export class RecordWriter {
   }
 }
 
-/** Reads records of `RecordWriter`. */
+/** Reads records that `RecordWriter` wrote. */
 export class RecordReader {
   readonly #bytes: Buffer;
   #at = 0;
@@ -270,7 +268,7 @@ export class RecordReader {
     const head = this.byte();
     const size = head & 127;
     const bytes = this.raw(size);
-    // A double holds at most six bytes exactly.
+    // A double represents integers of at most six bytes exactly.
     const value = size === 0 ? 0n : BigInt(size <= 6 ? bytes.readUIntBE(0, size) : `0x${bytes.toString('hex')}`);
     return head > 127 ? -value : value;
   }

@@ -1,11 +1,11 @@
-/** Sort values in keys: integers as bytes that sort like the integers; no value is a prefix of another. */
+/** Sort values in keys: integers as bytes that sort like the integers. No value is a prefix of another value. */
 
 import { PARTS } from './key-parts.ts';
 import { writeOrderedNumber } from './ordered-bytes.ts';
 
 /**
- * A number is used for an integer that fits into a double. Most integers do, and numbers are written several times as
- * fast as bigints.
+ * An integer that fits into a double is a number; any other integer is a bigint. Most integers fit into a double, and
+ * numbers are written several times as fast as bigints.
  */
 export type SortInteger = bigint | number;
 
@@ -16,7 +16,7 @@ export interface SortValue {
   write(key: Buffer, value: SortInteger, at: number): number;
   /** The position after the value that begins at `at`. */
   end(key: Buffer, at: number): number;
-  /** The value itself, or the nearest value that the form can hold. */
+  /** The value itself, or the nearest value that this form can represent. */
   nearest(value: SortInteger): SortInteger;
 }
 

@@ -1,4 +1,4 @@
-/** Stored transactions: those of a block are stored together. */
+/** Reads and writes stored transactions. The transactions of a block are stored together. */
 
 import type { TransactionPlace } from '../../ports/store.ts';
 import { packTransactions, unpackTransaction, unpackTransactions } from '../../protocol/block/packed-block.ts';
@@ -9,12 +9,13 @@ import { TABLES } from './layout.ts';
 import { HEIGHT_BYTES, isU16, isU32, PLACE_BYTES, placeAtEnd } from './ordered-bytes.ts';
 
 /**
- * Transactions in one stored value. All transactions of a usual block fit in, so it is written and read as a whole. A
- * genesis block may hold tens of thousands, and reading one of them should not read all of them from the disk.
+ * Maximum of transactions in one stored value. All transactions of a usual block fit into one value, so they are
+ * written and read together. A genesis block may have tens of thousands of transactions. To read one of them, the store
+ * should not read all from the disk.
  */
 export const TRANSACTIONS_PER_VALUE = 256;
 
-/** Bytes of the index in a place; the height comes before it. */
+/** Number of bytes of the index in a place. The height precedes the index. */
 const INDEX_BYTES = PLACE_BYTES - HEIGHT_BYTES;
 
 export function putTransactions(
@@ -32,7 +33,7 @@ export function removeTransactions(keys: KeyValueWriter, height: number, transac
   for (const { index } of partsOf(transactions)) keys.remove(TABLES.transactions.key({ height, index }));
 }
 
-/** Reads the transactions of a block. */
+/** Reads all transactions of a block. */
 export function transactionsAt(keys: KeyValueReader, codec: Codec, height: number): Transaction[] {
   const transactions: Transaction[] = [];
   for (const { value } of keys.entries(rangeOf(height, height))) {

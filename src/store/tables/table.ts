@@ -1,6 +1,6 @@
 /**
- * A table of keys. Its row declares it once, and code that writes and reads keys, ranges and the published layout are
- * derived from the row.
+ * Defines the tables of keys. A row declares a table once. The code that writes and reads its keys and ranges, and the
+ * published layout, follow from the row.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -8,12 +8,13 @@ import { PARTS, type KeyPart, type PartName, type PartValue } from './key-parts.
 import { afterPrefix } from './key-value.ts';
 
 /**
- * The role of a table. `state` is consensus state, which is part of the digest and of undo records. `chain` is blocks
- * as they were signed. `index` can be rebuilt from these two. `local` belongs to this node alone.
+ * The role of a table. `state` is consensus state, which is covered by the state digest and by undo records. `chain`
+ * has blocks as they were signed. `index` can be rebuilt from the other two. `local` has data that belong to this node
+ * alone.
  */
 export type TableRole = 'state' | 'chain' | 'index' | 'local';
 
-/** Keys from the first, inclusive, to the second, exclusive. */
+/** Keys from the first (inclusive) to the second (exclusive). */
 export interface KeySpan {
   readonly gte: Buffer;
   readonly lt: Buffer;
@@ -21,21 +22,21 @@ export interface KeySpan {
 
 /** Types of the values of a key's parts. */
 export type ValuesOf<P extends readonly PartName[]> = { [I in keyof P]: PartValue<P[I]> };
-/** The first values of a key, possibly none. */
+/** The values of the first parts of a key; there may be none. */
 export type LeadingOf<V extends readonly unknown[]> = V extends readonly [...infer Head, unknown]
   ? V | LeadingOf<Head>
   : V;
 
 /** The declaration of a table. */
 export interface TableRow<P extends readonly PartName[]> {
-  /** First byte of the keys of the table. */
+  /** First byte of the table's keys. */
   readonly number: number;
   readonly role: TableRole;
-  /** Parts of a key, in order. At most one part has no end of its own and extends to the next parts. */
+  /** The parts of a key in their order. At most one part does not show its own end and extends to the next parts. */
   readonly key: P;
-  /** Content of a value, in a sentence; empty when keys have no values. */
+  /** Content of a value, in a sentence; empty if the keys have no values. */
   readonly value: string;
-  /** True for a table of keys without values that are counted. */
+  /** True for a table of counted keys without values. */
   readonly isCounted?: boolean;
 }
 
@@ -45,11 +46,11 @@ export class Table<const P extends readonly PartName[] = readonly PartName[]> {
   readonly parts: P;
   readonly value: string;
   readonly isCounted: boolean;
-  /** Common prefix of all keys. Do not change these bytes. */
+  /** The prefix that all keys of the table have in common. The caller must not change these bytes. */
   readonly start: Buffer;
   readonly all: KeySpan;
   readonly #parts: readonly KeyPart<unknown>[];
-  /** For each part: number of bytes of the parts after it that have a fixed size and end the key. */
+  /** For each part, the number of bytes that follow it in the key, if all parts after it have a fixed size. */
   readonly #behind: readonly number[];
 
   constructor({ number, role, key, value, isCounted = false }: TableRow<P>) {
@@ -60,7 +61,7 @@ export class Table<const P extends readonly PartName[] = readonly PartName[]> {
     this.isCounted = isCounted;
     this.start = Buffer.from([number]);
     this.all = spanOf(this.start);
-    // The public methods take and return the types of these parts; inside, all parts are treated alike.
+    // The public methods have the exact types of these parts. Inside the class, all parts have the same type.
     this.#parts = key.map((name) => PARTS[name] as unknown as KeyPart<unknown>);
     this.#behind = key.map((_, at) =>
       this.#parts.slice(at + 1).reduce((sum, part) => sum + (part.bytes ?? Number.NaN), 0),
@@ -92,7 +93,7 @@ export class Table<const P extends readonly PartName[] = readonly PartName[]> {
       return value;
     });
     assert(at === key.length, 'a key ends with its last part');
-    // The parts were read in the order of `P`, whose types `map` loses.
+    // The parts were read in the order of `P`, but `map` loses the types of the single parts.
     return values as unknown as ValuesOf<P>;
   }
 

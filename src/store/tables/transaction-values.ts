@@ -1,8 +1,8 @@
-/** Values of a transaction for readers, for all types. */
+/** Computes values of transactions of all types, for readers. */
 
 import type { Transaction } from '../../protocol/types.ts';
 
-/** Data of a transfer as UTF-8 bytes. */
+/** The data of a transfer as UTF-8 bytes; undefined if there are none. */
 export function dataOf({ payload }: Transaction): Buffer | undefined {
   return payload.kind === 'transfer' && payload.data !== undefined ? Buffer.from(payload.data, 'utf8') : undefined;
 }
