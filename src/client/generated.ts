@@ -354,7 +354,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists registered applications. With both filters, those that match either. */
+  /** Lists registered applications. With both filters, the list has each application that matches at least one filter. */
   'GET /dapps': {
     parameters: {
       transactionId?: string | undefined;
@@ -487,7 +487,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows a digest of all consensus state: nodes at the same block must have the same. */
+  /** Shows a digest of all consensus state. Nodes at the same block must have the same digest. */
   'GET /node/digest': {
     parameters: { height?: number | undefined };
     answer: {
@@ -526,7 +526,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the node’s actions in slots: forged, paused with the reason, refused, reverted for which branch. */
+  /** Shows what the node did in slots: forged, paused, refused or reverted a block, each with the reason. */
   'GET /node/slots': {
     parameters: { from?: number | undefined; limit?: number | undefined };
     answer: {
@@ -535,7 +535,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists each peer address with its state: connected, dropped with the reason, banned with the end. */
+  /** Lists each peer address with its state, the reason if the peer was dropped, and the end of a ban. */
   'GET /node/peers': {
     parameters: {
       verdict?: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known' | undefined;
@@ -623,7 +623,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the peers that the node knows; it is not among them. */
+  /** Lists the peers that the node knows. The node itself is not in the list. */
   'GET /peers': {
     parameters: {
       ip?: string | undefined;
@@ -828,7 +828,7 @@ export interface Operations2 {
     parameters: Record<never, never>;
     answer: Readonly<Record<string, unknown>>;
   };
-  /** Shows the description as a page on which requests can be tried; it loads nothing from other sites. */
+  /** Shows the API description as a page on which you can try requests. The page loads nothing from other sites. */
   'GET /docs': {
     parameters: { plain?: boolean | undefined };
     answer: string;
@@ -1220,7 +1220,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists registered applications. With both filters, those that match either. */
+  /** Lists registered applications. With both filters, the list has each application that matches at least one filter. */
   'GET /dapps': {
     parameters: {
       transactionId?: string | undefined;
@@ -1297,7 +1297,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the earnings of a delegate; for a time span, the fees and rewards of the blocks that it forged in it. */
+  /** Shows the earnings of a delegate. For a time span, shows the fees and rewards of the blocks that the delegate forged in the span. */
   'GET /delegates/{address}/forging_statistics': {
     parameters: { address: string; fromTimestamp?: number | undefined; toTimestamp?: number | undefined };
     answer: {
@@ -1353,7 +1353,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows a digest of all consensus state: nodes at the same block must have the same. */
+  /** Shows a digest of all consensus state. Nodes at the same block must have the same digest. */
   'GET /node/digest': {
     parameters: { height?: number | undefined };
     answer: {
@@ -1392,7 +1392,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the node’s actions in slots: forged, paused with the reason, refused, reverted for which branch. */
+  /** Shows what the node did in slots: forged, paused, refused or reverted a block, each with the reason. */
   'GET /node/slots': {
     parameters: { from?: number | undefined; limit?: number | undefined };
     answer: {
@@ -1401,7 +1401,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists each peer address with its state: connected, dropped with the reason, banned with the end. */
+  /** Lists each peer address with its state, the reason if the peer was dropped, and the end of a ban. */
   'GET /node/peers': {
     parameters: {
       verdict?: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known' | undefined;
@@ -1489,7 +1489,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the peers that the node knows; it is not among them. */
+  /** Lists the peers that the node knows. The node itself is not in the list. */
   'GET /peers': {
     parameters: {
       ip?: string | undefined;
@@ -1689,7 +1689,7 @@ export interface Operations3 {
     parameters: Record<never, never>;
     answer: Readonly<Record<string, unknown>>;
   };
-  /** Shows the description as a page on which requests can be tried; it loads nothing from other sites. */
+  /** Shows the API description as a page on which you can try requests. The page loads nothing from other sites. */
   'GET /docs': {
     parameters: { plain?: boolean | undefined };
     answer: string;

@@ -60,13 +60,13 @@ export interface EventOptions<K extends PropertyKey> {
   readonly delegate?: string;
   /** `final` reports blocks and their transactions when they become final. */
   readonly finality?: 'any' | 'final';
-  /** Starts with the block at this height: sends all blocks since then, and after them live events. */
+  /** Starts with the block at this height. Sends all blocks since then, and after them live events. */
   readonly fromHeight?: number;
   /** Continues after this event; `0.0` starts with the oldest event that the node keeps. */
   readonly lastEventId?: string;
   /** Ends the stream. */
   readonly signal?: AbortSignal;
-  /** Time in milliseconds before a lost connection is opened again; default 1000. */
+  /** Time in milliseconds before the client opens a lost connection again; default 1000. */
   readonly retryMs?: number;
 }
 
@@ -94,7 +94,7 @@ export interface ClientOptions<G extends Generation> {
 export interface Client<G extends Generation> {
   readonly generation: G;
   /**
-   * @throws ClientError for a refusal, a timeout or an unreachable node; so do all methods
+   * @throws ClientError (like all methods) for a refusal, a timeout or an unreachable node
    */
   get<P extends PathOf<G, 'GET'>>(
     path: P,

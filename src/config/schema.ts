@@ -48,9 +48,9 @@ const ADDRESSES = 'IP addresses or blocks such as 10.0.0.0/8';
 
 export const OPTIONS = {
   http: {
-    enabled: flag('Whether the node answers HTTP at all.', true),
+    enabled: flag('Whether the node answers HTTP.', true),
     processes: integer(
-      'Reading processes that answer HTTP on the node’s port; with 0 the node answers itself. Experimental: decision 23 lists the open points.',
+      'Number of additional processes that answer HTTP on the node’s port; with 0, the node itself answers. Experimental: see decision 23.',
       0,
       0,
       64,
@@ -64,38 +64,54 @@ export const OPTIONS = {
       'host names',
       hostName,
     ),
-    accessPublic: flag('Whether every address has access; otherwise only `accessWhitelist`.', false),
-    accessWhitelist: list('Addresses with access while access is not public.', ['127.0.0.1'], ADDRESSES, ipOrBlock),
-    host: text('Address the HTTP interface listens on.', '127.0.0.1', IPV4, isIpv4, {
-      defaultText: '127.0.0.1; 0.0.0.0 where `accessPublic` or `accessWhitelist` lets other machines ask',
+    accessPublic: flag(
+      'Whether every address has access; if false, only this machine and `accessWhitelist` have access.',
+      false,
+    ),
+    accessWhitelist: list(
+      'Addresses that have access while `accessPublic` is false.',
+      ['127.0.0.1'],
+      ADDRESSES,
+      ipOrBlock,
+    ),
+    host: text('Address on which the HTTP interface listens.', '127.0.0.1', IPV4, isIpv4, {
+      defaultText: '127.0.0.1; 0.0.0.0 if `accessPublic` or `accessWhitelist` admits other machines',
     }),
     forgingWhitelist: list('Addresses that may view and switch forging.', ['127.0.0.1'], ADDRESSES, ipOrBlock),
-    trustProxy: flag('Whether the client is the address in X-Forwarded-For: only behind your own proxy.', false),
+    trustProxy: flag(
+      'Whether X-Forwarded-For names the address of the client. Set it only behind your own proxy.',
+      false,
+    ),
     corsOrigin: text('Origin from which browsers may send requests.', '*', 'an origin or *', (value) =>
       /^\S{1,200}$/.test(value),
     ),
     connectionsMax: integer(
-      'Open connections; a tenth of them is reserved for this machine and `accessWhitelist`.',
+      'Maximum number of open connections; a tenth of them is reserved for this machine and `accessWhitelist`.',
       5000,
       100,
       100_000,
     ),
     connectionsPerAddressMax: integer(
-      'Connections of one address that is neither this machine nor in `accessWhitelist`. With IPv6 a /64 counts as one address.',
+      'Maximum number of connections of one address that is neither this machine nor in `accessWhitelist`. With IPv6 a /64 counts as one address.',
       100,
       1,
       100_000,
     ),
-    rateLimitMax: integer('Requests of any one address per window; 0 for no limit.', 0, 0, 1_000_000_000),
+    rateLimitMax: integer(
+      'Maximum number of requests of any one address per window; 0 for no limit.',
+      0,
+      0,
+      1_000_000_000,
+    ),
     rateLimitWindowMs: integer('Length of the window of the rate limits.', 60_000, 1, 86_400_000, { unit: 'ms' }),
     rateLimitStrangersMax: integer(
-      'Requests of one address of another machine per window; used while `rateLimitMax` is 0; 0 for no limit.',
+      'Maximum number of requests of one address of another machine per window, while `rateLimitMax` is 0; 0 for no limit.',
       1200,
       0,
       1_000_000_000,
     ),
     rateLimitStrangersTotalMax: integer(
-      'Requests of all other machines together per window; 0 for no limit.',
+      'Maximum number of requests of all other machines together per window; 0 for no limit.',
       60_000,
       0,
       1_000_000_000,
@@ -105,14 +121,14 @@ export const OPTIONS = {
       true,
     ),
     metrics: flag('Whether clients with access get metrics for Prometheus at `/metrics`.', true),
-    readOnly: flag('Whether every method but GET is refused.', false),
+    readOnly: flag('Whether the node refuses every method except GET.', false),
     strictDialect: flag(
       'Whether paths below `/api` have only the members and parameters of real nodes of the network’s generation.',
       false,
     ),
     legacySignatures: flag('Whether second signatures may be registered by passphrase (`PUT /api/signatures`).', true),
     legacySignaturesWhitelist: list(
-      'Addresses that may send passphrases for that, whatever the value of `accessPublic`.',
+      'Addresses that may send passphrases to register second signatures, whatever the value of `accessPublic`.',
       ['127.0.0.0/8', '::1'],
       ADDRESSES,
       ipOrBlock,
@@ -122,7 +138,7 @@ export const OPTIONS = {
     tlsCertificateFile: text('Certificate chain of the TLS listener, a PEM file.', '', 'a path', () => true),
     headersTimeoutMs: integer('Time within which a client must send its headers.', 5000, 1, 40_000, { unit: 'ms' }),
     socketTimeoutMs: integer(
-      'A request that makes no progress for this time has its connection closed. Between two requests the time is 5 s.',
+      'Time without progress after which the node closes the connection of a request. The node closes an idle connection after 5 s.',
       20_000,
       1,
       120_000,
@@ -140,12 +156,12 @@ export const OPTIONS = {
       defaultText: "the network's",
     }),
     whitelistedPeers: list('Peers that the node never penalises or forgets.', [], 'IP:PORT', ipv4Port),
-    blacklistedIps: list('Addresses that may never connect.', [], 'IPv4 addresses', (entry) =>
+    blacklistedIps: list('Addresses from which no peer may connect.', [], 'IPv4 addresses', (entry) =>
       isIpv4(entry) ? entry : undefined,
     ),
     advertiseAddress: flag('Whether peers may pass on the address of this node.', true),
-    outboundMax: integer('Connections that this node opens.', 20, 0, 1000),
-    inboundMax: integer('Connections that this node accepts.', 100, 0, 10_000),
+    outboundMax: integer('Maximum number of connections to peers that this node opens.', 20, 0, 1000),
+    inboundMax: integer('Maximum number of connections from peers that this node accepts.', 100, 0, 10_000),
   },
   forging: {
     enabled: flag('Whether this node may forge; if false, no delegate can be enabled.', true),
@@ -155,10 +171,10 @@ export const OPTIONS = {
       secret: true,
     }),
     riskDoubleForging: flag(
-      'Sign by the record of this data folder alone, without a wait and without a check whether a delegate signs elsewhere. ' +
+      'Whether the node signs at once, and checks only the record of this data folder, not whether a delegate signs elsewhere. ' +
         'Two nodes with this option and the same delegate forge twice.',
       false,
-      { defaultText: 'false; true where the network publishes its passphrases, as a devnet does' },
+      { defaultText: 'false; true on networks with published passphrases, such as a devnet' },
     ),
     watermarkFolder: text(
       'Folder outside of the data folder with the last header of each delegate, to detect a data folder that was restored ' +
@@ -169,14 +185,14 @@ export const OPTIONS = {
       { defaultText: 'bloomery/signed below $XDG_STATE_HOME, or below ~/.local/state' },
     ),
     consensusMin: integer(
-      "Share of the peers (of all, or of those dialled or named) that must have this node's tip before it forges; 0 for no condition.",
+      'Share of all peers, or of the dialled or named peers, that must have the tip of this node before it forges; 0 for no condition.',
       0,
       0,
       100,
       { unit: '%', defaultText: '51 with generation 2 unless `force` is set, else 0' },
     ),
     waitThresholdS: integer(
-      'Time in a slot to wait for a missing block of the previous slot; below the block time.',
+      'Time that the node waits in its slot for a missing block of the previous slot; must be below the block time.',
       2,
       0,
       3600,
@@ -187,10 +203,9 @@ export const OPTIONS = {
     ),
   },
   pool: {
-    transactionsPerQueueMax: integer('Transactions in each queue of the pool.', 1000, 100, 5000),
+    transactionsPerQueueMax: integer('Maximum number of transactions in each queue of the pool.', 1000, 100, 5000),
     broadcastIntervalMs: integer(
-      'Time between two steps of the pool, which check waiting transactions again. New transactions are checked on arrival, ' +
-        'and the limits of peers set the rate of announcements.',
+      'Time between two checks of the transactions that wait in the pool. The node checks new transactions on arrival.',
       5000,
       100,
       60_000,
@@ -215,16 +230,16 @@ export const OPTIONS = {
       (entry) => entry,
     ),
     events: list(
-      'Codes of the events that are told; `all` for every one.',
+      'Codes of the events that the node sends; `all` for all codes.',
       NOTIFIED_CODES,
-      'codes that a node tells, such as OWN_SLOTS_MISSED, or all',
+      'event codes such as OWN_SLOTS_MISSED, or all',
       (entry) => (entry === 'all' || EVENT_CODES.has(entry) ? entry : undefined),
     ),
   },
   verifier: {
-    threads: integer('Threads that verify signatures; with 0 the main thread does.', 2, 0, 64),
+    threads: integer('Number of threads that verify signatures; with 0, the main thread verifies them.', 2, 0, 64),
     backend: choice(
-      'Implementation of signatures; auto selects the fastest that loads.',
+      'Implementation of signatures; auto selects the fastest one that loads.',
       ['auto', 'sodium', 'noble'],
       'auto',
     ),

@@ -152,7 +152,7 @@ function answersOf(route: Route): Record<string, ResponseObject> {
     Object.entries(route.answers).map(([status, schema]) => [
       status,
       {
-        description: status === '200' ? 'The answer.' : 'The answer when the condition does not hold.',
+        description: status === '200' ? 'The answer.' : 'The answer if the check fails.',
         content: { [mediaType]: { schema } },
       },
     ]),

@@ -131,7 +131,8 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
 };
 
 /** Description of the error for routes that promise to keep accepted transactions. */
-export const NOT_KEPT = 'The node could not write the transaction to its disk, and has not accepted it: send it again.';
+export const NOT_KEPT =
+  'The node did not accept the transaction, because it could not write to its disk. Send the transaction again.';
 
 /** Failures that do not concern a particular member of the transaction. */
 const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'POOL_FULL']);

@@ -26,8 +26,8 @@ export type {
 } from './types.ts';
 
 /**
- * Starts a devnet in this process, with everything in memory and HTTP on free ports of the loopback address. Any number
- * may run at once. `close` ends it, or the end of the scope of `await using`.
+ * Starts a devnet in this process, with everything in memory and HTTP on free ports of the loopback address. A process may
+ * run any number of devnets at once. `close` ends the devnet, and so does the end of an `await using` scope.
  *
  * @throws an error that names the fault in the options or the network
  */

@@ -14,7 +14,7 @@ export interface DevnetOptions {
   /** Default 3. */
   readonly generation?: 2 | 3;
   /**
-   * Number of delegates in a round, from 1 to 101; default 101. With 5 delegates, a block is final after 7 to 11 more
+   * Number of delegates in a round, from 1 to 101; default 101. With 5 delegates, a block becomes final after 7 to 11 further
    * blocks.
    */
   readonly delegates?: number;
@@ -26,7 +26,7 @@ export interface DevnetOptions {
 
 export type MiningMode = 'instant' | 'on-demand' | 'interval';
 
-/** An account with a published passphrase: worthless on every other network. */
+/** An account with a published passphrase. It is worthless on every other network. */
 export interface TestAccount {
   /**
    * `genesis` has nearly all funds, `account_1` to `account_10` have 100,000 LSK each, and `genesis_1`, `genesis_2` and
@@ -47,10 +47,10 @@ export interface TestNode {
 export interface NetworkFacts {
   readonly name: string;
   readonly generation: 2 | 3;
-  /** 64 hexadecimal digits; signatures of generation 3 cover them. */
+  /** 64 hexadecimal digits. Signatures of generation 3 cover the network identifier. */
   readonly networkIdentifier: string;
   readonly nethash: string;
-  /** Timestamps count seconds from this moment. */
+  /** Timestamps of blocks and transactions count seconds from this moment. */
   readonly epoch: Date;
   readonly blockTimeS: number;
   readonly activeDelegates: number;
@@ -69,11 +69,11 @@ export interface Snapshot {
   readonly name: string;
   readonly height: number;
   readonly blockId: string;
-  /** SHA-256 of the state at that block. */
+  /** SHA-256 of the state at the tip. */
   readonly digest: string;
 }
 
-/** Effect of a transaction. Amounts are beddows: 100,000,000 of them are 1 LSK. */
+/** Effect of a transaction on an account. Amounts are beddows: 100,000,000 of them are 1 LSK. */
 export type TransactionPayload =
   | { readonly kind: 'transfer'; readonly to: string; readonly amount: bigint; readonly data?: string }
   | { readonly kind: 'delegate'; readonly username: string }
@@ -90,7 +90,7 @@ export interface SentTransaction {
 export interface SendOptions {
   /** Number of the node that gets the transaction first; default 0. */
   readonly node?: number;
-  /** Accepts any text as a passphrase, also one that is neither an account name nor BIP-39. */
+  /** Whether any text counts as a passphrase, even if the text is neither an account name nor a BIP-39 passphrase. */
   readonly anyPassphrase?: boolean;
 }
 
@@ -107,18 +107,18 @@ export interface TestDevnet {
   /** Forges the next slots, each by its delegate; default 1. When it resolves, all nodes have the blocks. */
   mine(slots?: number): Promise<Mined>;
   /**
-   * Resolves when all nodes have at least this height; in a partition, each group must reach it by itself. This call
+   * Resolves when all nodes have at least this height; in a partition, each group must reach it by itself. The call itself
    * forges no blocks.
    *
    * @param options `timeoutMs`: limit by the clock of the machine, default 30,000
-   * @throws an error that names the height of each node when the time is over; also an error when the devnet is closed
+   * @throws an error with the height of each node if the time is over, or an error if the devnet is closed
    */
   waitForHeight(height: number, options?: { readonly timeoutMs?: number }): Promise<void>;
   /** Sets the mining mode from now on. @throws an error for an unknown mode */
   setMining(mode: MiningMode): Promise<void>;
   /**
-   * Sets the chain's clock ahead: to a moment, or by a duration (`90s`, `15m`, `1h`, `2d`, `3w`, `1y`). The slots
-   * between stay empty.
+   * Sets the chain's clock ahead, either to a moment or by a duration (`90s`, `15m`, `1h`, `2d`, `3w`, `1y`). The skipped
+   * slots stay empty.
    *
    * @throws an error for an invalid date or a moment in the past; the clock then stays as it is
    */
@@ -131,7 +131,7 @@ export interface TestDevnet {
   /**
    * Restores a snapshot on all nodes. The snapshot is kept, and the ports stay the same.
    *
-   * @throws an error with the existing names, for a name without a snapshot
+   * @throws an error that lists the existing snapshots if none has the name
    */
   revert(name: string): Promise<Snapshot>;
   /**
@@ -140,8 +140,8 @@ export interface TestDevnet {
    *
    * @param from an account, its name, or a BIP-39 passphrase
    * @param options number of the node, or an object of options
-   * @throws an error with the reason when the node refuses the transaction; an error for a text that names no account;
-   *   an error with the name of the field for an incomplete payload
+   * @throws an error with the reason if the node refuses the transaction, if a text names no account, or if a field of the
+   *   payload is missing
    */
   send(
     from: TestAccount | string,
@@ -153,31 +153,32 @@ export interface TestDevnet {
   /** Makes the nodes accept any signature for that account from now on. The account must have sent a transaction before. */
   impersonate(address: string): Promise<void>;
   /**
-   * Cuts the network: nodes of different groups do not reach one another. Nodes that are in no group form one more
+   * Cuts the network: nodes of different groups do not reach one another. Nodes that are in no given group form one further
    * group.
    */
   partition(...groups: readonly (readonly number[])[]): Promise<void>;
   /**
-   * Delays each message between nodes: by milliseconds, or by `150ms`, `2s`. A link has the greater delay of its two
-   * nodes. The delay does not affect `mine` and `mine: 'instant'`: they hand blocks to all nodes at once.
+   * Delays each message between nodes by a number of milliseconds, or by a duration such as `150ms` or `2s`. The delay of a
+   * link is the greater delay of its two nodes. The delay does not affect `mine` and `mine: 'instant'`: they hand blocks to
+   * all nodes at once.
    *
    * @param nodes nodes whose links get the delay; default: all
    */
   delay(by: string | number, nodes?: readonly number[]): Promise<void>;
   /**
-   * Drops each message between nodes with a probability: a share from 0 to 1, or `5%`.
+   * Drops each message between nodes with the given probability, a number from 0 to 1 or a percentage such as `5%`.
    *
    * @param nodes nodes whose links lose messages; default: all
    */
   loss(share: string | number, nodes?: readonly number[]): Promise<void>;
   /**
-   * Sets the clock of a node ahead of the devnet's clock: by milliseconds, or by `+3s`. A number below 0, or `-3s`,
-   * sets it behind.
+   * Sets the clock of a node ahead of the devnet's clock by a number of milliseconds, or by a duration such as `+3s`. A
+   * negative value such as `-3s` sets the clock behind.
    */
   skew(node: number, by: string | number): Promise<void>;
   /**
-   * Ends partition, delays, losses and wrong clocks, and resolves when all nodes have the same tip. Meanwhile it mines
-   * some slots, because nodes learn of a better chain from its blocks.
+   * Ends partition, delays, losses and wrong clocks, and resolves when all nodes have the same tip. Until then, the devnet
+   * mines some slots, because nodes learn of a better chain from new blocks.
    */
   heal(): Promise<void>;
   close(): Promise<void>;

@@ -74,7 +74,7 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
         if (status !== 409 && status !== 429 && status !== 503 && status !== 0) throw new Error(`answer ${status}`);
       });
-      arena.remark = [...statuses].map(([status, count]) => `${count} x ${status}`).join(', ');
+      arena.remark = [...statuses].map(([status, count]) => `${count} answers ${status}`).join(', ');
     },
   },
 ];

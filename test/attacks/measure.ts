@@ -132,11 +132,11 @@ async function once(arena: Arena, attack: Attack, { seconds, blocksAfter }: Pace
 function deedsOf({ intruders }: Arena): string {
   const counts = new Map<string, number>();
   for (const { end } of intruders) {
-    const word = end === undefined ? 'let be' : end === 'refused' ? 'shut out' : (WORDS.get(end) ?? `closed ${end}`);
+    const word = end === undefined ? 'left open' : end === 'refused' ? 'shut out' : (WORDS.get(end) ?? `closed ${end}`);
     counts.set(word, (counts.get(word) ?? 0) + 1);
   }
   const sorted = [...counts].sort(([, a], [, b]) => b - a).slice(0, 3);
-  return sorted.length === 0 ? 'ignored it' : sorted.map(([word, count]) => `${word} ${count}`).join(', ');
+  return sorted.length === 0 ? 'none' : sorted.map(([word, count]) => `${count} ${word}`).join(', ');
 }
 
 const WORDS: ReadonlyMap<number, string> = new Map([

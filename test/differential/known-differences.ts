@@ -25,93 +25,89 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     matches:
       /^accepted here, refused there: (Invalid time value|Cannot convert object to primitive value|'\.receivedAt' should match format "date-time")$/,
     target: /transactions|headers|blocks/,
-    reference: 'a transaction whose `receivedAt` is not a valid time is refused: its constructor throws',
-    here: '`receivedAt` is not read',
+    reference:
+      'The reference refuses a transaction whose `receivedAt` is not a valid time, because the constructor throws an error.',
+    here: 'This node does not read `receivedAt`.',
     reason:
-      'Each node sets the member itself, no node stores it, and the valid time formats depend on the runtime. A reference node ' +
-      'never passes such a transaction on; this node passes it on without the member.',
+      'Each node sets `receivedAt` itself, no node stores it, and the valid time formats depend on the runtime. A reference node never passes such a transaction on. This node passes the transaction on without `receivedAt`.',
   },
   {
     matches:
       /^accepted here, refused there: ('\.(id|confirmations|generatorAddress|previousBlockId)' should|'\.payloadLength' should be integer$|'' should have required property 'id'$)/,
     target: /headers/,
     reference:
-      'a block is refused if its `id` is missing or not an id, if it has members `confirmations` or `generatorAddress` (and `previousBlockId` in generation 2) of a wrong form, or if its `payloadLength` is null',
-    here: 'these members are not read: the id is computed, and null is a length of 0',
+      'The reference refuses a block if `id` is missing or not an id, if `payloadLength` is null, or if `confirmations` or `generatorAddress` has a wrong form. In generation 2, it also refuses a wrong form of `previousBlockId`.',
+    here: 'This node does not read these members. It computes the id, and takes null as a length of 0.',
     reason:
-      'They are not signed, and no node passes them on or stores them. A reference node never passes such a copy on; this node ' +
-      'passes the block on without them.',
+      'The signature does not cover these members, and no node stores them or passes them on. A reference node never passes such a block on. This node passes the block on without the members.',
   },
   {
     reference:
-      'the stack of the process limits the nesting of generation 3 assets when it stores them: below 1,780 levels in a fresh process, up to 3,141 in one that has run for long',
-    here: 'blocks may have 3,400 levels; the pool accepts 256, and so do forged blocks',
+      'When the reference stores an asset of generation 3, the stack of the process limits the nesting. A new process can store 1,780 levels at most, a process that has run for long up to 3,141.',
+    here: 'This node accepts blocks with up to 3,400 levels. Its pool accepts 256 levels, and so do the blocks that it forges.',
     reason:
-      'Such a block splits a network of real nodes: some store it and others cannot. This node accepts every block that any of ' +
-      'them can store, and forges only blocks that all of them can store. Real nodes pass a deeper block on, but none stores ' +
-      'it.',
+      'A block with more levels splits a network of real nodes, because some nodes can store it and others cannot. This node accepts every block that any real node can store, and forges only blocks that all of them can store. Real nodes pass a deeper block on, but none can store the block.',
   },
   {
-    reference: 'a member of an asset with the name `__proto__` is kept',
-    here: 'it is dropped if it comes from a peer',
-    reason: 'It is not signed and has no effect, and objects with such a member endanger code that copies them.',
+    reference: 'The reference keeps a member of an asset with the name `__proto__`.',
+    here: 'This node drops the member `__proto__` of an asset from a peer.',
+    reason:
+      'The signature does not cover this member, and the member has no effect. Code that copies objects with such a member is at risk.',
   },
   {
     reference:
-      'the pool accepts transactions with unknown members up to the size of a message, and with any amount among them',
-    here: 'the pool accepts 8,192 bytes of an asset with unknown members, and an amount from 0 to 200 million LSK; blocks may have more',
+      'The pool of the reference accepts transactions with unknown members up to the size of a message, and any amount in an unknown member.',
+    here: 'The pool of this node accepts 8,192 bytes of an asset with unknown members, and amounts from 0 to 200 million LSK. Blocks may exceed both limits.',
     reason:
-      'Up to 5,000 transactions wait in memory, and a block of them must fit in a message. An amount that is negative, has a fraction or exceeds the supply has no honest use: it changes vote weights.',
+      'Up to 5,000 transactions wait in memory, and a block of them must fit in a message. A negative amount, a fraction, or an amount above the supply has no honest use: it changes vote weights.',
   },
   {
     matches: /^both accept, another result at \.asset\.data$/,
     input: LONE_SURROGATE,
-    reference: 'half of a surrogate pair in the data of a transfer is kept until the transfer is stored',
-    here: 'it is replaced by U+FFFD when the transfer is read',
+    reference: 'The reference keeps half of a surrogate pair in the data of a transfer until it stores the transfer.',
+    here: 'This node replaces half of a surrogate pair by U+FFFD when it reads the transfer.',
     reason:
-      'The signed UTF-8 bytes contain U+FFFD already. The reference stores these bytes, so it also shows U+FFFD from then on.',
+      'The signed UTF-8 bytes already contain U+FFFD. The reference stores these bytes, so from then on it also shows U+FFFD.',
   },
   {
     matches: /^both accept, another result at \.(signature|signSignature|recipientPublicKey)$/,
     target: /transactions/,
     input: /"(signature|signSignature|recipientPublicKey)":"[0-9a-f]*[A-F]/,
     reference:
-      "the sender's signatures (`signature`, `signSignature`), and `recipientPublicKey` in generation 2, keep their capitals until the transaction is stored",
-    here: 'they are in lower case as soon as the transaction is read',
+      "The reference keeps the capitals in the sender's signatures (`signature`, `signSignature`) until it stores the transaction. In generation 2, it also keeps those of `recipientPublicKey`.",
+    here: 'This node converts these members to lower case when it reads the transaction.',
     reason:
-      'Both nodes verify bytes, so the same transactions are valid, with the same ids. The reference stores the signatures as bytes, so in a block from its database they are in lower case too.',
+      'Both nodes verify bytes, so they accept the same transactions with the same ids. The reference stores the signatures as bytes, so a block from its database also has them in lower case.',
   },
   {
     matches: /^accepted here, refused there: new BigNumber\(\) number type has more than # significant digits: #$/,
     target: /headers/,
-    reference: 'a block total that is a JSON number with more than 15 digits is refused',
-    here: 'it counts as the sum of the transactions if that is the same number',
+    reference: 'The reference refuses a block total that is a JSON number with more than 15 digits.',
+    here: 'This node replaces the total by the sum of the transactions if both are the same JSON number.',
     reason:
-      'The signature covers the sum. Some nodes write totals as numbers, and a block of ten million LSK must not split them ' +
-      'from this node. This node passes the block on with a string.',
+      'The signature covers the sum. Some nodes write totals as numbers, and a block of ten million LSK must not split these nodes from this node. This node passes the block on with the total as a string.',
   },
   {
     matches: /^both accept, another result at \.asset\.dapp\./,
     target: /older/,
     input: LONE_SURROGATE,
     reference:
-      'half of a surrogate pair in the strings of an application (type 5 of older history) passes the stateless checks, and cannot be stored',
-    here: 'it is replaced by U+FFFD when the transaction is read',
-    reason: 'No chain contains such a string, and nobody can add one any more.',
+      'In the strings of an application (type 5 of older history), half of a surrogate pair passes the stateless checks of the reference. The reference cannot store the transaction.',
+    here: 'This node replaces half of a surrogate pair by U+FFFD when it reads the transaction.',
+    reason: 'No chain contains such a string, and nobody can add such a transaction any more.',
   },
   {
     matches: /^refused here, accepted there: the transaction cannot be written as bytes$/,
     target: /older/,
     reference:
-      'types 6 and 7 of older history pass the stateless checks with an amount beyond 64 bits. Type 7 also passes with a recipient that is a number with a fraction (`7.5L`), or from an application whose id has leading zeros and more than 255 characters',
-    here: 'they are refused when they are read',
+      'Types 6 and 7 of older history pass the stateless checks of the reference with an amount beyond 64 bits. Type 7 also passes with a fraction in the recipient (`7.5L`), or with an application id that has leading zeros and more than 255 characters.',
+    here: 'This node refuses such a transaction when it reads the transaction.',
     reason:
-      'No account can pay such an amount. Both types are only allowed below a past height of the public networks, where nobody ' +
-      'can add a transaction any more.',
+      'No account can pay such an amount. The public networks allow both types only below a past height, where nobody can add a transaction any more.',
   },
   {
-    reference: 'two applications (type 5 of older history) without a link cannot be registered in one block',
-    here: 'they can: a missing link cannot conflict with another',
+    reference: 'The reference cannot register two applications (type 5 of older history) without a link in one block.',
+    here: 'This node can register both: two missing links do not conflict.',
     reason: 'Nobody can add such a transaction any more.',
   },
 ];

@@ -45,7 +45,7 @@ export function apiPage({ module, files, guide }: ApiEntry): string {
   });
   return [
     `# ${module}`,
-    `Made of the declarations: \`UPDATE_DOCS=1\` with \`test/docs/api.test.ts\` writes it anew. How it is used: ${guide}.`,
+    `This page is generated from the declarations, by \`test/docs/api.test.ts\` with \`UPDATE_DOCS=1\`. The guide is ${guide}.`,
     ...sections,
   ]
     .join('\n\n')

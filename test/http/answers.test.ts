@@ -196,7 +196,7 @@ test('votes and voters show the account, its figures and a page of the others', 
   t.like(firstOf((await ask(`/votes?${target}`)).body), { votesUsed: 1, votesAvailable: 100, votes });
 });
 
-test('accounts and groups that are not there answer 404 with the sentence that clients know', async (t) => {
+test('an unknown account or group gives 404 with the message of real nodes', async (t) => {
   const ask = await serve(t, fakeNode(3));
   for (const [target, message] of [
     ['/voters?username=nosuch', 'Delegate not found'],

@@ -66,16 +66,16 @@ const shown = (file: string, title: string): Shown => ({ file: `${file}.test.ts`
 export const SHOWN = {
   answer: ({ path }: Told): Shown =>
     path === '/spec'
-      ? shown('extras', 'the description names every route, and the page for people needs nothing from elsewhere')
-      : shown(
-          'pages',
-          'docs/http has a page for each resource, made of what the routes declare and of exchanges that work',
-        ),
+      ? shown('extras', 'the API description names every route, and its page loads nothing from other sites')
+      : shown('pages', 'docs/http has a page for each resource, generated from the routes and from tested exchanges'),
 
   parameter: ({ path }: Told, name: string): Shown =>
     path.includes(`{${name}}`)
-      ? shown('declared', 'a path parameter that does not fit is refused by name')
-      : shown('declared', 'each declared parameter takes what fits and refuses what does not, by name'),
+      ? shown('declared', 'the refusal of an invalid path parameter names the parameter')
+      : shown(
+          'declared',
+          'each declared parameter accepts valid values; a refusal of an invalid value names the parameter',
+        ),
 
   error: (told: Told, status: number): Shown => {
     const name = `${told.method} ${told.path}`;
@@ -83,11 +83,11 @@ export const SHOWN = {
   },
 };
 
-const NOT_THERE = shown(
-  'answers',
-  'accounts and groups that are not there answer 404 with the sentence that clients know',
+const NOT_THERE = shown('answers', 'an unknown account or group gives 404 with the message of real nodes');
+const FORGING = shown(
+  'submit',
+  'only the forging whitelist may switch forging; the refusal of an invalid body comes first',
 );
-const FORGING = shown('submit', 'forging is closed to others, whatever the general access; a bad body is told first');
 
 const OF_PATH: Readonly<Record<string, Shown>> = {
   'GET /accounts/{address}/multisignature_groups 404': NOT_THERE,
@@ -96,24 +96,27 @@ const OF_PATH: Readonly<Record<string, Shown>> = {
   'GET /votes 404': NOT_THERE,
   'GET /node/status/forging 403': FORGING,
   'PUT /node/status/forging 403': FORGING,
-  'PUT /node/status/forging 400': shown('submit', 'a switch with a wrong shape is refused with 400'),
-  'PUT /node/status/forging 404': shown('submit', 'what stops a switch answers 404 with its sentence'),
-  'POST /signatures 400': shown('submit', 'a member signature with missing members is refused with 400'),
-  'POST /signatures 409': shown('submit', 'a member signature is accepted, or refused with 409'),
-  'POST /transactions 400': shown('submit', 'members of a transaction of the wrong type or format are refused by name'),
-  'POST /transactions 409': shown('submit', 'a refused transaction answers 409 with every reason'),
+  'PUT /node/status/forging 400': shown('submit', 'a forging request with an invalid body gives 400'),
+  'PUT /node/status/forging 404': shown('submit', 'a forging switch that fails gives 404 with the reason'),
+  'POST /signatures 400': shown('submit', 'a member signature without all its fields gives 400'),
+  'POST /signatures 409': shown('submit', 'the node accepts a member signature, or answers 409'),
+  'POST /transactions 400': shown(
+    'submit',
+    'the refusal of a transaction names each member with a wrong type or format',
+  ),
+  'POST /transactions 409': shown('submit', 'a refused transaction gives 409 with every reason'),
   'PUT /signatures 403': shown(
     'second-signature',
-    'strangers may not send secrets, and behind a proxy every address must be listed',
+    'only listed clients may send a passphrase; behind a proxy, every address must be listed',
   ),
 };
 
 const OF_STATUS: Readonly<Record<number, Shown>> = {
-  400: shown('odd-requests.prop', 'fail or leave the shapes of its answers'),
-  403: shown('pipeline', 'who is not listed gets 403 on every path, unless access is public'),
-  405: shown('pipeline', 'a known path with another method answers 405 and names the methods it has'),
-  413: shown('pipeline', 'a body over 128 kB is refused, one below is read'),
-  415: shown('pipeline', 'an unknown charset of the body, and a compressed one, is refused as the fault of the client'),
-  429: shown('pipeline', 'past the limit of a window a client gets 429, shared by all routes'),
-  500: shown('pipeline', 'a failure of the node answers 500 with the standard text and a log line'),
+  400: shown('odd-requests.prop', 'no odd request makes the node fail or send an undeclared answer'),
+  403: shown('pipeline', 'a client without access gets 403 on every path'),
+  405: shown('pipeline', 'a path answers 405 to an unsupported method, and lists its methods'),
+  413: shown('pipeline', 'the node refuses a body over 128 kB, and reads a smaller body'),
+  415: shown('pipeline', 'the node answers 415 to a body with an unknown charset and to a compressed body'),
+  429: shown('pipeline', 'a client above the rate limit gets 429; all routes share the limit'),
+  500: shown('pipeline', 'an error inside the node gives 500 with a fixed text, and a log line'),
 };

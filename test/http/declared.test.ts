@@ -18,7 +18,7 @@ const NO_STREAMS = { readersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 10
 for (const generation of [2, 3] as const) {
   const routes = allRoutes({ generation, strict: false }).filter(({ method }) => method === 'GET');
 
-  test(`generation ${generation}: each declared parameter takes what fits and refuses what does not, by name`, async (t) => {
+  test(`generation ${generation}: each declared parameter accepts valid values; a refusal of an invalid value names the parameter`, async (t) => {
     const ask = await serve(t, furnished(generation), { events: NO_STREAMS });
     for (const route of routes) {
       for (const parameter of route.parameters.filter((declared) => declared.in === 'query')) {
@@ -53,7 +53,7 @@ for (const generation of [2, 3] as const) {
     }
   });
 
-  test(`generation ${generation}: a path parameter that does not fit is refused by name`, async (t) => {
+  test(`generation ${generation}: the refusal of an invalid path parameter names the parameter`, async (t) => {
     const ask = await serve(t, furnished(generation));
     for (const route of routes.filter(({ path }) => path.includes('{'))) {
       const { status, body } = await ask(`/api${route.path.replace(/\{\w+\}/, 'nothing')}`);

@@ -186,7 +186,7 @@ test('the root of the interface names the pages and the paths, each of which ans
   t.is((await strict('/')).status, 404);
 });
 
-test('the description names every route, and the page for people needs nothing from elsewhere', async (t) => {
+test('the API description names every route, and its page loads nothing from other sites', async (t) => {
   for (const generation of [2, 3] as const) {
     const ask = await serve(t, fakeNode(generation));
     const { body } = await ask('/api/spec');

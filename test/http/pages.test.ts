@@ -9,7 +9,7 @@ import { exchanges, examplesSource } from './exchanges.ts';
 import { furnished } from './furnished-node.ts';
 import { commandsOf, pageOf, resourceOf } from './pages.ts';
 
-test('docs/http has a page for each resource, made of what the routes declare and of exchanges that work', async (t) => {
+test('docs/http has a page for each resource, generated from the routes and from tested exchanges', async (t) => {
   const routes = allRoutes({ generation: 3, strict: false });
   const examples = await exchanges(t);
   keep(t, join('src', 'http', 'examples.ts'), examplesSource(examples));

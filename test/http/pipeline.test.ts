@@ -93,7 +93,7 @@ test('a configured origin is sent as it is, with Vary; true reflects; false send
   t.is((await ask('/api/node/status', { method: 'OPTIONS' })).status, 405);
 });
 
-test('a known path with another method answers 405 and names the methods it has', async (t) => {
+test('a path answers 405 to an unsupported method, and lists its methods', async (t) => {
   const ask = await serve(t, fakeNode(3));
   for (const [method, path, allow] of [
     ['PUT', '/api/accounts', 'GET'],
@@ -163,7 +163,7 @@ test('a body that is no JSON object or list answers 400 where a body is taken, a
     }
 });
 
-test('a body over 128 kB is refused, one below is read', async (t) => {
+test('the node refuses a body over 128 kB, and reads a smaller body', async (t) => {
   const ask = await serve(t, fakeNode(3));
   const large = await ask('/api/transactions', withBody({ text: 'x'.repeat(128 * 1024) }));
   t.is(large.status, 413);
@@ -172,7 +172,7 @@ test('a body over 128 kB is refused, one below is read', async (t) => {
   t.is((await ask('/api/transactions', withBody({ text: 'x'.repeat(127 * 1024) }))).status, 400);
 });
 
-test('an unknown charset of the body, and a compressed one, is refused as the fault of the client', async (t) => {
+test('the node answers 415 to a body with an unknown charset and to a compressed body', async (t) => {
   const ask = await serve(t, fakeNode(3));
   const charset = { 'content-type': 'application/json; charset=klingon' };
   t.is((await ask('/api/transactions', { method: 'POST', headers: charset, body: '{}' })).status, 415);
@@ -190,7 +190,7 @@ test('headers of older clients do not matter, on GET neither a content type', as
   t.is((await ask('/api/accounts', { headers })).status, 200);
 });
 
-test('who is not listed gets 403 on every path, unless access is public', async (t) => {
+test('a client without access gets 403 on every path', async (t) => {
   const closed = await serve(t, fakeNode(3), { access: { public: false, whiteList: ['10.0.0.0/8'] } });
   for (const path of ['/api/accounts', '/api/nosuch']) {
     const answer = await closed(path);
@@ -344,7 +344,7 @@ test('whether a node lives can be asked by the head alone', async (t) => {
   }
 });
 
-test('past the limit of a window a client gets 429, shared by all routes and counting unknown paths', async (t) => {
+test('a client above the rate limit gets 429; all routes share the limit and counting unknown paths', async (t) => {
   const ask = await serve(t, fakeNode(3), { limits: { ...limits, max: 3 } });
   t.is((await ask('/api/accounts')).headers.get('x-ratelimit-remaining'), '2');
   t.is((await ask('/api/nosuch')).status, 404);
@@ -399,7 +399,7 @@ test('a body of 1 KB and more is compressed for who asks', async (t) => {
   t.is((await ask('/api/delegates/forgers', { headers })).headers.get('content-encoding'), null);
 });
 
-test('a failure of the node answers 500 with the standard text and a log line, and the server goes on', async (t) => {
+test('an error inside the node gives 500 with a fixed text, and a log line, and the server goes on', async (t) => {
   const lines: [string, LogFields | undefined][] = [];
   const observer: Observer = { ...SILENT, log: (_level, code, _message, fields) => lines.push([code, fields]) };
   const fake = fakeNode(3);

@@ -76,7 +76,7 @@ test('missing members of a transaction are listed in reverse order', async (t) =
   t.deepEqual(await missing(3), ['signature', 'asset', 'timestamp', 'senderPublicKey', 'type', 'id']);
 });
 
-test('members of a transaction of the wrong type or format are refused by name', async (t) => {
+test('the refusal of a transaction names each member with a wrong type or format', async (t) => {
   const ask3 = await serve(t, fakeNode(3));
   const ask2 = await serve(t, fakeNode(2));
   const cases = [
@@ -133,7 +133,7 @@ test('a body of another content type is named first and then reads as empty', as
   t.is((await ask('/api/signatures', { method: 'POST', headers: withCharset, body })).status, 200);
 });
 
-test('a refused transaction answers 409 with every reason, members in the known order', async (t) => {
+test('a refused transaction gives 409 with every reason, members in the known order', async (t) => {
   const fake = fakeNode(3);
   const errors = [
     transactionError('1', 'Invalid amount', '.amount', '5', 4),
@@ -180,7 +180,7 @@ test('a rejection that the node throws is answered like one that it returns', as
   t.like(answer.body, { code: 409, errors: [{ message: 'Invalid amount' }] });
 });
 
-test('a member signature is accepted, or refused with 409', async (t) => {
+test('the node accepts a member signature, or answers 409', async (t) => {
   const fake = fakeNode(3);
   const ask = await serve(t, fake);
   const body = { transactionId: '1', publicKey: ALICE_KEY, signature: SIGNATURE, extra: 1 };
@@ -230,7 +230,7 @@ test('a client whose signatures took as much time as they may is told 429, by it
   }
 });
 
-test('a member signature with missing members is refused with 400', async (t) => {
+test('a member signature without all its fields gives 400', async (t) => {
   const answer = await (await serve(t, fakeNode(3)))('/api/signatures', withBody({ transactionId: 'x' }));
   t.is(answer.status, 400);
   t.deepEqual(innerOf(answer.body), [
@@ -260,7 +260,7 @@ test('forging is switched and listed for who is on its whitelist', async (t) => 
   t.deepEqual(await listed(`?publicKey=${'ee'.repeat(32)}`), []);
 });
 
-test('forging is closed to others, whatever the general access; a bad body is told first', async (t) => {
+test('only the forging whitelist may switch forging; the refusal of an invalid body comes first', async (t) => {
   const ask = await serve(t, fakeNode(3), { forgingWhiteList: ['10.0.0.1'], access: { public: true, whiteList: [] } });
   const denied = { message: 'Access Denied' };
   for (const init of [{}, withBody(SWITCH, 'PUT')]) {
@@ -272,7 +272,7 @@ test('forging is closed to others, whatever the general access; a bad body is to
   t.is((await ask('/api/node/status/forging?publicKey=zz')).status, 400);
 });
 
-test('a switch with a wrong shape is refused with 400', async (t) => {
+test('a forging request with an invalid body gives 400', async (t) => {
   const ask = await serve(t, fakeNode(3));
   const faultsFor = async (body: object) =>
     innerOf((await ask('/api/node/status/forging', withBody(body, 'PUT'))).body);
@@ -285,7 +285,7 @@ test('a switch with a wrong shape is refused with 400', async (t) => {
   t.is((await faultsFor({})).length, 3);
 });
 
-test('what stops a switch answers 404 with its sentence', async (t) => {
+test('a forging switch that fails gives 404 with the reason', async (t) => {
   const fake = fakeNode(3);
   const ask = await serve(t, fake);
   for (const [code, message] of [

@@ -99,7 +99,7 @@ export class MixedNet {
     let words = '';
     for (const other of others) {
       const { questions, fields } = await compareNodes(reference, other);
-      words = `${fields} fields of ${questions} answers equal at ${height}`;
+      words = `At height ${height}, all ${fields} fields of ${questions} answers are equal.`;
     }
     await this.#setForging(true);
     return words;

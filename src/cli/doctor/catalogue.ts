@@ -19,16 +19,16 @@ export interface Finding extends Fault {
 
 export const FAULTS = {
   NETWORK_FOLDER_WRONG: error(
-    'The folder of the network cannot be used.',
+    'The node cannot use the network folder.',
     'Correct the file that the evidence names, or create the folder again with `bloomery network import` or `genesis create`.',
   ),
   CONFIG_WRONG: error(
-    'The configuration is refused.',
+    'The node refuses the configuration.',
     'Correct the key that the evidence names; docs/configuration.md lists all keys.',
   ),
   FORGING_KEY_WRONG: error(
-    'The encrypted passphrase of a delegate cannot be opened.',
-    'Correct forging.delegates or forging.defaultPassword; `bloomery keys encrypt` creates a new entry.',
+    'The node cannot decrypt the passphrase of a delegate.',
+    'Correct forging.delegates or forging.defaultPassword. `bloomery keys encrypt` creates a new entry for a delegate.',
   ),
   FORGING_OPEN_TO_STRANGERS: warning(
     'Everybody can try passwords to switch forging on or off.',
@@ -43,7 +43,7 @@ export const FAULTS = {
     'Free space, or move the folder to a larger disk: on a full disk the node cannot write, so it cannot forge.',
   ),
   STORE_DAMAGED: error(
-    'The chain on the disk cannot be read.',
+    'The node cannot read the chain on the disk.',
     'Stop the node, move the folder `chain` away, and restore a backup or a snapshot, or download the chain again.',
   ),
   STORE_CHAIN_BROKEN: error(
@@ -70,10 +70,10 @@ export const FAULTS = {
     'Another program uses a port of the node.',
     'Stop that program, or choose other ports (http.port, p2p.port).',
   ),
-  NODE_NOT_RUNNING: warning('No node runs on this data folder.', 'Start it with `bloomery start`.'),
+  NODE_NOT_RUNNING: warning('No node runs on this data folder.', 'Start a node with `bloomery start`.'),
   NODE_SILENT: error(
     'A node uses the folder, but its HTTP interface does not answer.',
-    'Name its address with --node; if the address is right, the node hangs: read the end of its log, then restart it.',
+    'Set the address of the node with --node. If the address is right, the node hangs: read the end of its log, then restart the node.',
   ),
   NODE_REFUSES: error(
     'The node refuses requests from this machine.',
@@ -81,19 +81,19 @@ export const FAULTS = {
   ),
   NODE_ANSWERS_ODDLY: error(
     'The program that answers is not a Bloomery node.',
-    'Name the address of the node with --node; `ss -ltnp` shows which program has a port.',
+    'Set the address of the node with --node. `ss -ltnp` shows the program that uses a port.',
   ),
   NODE_OF_OTHER_NETWORK: error(
-    'The node that answers is of another network.',
-    'Correct --node or --network: two nodes may be mixed up on this machine.',
+    'The node that answers belongs to another network.',
+    'Correct --node or --network. The options may name two different nodes of this machine.',
   ),
   CLOCK_OFF: error(
-    'The clock of this machine differs from those of its peers.',
-    'Synchronise it (timedatectl set-ntp true, chrony): with a wrong clock the node misses slots and refuses valid blocks.',
+    'The clock of this machine differs from the clocks of the peers.',
+    'Synchronise the clock (timedatectl set-ntp true, chrony). With a wrong clock, the node misses slots and refuses valid blocks.',
   ),
   CLOCKS_DIFFER: warning(
     'The clock of this machine and that of a peer differ, and one of the two is wrong.',
-    'Check both (`timedatectl`, `chronyc tracking`) and synchronise the wrong one.',
+    'Check both clocks (`timedatectl`, `chronyc tracking`), and synchronise the wrong clock.',
   ),
   CLOCK_BEHIND_TIP: error(
     'The clock of this machine is behind the newest block of the chain, so the node can neither forge nor accept blocks.',
@@ -117,18 +117,18 @@ export const FAULTS = {
   ),
   NO_PEERS: error(
     'The node has no peer.',
-    'Check p2p.seedPeers and p2p.fixedPeers, and that the firewall opens the peer port in both directions; see `bloomery peers`.',
+    'Check p2p.seedPeers, p2p.fixedPeers and `bloomery peers`. The firewall must open the peer port in both directions.',
   ),
   PEERS_OF_OTHER_NETWORK: error(
     'Configured peers belong to another network.',
     'Correct the addresses in p2p.fixedPeers and p2p.seedPeers, or the network folder.',
   ),
   CONSENSUS_LOW: warning(
-    'Fewer than half of the peers have the tip of this node.',
-    'If this lasts, the network is split: compare the block at a height with other nodes, see `bloomery why`.',
+    'Fewer than half of the peers have the same tip as this node.',
+    'If this state lasts, the network is split. Compare a block of equal height with other nodes, and read `bloomery why`.',
   ),
   SYNC_FAILS: error(
-    'Downloads of blocks fail repeatedly.',
+    'The node repeatedly fails to download blocks.',
     'The evidence names the reason. If all peers fail in the same way, no peer shares this node’s branch: restore a snapshot.',
   ),
   BLOCKS_REFUSED: error(
@@ -137,7 +137,7 @@ export const FAULTS = {
   ),
   FORGING_OFF: warning(
     'Delegates are configured, but none of them forges.',
-    'Enable them with `bloomery forging enable`, or set forging.force to forge after each start.',
+    'Enable the delegates with `bloomery forging enable`, or set forging.force to forge after each start.',
   ),
   DELEGATE_NOT_ACTIVE: warning(
     'A delegate that forges here is not among the delegates of this round.',
@@ -145,11 +145,11 @@ export const FAULTS = {
   ),
   DELEGATE_ELSEWHERE: error(
     'A delegate of this node also signs on another machine, or its record was moved there.',
-    'Enable it in one place only; move it with `bloomery forging export` and `import`.',
+    'Enable the delegate on one machine only. Move it with `bloomery forging export` and `import`.',
   ),
   SLOTS_MISSED: error(
     'The delegates of this node miss slots.',
-    'The evidence has the reason; `bloomery why missed SLOT` explains a single slot.',
+    'The evidence contains the reason. `bloomery why missed SLOT` explains a single slot.',
   ),
   MACHINE_TOO_SLOW: error(
     'The machine is too busy or slept: slots passed before the node could act.',
@@ -157,11 +157,11 @@ export const FAULTS = {
   ),
   ALERTS_UNDELIVERED: error(
     'Alerts of the node do not reach the receiver in notify.webhook or notify.command.',
-    'Check the receiver, its address and the secret; the latest 1000 events wait on the disk until it takes them.',
+    'Check the receiver, its address and the secret. The latest 1000 events wait on the disk until the receiver accepts them.',
   ),
   FOLDER_TAKEN_OVER: error(
     'Another node has taken over the data folder, so this node writes and signs nothing more.',
-    'Stop this node; restart it when no other node uses the folder, or with another --data-dir.',
+    'Stop this node. Restart it when no other node uses the folder, or with another --data-dir.',
   ),
   WRITES_FAIL: error(
     'The node cannot write to the disk.',

@@ -83,7 +83,7 @@ export function eventShapes(
       data: objectOf({ height: COUNT }),
     },
     'rounds/change': {
-      summary: 'Another round began, or a revert returned to an earlier one.',
+      summary: 'A new round began, or a revert returned to an earlier round.',
       data: objectOf({ number: COUNT }),
     },
     'forging/change': {
@@ -95,7 +95,7 @@ export function eventShapes(
     'peers/disconnected': { summary: 'A connection to a peer closed. This event has no id.', data: peerShape(dialect) },
     'log/gap': {
       summary:
-        'The node no longer has the events in between: read the blocks from the height on, then continue from here.',
+        'The node no longer has some events: read the blocks from the given height on, then continue with this id.',
       data: objectOf({ after: { type: 'string' }, next: COUNT, height: COUNT, blockId: ID }),
     },
   };

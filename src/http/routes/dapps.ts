@@ -26,7 +26,8 @@ export function dappsRoute(dialect: HttpDialect): Route {
     isOfChain: true,
     method: 'GET',
     path: '/dapps',
-    summary: 'Lists registered applications. With both filters, those that match either.',
+    summary:
+      'Lists registered applications. With both filters, the list has each application that matches at least one filter.',
     parameters: [
       idParameter('transactionId', 'Id of the registration.'),
       queryParameter('name', { type: 'string', minLength: 1, maxLength: 32, description: 'Name, whole.' }),

@@ -12,8 +12,7 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
     method: 'GET',
     path: '/events',
     summary:
-      'Streams events as they happen. Those of the chain have ids: a reader that names the last one it has, in the header ' +
-      '`Last-Event-ID` or the parameter, gets all later ones, each once, also after restarts of the node.',
+      'Streams events as they happen. Events of the chain have ids. A client that sends the id of its last event gets each later event once, also after a restart of the node.',
     parameters: [
       queryParameter('types', {
         type: 'string',
@@ -33,14 +32,14 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
         type: 'integer',
         minimum: 1,
         description:
-          'Starts with the block of this height: all blocks since, then live events, without a gap between the two. ' +
-          'Ignored if the request names an event to continue from, so a client may reconnect with the same address.',
+          'Starts with the block at this height: sends all blocks since then, and after them live events. ' +
+          'The node ignores this height if the request has the id of a last event, so a client may reconnect with the same URL.',
       }),
       queryParameter('lastEventId', {
         type: 'string',
         minLength: 1,
         maxLength: 50,
-        description: 'Same as the header `Last-Event-ID`, for clients that cannot send it.',
+        description: 'Same as the header `Last-Event-ID`, for clients that cannot send this header.',
       }),
       queryParameter('follow', {
         type: 'boolean',

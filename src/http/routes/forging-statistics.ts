@@ -16,7 +16,7 @@ export function forgingStatisticsRoute(dialect: HttpDialect): Route {
     summary:
       dialect.generation === 2
         ? 'Shows what a delegate earned; within a time span, by the payments of the rounds that ended in it.'
-        : 'Shows the earnings of a delegate; for a time span, the fees and rewards of the blocks that it forged in it.',
+        : 'Shows the earnings of a delegate. For a time span, shows the fees and rewards of the blocks that the delegate forged in the span.',
     parameters: [
       addressInPath('Address of the delegate.', {}),
       integerParameter('fromTimestamp', 0, 'Earliest time, Unix milliseconds; 0 counts as not given.'),

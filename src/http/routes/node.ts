@@ -82,7 +82,7 @@ const NOT_LISTED = 'The client is not in the forging whitelist.';
 function forgingRoute(dialect: HttpDialect): Route {
   const forgingFilter: Parameter = queryParameter('forging', {
     type: 'boolean',
-    description: 'Only delegates that forge (`true`) or do not (`false`).',
+    description: 'Only delegates that forge (`true`), or only delegates that do not forge (`false`).',
   });
   return {
     method: 'GET',
@@ -148,7 +148,7 @@ const SWITCH_FORGING_ROUTE: Route = {
   errors: {
     403: NOT_LISTED,
     404: 'The delegate is not configured, or the password is wrong.',
-    422: 'The signing record of the delegate was moved to another node.',
+    422: 'The signing record of the delegate was moved to another node, so this node must not sign.',
   },
   access: 'forging',
   handle: async (api, request) => {
@@ -161,7 +161,7 @@ const SWITCH_FORGING_ROUTE: Route = {
 const DIGEST_ROUTE: Route = {
   method: 'GET',
   path: '/node/digest',
-  summary: 'Shows a digest of all consensus state: nodes at the same block must have the same.',
+  summary: 'Shows a digest of all consensus state. Nodes at the same block must have the same digest.',
   parameters: [
     int32Parameter('height', 1, 'Height that the tip must have: the node keeps the state of no other block.'),
   ],
@@ -242,7 +242,7 @@ const SLOTS_MAX = 101;
 const SLOTS_ROUTE: Route = {
   method: 'GET',
   path: '/node/slots',
-  summary: 'Shows the node’s actions in slots: forged, paused with the reason, refused, reverted for which branch.',
+  summary: 'Shows what the node did in slots: forged, paused, refused or reverted a block, each with the reason.',
   parameters: [
     queryParameter('from', {
       type: 'integer',
@@ -274,9 +274,9 @@ const SLOTS_ROUTE: Route = {
 const PEER_VERDICTS_ROUTE: Route = {
   method: 'GET',
   path: '/node/peers',
-  summary: 'Lists each peer address with its state: connected, dropped with the reason, banned with the end.',
+  summary: 'Lists each peer address with its state, the reason if the peer was dropped, and the end of a ban.',
   parameters: [
-    queryParameter('verdict', { type: 'string', enum: VERDICTS, description: 'Only addresses with this verdict.' }),
+    queryParameter('verdict', { type: 'string', enum: VERDICTS, description: 'Only addresses with this state.' }),
     ...pageParameters(1000),
   ],
   unknownParameters: 'refused',

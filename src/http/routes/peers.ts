@@ -15,16 +15,16 @@ export function peerRoutes(dialect: HttpDialect): readonly Route[] {
     {
       method: 'GET',
       path: '/peers',
-      summary: 'Lists the peers that the node knows; it is not among them.',
+      summary: 'Lists the peers that the node knows. The node itself is not in the list.',
       parameters: [
         textParameter('ip', 'IPv4 address.', 'ip'),
-        int32Parameter('httpPort', 1, 'Port of its HTTP interface.', 65_535),
+        int32Parameter('httpPort', 1, 'Port of the peer’s HTTP interface.', 65_535),
         int32Parameter('wsPort', 1, 'Port that peers connect to.', 65_535),
         textParameter('os', 'Operating system.'),
-        textParameter('version', 'Version of its software.', 'version'),
+        textParameter('version', 'Version of the peer’s software.', 'version'),
         textParameter('protocolVersion', 'Protocol version.', 'protocolVersion'),
         stateParameter(dialect),
-        int32Parameter('height', 1, 'Height of its chain.'),
+        int32Parameter('height', 1, 'Height of the peer’s chain.'),
         ...(dialect.generation === 2 ? [BROADHASH] : joinedOnly(dialect, [BROADHASH])),
         ...pageParameters(100),
         sortParameter(['height', 'version'], 'height:desc'),
@@ -44,11 +44,11 @@ export function peerRoutes(dialect: HttpDialect): readonly Route[] {
   ];
 }
 
-const BROADHASH = textParameter('broadhash', 'Hash over its last blocks.', 'hex');
+const BROADHASH = textParameter('broadhash', 'Hash over the last blocks of the peer’s chain.', 'hex');
 const STATE_WORDS = ['connected', 'disconnected'] as const;
 
 function stateParameter(dialect: HttpDialect): Parameter {
-  const description = 'Whether it is connected.';
+  const description = 'Whether the peer is connected.';
   if (dialect.generation === 2) {
     const own = queryParameter('state', { type: 'integer', format: 'int32', minimum: 0, maximum: 2, description });
     return dialect.strict ? own : { ...own, alsoAccepted: STATE_WORDS };

@@ -28,12 +28,13 @@ export function specRoutes(routes: readonly Route[], dialect: HttpDialect, page?
   const docs: PlainRoute = {
     ...common,
     path: '/docs',
-    summary: 'Shows the description as a page on which requests can be tried; it loads nothing from other sites.',
+    summary:
+      'Shows the API description as a page on which you can try requests. The page loads nothing from other sites.',
     parameters: [
       {
         name: 'plain',
         in: 'query',
-        schema: { type: 'boolean', description: 'One page of text, without scripts.' },
+        schema: { type: 'boolean', description: '`true` for a plain page without scripts.' },
       },
     ],
     contentType: 'text/html; charset=utf-8',

@@ -22,17 +22,19 @@ export async function contact(world: World): Promise<string> {
     await other.start({ delegates: world.delegates.slice(half), peers: [acceptor.address] });
     const startedMs = Date.now();
     await Promise.all([listed(world, real, ours), listed(world, ours, real)]);
-    words.push(`${dialler} dialling: listed after ${Math.round((Date.now() - startedMs) / 100) / 10} s`);
+    words.push(
+      `When ${dialler} dials, each node lists the other after ${Math.round((Date.now() - startedMs) / 100) / 10} s.`,
+    );
     const { height } = await statusOf(ours.url);
     for (let ahead = 1; ahead <= BLOCKS_FOLLOWED; ahead++) {
       await Promise.all([real, ours].map((node) => untilHeight(node, height + ahead, FOLLOW_MS_MAX)));
       await Promise.all([tracked(world, real, ours), tracked(world, ours, real)]);
     }
-    words.push(`${BLOCKS_FOLLOWED} blocks tracked`);
+    words.push(`Each node shows the other's height after each of ${BLOCKS_FOLLOWED} blocks.`);
     await ours.stop();
     await real.stop();
   }
-  return words.join('; ');
+  return words.join(' ');
 }
 
 /** Resolves when a node lists the other as connected. */

@@ -52,7 +52,7 @@ async function cutOff(net: MixedNet, shorter: readonly InteropNode[], longer: re
   const seconds = Math.round((Date.now() - startedMs) / 1000);
   const survivor = await blockIdAt(one.url, apart);
   if (survivor !== winner) throw new Error(`at ${apart} the block of the shorter branch survived (${met})`);
-  return `${namesOf(shorter)} gave way, ${lost.height - height} blocks for ${kept.height - height}, after ${seconds} s`;
+  return `${namesOf(shorter)} replaced ${lost.height - height} blocks by ${kept.height - height} after ${seconds} s.`;
 }
 
 /**

@@ -52,8 +52,8 @@ export async function follow(world: World, forgerKind: Kind): Promise<string> {
   let figures = '';
   for (const other of ours) {
     const { questions, fields } = await compareNodes(real, other);
-    figures = `${fields} fields of ${questions} answers equal`;
+    figures = `All ${fields} fields of ${questions} answers are equal.`;
     world.say(`${real.name} and ${other.name}: ${figures}`);
   }
-  return `${tip.height} blocks; a new node took ${goal} in ${syncS.toFixed(1)} s; ${figures}`;
+  return `The chain has ${tip.height} blocks. A new node synced ${goal} blocks in ${syncS.toFixed(1)} s. ${figures}`;
 }

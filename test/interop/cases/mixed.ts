@@ -34,5 +34,5 @@ export async function mixed(net: MixedNet): Promise<string> {
       .map((line) => `${node.name}: ${line.slice(0, 200)}`),
   );
   if (switches.length > 0) throw new Error(`blocks were reverted:\n${switches.slice(0, 5).join('\n')}`);
-  return `${FULL_ROUNDS} rounds, ${wallet.sent.length} transactions, no block reverted; ${await net.compare()}`;
+  return `In ${FULL_ROUNDS} rounds with ${wallet.sent.length} transactions, no block was reverted. ${await net.compare()}`;
 }

@@ -24,7 +24,9 @@ export async function restart(net: MixedNet): Promise<string> {
     [real, 'stop'],
     [ours, 'stop'],
   ] as const) {
-    words.push(`${node.name} ${how === 'kill' ? 'killed' : 'stopped'}: back after ${await cycle(net, node, how)} s`);
+    words.push(
+      `${node.name} was ${how === 'kill' ? 'killed' : 'stopped'}, and synced ${await cycle(net, node, how)} s after its start.`,
+    );
     world.say(words.at(-1) ?? '');
     // What comes back must take part again: a transaction through it reaches everybody. The sender is neither a group nor
     // has it a second passphrase, whatever case (d) has done before.
@@ -32,7 +34,7 @@ export async function restart(net: MixedNet): Promise<string> {
     const [from, to] = [wallet.account('account_6'), wallet.account('account_8')];
     await wallet.include([wallet.transfer(from, to, LSK + BigInt(words.length))]);
   }
-  return `${words.join('; ')}; ${await net.compare()}`;
+  return `${words.join(' ')} ${await net.compare()}`;
 }
 
 async function cycle(net: MixedNet, node: InteropNode, how: 'kill' | 'stop'): Promise<number> {

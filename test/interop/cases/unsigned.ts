@@ -45,7 +45,7 @@ export async function unsigned(world: World): Promise<string> {
   if (world.generation === 3) sent += await takenByRealNodesAlone(wallet, real, ours);
   const { height } = await ask(real.url, 'node/status').then(({ data }) => data as { height: number });
   await untilCommonBlock(nodes, height, MET_MS_MAX);
-  return `${sent} transactions in blocks of both, each kind that both take forged by both`;
+  return `Both nodes have blocks with all ${sent} transactions. Each kind that both pools accept was forged by both nodes.`;
 
   function isWhole(seen: ReadonlyMap<string, ReadonlySet<string>>): boolean {
     return seen.size > 0 && [...seen.values()].every((kinds) => kinds.size === 2);
