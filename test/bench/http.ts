@@ -10,6 +10,7 @@ import { addressOf } from '../../src/crypto/keys.ts';
 import { publicKeyOf } from '../support/chain-maker.ts';
 import { benchKey, benchNetwork, fillStore } from './filled-store.ts';
 import { load } from './load.ts';
+import { pagesByDepth, type List } from './pages.ts';
 import { figure, printTable } from './stage.ts';
 
 const CONNECTIONS = [1, 16, 64];
@@ -82,39 +83,36 @@ async function measure(port: number, { transactions, accounts }: Sizes, duration
 
   const delegate = publicKeyOf(benchNetwork().network.delegates[0]!);
   const blocks = Math.ceil(transactions / 25) + Math.ceil(accounts / 1000);
-  const deep = [['list', 'first, p50 ms', 'middle', 'last', 'largest ratio']];
-  for (const [target, total] of [
-    ...['amount', 'fee', 'timestamp', 'type'].map((sort) => [`/api/transactions?sort=${sort}`, transactions] as const),
-    ['/api/transactions?minAmount=450000&sort=amount', Math.floor(transactions / 2.1)] as const,
-    ...['height', 'timestamp', 'totalAmount', 'totalFee'].map((sort) => [`/api/blocks?sort=${sort}`, blocks] as const),
-    ['/api/accounts?sort=balance', accounts] as const,
-    ...['amount', 'fee', 'timestamp'].map(
-      (sort) => [`/api/transactions?type=8&sort=${sort}`, Math.floor(transactions * 0.99)] as const,
-    ),
-    [`/api/blocks?generatorPublicKey=${delegate}&sort=totalAmount`, Math.floor(blocks / 102)] as const,
-    ...['publicKey', 'balance', 'username'].map(
-      (sort) => [`/api/voters?publicKey=${delegate}&sort=${sort}`, Math.floor(accounts / 10)] as const,
-    ),
-  ]) {
-    for (const direction of ['asc', 'desc']) {
-      const p50s: number[] = [];
-      for (const offset of [0, Math.floor(total / 2), total - 10]) {
-        // Another page each time, so that no kept answer helps.
-        const targetOf = (question: number) => {
-          const at = offset === 0 ? question : Math.max(0, offset - question);
-          return `${target}:${direction}&offset=${at}`;
-        };
-        p50s.push((await load(port, targetOf, 1, durationMs / 5)).p50Ms);
-      }
+  const lists: readonly List[] = [
+    ...['amount', 'fee', 'timestamp', 'type'].map((sort) => ({
+      path: `/api/transactions?sort=${sort}`,
+      total: transactions,
+    })),
+    { path: '/api/transactions?minAmount=450000&sort=amount', total: Math.floor(transactions / 2.1) },
+    ...['height', 'timestamp', 'totalAmount', 'totalFee'].map((sort) => ({
+      path: `/api/blocks?sort=${sort}`,
+      total: blocks,
+    })),
+    { path: '/api/accounts?sort=balance', total: accounts },
+    ...['amount', 'fee', 'timestamp'].map((sort) => ({
+      path: `/api/transactions?type=8&sort=${sort}`,
+      total: Math.floor(transactions * 0.99),
+    })),
+    { path: `/api/blocks?generatorPublicKey=${delegate}&sort=totalAmount`, total: Math.floor(blocks / 102) },
+    ...['publicKey', 'balance', 'username'].map((sort) => ({
+      path: `/api/voters?publicKey=${delegate}&sort=${sort}`,
+      total: Math.floor(accounts / 10),
+    })),
+  ];
+  const deep = await pagesByDepth(port, lists, durationMs / 5);
+  printTable('Pages of ten by depth', [
+    ['list', 'first, p50 ms', 'middle', 'last', 'largest ratio'],
+    ...deep.map(({ list, depths }) => {
+      const p50s = depths.map(({ p50Ms }) => p50Ms);
       const ratio = Math.max(...p50s) / Math.min(...p50s);
-      deep.push([
-        `${target.replace(delegate, 'D')}:${direction}`,
-        ...p50s.map((ms) => figure(ms, 2)),
-        figure(ratio, 1),
-      ]);
-    }
-  }
-  printTable('Pages of ten by depth', deep);
+      return [list.replace(delegate, 'D'), ...p50s.map((ms) => figure(ms, 2)), figure(ratio, 1)];
+    }),
+  ]);
 }
 
 function startServer(directory: string): Promise<{ readonly child: ChildProcess; readonly port: number }> {

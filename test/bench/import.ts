@@ -1,16 +1,7 @@
 /** How fast a chain is taken over from a file and from a peer, beside what signatures and the disk allow. */
 
 import { spawn, type ChildProcess } from 'node:child_process';
-import {
-  createWriteStream,
-  mkdtempSync,
-  openSync,
-  closeSync,
-  fdatasyncSync,
-  readFileSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { createWriteStream, mkdtempSync, openSync, closeSync, fdatasyncSync, rmSync, writeSync } from 'node:fs';
 import { once } from 'node:events';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,9 +16,9 @@ import { createVerifierPool } from '../../src/workers/verifier-pool.ts';
 import { writeNetworkFolder } from '../support/chain-folder.ts';
 import { freePortRanges } from '../support/ports.ts';
 import { writeLongChain } from './long-chain.ts';
+import { EXECUTABLE, runImport, type ImportRun } from './import-run.ts';
 import { figure, printTable, TRANSFERS_PER_BLOCK } from './stage.ts';
 
-const EXECUTABLE = 'bin/bloomery.js';
 /** One block in so many of a mixed chain is full. */
 const FULL_EVERY = 5;
 const SYNC_MS_MAX = 600_000;
@@ -42,18 +33,6 @@ export interface ImportBenchOptions {
   readonly fullHeight: number;
 }
 
-interface Run {
-  readonly seconds: number;
-  readonly blocks: number;
-  readonly transactions: number;
-  /** Processor time of the process, all threads. */
-  readonly cpuSeconds: number;
-  /** Largest memory of its own that the process had in each quarter of the time. */
-  readonly quartersMegabytes: readonly number[];
-  /** Likewise with the pages of files that it has mapped: those of the store go when somebody else needs the room. */
-  readonly mappedMegabytes: readonly number[];
-}
-
 export async function benchImport(options: ImportBenchOptions): Promise<void> {
   const { shortHeight, longHeight, fullHeight } = options;
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-bench-import-'));
@@ -62,8 +41,7 @@ export async function benchImport(options: ImportBenchOptions): Promise<void> {
     const short = createWriteStream(join(folder, 'short.ndjson'));
     const startedMs = performance.now();
     const mixed = await writeLongChain({
-      file: long,
-      height: longHeight,
+      parts: [{ file: long, height: longHeight }],
       fullEvery: FULL_EVERY,
       onBlock: (height, line) => {
         if (height <= shortHeight) short.write(`${line}\n`);
@@ -71,23 +49,28 @@ export async function benchImport(options: ImportBenchOptions): Promise<void> {
     });
     short.end();
     await once(short, 'finish');
-    const full = (name: string) => ({ file: join(folder, `${name}.ndjson`), height: fullHeight, fullEvery: 1 });
+    const full = (name: string) => ({
+      parts: [{ file: join(folder, `${name}.ndjson`), height: fullHeight }],
+      fullEvery: 1,
+    });
     const many = await writeLongChain({ ...full('many'), addresses: MANY_ADDRESSES });
     const busy = await writeLongChain(full('busy'));
     const blocks = [mixed, many, busy].map((chain) => chain.blocks).join(', ');
     console.log(`\nchains of ${blocks} blocks made in ${figure((performance.now() - startedMs) / 1000)} s`);
     const network = writeNetworkFolder(join(folder, 'network'), mixed.network);
 
-    const shortRun = await importFile(folder, network, 'short');
-    const longRun = await importFile(folder, network, 'long');
+    const importOf = (name: string): Promise<ImportRun> =>
+      runImport({ network, dataDir: join(folder, `data-${name}`), file: join(folder, `${name}.ndjson`) });
+    const shortRun = await importOf('short');
+    const longRun = await importOf('long');
     // What a machine does in a second wavers: the limit is taken before and after each chain that is held against it.
     const checks = makeChecks();
     const limits = [await signaturesPerSecond(checks)];
-    const manyRun = await importFile(folder, network, 'many');
+    const manyRun = await importOf('many');
     limits.push(await signaturesPerSecond(checks));
-    const busyRun = await importFile(folder, network, 'busy');
+    const busyRun = await importOf('busy');
     limits.push(await signaturesPerSecond(checks));
-    const row = (name: string, run: Run): string[] => [
+    const row = (name: string, run: ImportRun): string[] => [
       name,
       figure(run.blocks / run.seconds),
       figure(run.transactions / run.seconds),
@@ -117,7 +100,7 @@ export async function benchImport(options: ImportBenchOptions): Promise<void> {
     const blocksPerSecond = limits.map(({ perSecond }) => perSecond / (TRANSFERS_PER_BLOCK + 1));
     const signatureMs = limits.map(({ cpuMs }) => cpuMs * (TRANSFERS_PER_BLOCK + 1));
     const diskLimit = commitsPerSecond(folder) * BLOCKS_PER_COMMIT;
-    const fullRow = (name: string, run: Run, index: number): string[] => {
+    const fullRow = (name: string, run: ImportRun, index: number): string[] => {
       const rate = run.blocks / run.seconds;
       const signatureLimit = mean(blocksPerSecond.slice(index, index + 2));
       const blockMs = (run.cpuSeconds * 1000) / run.blocks;
@@ -160,46 +143,6 @@ export async function benchImport(options: ImportBenchOptions): Promise<void> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-async function importFile(folder: string, network: string, name: string): Promise<Run> {
-  const startedMs = performance.now();
-  const args = [
-    'import',
-    '--network',
-    network,
-    '--data-dir',
-    join(folder, `data-${name}`),
-    join(folder, `${name}.ndjson`),
-  ];
-  const child = spawn(process.execPath, [EXECUTABLE, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-  let said = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
-  const samples: { readonly own: number; readonly mapped: number }[] = [];
-  let cpuSeconds = 0;
-  const timer = setInterval(() => {
-    samples.push({ own: megabytesOf(child, 'RssAnon'), mapped: megabytesOf(child, 'VmRSS') });
-    cpuSeconds = cpuSecondsOf(child) ?? cpuSeconds;
-  }, 100);
-  const [code] = (await once(child, 'close')) as [number | null];
-  clearInterval(timer);
-  const found = /: ([0-9]+) blocks and ([0-9]+) transactions taken over/.exec(said);
-  if (code !== 0 || found === null) throw new Error(`the import ended with code ${code}: ${said}`);
-  return {
-    seconds: (performance.now() - startedMs) / 1000,
-    blocks: Number(found[1]),
-    transactions: Number(found[2]),
-    cpuSeconds,
-    quartersMegabytes: quarters(samples.map(({ own }) => own)),
-    mappedMegabytes: quarters(samples.map(({ mapped }) => mapped)),
-  };
-}
-
-function quarters(samples: readonly number[]): readonly number[] {
-  return [1, 2, 3, 4].map((quarter) => {
-    const from = Math.floor((samples.length * (quarter - 1)) / 4);
-    return Math.max(0, ...samples.slice(from, Math.ceil((samples.length * quarter) / 4)));
-  });
 }
 
 function mean(values: readonly number[]): number {
@@ -298,24 +241,4 @@ async function reached(httpPort: number, height: number): Promise<number> {
     await sleep(50);
   }
   throw new Error(`the node on port ${httpPort} does not reach height ${height}`);
-}
-
-/** User and system time so far, undefined when the process is gone. Linux counts in hundredths of a second. */
-function cpuSecondsOf({ pid }: ChildProcess): number | undefined {
-  try {
-    // The name in brackets may hold blanks; after it the fields are numbers.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-    return (Number(fields[11]) + Number(fields[12])) / 100;
-  } catch {
-    return undefined;
-  }
-}
-
-function megabytesOf({ pid }: ChildProcess, what: 'RssAnon' | 'VmRSS'): number {
-  try {
-    const line = new RegExp(`^${what}:\\s+([0-9]+)`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
-    return (Number(line?.[1] ?? 0) * 1024) / 1_000_000;
-  } catch {
-    return 0;
-  }
 }

@@ -27,8 +27,6 @@ import { TRANSFERS_PER_BLOCK } from './stage.ts';
 
 /** Funded in the genesis block: enough that one seldom occurs twice in a block, few enough that it is made in moments. */
 const ACCOUNTS = 500;
-/** What an address gets that no block named before: fees for as many transfers as it will make. */
-const FIRST_AMOUNT = 5n * LSK;
 const BLOCKS_PER_COMMIT = 100;
 
 export interface LongChain {
@@ -37,11 +35,15 @@ export interface LongChain {
   readonly transactions: number;
 }
 
-export interface LongChainOptions {
-  /** File for the chain, genesis first. */
+export interface ChainPart {
   readonly file: string;
-  /** Height of the last block. */
+  /** Height of the last block in the file. */
   readonly height: number;
+}
+
+export interface LongChainOptions {
+  /** Files for the chain by ascending height, genesis first. */
+  readonly parts: readonly ChainPart[];
   /** One in so many blocks is full of transfers, the others are empty. */
   readonly fullEvery: number;
   /** Addresses that send and receive, 500 unless told. The first transfers go to those that the genesis block does not fund. */
@@ -51,39 +53,49 @@ export interface LongChainOptions {
 }
 
 export async function writeLongChain(options: LongChainOptions): Promise<LongChain> {
-  const { file, height, fullEvery, onBlock } = options;
-  const network = makeNetwork({ accounts: ACCOUNTS });
+  const { parts, fullEvery, onBlock, addresses = ACCOUNTS } = options;
+  const transfers = Math.ceil(((parts.at(-1)?.height ?? 0) * TRANSFERS_PER_BLOCK) / fullEvery);
+  const firstAmount = firstAmountFor(transfers / addresses);
+  const accountBalance = firstAmount * BigInt(Math.ceil((addresses / ACCOUNTS) * 1.1)) + 10_000n * LSK;
+  const network = makeNetwork({ accounts: ACCOUNTS, accountBalance });
   const { rules } = new ChainMaker(network);
   const { codec } = rules;
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-bench-maker-'));
-  const output = createWriteStream(file);
-  const write = async (blocks: readonly Block[]): Promise<void> => {
-    const lines = blocks.map((block) => lineOfBlock(block, codec));
-    for (const [index, line] of lines.entries()) onBlock?.(blocks[index]?.height ?? 0, line);
-    if (!output.write(`${lines.join('\n')}\n`)) await once(output, 'drain');
-  };
   try {
     const store = await openChainStore({ directory, codec, params: network.params, durable: false });
     openGenesis(store, rules, network.genesis);
-    await write([network.genesis]);
-    const forger = new Forger(network, rules, options.addresses ?? ACCOUNTS);
+    const forger = new Forger(network, rules, addresses, firstAmount);
     let transactions = 0;
-    for (let at = 1; at < height;) {
-      const count = Math.min(BLOCKS_PER_COMMIT, height - at);
-      const blocks = store.transact((writer) =>
-        Array.from({ length: count }, (_, index) => forger.next(writer, (at + index) % fullEvery === 0)),
-      );
-      transactions += blocks.reduce((sum, block) => sum + block.transactions.length, 0);
-      await write(blocks);
-      at += count;
+    let at = 0;
+    for (const { file, height } of parts) {
+      const output = createWriteStream(file);
+      while (at < height) {
+        const count = Math.min(BLOCKS_PER_COMMIT, height - at);
+        const blocks =
+          at === 0
+            ? [network.genesis]
+            : store.transact((writer) =>
+                Array.from({ length: count }, (_, index) => forger.next(writer, (at + index) % fullEvery === 0)),
+              );
+        transactions += at === 0 ? 0 : blocks.reduce((sum, block) => sum + block.transactions.length, 0);
+        at += blocks.length;
+        const lines = blocks.map((block) => lineOfBlock(block, codec));
+        for (const [index, line] of lines.entries()) onBlock?.(blocks[index]?.height ?? 0, line);
+        if (!output.write(`${lines.join('\n')}\n`)) await once(output, 'drain');
+      }
+      output.end();
+      await once(output, 'finish');
     }
     await store.close();
-    output.end();
-    await once(output, 'finish');
-    return { network, blocks: height - 1, transactions };
+    return { network, blocks: at - 1, transactions };
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+/** What an address first gets: fees and amounts of twice as many transfers as an address makes on average. */
+function firstAmountFor(transfersPerAddress: number): bigint {
+  return (BigInt(Math.ceil(transfersPerAddress * 2 + 20)) * LSK) / 5n;
 }
 
 class Forger {
@@ -92,9 +104,11 @@ class Forger {
   readonly #keyPairs: ReadonlyMap<string, TestNetwork['funder']>;
   readonly #signed = new Map<string, SignedHeader>();
   readonly #accounts: readonly { readonly keyPair: KeyPair; readonly address: string }[];
+  readonly #firstAmount: bigint;
   #transfers = 0;
 
-  constructor(network: TestNetwork, rules: ChainMaker['rules'], addresses: number) {
+  constructor(network: TestNetwork, rules: ChainMaker['rules'], addresses: number, firstAmount: bigint) {
+    this.#firstAmount = firstAmount;
     this.#network = network;
     this.#rules = rules;
     this.#keyPairs = new Map(network.delegates.map((keyPair) => [publicKeyOf(keyPair), keyPair]));
@@ -128,7 +142,7 @@ class Forger {
     const sender = this.#accounts[few ? number % ACCOUNTS : drawn(number * 2, this.#accounts.length)]!;
     const next = few ? (number * 7 + 3) % ACCOUNTS : drawn(number * 2 + 1, this.#accounts.length);
     const recipient = newcomer ?? this.#accounts[next]!;
-    const amount = newcomer === undefined ? 1000n + BigInt(number) : FIRST_AMOUNT;
+    const amount = newcomer === undefined ? 1000n + BigInt(number) : this.#firstAmount;
     const payload = { kind: 'transfer', amount, recipientId: recipient.address } as const;
     return makeTransaction(this.#network.params, sender.keyPair, payload, { timestamp });
   }

@@ -8,6 +8,8 @@ import { benchHttp } from './http.ts';
 import { benchImport } from './import.ts';
 import { benchBlocks } from './overview.ts';
 import { benchCycles, benchDevnet, benchReaders, benchSlots } from './running.ts';
+import { benchScale } from './scale.ts';
+import { benchProcesses } from './reader-rates.ts';
 import { benchFork, benchStart } from './starts.ts';
 
 interface Flags {
@@ -18,6 +20,9 @@ interface Flags {
   readonly accounts: number;
   readonly store?: string;
   readonly seconds: number;
+  readonly scale?: readonly number[] | true;
+  readonly chain?: string;
+  readonly processes?: true;
   readonly readers?: true;
   readonly slots?: true;
   readonly start?: string | true;
@@ -31,8 +36,10 @@ interface Flags {
 const SHORT_CHAINS = { shortHeight: 2000, longHeight: 8000, fullHeight: 20_000 };
 const LONG_CHAINS = { shortHeight: 10_000, longHeight: 100_000, fullHeight: 20_000 };
 
+const SCALE_MILLIONS = [1, 5, 20];
+
 /** Each of these measures its own figures and nothing else; two at once are refused. */
-const PARTS = ['import', 'http', 'readers', 'slots', 'start', 'fork', 'cycles'];
+const PARTS = ['import', 'http', 'scale', 'processes', 'readers', 'slots', 'start', 'fork', 'cycles'];
 
 const flags = new Command('bench')
   .description(
@@ -46,6 +53,14 @@ const flags = new Command('bench')
   .option('--accounts <number>', 'accounts of that store', whole, 100_000)
   .option('--store <directory>', 'keep that store here, or take the one that is here')
   .option('--seconds <number>', 'how long each question is asked', positive, 3)
+  .addOption(
+    part(
+      '--scale [millions]',
+      'import a chain in parts up to 1, 5 and 20 million transactions, and serve each',
+    ).argParser(ascending),
+  )
+  .option('--chain <directory>', 'keep the chain files of --scale here, or take those that are here')
+  .addOption(part('--processes', 'what a request costs one, two and three reading processes'))
   .addOption(part('--readers', 'forge beside readers of events'))
   .addOption(part('--slots', 'how soon blocks come in their slots'))
   .addOption(part('--start [directory]', 'how soon a devnet forges, in turns with the build in another folder'))
@@ -65,6 +80,8 @@ async function main({ import: isImport, long, ...given }: Flags): Promise<void> 
   const chains = long === true ? LONG_CHAINS : SHORT_CHAINS;
   if (given.http === true) return benchHttp(given);
   if (isImport === true) return benchImport(chains);
+  if (given.scale !== undefined) return benchScale({ ...given, millions: millionsOf(given.scale) });
+  if (given.processes === true) return benchProcesses(given.seconds);
   if (given.readers === true) return benchReaders();
   if (given.slots === true) return benchSlots();
   if (given.cycles !== undefined) return benchCycles(numberOf(given.cycles), given.height);
@@ -85,6 +102,18 @@ function part(flagsOfIt: string, description: string): Option {
 /** A flag that stands alone has no number. */
 function numberOf(value: number | true): number | undefined {
   return value === true ? undefined : value;
+}
+
+function millionsOf(value: readonly number[] | true): readonly number[] {
+  return value === true ? SCALE_MILLIONS : value;
+}
+
+function ascending(text: string): readonly number[] {
+  const numbers = text.split(',').map(positive);
+  if (numbers.some((number, at) => number <= (numbers[at - 1] ?? 0))) {
+    throw new InvalidArgumentError('The numbers should ascend, for example 1,5,20.');
+  }
+  return numbers;
 }
 
 function whole(text: string): number {

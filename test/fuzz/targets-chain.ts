@@ -17,6 +17,7 @@ import {
 } from '../../src/store/tables/records.ts';
 import { decodeUndo, encodeUndo } from '../../src/store/chain/undo.ts';
 import {
+  type LiveKind,
   addressOfPair,
   ChainMaker,
   keyPairOf,
@@ -54,15 +55,17 @@ function worldOf(generation: 2 | 3): World {
   const maker = new ChainMaker(network);
   const { params } = network;
   const key = `+${publicKeyOf(BOB)}`;
-  const payloads: Payload[] = [
-    { kind: 'transfer', amount: LSK, recipientId: addressOfPair(BOB), data: 'Grüße' },
-    { kind: 'secondSignature', publicKey: publicKeyOf(BOB) },
-    { kind: 'delegate', username: 'alice' },
-    { kind: 'vote', votes: [key], amount: 0n },
-    { kind: 'multisignature', min: 1, lifetime: 24, keysgroup: [key] },
-  ];
+  const payloads: { readonly [Kind in LiveKind]: Extract<Payload, { kind: Kind }> } = {
+    transfer: { kind: 'transfer', amount: LSK, recipientId: addressOfPair(BOB), data: 'Grüße' },
+    secondSignature: { kind: 'secondSignature', publicKey: publicKeyOf(BOB) },
+    delegate: { kind: 'delegate', username: 'alice' },
+    vote: { kind: 'vote', votes: [key], amount: 0n },
+    multisignature: { kind: 'multisignature', min: 1, lifetime: 24, keysgroup: [key] },
+  };
   const members = [BOB];
-  const transactions = payloads.map((payload) => makeTransaction(params, ALICE, payload, { second: BOB, members }));
+  const transactions = Object.values(payloads).map((payload) =>
+    makeTransaction(params, ALICE, payload, { second: BOB, members }),
+  );
   const blocks: Block[] = [];
   const plain = maker.transfer(ALICE, BOB, LSK);
   blocks.push(maker.forge(), maker.forge({ transactions: [plain] }));

@@ -47,7 +47,7 @@ const ROW = {
   t_id: null,
 };
 
-interface Tongue {
+interface FuzzedDialect {
   readonly name: string;
   readonly dialect: WireDialect;
   readonly events: readonly (readonly [event: string, data: unknown])[];
@@ -74,7 +74,7 @@ const GEN2_INFO = { ...INFO, version: '2.3.8', protocolVersion: '1.1', broadhash
 const gen2 = gen2Dialect({ nethash: NETHASH, protocolVersion: '1.1', nonce: NONCE });
 const gen3 = gen3Dialect({ networkIdentifier: NETWORK_ID, protocolVersion: '2.0' });
 
-const TONGUES: readonly Tongue[] = [
+const DIALECTS: readonly FuzzedDialect[] = [
   {
     name: 'gen2',
     dialect: gen2,
@@ -150,15 +150,11 @@ const FRAME_WORDS = [
 ];
 
 export function wireTargets(): readonly Target[] {
-  return [
-    ...TONGUES.flatMap((tongue) => [frames(tongue), queries(tongue), answers(tongue)]),
-    bookTarget(),
-    signatures(),
-  ];
+  return [...DIALECTS.flatMap((each) => [frames(each), queries(each), answers(each)]), bookTarget(), signatures()];
 }
 
 /** Frames as they come, through the filter to the reader of calls and messages. */
-function frames({ name, dialect, events, calls, words }: Tongue): Target {
+function frames({ name, dialect, events, calls, words }: FuzzedDialect): Target {
   const seeds = [
     { event: '#handshake', data: { authToken: null }, cid: 1 },
     { event: '#disconnect', data: { code: 4403, data: 'Peer is not allowed to connect' } },
@@ -208,7 +204,7 @@ function heardOf(frame: Readonly<Record<string, unknown>>, dialect: WireDialect)
 
 const ADDRESS = { ip: '1.2.3.4', wsPort: 5000 };
 
-function queries({ name, dialect }: Tongue): Target {
+function queries({ name, dialect }: FuzzedDialect): Target {
   const query = (info: NodeInfo) => Buffer.from(new URLSearchParams(dialect.query(info)).toString());
   return {
     name: `queries-${name}`,
@@ -223,7 +219,7 @@ function queries({ name, dialect }: Tongue): Target {
 }
 
 /** Answers of a peer to each question that this node puts. */
-function answers({ name, dialect, answers: seeds, questions, words }: Tongue): Target {
+function answers({ name, dialect, answers: seeds, questions, words }: FuzzedDialect): Target {
   return {
     name: `answers-${name}`,
     seeds: seeds.map(bytesOf),

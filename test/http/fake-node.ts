@@ -151,7 +151,7 @@ export const PEER_VERDICTS: readonly PeerVerdict[] = [
 ];
 
 /** Type numbers by kind. */
-const TYPES: Readonly<Record<Generation, Partial<Record<Payload['kind'], number>>>> = {
+const TYPES: Readonly<Record<Generation, Readonly<Record<Payload['kind'], number>>>> = {
   2: {
     transfer: 0,
     secondSignature: 1,
@@ -162,7 +162,17 @@ const TYPES: Readonly<Record<Generation, Partial<Record<Payload['kind'], number>
     inTransfer: 6,
     outTransfer: 7,
   },
-  3: { transfer: 8, secondSignature: 9, delegate: 10, vote: 11, multisignature: 12 },
+  // Generation 3 has no number for the kinds of dapps; 99 is one that it does not know.
+  3: {
+    transfer: 8,
+    secondSignature: 9,
+    delegate: 10,
+    vote: 11,
+    multisignature: 12,
+    dapp: 99,
+    inTransfer: 99,
+    outTransfer: 99,
+  },
 };
 
 export function transactionOf(
@@ -172,7 +182,7 @@ export function transactionOf(
 ): Transaction {
   return {
     id: '77',
-    type: TYPES[generation][payload.kind] ?? 99,
+    type: TYPES[generation][payload.kind],
     timestamp: 100,
     senderPublicKey: ALICE_KEY,
     senderId: ALICE.address,

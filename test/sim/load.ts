@@ -7,10 +7,18 @@ import type { SimNode } from './node.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { World } from './world.ts';
 
-const KINDS: readonly Payload['kind'][] = [
-  ...(['transfer', 'transfer', 'transfer', 'transfer', 'vote', 'vote', 'vote'] as const),
-  ...(['delegate', 'secondSignature', 'multisignature'] as const),
-];
+/** The share of each kind, in tenths. No schedule has dapp transactions, because generation 3 has none. */
+const TENTHS: Readonly<Record<Payload['kind'], number>> = {
+  transfer: 4,
+  vote: 3,
+  delegate: 1,
+  secondSignature: 1,
+  multisignature: 1,
+  dapp: 0,
+  inTransfer: 0,
+  outTransfer: 0,
+};
+const KINDS = (Object.keys(TENTHS) as Payload['kind'][]).flatMap((kind) => Array<typeof kind>(TENTHS[kind]).fill(kind));
 
 export class Load {
   readonly #world: World;
@@ -110,10 +118,14 @@ export class Load {
         const keysgroup = members.map((member) => `+${publicKeyOf(member)}`);
         return { kind, min: random.between(1, keysgroup.length), lifetime: random.between(1, 72), keysgroup };
       }
-      default: {
+      case 'transfer': {
         const amount = BigInt(random.between(1, 2000)) * LSK + BigInt(random.below(1000));
-        return { kind: 'transfer', amount, recipientId: addressOfPair(random.pick(this.#people)) };
+        return { kind, amount, recipientId: addressOfPair(random.pick(this.#people)) };
       }
+      case 'dapp':
+      case 'inTransfer':
+      case 'outTransfer':
+        throw new RangeError(`no schedule has transactions of the kind ${kind}`);
     }
   }
 }

@@ -2,6 +2,7 @@ import test from 'ava';
 import { RowMaker } from '../../src/sinks/row-maker.ts';
 import { joinedRows, type Rows } from '../../src/sinks/tables.ts';
 import { codeOf } from '../../src/primitives/errors.ts';
+import { LIVE_KINDS } from '../support/chain-maker.ts';
 import { fullChain, ROUND, type FullChain } from './full-chain.ts';
 
 function rowsOf({ maker, blocks }: FullChain): Rows {
@@ -19,6 +20,14 @@ for (const generation of [2, 3] as const) {
   const chain = fullChain(generation, 103);
   const rows = rowsOf(chain);
   const accounts = [...chain.maker.state.accounts()];
+
+  test(`generation ${generation}: the chain of these tests has a transaction of every live kind`, (t) => {
+    const kinds = chain.blocks.flatMap(({ transactions }) => transactions.map(({ payload }) => payload.kind));
+    t.deepEqual(
+      LIVE_KINDS.filter((kind) => !kinds.includes(kind)),
+      [],
+    );
+  });
 
   test(`generation ${generation}: the balance changes of every account add up to its balance`, (t) => {
     const sums = sumsBy(

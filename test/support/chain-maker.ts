@@ -106,6 +106,17 @@ export function makeNetwork(options: NetworkOptions = {}): TestNetwork {
   return { params, genesis: block, genesisJson: json, generator, funder, delegates, accounts };
 }
 
+/** Kinds that both generations have. No network of today accepts the others, which belong to dapps. */
+export type LiveKind = Exclude<Payload['kind'], 'dapp' | 'inTransfer' | 'outTransfer'>;
+const EACH_LIVE_KIND: Readonly<Record<LiveKind, true>> = {
+  transfer: true,
+  secondSignature: true,
+  delegate: true,
+  vote: true,
+  multisignature: true,
+};
+export const LIVE_KINDS = Object.keys(EACH_LIVE_KIND) as LiveKind[];
+
 export interface TransactionOptions {
   readonly timestamp?: number;
   /** Second key pair of the sender. */

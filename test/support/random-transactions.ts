@@ -5,12 +5,28 @@
 
 import { hexOf } from '../../src/primitives/bytes.ts';
 import type { KeyPair, Payload, Transaction } from '../../src/protocol/types.ts';
-import { addressOfPair, keyPairOf, LSK, publicKeyOf, type ChainMaker, type TransactionOptions } from './chain-maker.ts';
+import {
+  addressOfPair,
+  keyPairOf,
+  LSK,
+  publicKeyOf,
+  type ChainMaker,
+  type LiveKind,
+  type TransactionOptions,
+} from './chain-maker.ts';
 
 /** Numbers from 0 to below the limit. */
 export type Below = (limit: number) => number;
 
-const KINDS = ['transfer', 'transfer', 'transfer', 'vote', 'vote', 'delegate', 'secondSignature', 'group'] as const;
+/** Share of each kind. */
+const SHARES: Readonly<Record<LiveKind, number>> = {
+  transfer: 3,
+  vote: 2,
+  delegate: 1,
+  secondSignature: 1,
+  multisignature: 1,
+};
+const KINDS = (Object.keys(SHARES) as LiveKind[]).flatMap((kind) => Array<LiveKind>(SHARES[kind]).fill(kind));
 
 /** `count` transactions of the network's funded accounts and of some strangers. */
 export function randomTransactions(maker: ChainMaker, count: number, below: Below): Transaction[] {
@@ -26,7 +42,7 @@ export function randomTransactions(maker: ChainMaker, count: number, below: Belo
 }
 
 function randomPayload(
-  kind: (typeof KINDS)[number],
+  kind: LiveKind,
   maker: ChainMaker,
   people: readonly KeyPair[],
   members: readonly KeyPair[],
@@ -48,7 +64,7 @@ function randomPayload(
       return { kind: 'delegate', username: `name_${below(20)}` };
     case 'secondSignature':
       return { kind: 'secondSignature', publicKey: hexOf(keyPairOf(`second ${below(3)}`).publicKey) };
-    case 'group': {
+    case 'multisignature': {
       const keysgroup = [...new Set(members.map((member) => `+${publicKeyOf(member)}`))];
       return { kind: 'multisignature', min: 1 + below(keysgroup.length), lifetime: 1 + below(72), keysgroup };
     }

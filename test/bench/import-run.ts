@@ -1,0 +1,83 @@
+/** One import in a process of its own: how long it takes, and the processor time and memory that it needs. */
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+
+export const EXECUTABLE = 'bin/bloomery.js';
+
+export interface ImportJob {
+  /** Folder of the network. */
+  readonly network: string;
+  readonly dataDir: string;
+  /** Chain file. */
+  readonly file: string;
+}
+
+export interface ImportRun {
+  readonly seconds: number;
+  readonly blocks: number;
+  readonly transactions: number;
+  /** Processor time of the process, all threads. */
+  readonly cpuSeconds: number;
+  /** Largest memory of its own that the process had in each quarter of the time. */
+  readonly quartersMegabytes: readonly number[];
+  /** Likewise with the pages of files that it has mapped: those of the store go when somebody else needs the room. */
+  readonly mappedMegabytes: readonly number[];
+}
+
+/** @throws Error when the import fails */
+export async function runImport({ network, dataDir, file }: ImportJob): Promise<ImportRun> {
+  const startedMs = performance.now();
+  const args = ['import', '--network', network, '--data-dir', dataDir, file];
+  const child = spawn(process.execPath, [EXECUTABLE, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+  const samples: { readonly own: number; readonly mapped: number }[] = [];
+  let cpuSeconds = 0;
+  const timer = setInterval(() => {
+    samples.push({ own: megabytesOf(child, 'RssAnon'), mapped: megabytesOf(child, 'VmRSS') });
+    cpuSeconds = cpuSecondsOf(child) ?? cpuSeconds;
+  }, 100);
+  const [code] = (await once(child, 'close')) as [number | null];
+  clearInterval(timer);
+  const found = /: ([0-9]+) blocks and ([0-9]+) transactions taken over/.exec(said);
+  if (code !== 0 || found === null) throw new Error(`the import ended with code ${code}: ${said}`);
+  return {
+    seconds: (performance.now() - startedMs) / 1000,
+    blocks: Number(found[1]),
+    transactions: Number(found[2]),
+    cpuSeconds,
+    quartersMegabytes: quarters(samples.map(({ own }) => own)),
+    mappedMegabytes: quarters(samples.map(({ mapped }) => mapped)),
+  };
+}
+
+function quarters(samples: readonly number[]): readonly number[] {
+  return [1, 2, 3, 4].map((quarter) => {
+    const from = Math.floor((samples.length * (quarter - 1)) / 4);
+    return Math.max(0, ...samples.slice(from, Math.ceil((samples.length * quarter) / 4)));
+  });
+}
+
+/** User and system time so far, undefined when the process is gone. Linux counts in hundredths of a second. */
+export function cpuSecondsOf({ pid }: Pick<ChildProcess, 'pid'>): number | undefined {
+  try {
+    // The name in brackets may hold blanks; after it the fields are numbers.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    return (Number(fields[11]) + Number(fields[12])) / 100;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Resident memory in millions of bytes, 0 when the process is gone. `RssAnon` excludes mapped files. */
+export function megabytesOf({ pid }: Pick<ChildProcess, 'pid'>, what: 'RssAnon' | 'VmRSS'): number {
+  try {
+    const line = new RegExp(`^${what}:\\s+([0-9]+)`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return (Number(line?.[1] ?? 0) * 1024) / 1_000_000;
+  } catch {
+    return 0;
+  }
+}

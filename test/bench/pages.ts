@@ -1,0 +1,41 @@
+/** Times of the first, the middle and the last page of sorted lists. */
+
+import { load } from './load.ts';
+
+export interface List {
+  /** Path and query with the sort column, without its direction. */
+  readonly path: string;
+  /** Number of entries. */
+  readonly total: number;
+}
+
+export interface PageTimes {
+  /** Path with direction. */
+  readonly list: string;
+  /** Of the first, the middle and the last page. */
+  readonly depths: readonly { readonly p50Ms: number; readonly p99Ms: number }[];
+}
+
+/** Requests pages of ten on one connection, each page once, so no cached answer helps. */
+export async function pagesByDepth(
+  port: number,
+  lists: readonly List[],
+  durationMs: number,
+): Promise<readonly PageTimes[]> {
+  const times: PageTimes[] = [];
+  for (const { path, total } of lists) {
+    for (const direction of ['asc', 'desc']) {
+      const list = `${path}:${direction}`;
+      const depths: PageTimes['depths'][number][] = [];
+      for (const offset of [0, Math.floor(total / 2), total - 10]) {
+        const targetOf = (question: number): string => {
+          const at = offset === 0 ? question : Math.max(0, offset - question);
+          return `${list}&offset=${at}`;
+        };
+        depths.push(await load(port, targetOf, 1, durationMs));
+      }
+      times.push({ list, depths });
+    }
+  }
+  return times;
+}
