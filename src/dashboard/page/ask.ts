@@ -1,6 +1,14 @@
 /** Questions to a node's HTTP interface. */
 
-export interface Answer<Data, Meta = { readonly count?: number }> {
+/** What the node says of a list besides its entries. */
+export interface ListMeta {
+  /** Number of entries of all pages. */
+  readonly count?: number;
+  /** Cursor of the next page; null on the last one. */
+  readonly next?: string | null;
+}
+
+export interface Answer<Data, Meta = ListMeta> {
   readonly meta: Meta;
   readonly data: Data;
 }
@@ -22,10 +30,7 @@ const TIMEOUT_MS = 8000;
  * @param origin of another node; this one's unless given
  * @throws AskFailed
  */
-export async function ask<Data, Meta = { readonly count?: number }>(
-  path: string,
-  origin = '',
-): Promise<Answer<Data, Meta>> {
+export async function ask<Data, Meta = ListMeta>(path: string, origin = ''): Promise<Answer<Data, Meta>> {
   return answerTo<Data, Meta>(`${origin}/${path}`, {});
 }
 

@@ -59,7 +59,7 @@ function Dashboard() {
     // A screen reader must announce that the page changed, and its new title.
     if (!isFirst.current) focusOn(main.current?.querySelector('h1') ?? main.current);
     isFirst.current = false;
-  }, [place.view, place.item, place.page]);
+  }, [place.view, place.item, place.after]);
   const hidden = new Set<View>([
     ...(nodes.length > 1 ? [] : ['nodes' as const]),
     ...(forging === undefined ? ['forging' as const] : []),
@@ -124,7 +124,7 @@ function Shown({ place }: { place: Place }) {
     case 'pool':
       return <Pool />;
     case 'accounts':
-      return item === undefined ? <Accounts {...place} /> : <AccountView item={item} page={place.page} />;
+      return item === undefined ? <Accounts {...place} /> : <AccountView {...place} item={item} />;
     case 'delegates':
       return item === undefined ? <Delegates {...place} /> : <DelegateView item={item} />;
     case 'peers':

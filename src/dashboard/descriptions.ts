@@ -15,7 +15,7 @@ export type Part =
 /** First type number of the same kinds in generation 3. */
 const SECOND_TYPES_FROM = 8;
 
-export function deedOf({ type, amount, recipientId, asset }: Deed): readonly Part[] {
+export function descriptionOf({ type, amount, recipientId, asset }: Described): readonly Part[] {
   switch (type >= SECOND_TYPES_FROM ? type - SECOND_TYPES_FROM : type) {
     case 0:
       return [
@@ -47,7 +47,7 @@ export function deedOf({ type, amount, recipientId, asset }: Deed): readonly Par
 const VOTES_SHOWN = 2;
 
 /** The target of a transaction, as short as a list needs it: its recipient, the delegates that it votes for, the name it registers. */
-export function targetsOf({ type, recipientId, asset }: Deed): readonly Part[] {
+export function targetsOf({ type, recipientId, asset }: Described): readonly Part[] {
   switch (type >= SECOND_TYPES_FROM ? type - SECOND_TYPES_FROM : type) {
     case 2: {
       const username = asset['username'] ?? recordOf(asset['delegate'])['username'];
@@ -72,7 +72,8 @@ export function targetsOf({ type, recipientId, asset }: Deed): readonly Part[] {
   }
 }
 
-export type Deed = Pick<Transaction, 'type' | 'amount' | 'recipientId' | 'asset'>;
+/** The members of a transaction that its description needs. */
+export type Described = Pick<Transaction, 'type' | 'amount' | 'recipientId' | 'asset'>;
 
 function votesOf(votes: readonly string[]): readonly Part[] {
   const given = votes.filter((vote) => vote.startsWith('+'));
