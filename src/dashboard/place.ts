@@ -12,6 +12,7 @@ export const VIEWS = [
   'charts',
   'forging',
   'diagnostics',
+  'devnet',
 ] as const;
 
 export type View = (typeof VIEWS)[number];

@@ -9,6 +9,7 @@ import { chromium, type Browser, type BrowserContextOptions, type Page } from 'p
 import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
 import { startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
+import { visitDevnetControls } from './devnet-controls.ts';
 import { isOfWrongPassword, visitDesk, visitLists, visitSuggestions } from './lists-and-desk.ts';
 import { LOOKS, photographer, problemsOf } from './looks.ts';
 import { visitReference } from './reference-page.ts';
@@ -62,6 +63,9 @@ export async function browse(options: BrowseOptions): Promise<number> {
     options.say('what is rare shows too');
     screenshots += await watchLosses(browser, devnet, options.directory);
     options.say('a lost node shows, and its return');
+    const { generation, directory } = options;
+    screenshots += await visitDevnetControls(browser, { generation, directory, looks: looks.map(([name]) => name) });
+    options.say('the controls of a devnet work');
     return screenshots;
   } finally {
     await browser?.close();

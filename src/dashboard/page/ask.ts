@@ -40,18 +40,24 @@ export async function ask<Data, Meta = ListMeta>(path: string, origin = ''): Pro
  * @param path as for `ask`
  * @throws AskFailed
  */
-export async function tell<Data>(method: 'PUT' | 'POST', path: string, body: unknown): Promise<Answer<Data>> {
-  return answerTo(`/${path}`, {
-    method,
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+export async function tell<Data>(
+  method: 'PUT' | 'POST',
+  path: string,
+  body: unknown,
+  timeoutMs = TIMEOUT_MS,
+): Promise<Answer<Data>> {
+  const request = { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  return answerTo(`/${path}`, request, timeoutMs);
 }
 
-async function answerTo<Data, Meta>(url: string, request: RequestInit): Promise<Answer<Data, Meta>> {
+async function answerTo<Data, Meta>(
+  url: string,
+  request: RequestInit,
+  timeoutMs = TIMEOUT_MS,
+): Promise<Answer<Data, Meta>> {
   let response: Response;
   try {
-    response = await fetch(url, { ...request, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    response = await fetch(url, { ...request, signal: AbortSignal.timeout(timeoutMs) });
   } catch {
     throw new AskFailed('The node does not answer.');
   }

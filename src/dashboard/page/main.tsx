@@ -8,6 +8,7 @@ import { Accounts, AccountView } from './accounts.tsx';
 import { Blocks, BlockView } from './blocks.tsx';
 import { Charts } from './charts.tsx';
 import { Delegates, DelegateView } from './delegates.tsx';
+import { DevnetControls, isControlled } from './devnet.tsx';
 import { Forging } from './forging.tsx';
 import { Glance } from './glance.tsx';
 import { LiveContext, useLive, usePlace } from './hooks.ts';
@@ -32,6 +33,7 @@ const TITLES: Readonly<Record<View, string>> = {
   charts: 'Charts',
   forging: 'Forging',
   diagnostics: 'Diagnostics',
+  devnet: 'Devnet',
 };
 
 /** The name of one thing of a view. */
@@ -64,6 +66,7 @@ function Dashboard() {
     ...(nodes.length > 1 ? [] : ['nodes' as const]),
     ...(forging === undefined ? ['forging' as const] : []),
     ...(diagnostics === undefined ? ['diagnostics' as const] : []),
+    ...(isControlled() ? [] : ['devnet' as const]),
   ]);
   const views = (Object.keys(TITLES) as View[]).filter((view) => !hidden.has(view) || view === place.view);
   useEffect(() => {
@@ -137,6 +140,8 @@ function Shown({ place }: { place: Place }) {
       return <Forging />;
     case 'diagnostics':
       return <Diagnostics />;
+    case 'devnet':
+      return <DevnetControls />;
   }
 }
 
