@@ -454,7 +454,7 @@ test.serial('the dashboard has the same operations, for this machine and its own
     });
     return { status: response.status, body: (await response.json()) as Untyped };
   };
-  t.is((await get(1, 'devnet')).nodes.length, NODES);
+  t.true((await get(1, 'devnet')).nodes.length >= NODES);
   const [before = 0] = await heights();
   const { body: mined } = await operate('mine', { slots: 2 });
   t.is(mined.data.height, before + 2);

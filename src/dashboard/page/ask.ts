@@ -61,10 +61,22 @@ async function answerTo<Data, Meta>(
   } catch {
     throw new AskFailed('The node does not answer.');
   }
-  const answer = (await response.json().catch(() => ({}))) as Partial<Answer<Data, Meta>> & { message?: string };
+  const answer = (await response.json().catch(() => ({}))) as Partial<Answer<Data, Meta>> & Refusal;
   if (!response.ok || answer.data === undefined || answer.meta === undefined)
-    throw new AskFailed(answer.message ?? `The node answered with status ${response.status}.`, response.status);
+    throw new AskFailed(reasonIn(answer) ?? `The node answered with status ${response.status}.`, response.status);
   return { meta: answer.meta, data: answer.data };
+}
+
+interface Refusal {
+  readonly message?: string;
+  /** Faults of parameters have a message each; other refusals have texts here. */
+  readonly errors?: readonly (string | { readonly message?: string })[];
+}
+
+/** The first fault of a parameter, because the message itself then only says that there are faults. */
+function reasonIn({ message, errors }: Refusal): string | undefined {
+  const [first] = errors ?? [];
+  return typeof first === 'object' ? (first.message ?? message) : message;
 }
 
 /** The same, but returns undefined if this caller may not ask. */
