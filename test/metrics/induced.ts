@@ -46,7 +46,7 @@ const ALERT_MS_MAX = 150_000;
 /** Scrapes of a healthy net, before the first fault. */
 const HEALTHY_MS = 45_000;
 /** In the copy of the rules an alert waits this long before it fires. */
-const FOR = '3s';
+const FOR = '6s';
 /** The window in which no block became final, in place of half an hour. */
 const FINALITY_WINDOW = '1m';
 const CEILING_MB = 1280;
@@ -309,7 +309,7 @@ function startPrometheus(program: string, directory: string, port: number): Chil
   const rules = write('rules.json', shortened(parse(readFileSync(RULES_FILE, 'utf8')) as Untyped));
   const discovery = { files: [join(directory, 'targets.json')], refresh_interval: '1s' };
   const config = write('prometheus.json', {
-    global: { scrape_interval: '1s', evaluation_interval: '1s' },
+    global: { scrape_interval: '2s', evaluation_interval: '1s' },
     rule_files: [rules],
     scrape_configs: [{ job_name: 'bloomery', file_sd_configs: [discovery] }],
   });

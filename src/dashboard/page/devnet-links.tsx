@@ -2,8 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { delayOf, faultLines, lossOf, offsetOf, type DevnetFaults } from '../devnet.ts';
-import type { PartProps } from './devnet.tsx';
-import { ChoiceField, operate, Operation, TextField, useOperations } from './operations.tsx';
+import { ChoiceField, operate, Operation, TextField, useOperations, type PartProps } from './operations.tsx';
 
 /** A fault with one number: its operation, its field, and how the number is sent. */
 const FAULTS = {

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { actionsFor, type Devnet, type DevnetNode, type MiningMode, type NodeAction } from '../devnet.ts';
 import { countOf, countText, dateText } from '../format.ts';
 import { useAnswer, useLive } from './hooks.ts';
-import { ChoiceField, operate, Operation, TextField, useOperations } from './operations.tsx';
+import { ChoiceField, operate, Operation, TextField, useOperations, type PartProps } from './operations.tsx';
 import { Answered, BlockLink, Facts, Table } from './parts.tsx';
 import { Faucet, Send } from './devnet-funds.tsx';
 import { Links } from './devnet-links.tsx';
@@ -52,12 +52,6 @@ function Controls() {
       </Answered>
     </>
   );
-}
-
-/** What each part of the page gets. */
-export interface PartProps {
-  readonly devnet: Devnet;
-  readonly changed: () => void;
 }
 
 const MODES: readonly (readonly [MiningMode, string])[] = [

@@ -2,7 +2,15 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import type { Devnet } from '../devnet.ts';
 import { AskFailed, tell } from './ask.ts';
+
+/** Properties of each part of the page. */
+export interface PartProps {
+  readonly devnet: Devnet;
+  /** Called after each operation. */
+  readonly changed: () => void;
+}
 
 /** Restarting a node and mining many blocks take long; the node answers within 15 s. */
 const OPERATION_MS_MAX = 18_000;
