@@ -67,7 +67,10 @@ export function createHttpServer(
     settings.shared === undefined
       ? createRateLimit(limits, { clock, isTrusted })
       : createSharedRateLimit(limits, settings.shared, clock);
-  const dashboard = settings.dashboardDirectory === undefined ? undefined : serveDashboard(settings.dashboardDirectory);
+  const dashboard =
+    settings.dashboardDirectory === undefined
+      ? undefined
+      : serveDashboard(settings.dashboardDirectory, settings.devnet !== undefined);
   const reference = settings.referenceDirectory === undefined ? undefined : openReference(settings.referenceDirectory);
   const hasPages = dashboard !== undefined || reference !== undefined;
   const isOtherPath = (path: string): boolean => hasPages && isDashboardPath(path);

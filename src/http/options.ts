@@ -1,5 +1,6 @@
 /** Options of the HTTP interface: its listeners, access rules and limits. */
 
+import type { DevnetControls } from '../ports/devnet-controls.ts';
 import type { WorkShare } from '../primitives/work-share.ts';
 import { SILENT, type Observer } from '../ports/observer.ts';
 import type { SharedLimits } from './admission/shared-limits.ts';
@@ -41,6 +42,8 @@ export interface HttpOptions {
   readonly dashboardDirectory?: string;
   /** Folder of the interactive reference at `/docs`; without it, `/docs` shows the plain page. */
   readonly referenceDirectory?: string;
+  /** Controls of a devnet for the dashboard; absent on every other network. */
+  readonly devnet?: DevnetControls;
   readonly observer: Observer;
   /**
    * Budget of the main thread's time for strangers, shared with other parts of the node; default: a separate budget.

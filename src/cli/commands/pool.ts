@@ -3,7 +3,7 @@
 import { POOL_STATES, WAITS_FOR, type PoolStateName } from '../explore/pool-states.ts';
 import { POOLED_TRANSACTIONS, type TransactionJson } from '../explore/shapes.ts';
 import { askSource, type Source } from '../explore/source.ts';
-import { deedOf, lsk } from '../explore/words.ts';
+import { descriptionOf, lsk } from '../explore/words.ts';
 import type { PoolFlags } from '../flags.ts';
 import { printJson, printLine, printLines } from '../output.ts';
 import { tableLines, type Column } from '../table.ts';
@@ -44,7 +44,7 @@ const COLUMNS: readonly Column<Waiting>[] = [
   { heading: 'waits', of: waitsFor },
   { heading: 'fee', of: ({ transaction }) => lsk(transaction.fee), isNumber: true },
   { heading: 'sender', of: ({ transaction }) => transaction.senderId },
-  { heading: 'does', of: ({ transaction }) => deedOf(transaction) },
+  { heading: 'does', of: ({ transaction }) => descriptionOf(transaction) },
 ];
 
 function waitsFor({ state, transaction: { signatures = [] } }: Waiting): string {
