@@ -7,7 +7,7 @@
 
 import type { Clock, Timer } from '../../ports/clock.ts';
 import { LEASE_S, leaseLost, RENEW_MS, sinkInUse, type LeaseHolder } from '../lease.ts';
-import { heldTokens } from './schema.ts';
+import { heldTokens, SHARD_SUFFIX } from './schema.ts';
 import type { ClickHouseServer } from './server.ts';
 
 /** Time between two checks whether the server has ended earlier work. */
@@ -157,7 +157,10 @@ export class ClickHouseLease {
       await this.#server.run(`KILL QUERY WHERE ${own} ASYNC`);
       while ((await this.#server.rows(inserts)).length > 0) await this.#pause();
     }
-    const removals = `SELECT mutation_id FROM system.mutations WHERE database = '${database}' AND NOT is_done`;
+    // A removal from the part of a table on a shard removes invisible rows alone (`cluster.ts`), and may take its time.
+    const removals =
+      `SELECT mutation_id FROM system.mutations WHERE database = '${database}' AND NOT is_done ` +
+      `AND NOT endsWith(table, '${SHARD_SUFFIX}')`;
     while ((await this.#server.rows(removals)).length > 0) await this.#pause();
   }
 
