@@ -4,6 +4,8 @@
  *
  * `--golden DIR` writes the chains that `npm run golden` replays, too, and compares every account with what the reference recorded.
  * `--kills N` kills the command of each sink N times in the midst of its work, and then compares what it wrote with what the node has.
+ * `--live-kills N --minutes M` kills sink, node and server N times each beside a devnet whose blocks are reverted; with `--spread` the
+ * tables lie on the cluster, and any of its servers is killed.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -21,6 +23,7 @@ import { questionsOfGuide } from './questions.ts';
 import { sameTables } from './same-tables.ts';
 import { askPanels } from './panels.ts';
 import { killSink, type ServerOfEngine } from './kills.ts';
+import { runLiveKills } from './live-kills.ts';
 import { CLUSTER, missingForCluster, startCluster } from './servers.ts';
 
 const RANGE_BLOCKS = 20;
@@ -30,7 +33,13 @@ const GOLDEN_TAIL_BLOCKS = 15;
 const GOLDEN_RANGE_BLOCKS = 10;
 
 const { values: flags } = parseArgs({
-  options: { kills: { type: 'string', default: '0' }, golden: { type: 'string' } },
+  options: {
+    kills: { type: 'string', default: '0' },
+    golden: { type: 'string' },
+    'live-kills': { type: 'string', default: '0' },
+    minutes: { type: 'string', default: '20' },
+    spread: { type: 'boolean', default: false },
+  },
 });
 const folder = mkdtempSync(join(tmpdir(), 'bloomery-analytics-'));
 const namedUrl = process.env['BLOOMERY_TEST_CLICKHOUSE_URL'];
@@ -61,10 +70,12 @@ const clusterUrl = cluster?.servers[0]?.url;
 const url = namedUrl ?? clusterUrl;
 
 try {
-  for (const generation of [2, 3] as const) {
-    await tryGeneration(generation);
-    if (flags.golden !== undefined) await tryGolden(generation, flags.golden);
-  }
+  if (Number(flags['live-kills']) > 0) await tryLiveKills(Number(flags['live-kills']));
+  else
+    for (const generation of [2, 3] as const) {
+      await tryGeneration(generation);
+      if (flags.golden !== undefined) await tryGolden(generation, flags.golden);
+    }
 } finally {
   await cluster?.stop();
   rmSync(folder, { recursive: true, force: true });
@@ -90,6 +101,20 @@ function enginesOf(name: string): readonly TriedEngine[] {
     tried.push({ engine: clickHouseEngine(at, database, spread), server: { url: at, cluster: spread } });
   }
   return tried;
+}
+
+async function tryLiveKills(kills: number): Promise<void> {
+  if (missing !== undefined) return say(`skipped: kills beside a devnet; ${missing}`);
+  const servers = (cluster?.servers ?? []).slice(0, flags.spread ? undefined : 1);
+  const { differences, ...report } = await runLiveKills({
+    kills,
+    minutes: Number(flags.minutes),
+    servers,
+    cluster: flags.spread ? CLUSTER : undefined,
+    say,
+  });
+  for (const difference of differences) fault(`killed beside a devnet: ${difference}`);
+  say(`killed beside a devnet: ${JSON.stringify(report)}, ${differences.length} tables differ`);
 }
 
 async function tryGolden(generation: 2 | 3, goldenFolder: string): Promise<void> {
