@@ -6,6 +6,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { chooseNetwork } from '../../src/cli/devnet/network.ts';
+import { bloomeryHome } from '../../src/config/network.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStoreSource } from '../../src/node/sink-source.ts';
 import { messageOf } from '../../src/primitives/errors.ts';
@@ -53,23 +55,27 @@ export interface LiveKillsReport {
 }
 
 /** Less than a third for the node that is cut off: nothing on a branch of its own becomes final. */
-const SHARES = [33, 68];
-const RANGE_BLOCKS = 20;
+const SHARES = [3, 8];
+const DELEGATES = 11;
+const RANGE_BLOCKS = 10;
 const DATABASE = `bloomery_live_${process.pid}`;
 const START_MS_MAX = 150_000;
-const CUT_MS_MAX = 8_000;
+const CUT_MS_MAX = 14_000;
 const MENDED_MS_MAX = 8_000;
 const DOWN_MS_MAX = 800;
 const SEND_MS = 500;
 
 export async function runLiveKills(options: LiveKillsOptions): Promise<LiveKillsReport> {
-  const devnet = await startTestDevnet({ nodes: 2, shares: SHARES, hasWires: true });
+  // With few delegates blocks are final soon, so ranges are written among the kills.
+  const { network, dispose } = await chooseNetwork({ generation: 3, delegates: DELEGATES }, bloomeryHome(process.env));
+  const devnet = await startTestDevnet({ networkFolder: network.directory, nodes: 2, shares: SHARES, hasWires: true });
   try {
     return await killsIn(devnet, options);
   } catch (error) {
     throw new Error(`${messageOf(error)}\n${lastWords(devnet)}`, { cause: error });
   } finally {
     await devnet.close();
+    dispose();
   }
 }
 
@@ -216,7 +222,6 @@ async function cutting(
     await sleep((0.5 + Math.random() / 2) * CUT_MS_MAX);
     const branch = await ownBlocks(node, other);
     devnet.wires?.mend(port);
-    if (process.env['DBG']) console.log('own', JSON.stringify(branch), 'height', await highestHeight([other]));
     const endMs = Date.now() + MENDED_MS_MAX * (1 + Math.random());
     while (Date.now() < endMs) {
       await sleep(250);
