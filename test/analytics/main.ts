@@ -6,6 +6,7 @@
  * `--kills N` kills the command of each sink N times in the midst of its work, and then compares what it wrote with what the node has.
  * `--live-kills N --minutes M` kills sink, node and server N times each beside a devnet whose blocks are reverted; with `--spread` the
  * tables lie on the cluster, and any of its servers is killed.
+ * `--backfill N` fills a database with N full blocks, three times, beside the engine's own rate from a file.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -17,6 +18,8 @@ import { runSink } from '../../src/sinks/run.ts';
 import { placeIn, storeChain } from '../support/chain-folder.ts';
 import { fullChain } from '../sinks/full-chain.ts';
 import { listSource } from '../sinks/list-source.ts';
+import { makeChain, TRANSFERS_PER_BLOCK } from '../bench/stage.ts';
+import { runBackfill } from './backfill.ts';
 import { goldenChain, goldenDifferences } from './golden.ts';
 import { chdbFolder, clickHouseEngine, parquetEngine, type Engine } from './engines.ts';
 import { questionsOfGuide } from './questions.ts';
@@ -27,6 +30,8 @@ import { runLiveKills } from './live-kills.ts';
 import { CLUSTER, missingForCluster, startCluster } from './servers.ts';
 
 const RANGE_BLOCKS = 20;
+const BACKFILL_RUNS = 3;
+const BACKFILL_RANGE_BLOCKS = 200;
 const HEIGHT = 103;
 /** Blocks of the golden chains that are left in the tail. */
 const GOLDEN_TAIL_BLOCKS = 15;
@@ -37,6 +42,7 @@ const { values: flags } = parseArgs({
     kills: { type: 'string', default: '0' },
     golden: { type: 'string' },
     'live-kills': { type: 'string', default: '0' },
+    backfill: { type: 'string', default: '0' },
     minutes: { type: 'string', default: '20' },
     spread: { type: 'boolean', default: false },
   },
@@ -71,6 +77,7 @@ const url = namedUrl ?? clusterUrl;
 
 try {
   if (Number(flags['live-kills']) > 0) await tryLiveKills(Number(flags['live-kills']));
+  else if (Number(flags.backfill) > 0) await tryBackfill(Number(flags.backfill));
   else
     for (const generation of [2, 3] as const) {
       await tryGeneration(generation);
@@ -115,6 +122,24 @@ async function tryLiveKills(kills: number): Promise<void> {
   });
   for (const difference of differences) fault(`killed beside a devnet: ${difference}`);
   say(`killed beside a devnet: ${JSON.stringify(report)}, ${differences.length} tables differ`);
+}
+
+async function tryBackfill(blockCount: number): Promise<void> {
+  if (clusterUrl === undefined) return say(`skipped: speed of a backfill; ${missing ?? ''}`);
+  const { network, blocks } = makeChain(blockCount, TRANSFERS_PER_BLOCK);
+  const place = placeIn(join(folder, 'backfill'), network);
+  await storeChain(place, [network.genesis, ...blocks]);
+  for (let run = 0; run < BACKFILL_RUNS; run += 1) {
+    const spread = flags.spread ? CLUSTER : undefined;
+    const report = await runBackfill({
+      place,
+      url: clusterUrl,
+      cluster: spread,
+      rangeBlocks: BACKFILL_RANGE_BLOCKS,
+      folder,
+    });
+    say(`backfill: ${JSON.stringify(report)}`);
+  }
 }
 
 async function tryGolden(generation: 2 | 3, goldenFolder: string): Promise<void> {

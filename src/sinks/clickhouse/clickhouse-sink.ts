@@ -110,7 +110,9 @@ export class ClickHouseSink implements Sink {
   async putRange({ fromHeight, toHeight }: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void> {
     await this.#lease.keep();
     if (toHeight > this.#finalHeight) {
-      const rangeId = await this.#insertRange(rows);
+      const rangeId = await this.#insertRange(rows).catch(async (error: unknown) => {
+        throw await this.#lease.reasonOf(error);
+      });
       const written = Math.floor(this.#clock.nowMs() / 1000);
       const values = [fromHeight, toHeight, lastBlockId, written, ...rangeId];
       const columns = ['from_height', 'to_height', 'last_block_id', 'written', ...rangeId.map(() => RANGE_ID_COLUMN)];
@@ -129,17 +131,19 @@ export class ClickHouseSink implements Sink {
   async #insertRange(rows: Rows): Promise<readonly string[]> {
     const tables = SINK_TABLE_NAMES.filter((table) => rows[table].length > 0);
     if (this.#cluster === undefined) {
-      for (const table of tables)
-        await this.#insert(`${table}${FINAL_SUFFIX}`, namesOf(table), linesOf(table, rows[table]));
+      await allEnded(
+        tables.map((table) => this.#insert(`${table}${FINAL_SUFFIX}`, namesOf(table), linesOf(table, rows[table]))),
+      );
       return [];
     }
     this.#attempts += 1;
     const id = rangeIdOf(this.#lease.token, this.#attempts);
-    for (const table of tables) {
+    const insertions = tables.map(async (table) => {
       const lines = prefixed(id, linesOf(table, rows[table]));
       const columns = [RANGE_ID_COLUMN, ...namesOf(table)];
       await this.#server.insert(`${table}${FINAL_SUFFIX}`, columns, lines, { isWaitingForShards: true });
-    }
+    });
+    await allEnded(insertions);
     return [id];
   }
 
@@ -280,6 +284,12 @@ export class ClickHouseSink implements Sink {
 
 /** Name of the function with which the server refuses rows of a process without the lease. */
 const FENCE_REFUSAL = 'throwIf';
+
+/** Waits for all, also after an error, so that no insert is under way then. */
+async function allEnded(works: readonly Promise<void>[]): Promise<void> {
+  await Promise.allSettled(works);
+  await Promise.all(works);
+}
 
 function* prefixed(token: string, lines: Iterable<string>): Iterable<string> {
   for (const line of lines) yield `${token}\t${line}`;

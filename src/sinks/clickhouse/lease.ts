@@ -85,6 +85,17 @@ export class ClickHouseLease {
     return leaseLost(this.#name(), cause);
   }
 
+  /**
+   * The reason why a write failed: the loss of the lease, if this process lost it, because the next holder ends the
+   * writes of the earlier one; otherwise the error itself.
+   */
+  async reasonOf(error: unknown): Promise<unknown> {
+    // If the server does not answer, the error says so already.
+    const holders = await this.#holders().catch(() => undefined);
+    const isHeld = holders?.some(({ token }) => token === this.#holder.token) ?? true;
+    return isHeld ? error : this.lost(error);
+  }
+
   /** Releases the lease, so that another process can take it at once. */
   async release(): Promise<void> {
     this.#timer?.cancel();
