@@ -131,19 +131,17 @@ export class ClickHouseSink implements Sink {
   async #insertRange(rows: Rows): Promise<readonly string[]> {
     const tables = SINK_TABLE_NAMES.filter((table) => rows[table].length > 0);
     if (this.#cluster === undefined) {
-      await allEnded(
-        tables.map((table) => this.#insert(`${table}${FINAL_SUFFIX}`, namesOf(table), linesOf(table, rows[table]))),
-      );
+      for (const table of tables)
+        await this.#insert(`${table}${FINAL_SUFFIX}`, namesOf(table), linesOf(table, rows[table]));
       return [];
     }
     this.#attempts += 1;
     const id = rangeIdOf(this.#lease.token, this.#attempts);
-    const insertions = tables.map(async (table) => {
+    for (const table of tables) {
       const lines = prefixed(id, linesOf(table, rows[table]));
       const columns = [RANGE_ID_COLUMN, ...namesOf(table)];
       await this.#server.insert(`${table}${FINAL_SUFFIX}`, columns, lines, { isWaitingForShards: true });
-    });
-    await allEnded(insertions);
+    }
     return [id];
   }
 
@@ -284,12 +282,6 @@ export class ClickHouseSink implements Sink {
 
 /** Name of the function with which the server refuses rows of a process without the lease. */
 const FENCE_REFUSAL = 'throwIf';
-
-/** Waits for all, also after an error, so that no insert is under way then. */
-async function allEnded(works: readonly Promise<void>[]): Promise<void> {
-  await Promise.allSettled(works);
-  await Promise.all(works);
-}
 
 function* prefixed(token: string, lines: Iterable<string>): Iterable<string> {
   for (const line of lines) yield `${token}\t${line}`;
