@@ -22,7 +22,7 @@ export interface ClickHouseServer {
   close(): Promise<void>;
 }
 
-export interface InsertOptions {
+interface InsertOptions {
   /** Ends the insert only when the shards of a Distributed table have the rows, and not the first server alone. */
   readonly isWaitingForShards?: true;
 }
