@@ -90,8 +90,8 @@ export class Admission implements ConnectionHost {
    * Handles an accepted connection.
    *
    * @param canTell true when the client can read an answer without TLS
-   * @param admitted called when the connection may stay: at once, or after the answer of the process that counts for
-   *   all processes
+   * @param admitted called when the connection may stay: at once, or after the answer of the process that counts
+   *   the connections of all processes
    */
   accept(socket: Socket, canTell: boolean, admitted: (connection: ClientConnection) => void): void {
     const address = socket.remoteAddress;

@@ -1,4 +1,4 @@
-/** Every route of the interface. */
+/** Lists every route of the interface. */
 
 import type { HttpDialect } from '../dialect.ts';
 import type { ReferencePage } from '../reference.ts';
