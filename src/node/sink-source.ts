@@ -1,4 +1,4 @@
-/** The chain of a data folder as the source of a sink. A node may write to the folder meanwhile. */
+/** Reads the chain of a data folder as the source of a sink. A node may write to the folder meanwhile. */
 
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { finalizedHeightOf } from '../engine/commit.ts';

@@ -1,4 +1,4 @@
-/** Every route of the interface. */
+/** Lists every route of the interface. */
 
 import type { DevnetControls } from '../../ports/devnet-controls.ts';
 import type { HttpDialect } from '../dialect.ts';

@@ -1,7 +1,7 @@
 /**
  * Packs neighbouring keys into one value: their number (u16), the length of each (u16), then the keys. Integers are
- * little-endian. An index has many small keys. Writing one value for some hundred keys is much faster than finding the
- * place of each key in the tree of the database.
+ * little-endian. An index has many small keys. Writing some hundred keys as one value is much faster than inserting
+ * each key into the tree of the database.
  */
 
 import { EMPTY } from '../tables/ordered-bytes.ts';
@@ -77,7 +77,7 @@ export class KeyBlock {
     return this.#ends.at(-1) ?? 0;
   }
 
-  /** A copy of the key at a position from 0. */
+  /** Returns a copy of the key at a position from 0. */
   key(at: number): Buffer {
     const from = this.#from(at);
     const to = this.#ends[at] ?? from;
