@@ -237,10 +237,7 @@ function readText(file: string, name: string): string {
   }
 }
 
-/**
- * Writes a new file and returns when the file is on the disk. Only after that does the node on this machine stop
- * signing.
- */
+/** Writes a new file and returns when it is on the disk, because signing on this machine may end only after that. */
 function writeNew(file: string, text: string): void {
   try {
     const descriptor = openSync(file, 'wx', 0o600);

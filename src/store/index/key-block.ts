@@ -8,11 +8,8 @@ import { EMPTY } from '../tables/ordered-bytes.ts';
 
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
-/**
- * Maximum of unused bytes that the buffer of a block may keep in memory. The limit is the size of Node's pool of small
- * buffers.
- */
-const SHARED_MEMORY_MIN = 8192;
+/** Number of unused bytes that the memory of a block may have: the size of Node's pool of small buffers. */
+const UNUSED_BYTES_MAX = 8192;
 
 /** Sorted keys in one buffer, without duplicates. */
 export class KeyBlock {
@@ -194,7 +191,7 @@ export class KeyBlock {
 
   packed(): Buffer {
     // A part of a large buffer would keep the whole buffer in memory, so the part is copied.
-    const isShared = this.#bytes.buffer.byteLength > this.bytes * 2 + SHARED_MEMORY_MIN;
+    const isShared = this.#bytes.buffer.byteLength > this.bytes * 2 + UNUSED_BYTES_MAX;
     const packed = isShared ? Buffer.allocUnsafeSlow(this.bytes) : Buffer.allocUnsafe(this.bytes);
     packed.writeUInt16LE(this.size, 0);
     let at = COUNT_BYTES;
