@@ -167,7 +167,7 @@ function distinct(schemas: readonly Schema[]): readonly Schema[] {
 /** Returns the refusals of every route, and those that this route declares. */
 function refusalsOf(route: Route): Record<string, ResponseObject> {
   const refusals: Record<string, ResponseObject> = {
-    400: json('The request does not match its declaration.', problem.INVALID_OR_UNREADABLE),
+    400: json('A parameter is unknown or invalid, or the body is invalid.', problem.INVALID_OR_UNREADABLE),
     403: json('The client has no access.', problem.REFUSED),
     405: json('The path does not support the method; `Allow` lists the supported ones.', problem.SIMPLE),
     429: json('This client sent too many requests within the window.', problem.SIMPLE),

@@ -3,14 +3,14 @@
 /** The content of each note by its name. A name that ends with a slash stands for all names with this prefix. */
 export const NOTES = {
   'chain/finalized':
-    'u32, little endian: height that is never reverted (`engine/commit.ts`); then its checksum, 8 bytes (`store/chain/sealed.ts`)',
+    'u32, little endian: finalized height; the node never reverts blocks up to this height (`engine/commit.ts`); then its checksum, 8 bytes (`store/chain/sealed.ts`)',
   'chain/unsigned':
     'one byte, 1: a devnet has put blocks or transactions into the chain that nobody signed (`node/unsigned-chain.ts`)',
   'chain-log-head':
     'JSON: numbers of the newest and the oldest record of the log, finalized height, id of the tip (`store/chain/chain-log.ts`)',
   'chain-log/': 'JSON: a record of the log, by its number of 15 digits (`store/chain/chain-log.ts`)',
-  'disk/trial/': 'zeros: whether the disk takes what is written again; removed at once (`engine/disk-watch.ts`)',
-  'peers/book': 'JSON: addresses of peers and what is known of them (`engine/peers/book.ts`)',
+  'disk/trial/': 'zeros: a test write after a failed write; removed at once (`engine/disk-watch.ts`)',
+  'peers/book': 'JSON: addresses of peers, with the data that the node has about each peer (`engine/peers/book.ts`)',
 } as const;
 
 /** The name of a note. */

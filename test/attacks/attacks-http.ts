@@ -17,7 +17,7 @@ const NAMES: Readonly<Record<FloodKind, string>> = {
   events: 'HTTP event streams that nobody reads',
   wave: 'HTTP requests on all connections at once',
   peerPort: 'pipelined HTTP requests to the peer port',
-  junk: 'junk signatures of a group, flooded over HTTP',
+  junk: 'junk signatures of a multisignature account, flooded over HTTP',
 };
 const KINDS = Object.keys(NAMES) as FloodKind[];
 

@@ -33,7 +33,7 @@ const CUT_MS_MAX = 60_000;
 
 export const SIGNATURE_ATTACKS: readonly Attack[] = [
   {
-    name: 'junk signatures of a group, from peers',
+    name: 'junk signatures of a multisignature account, from peers',
     isWatched: true,
     prepare: registerGroup,
     async run(arena, untilMs) {
@@ -60,7 +60,7 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    name: 'junk signatures of a group, over HTTP',
+    name: 'junk signatures of a multisignature account, over HTTP',
     isWatched: true,
     prepare: registerGroup,
     async run(arena, untilMs) {

@@ -27,13 +27,13 @@ export const TABLES = {
     number: 2,
     role: 'chain',
     key: ['height'],
-    value: 'header as the codec encodes it: the signed bytes first',
+    value: 'encoded header, which begins with its signed bytes',
   }),
   undo: new Table({
     number: 4,
     role: 'local',
     key: ['height'],
-    value: 'what the block overwrote (`undo.ts`), then its checksum (`undo-records.ts`)',
+    value: 'state values that the block overwrote (`undo.ts`), then the checksum of this record (`undo-records.ts`)',
   }),
   notes: new Table({ number: 5, role: 'local', key: ['note'], value: 'see the notes below' }),
   innerBlocks: new Table({
@@ -41,7 +41,7 @@ export const TABLES = {
     role: 'local',
     key: ['table', 'level', 'start'],
     value:
-      'where leaf blocks, or blocks of the level below, begin, and the number of keys of each, u32 (`order-statistic-tree.ts`)',
+      'for each block of the level below: its first key, and its number of keys, u32 (`order-statistic-tree.ts`)',
   }),
 
   transactions: new Table({
@@ -49,8 +49,8 @@ export const TABLES = {
     role: 'chain',
     key: ['place'],
     value:
-      'at most 256 transactions from this place on: for each of them its length u32 (little endian) and what the codec ' +
-      'encodes it as: the signed bytes first',
+      'at most 256 transactions, beginning with the one at this place; each has its length, u32 (little endian), then the ' +
+      'encoded transaction, which begins with its signed bytes',
   }),
 
   accounts: new Table({ number: 16, role: 'state', key: ['address'], value: 'account without votes (`records.ts`)' }),
@@ -58,12 +58,12 @@ export const TABLES = {
     number: 17,
     role: 'state',
     key: ['address'],
-    value: 'keys of the delegates voted for; no entry for none',
+    value: 'public keys of the delegates that the account votes for; an account without votes has no entry',
   }),
   delegates: new Table({ number: 18, role: 'state', key: ['key'], value: 'delegate (`records.ts`)' }),
-  roundLists: new Table({ number: 19, role: 'state', key: ['listIndex'], value: 'keys of the delegates, best first' }),
-  ledger: new Table({ number: 20, role: 'state', key: [], value: "bytes of the generation's own" }),
-  facts: new Table({ number: 21, role: 'state', key: ['name'], value: "text of the generation's own" }),
+  roundLists: new Table({ number: 19, role: 'state', key: ['listIndex'], value: 'public keys of the delegates, highest rank first' }),
+  ledger: new Table({ number: 20, role: 'state', key: [], value: 'bytes whose form the generation defines' }),
+  facts: new Table({ number: 21, role: 'state', key: ['name'], value: 'text whose form the generation defines' }),
 
   blockIds: new Table({ number: 32, role: 'index', key: ['id'], value: 'height' }),
   transactionIds: new Table({ number: 33, role: 'index', key: ['id'], value: 'place' }),
@@ -71,7 +71,7 @@ export const TABLES = {
     number: 34,
     role: 'index',
     key: ['height'],
-    value: 'u64: transactions of the chain up to here',
+    value: 'u64: number of transactions in the chain up to this height',
   }),
   blocksByAmount: new Table({ number: 35, role: 'index', key: ['amount', 'height'], value: '', isCounted: true }),
   blocksByFee: new Table({ number: 36, role: 'index', key: ['amount', 'height'], value: '', isCounted: true }),
@@ -79,7 +79,7 @@ export const TABLES = {
     number: 37,
     role: 'index',
     key: ['key', 'ordinal'],
-    value: 'height, timestamp u32, u64 fees and u64 rewards of all its blocks up to here',
+    value: 'height, timestamp u32, then u64 sums of the fees and of the rewards of all blocks of this delegate up to this one',
   }),
   generatorBlocksByAmount: new Table({
     number: 38,
