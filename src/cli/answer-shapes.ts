@@ -1,12 +1,12 @@
 /**
- * Checks the answers of nodes to the questions of commands. An answer is not trusted before its shape was checked,
+ * Checks the shape of the answers that commands receive from nodes. The commands trust no answer before this check,
  * because any program may listen at an address.
  */
 
 /** Returns the fault of a value, for example `.height must be a whole number`; undefined for a valid one. */
 export type Shape = (value: unknown) => string | undefined;
 
-/** Maximum of heights, slots and seconds. Heights, slots and seconds all have 32 bits in the protocol. */
+/** Maximum of a height, a slot number or a time in seconds. Each of them has 32 bits in the protocol. */
 const UINT32_MAX = 2 ** 32 - 1;
 /** Largest time that `Date` can show. */
 const TIME_MS_MAX = 8.64e15;

@@ -34,7 +34,7 @@ export interface NodeAsker {
 
 interface Answer {
   readonly data?: unknown;
-  /** The message is shortened, because it may come from any program. */
+  /** The message is shortened, because any program may have sent it. */
   readonly message?: string;
   readonly reasons: readonly string[];
 }

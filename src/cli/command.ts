@@ -78,8 +78,8 @@ function pathOf(command: Command): string {
 }
 
 /**
- * Refuses empty paths. An empty path can come from an unset variable in a script. An empty path would make the current
- * folder the place of a chain, or the folder that `--fresh` empties.
+ * Refuses empty paths. An empty path can come from an unset variable in a script. A command would then use the current
+ * folder for a chain, or `--fresh` would empty the current folder.
  */
 export function refuseEmptyPlaces(parsed: Command): void {
   for (const option of parsed.options) {

@@ -3,7 +3,7 @@
 import { ProtocolError } from '../primitives/errors.ts';
 
 export interface NodeEventJson {
-  /** Absent for an event of the moment. */
+  /** Absent for an event that the node does not store in its event log. */
   readonly id?: string;
   readonly event: string;
   readonly data: unknown;
@@ -30,7 +30,7 @@ export async function* eventsIn(body: AsyncIterable<Uint8Array>): AsyncIterable<
   }
 }
 
-/** Reads one event; undefined for a comment. */
+/** Reads one event; returns undefined for a comment. */
 function eventOf(text: string): NodeEventJson | undefined {
   const fields = new Map<string, string>();
   for (const line of text.split('\n')) {

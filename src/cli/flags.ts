@@ -313,6 +313,7 @@ export interface SinkFlags {
 export interface ClickHouseFlags extends SinkFlags {
   readonly url: string;
   readonly database: string;
+  readonly cluster?: string;
   readonly passwordFile?: string;
 }
 

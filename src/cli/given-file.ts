@@ -1,4 +1,4 @@
-/** Checks files before a command writes them. */
+/** Checks that a command does not replace an existing file by mistake. */
 
 import { statSync } from 'node:fs';
 import { ProtocolError } from '../primitives/errors.ts';

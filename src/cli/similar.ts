@@ -5,8 +5,8 @@ const DIFFERENT_SHARE_MAX = 0.4;
 const DIFFERENT_MAX = 3;
 
 /**
- * The known word nearest to an unknown one; undefined when none is near enough. Of several equally near words, the
- * first one is returned.
+ * Returns the known word that is most similar to an unknown word; undefined if no known word is similar enough. If
+ * several words are equally similar, the first of them is returned.
  */
 export function similarTo(word: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined;

@@ -25,6 +25,7 @@ export function addSinkCommands(program: Command): void {
   source(command(sink, 'clickhouse', 'write the chain into a ClickHouse server'))
     .requiredOption('--url <url>', 'HTTP interface of the server, with the user if it requires one')
     .requiredOption('--database <name>', 'database for the tables; created if missing')
+    .option('--cluster <name>', 'cluster of the server, over whose shards final blocks are spread; fixed when created')
     .option('--password-file <file>', 'file with the password of the user; - for the standard input')
     .addHelpText('after', `${HOW}\n${PASSWORD}\n${EXIT_CODES}`)
     .action(async (options: ClickHouseFlags) =>

@@ -40,9 +40,9 @@ export function nameSourcesInTraces(): void {
 }
 
 /**
- * The constructors of some libraries' error classes read the trace of a nameless error each time. Hardly any trace of
- * these nameless errors is ever shown. SocketCluster does so for each dial without an answer. Reading the source map
- * for the errors of libraries took a sixth of the start of a devnet node.
+ * The constructors of some libraries' error classes read the trace of a nameless error each time. These traces are
+ * hardly ever shown. SocketCluster makes such an error for each dial without an answer. Reading the source map for the
+ * errors of libraries took a sixth of the start of a devnet node.
  */
 function isReadInConstructor(error: Error, [first]: readonly NodeJS.CallSite[]): boolean {
   return error.message === '' && first?.isConstructor() === true;

@@ -1,4 +1,4 @@
-/** Formats lists as text tables: a column is as wide as its content, with two spaces between columns. */
+/** Formats lists as text tables. Each column is as wide as its longest cell. Two spaces separate the columns. */
 
 export interface Column<T> {
   readonly heading: string;

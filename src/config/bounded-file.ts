@@ -1,6 +1,6 @@
 /**
- * Reads files that a user names. Each read has a maximum of bytes. A pipe or device that takes the place of a file does
- * not block the read.
+ * Reads files that a user names. Each read accepts a limited number of bytes. A read of a pipe or a device never
+ * blocks without a limit.
  */
 
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
@@ -8,20 +8,22 @@ import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 
 const STANDARD_INPUT = 0;
 const READ_BYTES = 64 * 1024;
 /**
- * Longest wait for data from a pipe. A person may first have to type a password for the program that writes to the
- * pipe.
+ * Maximum time to wait for data from a pipe. A person may first have to type a password for the program that writes to
+ * the pipe.
  */
 const PIPE_WAIT_MS_MAX = 60_000;
 const PIPE_PAUSE_MS = 5;
 
 export interface BoundedRead {
   readonly bytesMax: number;
-  /** Accepts a pipe, such as `<(command)` of a shell; the read waits at most a minute for its data. Default false. */
+  /**
+   * True to accept a pipe, such as `<(command)` of a shell. The read waits at most a minute for data. Default false.
+   */
   readonly allowPipe?: boolean;
 }
 
 /**
- * The bytes of a file.
+ * Returns the bytes of a file.
  *
  * @throws Error that names the fault (`is a folder`, `is longer than 10 bytes`), or an error of the system (`ENOENT`)
  */
@@ -40,16 +42,14 @@ export function readBounded(file: string, { bytesMax, allowPipe = false }: Bound
 }
 
 /**
- * Reads the standard input until its end. The function accepts a file, a pipe and a terminal, and waits as long as a
- * person needs to type.
+ * Reads the standard input until its end. The standard input may be a file, a pipe or a terminal. The wait has no
+ * limit, because a person may be typing.
  */
 export function readStandardInput(bytesMax: number): Buffer {
   return readAll(STANDARD_INPUT, bytesMax, Infinity);
 }
 
-/**
- * @throws Error for anything but a regular file, or an error of the system (`ENOENT`)
- */
+/** @throws Error if `file` is not a regular file, or an error of the system (`ENOENT`) */
 export function checkRegularFile(file: string): { readonly bytes: number } {
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -61,7 +61,7 @@ export function checkRegularFile(file: string): { readonly bytes: number } {
   }
 }
 
-/** @param waitMsMax longest wait for the first byte, and for each later byte */
+/** @param waitMsMax maximum time to wait for the first byte, and then for each further byte */
 function readAll(descriptor: number, bytesMax: number, waitMsMax: number): Buffer {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -76,7 +76,7 @@ function readAll(descriptor: number, bytesMax: number, waitMsMax: number): Buffe
       parts.push(part.subarray(0, count));
       continue;
     }
-    // A pipe that no process has opened for writing yet reads like a pipe at its end.
+    // While no process has opened a pipe for writing, a read returns 0 bytes, as at the end of the data.
     const isAtEnd = count === 0 && (bytes > 0 || waitMsMax === 0 || waitMsMax === Infinity);
     if (isAtEnd) return Buffer.concat(parts);
     if (waitedMs >= waitMsMax) throw new Error(`nothing came through the pipe for ${waitMsMax / 1000} s`);
@@ -94,7 +94,7 @@ function readSome(descriptor: number, into: Buffer): number | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EAGAIN') return undefined;
-    // Some kinds of standard input report their end with this code.
+    // Some kinds of standard input report the end of the data with this code.
     if (code === 'EOF') return 0;
     throw error;
   }

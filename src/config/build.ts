@@ -7,7 +7,7 @@ import { packageVersion } from './package.ts';
 export interface BuildIdentity {
   /** `v` and the version, then date and time of the build (UTC) if they are known. */
   readonly build: string;
-  /** Commit that was built, 40 hexadecimal digits; empty when unknown. */
+  /** Git commit that was built, 40 hexadecimal digits; empty when unknown. */
   readonly commit: string;
 }
 
@@ -16,7 +16,8 @@ const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 const COMMIT = /^[0-9a-f]{40}$/;
 
 /**
- * @param file record that the build wrote. Another process may be replacing it, so any wrong content counts as unknown
+ * @param file record that the build wrote. Another process may be replacing the file. Therefore the identity of a file
+ *   with wrong content is unknown
  */
 export function buildIdentity(file: URL | string = RECORD_FILE): BuildIdentity {
   const { time, commit } = recordOf(file);

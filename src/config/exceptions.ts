@@ -1,6 +1,6 @@
 /**
- * Reads `exceptions.json`: the known deviations of a live network, in the form that the configuration files of Lisk
- * use.
+ * Reads `exceptions.json`, which lists the known deviations of a live network from the rules. The format is that of
+ * the configuration files of Lisk.
  */
 
 import type { ProtocolError } from '../primitives/errors.ts';
@@ -12,7 +12,7 @@ const ENTRIES_MAX = 100_000;
 /**
  * A kind of exception that is not in the file counts as an empty list.
  *
- * @throws ProtocolError the reader's code, with file, key and the expected value
+ * @throws ProtocolError with the code of `record`; the error names the file, the key and the expected value
  */
 export function readExceptions(record: RecordReader): Exceptions {
   const ids = (key: string): ReadonlySet<string> =>

@@ -1,6 +1,6 @@
 /**
- * Checks that the parts of a genesis block belong together. The check does not verify signatures: the network accepts
- * the genesis block as it is.
+ * Checks that the id and the payload hash of a genesis block match its content. The check does not verify signatures:
+ * the network accepts the genesis block as it is.
  */
 
 import { ProtocolError, messageOf } from '../primitives/errors.ts';
@@ -12,8 +12,8 @@ import type { ChainParams } from '../protocol/params.ts';
 import type { Block } from '../protocol/types.ts';
 
 /**
- * First block version in which the payload hash of a genesis block is the hash of its payload. In the genesis blocks of
- * the older public networks, the hash has another value.
+ * First block version in which the payload hash of a genesis block is the hash of its payload. In genesis blocks of
+ * lower versions, the payload hash has another value.
  */
 const HASHED_VERSION = 2;
 

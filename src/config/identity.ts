@@ -1,6 +1,6 @@
 /**
- * Known facts of the public networks. The package does not contain their genesis blocks, so an import compares a
- * published genesis block with these facts.
+ * Reads known facts of the public networks, such as the nethash. The package does not contain the genesis blocks of
+ * these networks. An import therefore compares a published genesis block with these facts.
  */
 
 import { existsSync, readdirSync } from 'node:fs';
@@ -21,7 +21,7 @@ export interface NetworkIdentity {
   /** 64 hexadecimal digits. */
   readonly networkIdentifier: string;
   readonly rewardsOffset: number;
-  /** Last height with blocks of version 0. */
+  /** Height of the last block of version 0. */
   readonly version0EndHeight: number;
   readonly wsPort: number;
   readonly httpPort: number;

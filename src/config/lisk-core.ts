@@ -1,7 +1,7 @@
 /**
  * Makes a network folder from the configuration folder of Lisk Core. `config.json` holds the values that the operator
- * or the publisher set, and `genesis_block.json` is block 1. Values that the configuration leaves out have the defaults
- * of Lisk Core.
+ * or the publisher set, and `genesis_block.json` is block 1. If `config.json` lacks a value, the default of Lisk Core
+ * is used.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -25,7 +25,7 @@ export interface ForeignOptions {
   readonly name: string;
   /** Replaces the protocol version of the configuration. */
   readonly protocolVersion?: string;
-  /** Public networks whose facts are known beyond the configuration. */
+  /** Public networks whose facts the package contains. */
   readonly identities: readonly NetworkIdentity[];
 }
 
@@ -56,7 +56,8 @@ const BY_GENERATION: Readonly<Record<Generation, { offset: number; protocolVersi
 };
 
 /**
- * Makes the files of a network folder. `networkFilesOf` does not check the genesis block: `loadNetwork` does that.
+ * Makes the files of a network folder. `networkFilesOf` does not check the genesis block. `loadNetwork` checks it
+ * later.
  *
  * @throws ProtocolError `NETWORK_IMPORT_INVALID` with file and key of a wrong value, or of two values that contradict
  *   each other
@@ -102,8 +103,8 @@ export function networkFilesOf(folder: ForeignFolder, options: ForeignOptions): 
 }
 
 /**
- * Returns the public network that the genesis block belongs to, if any. Throws when the name is that of a public
- * network and the genesis block is of another network.
+ * Returns the public network that the genesis block belongs to, if any. Throws if the chosen name is that of a public
+ * network, but the genesis block belongs to another network.
  */
 function identityOf(
   genesis: RecordReader,
@@ -126,8 +127,8 @@ function identityOf(
 }
 
 /**
- * Refuses a configuration that differs from the facts of its network. With wrong facts about its network, the node
- * would make a chain that no other node has.
+ * Refuses a configuration that differs from the facts of its network. With such a configuration, the node would build
+ * a chain that no other node accepts.
  */
 function checkFacts(
   identity: NetworkIdentity,
@@ -171,8 +172,8 @@ function readConstants(genesisConfig: RecordReader, generation: Generation, list
 }
 
 /**
- * Delegates that forge on this node. Each must be registered in the genesis block; otherwise the two files are of two
- * networks.
+ * Delegates that forge on this node. Each delegate must be registered in the genesis block. Otherwise the two files
+ * belong to different networks.
  */
 function readForgers(forging: RecordReader, genesis: RecordReader, { configFile }: ForeignFolder): object | undefined {
   const delegates = forging.has('delegates') ? forging.objects('delegates', forgerEntry, 10_000) : [];
@@ -221,7 +222,7 @@ function foreign(file: string, key: string, expected: string, { name }: NetworkI
   return new ProtocolError(IMPORT_CODE, { file, key, expected }, message);
 }
 
-/** Refuses values that nest deeper than any real file: they could not be written again. */
+/** Refuses values that nest deeper than in any real file. Writing such values as JSON could exhaust the call stack. */
 function refuseDeep(value: unknown, file: string): void {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {

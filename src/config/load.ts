@@ -17,7 +17,7 @@ interface ConfigLayer {
   /** Name of the source in errors: a file, `environment`, `flags`. */
   readonly origin: string;
   readonly values: ReadonlyMap<string, unknown>;
-  /** Name of a key in this source, where it differs from `section.key`. */
+  /** Returns the name of an option in this source. Absent if the source uses `section.key`. */
   readonly nameOf?: (option: NamedOption) => string;
 }
 
@@ -26,14 +26,17 @@ export interface ConfigSources {
   /** Path of the user's JSON5 file. */
   readonly file?: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Values by `section.key`, in the form that a file has. */
+  /** Values by `section.key`, in the same form as in a configuration file. */
   readonly flags?: ReadonlyMap<string, unknown>;
 }
 
 const CODE = 'CONFIG_INVALID';
-/** Limit for a file: several times the size of a file that sets all options, with the keys of all delegates. */
+/**
+ * Maximum size of a configuration file. A file that sets all options, with the keys of all delegates, is several times
+ * smaller.
+ */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
-/** Nodes of generation 2 do not forge below this percentage. */
+/** Default of `forging.consensusMin` in generation 2, in percent. */
 const GEN2_CONSENSUS_MIN = 51;
 
 /** An option with its effective value and the source of that value. */
@@ -54,7 +57,8 @@ export function loadConfig(sources: ConfigSources): Config {
   for (const { named, value } of explainConfig(sources)) {
     values[named.section] = { ...values[named.section], [named.key]: value };
   }
-  // Each option has a value of the type that the schema declares, but the loop over the options loses these types.
+  // Each value has the type that the schema declares. The compiler cannot see this, because the loop treats all
+  // options alike.
   return values as unknown as Config;
 }
 
@@ -80,7 +84,7 @@ export function explainConfig(sources: ConfigSources): readonly ExplainedOption[
     section[named.key] = value;
     explained.push({ named, value, origin });
   }
-  // As in `loadConfig`.
+  // `loadConfig` says why this cast is correct.
   checkTogether(values as unknown as Config, sources.network);
   return explained;
 }
@@ -108,30 +112,30 @@ function valueOf(
  */
 function defaultOf(named: NamedOption, network: Network, section: Readonly<Record<string, unknown>>): unknown {
   if (named.path === 'http.host' && mayOthersAsk(section)) return '0.0.0.0';
-  // The default that fits mainnet would be as long as a whole slot of a fast devnet.
+  // The default is made for the slots of mainnet. On a fast devnet, the same time would be as long as a whole slot.
   if (named.path === 'forging.waitThresholdS') {
     return Math.min(OPTIONS.forging.waitThresholdS.default, Math.floor(network.params.blockTimeS / 2));
   }
   if (named.path === 'forging.consensusMin' && network.params.generation === 2 && section['force'] !== true) {
     return GEN2_CONSENSUS_MIN;
   }
-  // On a network with published keys, anybody can sign for the delegates, so the caution of one node protects nothing.
-  // Also, all delegates of a new network must be able to start forging.
+  // On a network with published keys, anybody can sign blocks for the delegates. A careful node therefore protects
+  // nothing. In addition, all delegates of a new network must be able to start forging.
   if (named.path === 'forging.riskDoubleForging') return network.forgers?.arePublished === true;
   if (named.path === 'forging.defaultPassword') return passwordOf(network, section['delegates']);
   return named.option.default;
 }
 
 /**
- * True when the HTTP interface answers hosts other than this machine. Only an interface that answers other hosts
- * listens on all addresses.
+ * True when the HTTP interface answers hosts other than this machine. In that case, the interface listens on all
+ * addresses by default.
  */
 function mayOthersAsk({ accessPublic, accessWhitelist }: Readonly<Record<string, unknown>>): boolean {
   const isOther = (entry: string): boolean => !/^(?:127\.|::1(?:\/128)?$)/.test(entry);
   return accessPublic === true || (accessWhitelist as readonly string[]).some(isOther);
 }
 
-/** Password that the network folder gives for its own delegates; empty for the delegates of the user. */
+/** Password from the network folder if all configured delegates are in that folder; otherwise empty. */
 function passwordOf({ forgers }: Network, delegates: unknown): string {
   const known = new Set(forgers?.delegates.map(({ encryptedPassphrase }) => encryptedPassphrase));
   const areKnown =
@@ -232,8 +236,8 @@ function renamed(source: string, before: string, now: string): ProtocolError {
 }
 
 /**
- * Refuses a variable that begins like a section but names no option, because it is a misspelling. Other variables with
- * our prefix may belong to the host, so they are accepted.
+ * Refuses a variable that begins with the name of a section but names no option, because such a variable is a
+ * misspelling. Other variables that begin with `BLOOMERY_` are accepted, because they may belong to the host.
  */
 function refuseMisspelt(environment: ConfigSources['environment'], known: ReadonlySet<string>): void {
   const prefixes = Object.keys(OPTIONS).map((section) => `BLOOMERY_${section.toUpperCase()}_`);

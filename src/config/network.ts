@@ -1,7 +1,7 @@
 /**
  * Reads a network folder: `network.json` (parameters), `genesis.json` (block 1), `exceptions.json` (known deviations,
- * may be absent) and `forgers.json` (devnets only). A folder with any fault is refused, with file, key and the expected
- * value.
+ * may be absent) and `forgers.json` (devnets only). A folder with any fault is refused. The error names the file, the
+ * key and the expected value.
  */
 
 import { existsSync, readdirSync } from 'node:fs';
@@ -26,7 +26,7 @@ export interface Network {
   /** Absolute path of the folder. */
   readonly directory: string;
   readonly params: ChainParams;
-  /** Genesis block in the file format of the reference; the codec of the generation reads it. */
+  /** Genesis block in the file format of lisk-sdk. The codec of the generation decodes it. */
   readonly genesisJson: JsonObject;
   /** `major.minor`, sent to peers. */
   readonly protocolVersion: string;
@@ -110,7 +110,7 @@ export function loadNetwork(directory: string): Network {
   record.end();
 
   const genesisFile = join(folder, 'genesis.json');
-  // Repeated keys are not searched for here, because the id of the genesis block covers its content.
+  // The search for repeated keys is skipped here, because the id of the genesis block covers the whole content.
   const genesisJson = readJson(genesisFile, true);
   const genesis = new RecordReader(genesisJson, genesisFile, CODE);
   const nethash = genesis.text('payloadHash', '64 lower-case hexadecimal digits', (text) => isCanonicalHex(text, 32));
@@ -147,7 +147,9 @@ export function loadNetwork(directory: string): Network {
   };
 }
 
-/** Folder with everything that belongs to a user: `BLOOMERY_HOME`, else `.bloomery` in the home folder. */
+/**
+ * Folder with the networks and data of a user: `BLOOMERY_HOME` if it is set, otherwise `.bloomery` in the home folder.
+ */
 export function bloomeryHome(environment: Readonly<Record<string, string | undefined>>): string {
   const home = environment['BLOOMERY_HOME'];
   return home === undefined || home === '' ? join(homedir(), '.bloomery') : resolve(home);
@@ -197,17 +199,17 @@ export function networkNames(home: string): readonly string[] {
 }
 
 /**
- * Finds the network with a nethash, among the networks of the package, of the user, and the public networks whose
- * identity is in the package.
+ * Finds the network that has this nethash. The search covers the networks of the package, those of the user, and the
+ * public networks whose identity is in the package.
  *
- * @returns the name of the network; undefined when it is not known here
+ * @returns the name of the network; undefined when no known network has the nethash
  */
 export function networkOfNethash(nethash: string, home: string): string | undefined {
   const known = knownIdentities().find((identity) => identity.nethash === nethash);
   return known?.name ?? networkNames(home).find((name) => nethashOf(name, home) === nethash);
 }
 
-/** Undefined for a folder that cannot be read; the search goes on with the other folders. */
+/** Returns undefined for a folder that cannot be read, so that the search continues with the other folders. */
 function nethashOf(name: string, home: string): string | undefined {
   try {
     return loadNetwork(findNetworkDirectory(name, home)).params.nethash;
@@ -217,7 +219,7 @@ function nethashOf(name: string, home: string): string | undefined {
   }
 }
 
-/** Folder in which a user's own network of this name is found. */
+/** Folder of a user's own network with this name. The folder need not exist. */
 export function homeNetworkDirectory(name: string, home: string): string {
   return join(home, 'networks', name);
 }
@@ -227,9 +229,7 @@ export function packagedNetworkDirectory(name: string): string {
   return join(packageDirectory(), 'networks', basename(name));
 }
 
-/**
- * @param isChecked true when another check covers the whole content; then the search for repeated keys is left out
- */
+/** @param isChecked true when another check covers the whole content. The search for repeated keys is then skipped */
 function readJson(file: string, isChecked = false): unknown {
   let text: string;
   let value: unknown;

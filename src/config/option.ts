@@ -1,4 +1,6 @@
-/** Kinds of options: for each, how a file or a variable writes its value, and which values it accepts. */
+/**
+ * Defines the kinds of options. A kind says how a file or a variable writes the value, and which values are accepted.
+ */
 
 import { isIpv4 } from '../primitives/ip.ts';
 import type { LogLevel } from '../ports/observer.ts';
@@ -15,7 +17,7 @@ export interface Option<T> {
   readonly secret?: boolean;
   /** Replaces `default` in the documentation, for a default that depends on other values. */
   readonly defaultText?: string;
-  /** Reads a value from a file; returns undefined when it is not acceptable. */
+  /** Reads a value from a file; returns undefined when the value is not acceptable. */
   read(value: unknown): T | undefined;
   /** Converts the text of an environment variable or flag into the form that `read` accepts. */
   fromText(text: string): unknown;
@@ -82,7 +84,7 @@ export function choice<const Value extends string>(
   };
 }
 
-/** A list of texts; in a variable the entries are joined by commas. */
+/** Makes an option whose value is a list of texts. In an environment variable, commas separate the entries. */
 export function list<T>(
   help: string,
   fallback: readonly string[],
@@ -111,8 +113,8 @@ export function list<T>(
 }
 
 /**
- * A list of `{publicKey, encryptedPassphrase}` objects; a variable holds `<publicKey>|<encryptedPassphrase>` entries
- * joined by commas.
+ * Makes an option whose value is a list of `{publicKey, encryptedPassphrase}` objects. An environment variable writes
+ * each entry as `<publicKey>|<encryptedPassphrase>`, with commas between the entries.
  */
 export function delegateList(help: string): Option<readonly ForgerEntry[]> {
   return {
@@ -168,7 +170,7 @@ function isPort(port: number): boolean {
   return Number.isInteger(port) && port >= 1 && port <= 65_535;
 }
 
-/** Maximum of entries; far more than a person writes. */
+/** Maximum number of entries in a list, far above the length of any list that a person writes. */
 const ENTRIES_MAX = 10_000;
 
 /** Reads the level of a module, such as `p2p=debug`: the name of the module as log lines show it, and a level. */

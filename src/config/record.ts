@@ -2,7 +2,10 @@
 
 import { ProtocolError } from '../primitives/errors.ts';
 
-/** One JSON object of a file. The reader uses own members only, and `end` refuses members that were not read. */
+/**
+ * Reads the members of one JSON object of a file. Inherited members are ignored. `end` refuses members that were not
+ * read.
+ */
 export class RecordReader {
   readonly #file: string;
   readonly #path: string;
@@ -13,7 +16,7 @@ export class RecordReader {
   /**
    * @param code code of the errors, for example `NETWORK_INVALID`
    * @param path dotted path of the object in the file; empty for the whole file
-   * @throws ProtocolError `code` when the value is no object
+   * @throws ProtocolError `code` when the value is not an object
    */
   constructor(value: unknown, file: string, code: string, path = '') {
     this.#file = file;
@@ -56,7 +59,8 @@ export class RecordReader {
   }
 
   /**
-   * @param read reads one entry; its `wrong(expected)` makes the error that names the entry
+   * @param read reads one entry; the function `wrong(expected)`, its last argument, makes the error that names the
+   *   entry
    */
   list<T>(
     key: string,
@@ -92,7 +96,7 @@ export class RecordReader {
     return [...this.#members.keys()];
   }
 
-  /** Refuses members that were never read: most of them are misspelt. */
+  /** Refuses members that were never read, because most of them are misspelt. */
   end(): void {
     for (const key of this.#unread) {
       throw new ProtocolError(

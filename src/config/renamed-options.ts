@@ -1,4 +1,7 @@
-/** Options that had another name in an earlier version. An old name is refused with an error that says the new name. */
+/**
+ * Lists options that had another name in an earlier version. An old name is refused with an error that says the new
+ * name.
+ */
 
 /** New path by old path; a path is `section.key`. */
 export const RENAMED_OPTIONS: Readonly<Record<string, string>> = {

@@ -12,14 +12,14 @@ export interface RepeatedKey {
   readonly line: number;
 }
 
-/** Tokens of JSON5 that matter for keys; a string or a comment is one token. */
+/** Matches the tokens of JSON5 that are needed to find keys. A string or a comment is one token. */
 const TOKEN =
   /(?<comment>\/\/[^\n\r\u2028\u2029]*|\/\*[\s\S]*?\*\/)|(?<string>"(?:\\[\s\S]|[^"\\])*"|'(?:\\[\s\S]|[^'\\])*')|(?<mark>[{}[\],:])|(?<word>[^\s{}[\],:"'/]+)/gu;
 
 /**
  * Finds the first key that occurs twice in one object.
  *
- * @param text valid JSON5; for any other text the answer means nothing
+ * @param text valid JSON5; for any other text the result has no meaning
  */
 export function firstRepeatedKey(text: string): RepeatedKey | undefined {
   /** Keys found so far in each open object; undefined for a list. */
@@ -56,7 +56,7 @@ export function refuseRepeatedKey(text: string, file: string, code: string): voi
   );
 }
 
-/** The key without quotes and escapes: different spellings of a key are the same key. */
+/** Returns the key without quotes and escapes, so that two spellings of the same key are equal. */
 function keyOf(written: string): string {
   return /["'\\]/.test(written) ? (Object.keys(JSON5.parse<object>(`{${written}:0}`))[0] ?? written) : written;
 }

@@ -1,7 +1,6 @@
 /**
- * All options of a node. File, environment and flags set options, `docs/configuration.md` is generated from this list,
- * and each module receives only its own section. Values that all nodes of a network must share are no options: they are
- * in the network folder.
+ * Declares all options of a node. `docs/configuration.md` is generated from this list. Each module receives only its
+ * own section. Values that all nodes of a network must share are not options. They are in the network folder.
  */
 
 import { isIpv4 } from '../primitives/ip.ts';
@@ -21,7 +20,7 @@ import {
   type Option,
 } from './option.ts';
 
-/** Default codes of notifications: events that need an operator at once. */
+/** Codes of the events that cause a notification by default. These events need an operator at once. */
 const NOTIFIED_CODES = [
   'OWN_SLOTS_MISSED',
   'OWN_BLOCKS_REVERTED',
@@ -308,14 +307,14 @@ export function allOptions(): readonly NamedOption[] {
 }
 
 /**
- * Environment variable that sets an option: for section `http` and key `forgingWhitelist` it is
+ * Name of the environment variable that sets an option. Example: section `http` and key `forgingWhitelist` give
  * `BLOOMERY_HTTP_FORGING_WHITELIST`.
  */
 export function variableOf(section: string, key: string): string {
   return `BLOOMERY_${section}_${key.replace(/[A-Z]/g, (capital) => `_${capital}`)}`.toUpperCase();
 }
 
-/** Whether a text is an absolute http or https URL without a name and password in it. An empty text is not a URL. */
+/** True for an absolute http or https URL that contains no user name and no password. An empty text is not a URL. */
 function isWebUrl(text: string): boolean {
   if (text === '') return true;
   if (!URL.canParse(text)) return false;

@@ -1,10 +1,10 @@
 /**
- * Ed25519 signatures. This module accepts exactly the signatures that libsodium 1.0.16 to 1.0.22 accepts. A signature
- * is valid under four rules. S is below the group order, the public key is canonical, neither the public key nor R has
- * small order, and the equation has no cofactor. Libraries give different answers for signatures and keys that break
- * these rules. Nodes that give different answers would fork. So each implementation (back end) is called only after
- * cheap checks of the bytes. A back end must also answer the published edge cases correctly before it is used
- * (`ed25519-vectors.ts`).
+ * Makes and checks Ed25519 signatures. This module accepts exactly the signatures that libsodium 1.0.16 to 1.0.22
+ * accepts. A signature is valid under four rules. S is below the group order, the public key is canonical, neither the
+ * public key nor R has small order, and the verification equation holds without a cofactor. Libraries give different
+ * answers for signatures and keys that break these rules. Two nodes that give different answers would fork. Each
+ * implementation (back end) is therefore called only after cheap checks of these rules. A back end must also answer the
+ * published edge cases correctly before it is used (`ed25519-vectors.ts`).
  */
 
 import { createRequire } from 'node:module';
@@ -152,7 +152,7 @@ function equationHolds(publicKey: Uint8Array, message: Uint8Array, signature: Ui
   try {
     a = noble.Point.fromBytes(publicKey, true);
   } catch {
-    // If the bytes are not a point of the curve, the key is invalid, so the signature is invalid, too.
+    // If the bytes are not a point of the curve, the key is invalid, so the signature is invalid.
     return false;
   }
   const r = signature.subarray(0, 32);

@@ -32,14 +32,14 @@ export interface EncryptionOptions {
 
 const ITERATIONS = 1_000_000;
 /**
- * Maximum of rounds of PBKDF2: ten times the default, which takes a second or two. With more rounds, a configuration
- * file could delay the start of the node for long.
+ * Maximum of rounds of PBKDF2: ten times the default. The maximum takes a second or two. With more rounds, a
+ * configuration file could delay the start of the node for long.
  */
 const ITERATIONS_MAX = 10_000_000;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
-/** Maximum of bytes of an encrypted passphrase. A passphrase of twelve words has about 80. */
+/** Maximum of bytes of an encrypted passphrase. A passphrase of twelve words has about 80 bytes. */
 const CIPHER_BYTES_MAX = 4096;
 const SALT_BYTES_MAX = 1024;
 

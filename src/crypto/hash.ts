@@ -1,9 +1,9 @@
-/** Computes SHA-256, and the ids that are parts of SHA-256 digests. */
+/** Computes SHA-256 digests, and ids, which are parts of SHA-256 digests. */
 
 import { hash } from 'node:crypto';
 
-// These functions use a single call of `node:crypto` and get its result as text. For short inputs, a single call takes
-// half the time that a hash object takes. A result as text takes half the time of a result as a buffer.
+// These functions use a single call of `node:crypto` and get the result as text. For short inputs, a single call takes
+// half as long as a hash object. A result as text takes half as long as a result as a buffer.
 
 /** SHA-256 of all parts, concatenated. */
 export function sha256(...parts: readonly Uint8Array[]): Buffer {

@@ -14,8 +14,8 @@ export function keyPairOfPassphrase(passphrase: string): Ed25519KeyPair {
 }
 
 /**
- * Cache of addresses by public key. The cache is large enough for the accounts that are busy at one time. An entry of
- * the cache takes about 200 bytes.
+ * Cache of addresses by public key. The cache is large enough for the accounts that send transactions in the same
+ * period. An entry of the cache takes about 200 bytes.
  */
 const addresses = new LruMap<string, string>(20_000);
 
@@ -35,7 +35,7 @@ export function addressOf(publicKey: string): string {
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 
-/** The fault in the form of an address, with the message of lisk-sdk; undefined if the form is correct. */
+/** Returns the message of lisk-sdk for an address of a wrong form; undefined if the form is correct. */
 export function addressFault(address: string): string | undefined {
   if (address.length < 2 || address.length > 22) {
     return 'Address length does not match requirements. Expected between 2 and 22 characters.';

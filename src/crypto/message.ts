@@ -1,4 +1,4 @@
-/** Signs and checks messages outside of the chain, in the same way as other wallets for the network. */
+/** Signs and checks messages that are not part of the chain, in the same way as other wallets for the network. */
 
 import { bytesOfHex, hexOf, utf8 } from '../primitives/bytes.ts';
 import type { Ed25519, Ed25519KeyPair } from './ed25519.ts';

@@ -1,6 +1,6 @@
 /**
- * The latest blocks as the dashboard keeps them, newest first. Blocks come from the event stream and from answers to
- * requests. An answer may be older than an event that arrived before the answer.
+ * Updates the dashboard's list of the latest blocks, newest first. Blocks come from the event stream and from answers
+ * to requests. An answer may be older than an event that arrived before the answer.
  */
 
 import type { Block } from './answers.ts';

@@ -12,6 +12,7 @@ export const VIEWS = [
   'charts',
   'forging',
   'diagnostics',
+  'devnet',
 ] as const;
 
 export type View = (typeof VIEWS)[number];
@@ -22,6 +23,8 @@ export interface Place {
   readonly item: string | undefined;
   /** Page of a list, from 1. */
   readonly page: number;
+  /** The node's cursor of the entry before the page; empty for the first page. */
+  readonly after: string;
   /** The filters and the order of a list; only names that the view knows. */
   readonly filters: Filters;
 }
@@ -37,7 +40,12 @@ const FILTERS: Partial<Readonly<Record<View, readonly string[]>>> = {
   charts: ['span'],
 };
 
-const HOME: Place = { view: 'glance', item: undefined, page: 1, filters: {} };
+/** A page of a list in an address. */
+export type PageOfPlace = Pick<Place, 'page' | 'after'>;
+
+const FIRST_PAGE: PageOfPlace = { page: 1, after: '' };
+
+const HOME: Place = { view: 'glance', item: undefined, page: 1, after: '', filters: {} };
 
 /** @returns the overview for a hash that names no place */
 export function placeOfHash(hash: string): Place {
@@ -47,6 +55,7 @@ export function placeOfHash(hash: string): Place {
   if (view === undefined) return HOME;
   const given = new URLSearchParams(query);
   const page = Number(given.get('page'));
+  const after = given.get('after') ?? '';
   const filters = (FILTERS[view] ?? []).flatMap((filter) => {
     const value = given.get(filter)?.trim() ?? '';
     return value === '' ? [] : [[filter, value] as const];
@@ -54,13 +63,20 @@ export function placeOfHash(hash: string): Place {
   return {
     view,
     item: decoded(item),
-    page: Number.isInteger(page) && page > 1 ? page : 1,
+    // The number only says how far one has paged; the cursor says where the page begins.
+    page: after !== '' && Number.isInteger(page) && page > 1 ? page : 1,
+    after,
     filters: Object.fromEntries(filters),
   };
 }
 
 /** The address of a place. Filters that are empty, or that the view does not know, are left out. */
-export function hashOf(view: View, item?: string, page = 1, filters: Filters = {}): string {
+export function hashOf(
+  view: View,
+  item?: string,
+  filters: Filters = {},
+  { page, after }: PageOfPlace = FIRST_PAGE,
+): string {
   if (view === 'glance') return '#/';
   const path = item === undefined ? view : `${view}/${encodeURIComponent(item)}`;
   const query = new URLSearchParams();
@@ -68,7 +84,10 @@ export function hashOf(view: View, item?: string, page = 1, filters: Filters = {
     const value = filters[filter]?.trim() ?? '';
     if (value !== '') query.set(filter, value);
   }
-  if (page > 1) query.set('page', String(page));
+  if (after !== '') {
+    query.set('page', String(page));
+    query.set('after', after);
+  }
   const text = query.toString();
   return `#/${path}${text === '' ? '' : `?${text}`}`;
 }

@@ -64,7 +64,8 @@ export type Question = { readonly path: string } | { readonly problem: string };
 
 export interface PageOfList {
   readonly limit: number;
-  readonly offset: number;
+  /** The node's cursor; empty for the first page. */
+  readonly after: string;
 }
 
 /** @param hasSecondTypes true if the network numbers the kinds of transactions from 8, like generation 3 */
@@ -122,17 +123,17 @@ export function accountsQuestion(filters: Filters, page: PageOfList): string {
   return `accounts?${queryFor(page, orderOf(filters, ACCOUNT_ORDERS))}`;
 }
 
-function queryFor({ limit, offset }: PageOfList, sort: string): URLSearchParams {
-  return new URLSearchParams({ limit: String(limit), offset: String(offset), sort });
+function queryFor({ limit, after }: PageOfList, sort: string): URLSearchParams {
+  return new URLSearchParams({ limit: String(limit), sort, after });
 }
 
 /** Returns `17L` for `17`, `17l` or `17L`. */
-function addressOf(text: string): string | undefined {
+export function addressOf(text: string): string | undefined {
   return /^\d{1,20}[lL]?$/.test(text) ? `${text.replace(/[lL]$/, '')}L` : undefined;
 }
 
 /** Converts an amount in LSK, as a person types it, to beddows. Spaces between thousands are optional. */
-function beddowsOf(text: string): string | undefined {
+export function beddowsOf(text: string): string | undefined {
   const [, whole, rest = ''] = /^(\d{1,12})(?:[.,](\d{1,8}))?$/.exec(text.replace(/[\s\u202f]/g, '')) ?? [];
   if (whole === undefined) return undefined;
   return (BigInt(whole) * BEDDOWS_PER_LSK + BigInt(rest.padEnd(8, '0'))).toString();

@@ -1,6 +1,6 @@
 /**
- * Items to announce, in the order of their arrival. Each item has a permanent number, so that a walk can resume where
- * the previous walk stopped.
+ * Holds items to announce, in the order of their arrival. Each item has a permanent number. A walk over the items can
+ * therefore resume at the number where the previous walk stopped.
  */
 
 /** An item to announce. */
@@ -9,9 +9,12 @@ export interface Announced<T> {
   readonly item: T;
   /** Number of peers to which the item was announced. */
   told: number;
-  /** True if a later entry announces the same item. */
+  /** True if a later entry of a log announces the same item. */
   isReplaced: boolean;
-  /** Unix time in milliseconds at which the item is announced again; `waitMs` is the current wait between two announcements. */
+  /**
+   * Unix time in milliseconds at which the node announces the item again. `waitMs` is the present wait between two
+   * announcements of the item.
+   */
   againMs: number;
   waitMs: number;
 }
@@ -36,7 +39,7 @@ export class AnnouncementLog<T> {
   }
 
   /**
-   * Walks over the entries from a number on, until `take` returns `stop`.
+   * Walks over the entries, beginning at the number `from`, until `take` returns `stop`.
    *
    * @returns the number of the entry at which the walk stopped; the next walk starts there
    */
@@ -49,7 +52,7 @@ export class AnnouncementLog<T> {
     return number;
   }
 
-  /** Drops the oldest entries for which `isGone` is true, up to the first for which it is false. */
+  /** Drops the oldest entries for which `isGone` is true, and stops at the first entry for which it is false. */
   forget(isGone: (entry: Announced<T>) => boolean): void {
     while (this.#entries[0] !== undefined && isGone(this.#entries[0])) this.#dropFirst();
   }

@@ -1,7 +1,7 @@
 /**
- * Announcements to peers. Each peer gets announcements at its own rate, with several items in one message. An item that
- * a peer already has is not announced to it. A new item goes at once to the few peers that have had no message for the
- * longest time. The other peers get the item one after another. So different peers get announcements at different
+ * Announces items to peers. Each peer gets announcements at a limited rate, with several items in one message. The node
+ * does not announce an item to a peer that already has the item. It announces a new item at once to the few peers whose
+ * last message is the oldest, and to the other peers one after another. The peers are therefore served at different
  * times. Whenever an item is new, some peers can get it at once, and pass it on. If no connected peer is known to have
  * an item, the node announces the item again after a while.
  */
@@ -13,25 +13,25 @@ import type { Sending } from '../ports/rates.ts';
 import type { PeerId } from '../ports/transport.ts';
 import { type Announced, AnnouncementLog } from './announcement-log.ts';
 
-/** Maximum of items in one message, as the wire protocol sets it. */
+/** Maximum of items in one message, a limit of the wire protocol. */
 export const ITEMS_PER_MESSAGE_MAX = 25;
-/** Maximum of items kept for announcement. A full pool causes up to this number of announcements. */
+/** Maximum of items in each log of announcements. A full pool causes up to this number of announcements. */
 export const ITEMS_MAX = 5_000;
 /**
- * Maximum of items that we remember as known to one peer. The node may announce an older item to that peer a second
- * time.
+ * Maximum of items that the node remembers as known to one peer. The node may announce an item that it has forgotten to
+ * the same peer again.
  */
 export const KNOWN_PER_PEER_MAX = 500;
 /**
- * Maximum of peers for which the node remembers the time of the last message. The transport allows fewer connections
- * than this number. The rate limit of a peer still holds after its connection has ended.
+ * Maximum of peers for which the node remembers the time of the last message. This number is larger than the number of
+ * connections that the transport allows, so a peer that reconnects still has its old rate limit.
  */
 export const PEERS_MAX = 20_000;
-/** Time that a new item waits, so that other items can share its message. */
+/** Time for which a new item waits, so that later items can share its message. */
 const GATHER_MS = 200;
 /**
- * Number of peers that may get an item at the same moment. If each of these peers tells three more, the item reaches
- * hundreds of nodes in five steps.
+ * Number of peers that may get an item at the same moment. If each of these peers announces it to three other peers,
+ * the item reaches hundreds of nodes in five steps.
  */
 const AT_ONCE_MAX = 3;
 /**
@@ -47,7 +47,7 @@ export interface AnnouncementOptions<T> {
   readonly clock: Clock;
   /** Connected peers that may get an announcement now. */
   readonly targets: () => readonly PeerId[];
-  /** Number of peers that one item is announced to. */
+  /** Number of peers to which the node announces one item. */
   readonly peersPerItemMax: number;
   /** Highest rate of messages to one peer. */
   readonly rate: Sending;
@@ -63,21 +63,21 @@ interface Told {
   readonly bucket: TokenBucket;
   /** Keys of items that the peer has, because it announced them or asked for them. */
   readonly known: LruMap<string, true>;
-  /** Time of the last message to this peer; Unix time in milliseconds, 0 for never. */
+  /** Unix time in milliseconds of the last message to this peer; 0 if there was none. */
   lastMs: number;
-  /** For each log, the number of the first entry that was not announced to this peer yet. */
+  /** Number of the next entry to announce to this peer, for each of the three logs. */
   readonly next: [firstHand: number, relayed: number, again: number];
 }
 
 export class Announcements<T> {
   readonly #options: AnnouncementOptions<T>;
   /**
-   * Three logs of items. Each peer gets the items of the first log first, then those of the second, then those of the
-   * third. The first log has items that this node got before its peers announced them. The second log has items that a
-   * peer announced to this node. The third log has items that the node announces again.
+   * Three logs of items. A message to a peer takes items from the first log, then from the second log, then from the
+   * third log. The first log has items that this node got before its peers announced them. The second log has items
+   * that a peer announced to this node. The third log has items that the node announces again.
    */
   readonly #logs = LOGS.map(() => new AnnouncementLog<T>(ITEMS_MAX));
-  /** The valid entry for each key, in any of the logs. */
+  /** The latest entry for each key, in any of the logs. */
   readonly #current = new Map<string, Announced<T>>();
   /** Connected peers. */
   readonly #peers = new Map<PeerId, Told>();
@@ -87,8 +87,8 @@ export class Announcements<T> {
   #timerDueMs = Infinity;
   #againTimer: Timer | undefined;
   /**
-   * Limits how many peers get messages at one moment. Each message to a peer advances this time by the interval between
-   * two messages, divided by the number of peers. Unix time in milliseconds.
+   * Spreads the messages over time. Each message advances this time by the interval between two messages to one peer,
+   * divided by the number of peers. Unix time in milliseconds.
    */
   #turnsMs = 0;
   #stopped = true;
@@ -167,7 +167,7 @@ export class Announcements<T> {
     this.#forgetOld();
     const peers = targets();
     const waiting = peers.map((peerId) => ({ peerId, told: this.#toldTo(peerId) }));
-    // The peers that waited longest come first.
+    // The peers with the oldest last message come first.
     waiting.sort((a, b) => a.told.lastMs - b.told.lastMs);
     const turnMs = this.#options.rate.everyMs / Math.max(1, peers.length);
     let nextMs = Infinity;

@@ -18,10 +18,14 @@ import { BlockSender } from './block-sender.ts';
 import type { Chain } from './chain.ts';
 
 /**
- * Maximum of remembered blocks. Without this memory, a block that arrives from many peers would be checked many times.
+ * Maximum of remembered blocks. If the node did not remember blocks, it would check a block again for each peer that
+ * sends it.
  */
 const SEEN_BLOCKS_MAX = 1000;
-/** Codes of refusals that may be due to our clock. If our clock is slow, the refused block is valid a moment later. */
+/**
+ * Codes of refusals that a wrong clock of this node can cause. If the clock is slow, the refused block becomes valid a
+ * moment later.
+ */
 const PASSING_REFUSALS: ReadonlySet<BlockRejectionCode> = new Set([
   'BLOCK_TIMESTAMP_INVALID',
   'BLOCK_TRANSACTION_INVALID',
@@ -35,10 +39,13 @@ export interface BlockGossipDependencies {
   readonly transport: Pick<Transport, 'send'>;
   readonly clock: Clock;
   readonly generation: Generation;
-  /** Peers that get a block: a random choice from inbound and outbound connections. */
+  /** Peers to which the node sends a new block: a random choice from inbound and outbound connections. */
   readonly gossipTargets: () => readonly PeerId[];
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
-  /** Called when a peer sent a block of the chain, or a block that was refused only because its slot has not begun. */
+  /**
+   * Called when a peer sent a block that is part of our chain, or a block that was refused only because its slot has
+   * not begun.
+   */
   readonly noteBlockTime: (peerId: PeerId, block: Block, receivedMs: number) => void;
   readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, shown?: Block): void };
 }
@@ -49,8 +56,9 @@ export class BlockGossip {
   /** Ids of blocks that were applied. */
   readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
   /**
-   * Digests of whole documents that were refused or ignored. A block's id does not cover the whole block, so a damaged
-   * copy can have the id of the undamaged block. The undamaged block must not be dropped because of the copy.
+   * Digests of the whole JSON documents of blocks that were refused or ignored. A block's id does not cover the whole
+   * block, so a damaged copy can have the id of the undamaged block. The node must not drop the undamaged block because
+   * it refused the copy.
    */
   readonly #refusedDocuments = new LruMap<string, true>(SEEN_BLOCKS_MAX);
 
@@ -94,8 +102,8 @@ export class BlockGossip {
         noteBlockTime(peerId, block, receivedMs);
         return;
       case 'ignored':
-        // The cache has the digest of the whole document instead of the block's id. The signature of blocks of versions
-        // 0 and 1 does not cover their height. Another copy of an old block may have the right height.
+        // The cache stores the digest of the whole document and not the block's id. The signature of a block of version
+        // 0 or 1 does not cover its height. A copy with a wrong height therefore has the same id as the right block.
         this.#refusedDocuments.set(digest, true);
         return;
       case 'refused':

@@ -1,14 +1,14 @@
 /**
  * Imports a block that a peer sent, in this order:
  *
- * 1. screen: fork choice, then checks of header, payload, slot owner and time. These header checks verify one
- *    signature;
- * 2. verify the other signatures on other threads, while other work goes on;
+ * 1. screen: apply fork choice, then check header, payload, slot owner and time. The check of the header verifies only
+ *    the signature of the block;
+ * 2. verify the signatures of the transactions on other threads, while other work goes on;
  * 3. decide: repeat fork choice, because the tip may have moved, then validate the block;
  * 4. commit the block and tell the listeners: `Chain.commit`.
  *
- * Other changes of the chain are locked out during steps 1, 3 and 4, but not during step 2. So a flood of invalid
- * blocks costs little time, and a block that this node forges does not wait for the flood.
+ * Other changes of the chain are locked out during steps 1, 3 and 4, but not during step 2. A flood of invalid blocks
+ * therefore costs little time, and this node can forge a block during the flood.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -34,7 +34,10 @@ export interface BlockImporterDependencies {
   readonly observer: Pick<Observer, 'log' | 'observe'>;
 }
 
-/** `fits`: the block follows the tip or wins a tie with it. Any other kind is the final outcome of the import. */
+/**
+ * `fits` means that the block follows the tip, or wins a tie with the tip. Any other kind is the final outcome of the
+ * import.
+ */
 type Decision = { readonly kind: 'fits'; readonly status: 'extends' | 'tieBreak' } | ImportOutcome;
 
 export class BlockImporter {
@@ -48,13 +51,13 @@ export class BlockImporter {
     this.#chain = dependencies.chain;
   }
 
-  /** Compares a block from a peer with the tip, and applies it if it is the next block or wins a tie. */
+  /** Compares a block from a peer with the tip. Applies the block if it follows the tip or wins a tie with the tip. */
   import(block: Block): Promise<ImportOutcome> {
     const receivedAtS = this.#chain.nowS();
     return this.#arrivals.run(() => this.#import(block, receivedAtS));
   }
 
-  /** Resolves when no received block waits and no change of the chain is running. */
+  /** Resolves when no received block is waiting and no change of the chain is running. */
   async idle(): Promise<void> {
     await this.#arrivals.idle();
     await this.#chain.idle();
@@ -89,7 +92,7 @@ export class BlockImporter {
   }
 
   /**
-   * Asks fork choice for the place of a block.
+   * Applies fork choice to a block.
    *
    * @returns `fits`, or the outcome of a block that can neither extend nor replace the tip
    * @throws BlockRejected if the tip of a better chain, or a doubly forged block, has a wrong header, signature or
@@ -104,9 +107,9 @@ export class BlockImporter {
       case 'tieBreak':
         return tip.header.height <= finalizedHeight ? { kind: 'ignored', status } : { kind: 'fits', status };
       case 'betterChain':
-        // Only a known delegate may make this node synchronise. Branches that split a short time ago have the same
-        // delegates. The node does not check signatures of transactions here. They would prove nothing, because a
-        // delegate can also sign a block without transactions.
+        // Only a block of a known delegate may make this node synchronise. The state of our branch is enough for this
+        // check, because branches that split a short time ago have the same delegates. The check of transaction
+        // signatures would prove nothing here, because a delegate can also sign a block without transactions.
         if (state.delegate(block.generatorPublicKey) === undefined) return { kind: 'ignored', status };
         rules.screenBlock(block, verify);
         this.#refuseFuture(block);
@@ -129,8 +132,7 @@ export class BlockImporter {
   }
 
   /**
-   * Validates the block, and appends it to the tip or replaces the tip by it. The signatures of the block have been verified
-   * before.
+   * Validates the block, and appends it to the tip or replaces the tip by it. The signatures were verified in step 2.
    *
    * @throws BranchRejected
    */

@@ -1,4 +1,4 @@
-/** Sends blocks to peers. Each peer gets blocks at most at the rate that peers accept. */
+/** Sends blocks to peers, at most at the rate that a peer accepts. */
 
 import { LruMap } from '../primitives/bounded.ts';
 import { TokenBucket } from '../primitives/token-bucket.ts';
@@ -6,10 +6,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Sending } from '../ports/rates.ts';
 import type { PeerId, Transport } from '../ports/transport.ts';
 
-/**
- * Maximum of peers for which the node remembers the time of the last block. The transport allows fewer connections than
- * this number.
- */
+/** Maximum of peers for which the node remembers the time of the last block. The transport allows fewer connections. */
 const PEERS_MAX = 20_000;
 
 export class BlockSender {
@@ -25,8 +22,8 @@ export class BlockSender {
   }
 
   /**
-   * Sends the JSON of a block to each peer whose rate allows it. Blocks exceed this rate only if several rival blocks
-   * come within one slot. A peer that is skipped gets the block from other peers.
+   * Sends the JSON of a block to each peer whose rate limit allows a further block. The limit is reached only if
+   * several rival blocks come within one slot. A peer that is skipped gets the block from other peers.
    */
   send(block: unknown, peerIds: readonly PeerId[]): void {
     const nowMs = this.#clock.nowMs();

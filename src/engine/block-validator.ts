@@ -1,6 +1,6 @@
 /**
- * Checks blocks against all rules that do not depend on their place in the chain. The signatures of blocks can be
- * verified in advance, on other threads.
+ * Checks blocks against all rules that do not depend on the block's place in the chain. Other threads can verify the
+ * signatures in advance.
  */
 
 import type { Verifier } from '../ports/verifier.ts';
@@ -29,16 +29,16 @@ export class BlockValidator {
     this.verify = (check) => dependencies.verifier.verify(check);
   }
 
-  /** Records that another thread of this process has validated a block under the same rules. */
+  /** Records that another thread of this process has validated a block, under the same rules. */
   markValidated(block: Block): void {
     this.#validated.add(block);
   }
 
   /**
-   * Checks the signatures of blocks, on other threads if there are any. A later `validate` or append finds the results
-   * in the cache. `precheckSignatures` begins with the checks that need no state. The method then checks second
-   * signatures and the signatures of group members, with the keys of the state at the tip. This method changes nothing,
-   * so it may run while other work goes on.
+   * Checks the signatures of blocks, on worker threads if there are any. A later call of `validate` or `commit` finds
+   * the results in the signature cache. The method begins with the signatures that need no state. It then checks second
+   * signatures, and the signatures of members of multisignature accounts, with the keys in the state at the tip. The
+   * method changes neither chain nor state, so it may run while other work goes on.
    */
   async precheckSignatures(blocks: readonly Block[]): Promise<void> {
     const { rules, verifier, state } = this.#dependencies;
@@ -50,10 +50,10 @@ export class BlockValidator {
   }
 
   /**
-   * Checks everything about a block that does not depend on its place in a chain. If the signatures of the block were
-   * checked in advance, the validation is quick.
+   * Checks everything about a block that does not depend on its place in a chain. The validation is quick if the
+   * signatures of the block were checked in advance.
    *
-   * @param place the same as in `Rules.validateBlock`
+   * @param place as in `Rules.validateBlock`
    * @throws BranchRejected
    */
   validate(block: Block, place?: BlockPlace): void {
@@ -66,8 +66,8 @@ export class BlockValidator {
   }
 
   /**
-   * Checks the signatures of a block of another chain, and validates the block. Nothing else about its tip can be
-   * checked, because this node does not have that chain.
+   * Checks the signatures of a block of another chain, and validates the block. No other check is possible, because
+   * this node does not have that chain.
    *
    * @throws BlockRejected
    */

@@ -5,7 +5,7 @@ import type { BranchChange } from '../ports/node-api.ts';
 import type { Block } from '../protocol/types.ts';
 
 /**
- * Maximum of reverts that are stored. Only a faulty node changes its branch more often, and its log has all changes.
+ * Maximum of reverts that are stored. A healthy node reverts blocks less often. The log of the node has all reverts.
  */
 const LATEST_MAX = 20;
 

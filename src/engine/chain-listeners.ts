@@ -16,12 +16,14 @@ export type BlockOrigin = 'received' | 'forged' | 'synced';
 
 /** Called after a change is on disk, in the order of the changes. Listeners must not throw. */
 export interface ChainListener {
-  /** @param blocks oldest first */
+  /**
+   * @param blocks the applied blocks, oldest first
+   */
   applied?(blocks: readonly Block[], origin: BlockOrigin): void;
   /**
    * Called before `applied` if the chain switches to another branch.
    *
-   * @param blocks highest first
+   * @param blocks the reverted blocks, highest first
    */
   reverted?(blocks: readonly Block[]): void;
   finalized?(height: number): void;
@@ -30,7 +32,7 @@ export interface ChainListener {
 /** A batch of blocks that is on disk. */
 export interface CommittedBatch extends BlockBatch {
   readonly origin: BlockOrigin;
-  /** Highest first. */
+  /** The reverted blocks, highest first. */
   readonly reverted: readonly Block[];
 }
 
@@ -103,7 +105,7 @@ export class ChainListeners {
     }
   }
 
-  /** Logs the lines from which `slot-history.ts` finds out what happened in each slot. */
+  /** Logs the lines from which `slot-history.ts` derives the events of each slot. */
   #logRecords({ reverted, blocks: [first] }: CommittedBatch): void {
     const { params, state, observer } = this.#dependencies;
     const forBlock = first === undefined ? {} : { forBlockId: first.id, forHeight: first.height };
@@ -119,8 +121,8 @@ export class ChainListeners {
     this.#logOldOrder(reverted[0] ?? (first && state.header(first.height - 1)));
     const lowest = reverted.at(-1);
     if (lowest === undefined) return;
-    // The delegates' order in the slots after the parent was that of the branch that the node left. The old branch may
-    // have been in another round than the present chain.
+    // In the slots after the parent, the node used the order of delegates of the old branch. The old branch may have
+    // been in another round than the present chain.
     const parent = state.header(lowest.height - 1) ?? lowest;
     const fromSlot = slotAt(parent.timestamp, params) + 1;
     const fields = { fromSlot, toSlot: this.#currentSlot(), ...forBlock };
@@ -128,8 +130,8 @@ export class ChainListeners {
   }
 
   /**
-   * Logs that the order of the delegates was uncertain. Since the old tip arrived, other nodes may have begun another
-   * round. This node does not know the order of delegates in that round.
+   * Logs that the order of the delegates was uncertain in the slots since the old tip arrived. Other nodes may have
+   * begun another round in that time, whose order of delegates this node did not know.
    */
   #logOldOrder(oldTip: BlockHeader | undefined): void {
     const { params, observer } = this.#dependencies;

@@ -1,7 +1,7 @@
 /**
- * The head of the chain: its tip, its finalized height, and the serial queue in which the changes run, one at a time. Blocks
- * enter and leave the chain only through `commit`: blocks from peers (`block-importer.ts`), forged blocks and downloaded
- * blocks.
+ * Holds the tip and the finalized height of the chain, and the serial queue in which all changes of the chain run.
+ * Blocks from peers (`block-importer.ts`), forged blocks and downloaded blocks enter and leave the chain only through
+ * `commit`.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -19,8 +19,8 @@ import { DiskWatch } from './disk-watch.ts';
 import { SerialQueue } from './serial-queue.ts';
 
 /**
- * Number of downloaded blocks in one commit. A peer sends the same number of blocks in one answer. The blocks of a
- * commit share one wait for the disk. A commit delays other work by much less than a tenth of a second.
+ * Number of downloaded blocks in one commit, equal to the number of blocks in one answer of a peer. The blocks of a
+ * commit share one wait for the disk. A commit of this size delays other work by much less than a tenth of a second.
  */
 const BLOCKS_PER_TRANSACTION = 34;
 
@@ -59,7 +59,9 @@ export class Chain {
   #tipReceivedAtS: number | undefined;
   #finalizedHeight: number;
 
-  /** @param dependencies.store must hold at least the genesis block (see `openGenesis`) */
+  /**
+   * @param dependencies.store must contain at least the genesis block (see `openGenesis`)
+   */
   constructor(dependencies: ChainDependencies) {
     const { rules, store, verifier, clock, diskClock = clock, observer } = dependencies;
     this.rules = rules;
@@ -76,7 +78,7 @@ export class Chain {
     return this.#store;
   }
 
-  /** Checks signatures. Results that are in the signature cache are not computed again. */
+  /** Checks signatures. Takes known results from the signature cache. */
   get verify(): SignatureOracle {
     return this.validator.verify;
   }
@@ -92,7 +94,7 @@ export class Chain {
   }
 
   /**
-   * Lowest height at which a rival branch may split from our chain. No block at this height or below can be reverted.
+   * Lowest height that a common block with a rival branch may have. No block at this height or below can be reverted.
    */
   get floorHeight(): number {
     const undoFloor = this.#store.undoFloor();
@@ -118,7 +120,7 @@ export class Chain {
     return this.#changes.run(work);
   }
 
-  /** Resolves when all changes that were queued so far have ended. */
+  /** Resolves when all changes that are queued at the time of the call have ended. */
   idle(): Promise<void> {
     return this.#changes.idle();
   }
@@ -127,7 +129,7 @@ export class Chain {
    * Reverts and appends blocks as one unit, moves the tip and informs the listeners. Call this method inside
    * `runExclusive`, with validated blocks.
    *
-   * @throws BranchRejected for the first block that the rules refuse; nothing has changed then, and no listener is
+   * @throws BranchRejected for the first block that the rules refuse; the chain is then unchanged, and no listener is
    *   called
    */
   commit({ origin, receivedAtS, ...batch }: Commit): void {
@@ -163,7 +165,7 @@ export class Chain {
 
   /**
    * Appends downloaded blocks in several commits. Blocks up to the height of the present tip are skipped, because the
-   * chain has blocks at these heights already. If a block is refused, the blocks before it stay in the chain.
+   * chain already has blocks at these heights. If a block is refused, the blocks before it stay in the chain.
    *
    * @param perCommit number of blocks in one commit
    * @throws BranchRejected for the first refused block
@@ -179,7 +181,7 @@ export class Chain {
       }
       for (let at = 0; at < blocks.length; at += perCommit) {
         this.#appendGroup(blocks.slice(at, at + perCommit));
-        // Timers and sockets run between two commits.
+        // This pause lets callbacks of timers and sockets run between two commits.
         await new Promise<void>((resolve) => {
           this.#clock.after(0, resolve);
         });
@@ -200,9 +202,9 @@ export class Chain {
 
   /**
    * Replaces all blocks above `commonHeight` by a branch that fork choice prefers, as one unit. If the rules refuse a
-   * block of the branch, fork choice compares the blocks before it with the old tip. If fork choice prefers the blocks
-   * before the refused one, the chain ends with these blocks. A node with a slow clock refuses the newest blocks of
-   * every branch, so it must be able to switch to a part of a branch.
+   * block of the branch, fork choice compares the last block before the refused one with the old tip. If fork choice
+   * prefers the last block before the refused one, that block becomes the tip. A node with a slow clock refuses the
+   * newest blocks of every branch, so it must be able to switch to a part of a branch.
    *
    * @throws BranchRejected for the refused block; the chain is then unchanged, or it ends with the last block before
    *   the refused one
@@ -239,7 +241,7 @@ export class Chain {
     }
   }
 
-  /** Whether fork choice would prefer this block to our tip if the block arrived now. */
+  /** Returns whether fork choice would prefer this block to our tip if the block arrived now. */
   prefers(branchTip: BlockHeader | undefined): boolean {
     const status = branchTip && this.rules.forkStatus(this.tip, { header: branchTip, receivedAtS: this.nowS() });
     return status === 'betterChain' || status === 'extends' || status === 'tieBreak';

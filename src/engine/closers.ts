@@ -1,8 +1,8 @@
-/** Closes parts in the reverse order of their construction. */
+/** Closes the parts of a program in the reverse order of their construction. */
 
 import { messageOf } from '../primitives/errors.ts';
 
-/** Steps that close something. If a step fails, the other steps still run. */
+/** A list of steps, each of which closes one part. If a step fails, the other steps still run. */
 export class Closers {
   #steps: (() => unknown)[] = [];
 

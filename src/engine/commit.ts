@@ -1,7 +1,7 @@
 /**
- * The unit in which the chain changes: one transaction of the store, which first reverts blocks, then appends blocks.
- * Either part of the transaction may be empty. If the rules refuse a block, nothing of the batch is written; otherwise
- * the whole batch is on disk when the transaction returns.
+ * Changes the chain by one batch, in one transaction of the store. A batch reverts some blocks, then appends some
+ * blocks; either number may be zero. If the rules refuse a block, nothing of the batch is written. Otherwise the whole
+ * batch is on disk when the transaction returns.
  */
 
 import type { ChainStore, ChainWriter } from '../ports/store.ts';
@@ -10,27 +10,27 @@ import type { Block } from '../protocol/types.ts';
 import { BlockRejected } from '../protocol/verdict.ts';
 
 /**
- * Number of blocks that can be reverted on a network without finality: ten rounds. A network without finality cannot
- * heal deeper forks, and undo records take space on the disk.
+ * Number of blocks that a node can revert on a network without finality: ten rounds. The limit bounds the disk space of
+ * undo records. A node cannot leave its branch if the branches split more blocks ago than this number.
  */
 const UNDO_BLOCKS_WITHOUT_FINALITY = 1010;
 
 /**
- * Name of a note that has the finalized height from before blocks were reverted: 4 bytes, little-endian. The revert
- * removes this height from the state, because the state may depend on nothing but the chain. Without this note, final
- * blocks could be reverted.
+ * Name of a note that stores the finalized height of the time before a revert, as 4 bytes, little-endian. The state
+ * loses this height when blocks are reverted, because the state must depend on the present chain alone. Without this
+ * note, final blocks could be reverted later.
  */
 const FINALIZED_NOTE = 'chain/finalized';
 
 /** Blocks that are reverted and appended together. */
 export interface BlockBatch {
-  /** All blocks above this height are reverted first; if the height is absent, no block is reverted. */
+  /** Height above which all blocks are reverted first. If it is absent, no block is reverted. */
   readonly revertAbove?: number;
   /** Blocks to append after the reverts, oldest first. */
   readonly blocks: readonly Block[];
 }
 
-/** A block of a batch was refused; the error has the block and its rejection. */
+/** The error that a block of a batch was refused. It contains the block and the rejection. */
 export class BranchRejected extends Error {
   readonly block: Block;
   readonly rejection: BlockRejected;
@@ -44,8 +44,8 @@ export class BranchRejected extends Error {
 }
 
 /**
- * Height up to which no block may be reverted: the finalized height of the state, or a higher one that was noted when blocks
- * were reverted.
+ * Height up to which no block may be reverted. It is the finalized height of the state, or the height in the note if
+ * that height is higher.
  */
 export function finalizedHeightOf(store: ChainStore, rules: Rules): number {
   const note = store.note(FINALIZED_NOTE);
@@ -96,7 +96,10 @@ function appendAll(writer: ChainWriter, rules: Rules, blocks: readonly Block[], 
   writer.forgetUndo(undoFloorAfter(writer, rules));
 }
 
-/** Highest height whose undo record is no longer needed, because final blocks are never reverted. */
+/**
+ * Highest height whose undo record is no longer needed. The undo records of final blocks are not needed, because final
+ * blocks are never reverted.
+ */
 function undoFloorAfter(writer: ChainWriter, rules: Rules): number {
   const finalized = rules.finalizedHeight(writer);
   return finalized > 0 ? finalized : (writer.tip()?.height ?? 0) - UNDO_BLOCKS_WITHOUT_FINALITY;

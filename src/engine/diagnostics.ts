@@ -10,14 +10,14 @@ import type { Diagnostic } from '../ports/node-api.ts';
 import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
 
 /**
- * Maximum of entries for one module. The limit is separate for each module, so that a thousand refusals of one peer do not push
- * out the reason for a missed slot.
+ * Maximum of entries for one module. The limit is separate for each module. A thousand refused messages of a peer then
+ * cannot push out the reason for a missed slot.
  */
 export const ENTRIES_PER_MODULE_MAX = 200;
-/** Maximum number of characters in a text field. A reason may repeat long text that a peer sent. */
+/** Maximum number of characters in a text field. A reason can quote long text that a peer sent. */
 const TEXT_CHARACTERS_MAX = 300;
 
-/** For each module with diagnostics, tells which of its log lines are diagnostics. */
+/** For each module with diagnostics, decides which of its log lines are diagnostics. */
 const RELEVANT: Readonly<Record<string, (level: LogLevel, code: string) => boolean>> = {
   chain: (level, code) => level !== 'debug' && code !== 'BLOCK_APPLIED',
   sync: (level, code) => level !== 'debug' && code !== 'SYNC_PROGRESS',
@@ -79,7 +79,7 @@ export class Diagnostics {
   }
 
   /**
-   * Removes the diagnostics of a slot after its block was forged. An obstacle early in the slot does not matter then.
+   * Removes the diagnostics of a slot after its block was forged. An obstacle that ended within the slot did no harm.
    */
   #retract(slot: unknown): void {
     const entries = this.#byModule.get('forge') ?? [];
@@ -102,7 +102,7 @@ export class Diagnostics {
   }
 }
 
-/** Turns log fields into numbers, booleans and short texts, so that a diagnostic takes one line. */
+/** Turns log fields into numbers, booleans and short texts, so that a diagnostic fits on one line. */
 export function plainFields(fields: LogFields): Diagnostic['fields'] {
   const entries = Object.entries(fields).flatMap(([name, value]): [string, string | number | boolean][] => {
     if (typeof value === 'number' || typeof value === 'boolean') return [[name, value]];

@@ -1,6 +1,7 @@
 /**
  * Watches whether writes to the disk succeed. After a failed write, the node neither signs nor downloads blocks until a
- * trial write has succeeded. Without this rule, a delegate could sign a block that the node cannot store.
+ * trial write has succeeded. If the node signed blocks in this time, a delegate could sign a block that the node cannot
+ * store.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -11,9 +12,9 @@ import type { NoteStore } from '../ports/store.ts';
 /** Time between two trial writes to a disk that has failed. */
 const TRIAL_INTERVAL_MS = 2000;
 /**
- * Notes of a trial write. The notes of one trial take more space on the disk than a block. Each note takes one page of
- * the database, as most entries of a block do. A full block of transfers between busy addresses changes some hundred
- * leaf blocks of keys, of up to two pages each.
+ * Names of the notes that a trial write stores. Together, the notes take more space on the disk than the changes of any
+ * block. Each note takes one page of the database. Most entries that a block changes take one page each, too. A full
+ * block of transfers between busy addresses also changes some hundred leaf blocks of keys, of up to two pages each.
  */
 const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}` as const);
 const TRIAL_NOTE_BYTES = 4000;
@@ -33,7 +34,7 @@ export interface DiskWatchDependencies {
 /** The reason why no block can be forged or stored now. */
 export interface Obstacle {
   readonly reason: string;
-  /** Code of the error that caused the failure, which distinguishes faults; undefined if nothing failed. */
+  /** Code of the error that caused the failure; undefined if nothing failed. */
   readonly cause?: string;
   /** Unix time in milliseconds of the first failed write; absent if no write failed. */
   readonly writesFailSinceMs?: number;
@@ -49,11 +50,11 @@ export class DiskWatch {
     this.#dependencies = dependencies;
   }
 
-  /** Runs a change of the store, and remembers an error of the disk. */
+  /** Runs a change of the store, and remembers the failure if the write fails. */
   watch<T>(change: () => T): T {
     try {
       const result = change();
-      // The change may have filled the disk. A trial write finds this out before the next change fails.
+      // The change may have filled the disk. The trial write detects a full disk before the next change fails.
       this.checkWritable();
       return result;
     } catch (error) {
@@ -66,8 +67,8 @@ export class DiskWatch {
   }
 
   /**
-   * The reason why the store cannot be written to; undefined if there is no known failure of the disk. After a failure,
-   * this method repeats the trial write, at most once in `TRIAL_INTERVAL_MS`.
+   * Returns the reason why writes to the store fail; undefined if no failure is known. After a failure, this method
+   * repeats the trial write, at most once in `TRIAL_INTERVAL_MS`.
    */
   checkWritable(): Obstacle | undefined {
     if (this.#failure !== undefined && this.#dependencies.clock.nowMs() - this.#failure.seenMs >= TRIAL_INTERVAL_MS)

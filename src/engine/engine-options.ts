@@ -1,4 +1,4 @@
-/** The ports that an engine uses, and the options of its operator. */
+/** Defines the ports that an engine uses, and the options that the operator sets. */
 
 import type { WorkShare } from '../primitives/work-share.ts';
 import type { Clock, ProcessTimes, Random } from '../ports/clock.ts';
@@ -18,27 +18,31 @@ export interface EngineOptions {
   readonly identity: NodeIdentity;
   /** Platform and kernel release, as peers see them. */
   readonly os: string;
-  /** Time for which a forger waits for the late block of a missed slot. The threshold is less than the block time. */
+  /** Time for which a forger waits for the late block of a missed slot. This time is less than the block time. */
   readonly waitThresholdMs: number;
   readonly broadcastIntervalMs: number;
   readonly transactionsPerQueueMax: number;
   /**
-   * If true, a delegate signs whenever the journal of this data folder allows it. Signatures that the delegate made
-   * elsewhere are ignored.
+   * If true, a delegate signs whenever the journal of this data folder allows it. The node then ignores signatures that
+   * the delegate made on other nodes.
    */
   readonly riskDoubleForging: boolean;
   /** If false, this node asks peers not to tell its address to other nodes. */
   readonly advertiseAddress?: boolean;
   readonly peers: PeerManagerOptions;
-  /** Public keys of delegates whose slot outcomes are reported, even if their forging is switched off here. */
+  /**
+   * Public keys of delegates whose slot outcomes the node reports, even if their forging is switched off on this node.
+   */
   readonly ownDelegates?: Iterable<PublicKey>;
-  /** Whether the operator named peers, by address or by host name. By default, true if `peers` has an address. */
+  /**
+   * Whether the operator named peers, by address or by host name. The default is true if `peers` contains an address.
+   */
   readonly expectsPeers?: boolean;
   /** Differences from `DEFAULT_PROFILE`. */
   readonly profile?: Partial<GenerationProfile>;
 }
 
-/** The ports at which this node can be reached; it sends them to its peers. */
+/** The ports at which this node can be reached. The node sends these ports to its peers. */
 export interface ListeningPorts {
   readonly wsPort: number;
   /** Port of the HTTP server; 0 if HTTP is off. */
@@ -62,23 +66,23 @@ export interface EngineDependencies {
   /** Clock of the chain, for slots and timestamps; `clock` by default. */
   readonly chainClock?: Clock | undefined;
   /**
-   * While this function returns true, delegates leave their slots empty until `forgeNow` is called. By default delegates fill
-   * their slots.
+   * While this function returns true, delegates leave their slots empty until `forgeNow` is called. By default,
+   * delegates fill their slots.
    */
   readonly isForgingHeld?: (() => boolean) | undefined;
   /**
-   * The share of main-thread time that answers to peers may use. Other parts of the node can use the same share. By
-   * default the engine creates a share of its own.
+   * The budget of main-thread time for answers to peers. Other parts of the node can use the same budget. By default,
+   * the engine creates its own budget.
    */
   readonly workShare?: WorkShare;
   readonly random: Random;
   readonly journal: FolderJournal;
   /**
-   * The highest header that each delegate signed, kept outside the data folder; undefined if there is no place for
-   * them. The watermarks are read only if `riskDoubleForging` is false.
+   * The highest header that each delegate signed, stored outside the data folder; undefined if no other folder is
+   * available. The watermarks are read only if `riskDoubleForging` is false.
    */
   readonly watermarks?: SigningWatermarks | undefined;
-  /** Stores accepted transactions across restarts; by default they are in memory only. */
+  /** Stores accepted transactions across restarts. By default, they are in memory only. */
   readonly transactionJournal?: TransactionJournal;
   readonly observer: Observer;
 }

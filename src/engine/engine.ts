@@ -1,6 +1,6 @@
 /**
- * The engine builds chain, pool, peers, gossip, synchronisation and forging over the ports. An engine has no own
- * socket, disk or clock, so a simulation can run many engines in one process.
+ * Builds chain, pool, peers, gossip, synchronisation and forging, and connects them. The engine uses sockets, disk and
+ * clock only through the ports, so a simulation can run many engines in one process.
  */
 
 import { epochTimeS, momentMs, slotAt } from '../protocol/slots.ts';
@@ -40,8 +40,8 @@ const FIRST_FORGED_HEIGHT = 2;
 /** Maximum age of the tip, in slots, at which the node counts as caught up with the network. */
 const PRESENT_SLOTS = 10;
 /**
- * Number of peers whose pool is fetched after a start. Several peers are asked because the pool of one peer may have few
- * transactions.
+ * Number of peers whose pool is fetched after a start. The node asks several peers, because the pool of a single peer
+ * may have few transactions.
  */
 const POOL_FETCHES = 3;
 
@@ -259,7 +259,9 @@ export class Engine {
     });
   }
 
-  /** Registers the parts that follow the chain from the start. Gossip and the synchronizer register when they start. */
+  /**
+   * Registers the parts that listen to the chain from the start. Gossip and the synchronizer register when they start.
+   */
   #followChain(): void {
     this.chain.listen(this.ownSlotOutcomes);
     this.chain.listen({
@@ -280,13 +282,15 @@ export class Engine {
 
   /**
    * Calls the listener with each transaction that passes verification for the first time. A transaction that lacks only
-   * signatures of group members counts as passed.
+   * signatures of members of a multisignature account counts as verified.
    */
   listenToTransactions(listener: (transaction: Transaction) => void): void {
     this.#transactionListeners.push(listener);
   }
 
-  /** Calls the listener with each group transaction that has got its last missing signature. */
+  /**
+   * Calls the listener with each transaction of a multisignature account that has received its last missing signature.
+   */
   listenToCompleted(listener: (transaction: Transaction) => void): void {
     this.#completionListeners.push(listener);
   }
@@ -336,13 +340,13 @@ export class Engine {
   }
 
   /**
-   * Stops forging first, then everything else. Resolves when no work is running.
+   * Stops forging first, then the other parts. Resolves when no work is running.
    *
    * @throws AggregateError with the errors of the failed steps, after all steps have run
    */
   async stop(): Promise<void> {
     const closers = new Closers();
-    // Closing steps run in reverse order, so this step runs first.
+    // Closing steps run in reverse order, so this step runs last.
     closers.add(() => this.importer.idle());
     closers.add(() => this.synchronizer.stop());
     closers.add(() => this.peers.stop());

@@ -1,7 +1,7 @@
 /**
- * A fair queue of answers to peers' questions. Each peer waits behind its own questions only. Named peers come before
- * all others. All answers share the main-thread time that is reserved for requests of strangers (`WorkShare`). Asking
- * peers, however many, cannot stop the node from processing blocks. When a peer leaves, its questions are dropped.
+ * Answers the questions of peers in a fair order. The queue takes one question of each peer in turn, and questions of
+ * named peers first. All answers share one limited budget of main-thread time (`WorkShare`). Therefore, questions of
+ * any number of peers cannot stop the node from processing blocks. When a peer leaves, its questions are dropped.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -9,15 +9,15 @@ import type { WorkShare } from '../primitives/work-share.ts';
 import type { PeerId, TransportHandlers } from '../ports/transport.ts';
 
 /**
- * Number of waiting questions at which the queue is full. While the queue is full, further questions of a peer with a waiting
- * question are refused. A peer without a waiting question may always ask. An answer takes 20 ms at most, so a full queue is
- * answered within a few seconds.
+ * Number of waiting questions at which the queue is full. While the queue is full, the node refuses further questions
+ * of a peer that has a waiting question. A peer without a waiting question may always ask. An answer takes 20 ms at
+ * most, so a full queue is answered within a few seconds.
  */
 export const QUESTIONS_WAITING_MAX = 64;
 
 /**
- * Time to read and refuse a question, in milliseconds (measured: 0.25). Refusals also use up the shared time, so many
- * refused questions leave less time for answers.
+ * Time to read and refuse a question, in milliseconds (measured: 0.25). Refusals are charged to the same budget as
+ * answers.
  */
 const REFUSAL_MS = 0.25;
 /** The error object is created once, because the stack trace of an error costs more than the rest of a refusal. */
@@ -95,7 +95,7 @@ export class FairAnswerQueue {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const charge = this.#options.share.begin();
       await next.work();
-      // Later promise steps encode the answer for the wire. Encoding costs as much time as the answer itself, so its
+      // Later promise steps encode the answer for the wire. Encoding takes as much time as computing the answer, so its
       // time must be charged, too.
       await settled();
       charge();
@@ -104,7 +104,7 @@ export class FairAnswerQueue {
     this.#isBusy = false;
   }
 
-  /** Takes the oldest question of the first peer in the line, and moves that peer to the end of the line. */
+  /** Removes and returns the oldest question of the first peer, and moves that peer to the end of the order. */
   #next(): Question | undefined {
     const queues = this.#named.size > 0 ? this.#named : this.#others;
     const [first] = queues;
@@ -118,7 +118,7 @@ export class FairAnswerQueue {
   }
 }
 
-/** Resolves some promise steps later, so that work which directly follows an answer is charged, too. */
+/** Resolves some promise steps later. The work that directly follows an answer is then charged, too. */
 async function settled(): Promise<void> {
   for (let depth = 0; depth < SETTLING_DEPTH; depth += 1) await Promise.resolve();
 }

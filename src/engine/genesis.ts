@@ -6,9 +6,10 @@ import type { Rules } from '../protocol/rules.ts';
 import type { Block } from '../protocol/types.ts';
 
 /**
- * Puts the genesis block into an empty store, or checks that a used store began with it.
+ * Writes the genesis block into an empty store. If the store is not empty, checks that its first block is the genesis
+ * block.
  *
- * @throws ProtocolError `GENESIS_MISMATCH` if the store's first block is another one
+ * @throws ProtocolError `GENESIS_MISMATCH` if the first block of the store is another block
  */
 export function openGenesis(store: ChainStore, rules: Rules, genesis: Block): void {
   const first = store.header(1);

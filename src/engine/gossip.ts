@@ -1,7 +1,4 @@
-/**
- * Unsolicited messages in both directions: transaction ids, transactions and signatures. Blocks are handled in
- * `block-gossip.ts`.
- */
+/** Sends and receives gossip: transaction ids, transactions and signatures. `block-gossip.ts` handles blocks. */
 
 import { LruMap } from '../primitives/bounded.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -19,17 +16,17 @@ import type { Payer } from './pool/verification-budget.ts';
 import { TransactionFetcher } from './transaction-fetcher.ts';
 
 /**
- * Time for which the member signatures of a peer are ignored after it sent a false one. Even if senders of false
- * signatures take all connections, they cause at most two checks per second.
+ * Time for which the node ignores a peer's signatures for multisignature accounts after the peer sent a false
+ * signature. Even if senders of false signatures occupy all connections, they cause at most two checks per second.
  */
 const FALSE_SIGNATURE_PAUSE_MS = 60_000;
-/** Maximum of remembered senders of false signatures. Fewer peers than this can connect during one pause. */
+/** Maximum of remembered senders of false signatures. Fewer peers than this number can connect during one pause. */
 const FALSE_SIGNERS_MAX = 5000;
 /** Maximum of characters of an id: 64 bits in decimal. */
 const ID_CHARACTERS_MAX = 20;
 /** Longest time for which the transactions of a peer are verified without a pause. */
 const SLICE_MS = 5;
-/** Maximum of messages of one peer that are handled at a time; further messages are dropped. */
+/** Maximum of messages of one peer that wait or are handled; further messages are dropped. */
 const PENDING_PER_PEER_MAX = 8;
 
 export interface GossipDependencies extends BlockGossipDependencies {
@@ -40,7 +37,7 @@ export interface GossipDependencies extends BlockGossipDependencies {
   readonly pool: Pick<TransactionPool, 'has' | 'get' | 'receive' | 'verifyReceived' | 'addSignature'>;
   readonly transport: Pick<Transport, 'request' | 'send' | 'connections'>;
   readonly observer: Observer;
-  /** Number of peers that get a message which does not go to all peers. */
+  /** Number of peers that get a message that is not sent to all peers. */
   readonly gossipPeersMax: number;
   readonly transactionGossip: GenerationProfile['transactionGossip'];
   /** The verification budget for the signatures that a peer sends. */
@@ -58,7 +55,7 @@ export class Gossip {
   readonly #fetcher: TransactionFetcher;
   readonly #blocks: BlockGossip;
   readonly #pendingByPeer = new Map<PeerId, number>();
-  /** Unix time in milliseconds until which the member signatures of a peer are ignored. */
+  /** Unix time in milliseconds until which a peer's signatures for multisignature accounts are ignored. */
   readonly #unreadUntilMs = new LruMap<PeerId, number>(FALSE_SIGNERS_MAX);
   #stopped = true;
 
@@ -120,14 +117,14 @@ export class Gossip {
     this.#fetcher.disconnected(peerId);
   }
 
-  /** Announces a transaction that passed verification here for the first time. */
+  /** Announces a transaction that passed verification on this node for the first time. */
   announceTransaction(id: TransactionId): void {
     this.#transactions.add(id);
   }
 
   /**
-   * Announces a known transaction again after a client has submitted it once more, because the network may have lost
-   * it.
+   * Announces a known transaction again, because a client has submitted it again. The network may have lost the
+   * transaction.
    */
   announceAgain(id: TransactionId): void {
     this.#transactions.addAgain(id);
@@ -138,7 +135,7 @@ export class Gossip {
     if (Array.isArray(transactions)) this.#transactions.given(peerId, idsOf(transactions));
   }
 
-  /** Announces a member's signature that was added to a pending transaction here. */
+  /** Announces a member's signature that this node added to a pending transaction of a multisignature account. */
   announceSignature(signature: MemberSignature): void {
     this.#signatures.add(signature);
   }
@@ -191,17 +188,17 @@ export class Gossip {
 
   #heardOf(peerId: PeerId, ids: readonly TransactionId[]): void {
     const { synchronizer, payerOf } = this.#dependencies;
-    // If the peer's budget is used up, a transaction from this peer would not be verified. The node does not ask a peer
-    // with a used-up budget for transactions. Other peers announce this transaction, too.
+    // The node would not verify a transaction from a peer whose verification budget is used up, so it does not ask that
+    // peer. Other peers announce the same transaction, too.
     if (!synchronizer.syncing && payerOf(peerId).mayAsk()) this.#fetcher.announced(peerId, ids);
   }
 
   /**
-   * Verifies the transactions of a peer in slices, so that other messages do not wait for all of them.
+   * Verifies the transactions of a peer in slices, so that other messages are handled between the slices.
    *
-   * @returns ids of the transactions that the pool looked at, as the peer states them. If the peer's budget is used up,
-   *   or one of its transactions is at fault, the ids of the remaining transactions are left out. Transactions that a
-   *   full pool refused are included, because the pool would refuse the same transactions from other peers, too.
+   * @returns ids of the transactions that the pool examined, as the peer states them. If the budget of the peer is used
+   *   up, or a transaction is invalid, the ids of the remaining transactions are left out. Transactions that a full
+   *   pool refused are included, because the pool would refuse the same transactions from other peers, too.
    */
   async #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): Promise<readonly TransactionId[]> {
     const { clock, pool, penalise, payerOf, cutWasteful } = this.#dependencies;
@@ -228,9 +225,9 @@ export class Gossip {
 
   /**
    * Adds the signatures of a peer to pending transactions. Honest peers verify a signature before they pass it on. A
-   * false signature costs its sender nothing, but it costs us a check. So after a false signature, the node ignores the
-   * peer's signatures for a while. The peer loses no points, because an honest peer may have another transaction with
-   * the same id (`peers/penalties.ts`).
+   * false signature costs the sender nothing, but this node must check it. After a false signature, the node therefore
+   * ignores the peer's signatures for a while. The peer loses no points, because an honest peer may have another
+   * transaction with the same id (`peers/penalties.ts`).
    */
   #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
     const { pool, clock, observer, payerOf } = this.#dependencies;
@@ -247,7 +244,7 @@ export class Gossip {
     }
   }
 
-  /** Limits how many messages of one peer are handled at a time. */
+  /** Limits how many messages of one peer wait or are handled at a time. */
   #bounded(peerId: PeerId, work: () => Promise<unknown>): void {
     const pending = this.#pendingByPeer.get(peerId) ?? 0;
     if (pending >= PENDING_PER_PEER_MAX) {
@@ -268,8 +265,7 @@ export class Gossip {
 
   #noteFailure(peerId: PeerId, error: unknown): void {
     const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
-    // A missing answer of a peer is not a fault of this node. The chain itself logs that the store cannot be written
-    // to.
+    // A missing answer of a peer is not a fault of this node. The chain itself logs that a write to the store failed.
     const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && !TOLD_BY_CHAIN.has(code));
     this.#dependencies.observer.log(isOurs ? 'error' : 'debug', code, 'could not handle a message', {
       peer: peerId,

@@ -1,6 +1,6 @@
 /**
- * The state of the network as the connected peers report it. It shows how many peers have our tip, the tips of the
- * other peers, and whether we may forge.
+ * Shows the state of the network as the connected peers report it: the share of peers with our tip, the tips of the
+ * other peers, and the reason why forging must wait.
  */
 
 import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
@@ -11,13 +11,13 @@ import type { Witnesses } from './forge/tip-check.ts';
 import { consentPercent, speaks } from './peers/consent.ts';
 
 export interface NetworkViewDependencies {
-  /** The chain must have at least the genesis block. */
+  /** The store must contain at least the genesis block. */
   readonly store: Pick<ChainReader, 'tip' | 'header' | 'heightOf'>;
   readonly params: ChainParams;
   readonly transport: Pick<Transport, 'connections'>;
   /** Whether the operator named this peer. */
   readonly isNamed: (peerId: PeerId) => boolean;
-  /** Peers that the operator wants to be connected always. */
+  /** Fixed peers, to which the node always tries to be connected. */
   readonly fixedPeers: () => readonly PeerId[];
   /** Whether the node knows peers that it can reach. */
   readonly arePeersExpected: () => boolean;
@@ -46,8 +46,8 @@ export class NetworkView {
   }
 
   /**
-   * Broadhash of a peer. It is the announced one, or that of the peer's tip in our chain; undefined if our chain does
-   * not have that block.
+   * Broadhash of a peer. Returns the broadhash that the peer announced. If the peer announced none, computes it from
+   * the peer's tip; undefined if the tip of the peer is not in our chain.
    */
   broadhashOfPeer({ broadhash, lastBlockId }: PeerInfo): string | undefined {
     if (broadhash !== undefined || lastBlockId === undefined) return broadhash;
@@ -55,16 +55,16 @@ export class NetworkView {
     return height === undefined ? undefined : this.broadhash(height);
   }
 
-  /** Percent of connected peers that have our tip, with two significant digits; 0 without peers. */
+  /** Percent of connected peers that have our tip, with two significant digits; 0 if no peer is connected. */
   consensusPercent(): number {
     return this.#percentOf(this.#dependencies.transport.connections());
   }
 
   /**
-   * The reason, as a sentence, why consent is too low to forge; undefined if it is high enough.
+   * Returns the reason, as a sentence, why consent is too low to forge; undefined if consent is high enough.
    *
-   * Anybody may dial us from many ports and claim another tip. So consent is enough if it comes from the peers that we
-   * dialled or that the operator named. The reference (lisk-sdk) counts the peers that it dialled. If a node has
+   * An attacker may dial us from many ports and claim another tip. The consent of the peers that we dialled or that the
+   * operator named is therefore enough. The reference (lisk-sdk) counts the peers that it dialled. If a node has
    * dialled none of its peers, it can only rely on the peers that dialled it. The consent of all peers together is
    * enough, too.
    *
@@ -90,7 +90,7 @@ export class NetworkView {
   }
 
   /**
-   * The evidence of the peers that connected since a given moment.
+   * Returns the evidence of the peers that connected since a given moment.
    *
    * @param sinceMs Unix time in milliseconds
    */
@@ -113,8 +113,8 @@ export class NetworkView {
   }
 
   /**
-   * The most frequent height among connected peers; 0 without peers. If several heights are equally frequent, the
-   * lowest of them.
+   * The most frequent height among connected peers; 0 if no peer is connected. If several heights are equally frequent,
+   * the result is the lowest of them.
    */
   networkHeight(): number {
     const counts = new Map<number, number>();

@@ -10,7 +10,7 @@ export class SerialQueue {
     return result;
   }
 
-  /** Resolves when all work that was queued so far has ended. */
+  /** Resolves when all work that is queued at the time of the call has ended. */
   async idle(): Promise<void> {
     await this.#last;
   }

@@ -1,4 +1,7 @@
-/** Answers peers' questions for blocks, a common block, transactions and members' signatures. */
+/**
+ * Answers the questions of peers for blocks, for a common block, for transactions, and for signatures of members of
+ * multisignature accounts.
+ */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
 import { ProtocolError } from '../primitives/errors.ts';
@@ -22,7 +25,7 @@ export interface ServeLimits {
   readonly blocksMax: number;
   /** Maximum of bytes of the blocks in one answer, as JSON. A single block is sent even if it is larger. */
   readonly blocksBytesMax: number;
-  /** Maximum of transactions of the pool, or of transactions with pending signatures, in one answer. */
+  /** Maximum of transactions in one answer to a peer that asks for the pool or for pending signatures. */
   readonly sharedMax: number;
 }
 

@@ -1,17 +1,20 @@
-/** Runs many searches for signers at once. In each round, the checks of all searches are verified together. */
+/**
+ * Runs many searches for the signers of transactions together. In each round, the checks of all searches are verified
+ * together.
+ */
 
 import type { Verifier } from '../ports/verifier.ts';
 import type { SignatureSearch } from '../protocol/types.ts';
 
 /**
- * Maximum of checks that are verified at once. The verifier finds the results of this number of checks by their content
- * (`KEYED_CHECKS_MAX` of the pool).
+ * Maximum of checks that are verified at once. Up to this number of checks, the verifier caches results by content
+ * (`KEYED_CHECKS_MAX` in `verifier-pool.ts`).
  */
 const CHECKS_AT_ONCE_MAX = 200;
 
 /**
- * Runs the searches until each has its result. The number of rounds is bounded, because a transaction has 15 signatures
- * at most, and each takes a few rounds.
+ * Runs the searches until each of them has its result. The number of rounds is bounded. A transaction has at most 15
+ * signatures, and each signature takes a few rounds.
  */
 export async function answerSearches(
   searches: readonly SignatureSearch[],

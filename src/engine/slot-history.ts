@@ -1,7 +1,7 @@
 /**
- * Stores the events of single slots as far as this node saw them. An event is a forged block, a pause of forging, a
- * refused block or a reverted block. The modules log the events of a slot with its number, and this class takes the
- * events from the log. So the history explains a missing block by events of its slot, not by other events at about the
+ * Stores the events of each slot that this node observed. An event is a forged block, a pause of forging, a refused
+ * block or a reverted block. The modules log each event with the number of its slot, and this class takes the events
+ * from the log. The history therefore explains a missing block by events of its slot, not by other events at about the
  * same time.
  */
 
@@ -16,7 +16,7 @@ import { plainFields } from './diagnostics.ts';
  */
 const SLOTS_MAX = 1000;
 /**
- * Maximum of stored events for one slot. The limit is needed because a stranger may send many false blocks for one
+ * Maximum of stored events for one slot. The limit is needed because an attacker may send many false blocks for one
  * slot.
  */
 const FACTS_MAX = 8;
@@ -24,7 +24,7 @@ const SWITCHES_MAX = 500;
 const BRANCHES_MAX = 200;
 const OLD_ORDERS_MAX = 200;
 /**
- * Maximum of ranges of slots in which the scheduler looked without a gap. Each standstill of the process begins a new
+ * Maximum of stored ranges of consecutive slots in which the scheduler ran. Each standstill of the process begins a new
  * range.
  */
 const LOOKS_MAX = 500;
@@ -47,7 +47,7 @@ export class SlotHistory {
   #branches: SlotReport['branches'] = [];
   #oldOrders: SlotReport['oldOrders'] = [];
   #looks: readonly SlotRange[] = [];
-  /** Unix time in milliseconds since which all events are stored. */
+  /** Unix time in milliseconds. All events since this time are stored. */
   #sinceMs: number;
 
   constructor(clock: Pick<Clock, 'nowMs'>) {
@@ -73,7 +73,7 @@ export class SlotHistory {
   looked(slot: number): void {
     const last = this.#looks.at(-1);
     if (last?.toSlot === slot) return;
-    // After the clock was set back, the same slots come a second time.
+    // If the clock was set back, the scheduler runs in the same slots a second time.
     const isNext = last?.toSlot === slot - 1;
     const range = { fromSlot: isNext ? last.fromSlot : slot, toSlot: slot };
     this.#looks = [...(isNext ? this.#looks.slice(0, -1) : this.#looks), range].slice(-LOOKS_MAX);

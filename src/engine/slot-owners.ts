@@ -1,7 +1,7 @@
 /**
- * The owners of slots, according to the chain of this node. The owner of a slot before the tip is certain, because it follows
- * from the height of the next block in the chain. The owner of a slot after the tip is certain only while no other node can
- * have begun another round.
+ * Finds the owners of slots, according to the chain of this node. The owner of a slot before the tip is certain,
+ * because it follows from the height of the next block in the chain. The owner of a slot after the tip is certain only
+ * while no other node can have begun another round.
  */
 
 import type { ChainReader } from '../ports/store.ts';
@@ -13,7 +13,10 @@ import type { BlockHeader, PublicKey } from '../protocol/types.ts';
 
 export interface SlotOwner {
   readonly delegate: PublicKey;
-  /** Height whose order of forgers determines the owner. */
+  /**
+   * Height of the block that fills the slot, or of the next block in the chain. The order of forgers at this height
+   * determines the owner.
+   */
   readonly height: number;
   /**
    * False if other nodes may have begun another round after the tip. This node does not know the order of forgers in that
@@ -23,8 +26,8 @@ export interface SlotOwner {
 }
 
 /**
- * Whether the order of forgers for the next block is certain to hold in a slot. Other nodes may have filled every slot
- * since the tip.
+ * Returns whether a slot is certainly in the round of the next block. Other nodes may have filled every slot since the
+ * tip, and so may have begun the next round.
  */
 export function isOrderCertain(tip: BlockHeader, slot: number, params: ChainParams): boolean {
   const slotsSince = Math.max(0, slot - slotAt(tip.timestamp, params) - 1);
@@ -36,8 +39,8 @@ export class SlotOwners {
   readonly #rules: Pick<Rules, 'forgers' | 'params'>;
   readonly #state: ChainReader;
   /**
-   * For each round, the owner of each place in its order of forgers. The owners are cached because each look-up reads
-   * all headers of the round.
+   * For each round, the public key of the owner of each place in the order of forgers. The owners are cached because
+   * each look-up reads all headers of the round.
    */
   readonly #rounds = new Map<number, ReadonlyMap<number, PublicKey>>();
 
@@ -62,8 +65,8 @@ export class SlotOwners {
   }
 
   /**
-   * The lowest height above the genesis block whose block has this slot or a later one. The caller ensures that the
-   * chain has a block of this slot or a later one.
+   * Finds the first block after the genesis block that is in this slot or in a later slot, and returns its height. The
+   * caller ensures that the chain has such a block.
    */
   #heightAt(slot: number, tipHeight: number): number {
     let [low, high] = [2, tipHeight];
@@ -85,9 +88,10 @@ export class SlotOwners {
   }
 
   /**
-   * Finds the owners of a round. The blocks of the round show the owners of the slots that have blocks. The order in
-   * the store shows all owners. The stored order is used if it is still in the store and agrees with the blocks. The
-   * stored order may disagree if the network has an exception that computes the list of this round again.
+   * Finds the owners of a round. The blocks of the round show the owners of the slots that have blocks. The list of
+   * forgers in the store shows the owners of all slots. The list is used if it is still in the store and agrees with
+   * the blocks. The list may disagree with the blocks if an exception of the network replaced the list of this round
+   * later.
    */
   #ownersOf(round: number): ReadonlyMap<number, PublicKey> {
     const rules = this.#rules;

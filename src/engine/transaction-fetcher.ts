@@ -1,8 +1,8 @@
 /**
  * Asks peers for the transactions that they announced. The node asks no peer more often than the rates of the network
- * allow. If several peers announce a transaction, only one of them is asked at first. After a refusal, the node does
- * not ask all other announcers for the same transaction. Honest pools contain transactions that this pool refuses, and
- * anybody can send false content for an id.
+ * allow. If several peers announce a transaction, only one of them is asked at first. After the pool refused a
+ * transaction, the node asks only a few other announcers for it. Honest nodes can have transactions that this pool
+ * refuses, so a refusal does not show a dishonest peer. But any peer can send false content for an id.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -20,30 +20,30 @@ import { ITEMS_PER_MESSAGE_MAX } from './announcements.ts';
  */
 const WANTED_PER_PEER_MAX = 500;
 /**
- * Maximum of peers for which the node remembers the time of the last question. The transport allows fewer connections
- * than this number. The rate limit of a peer still holds after its connection has ended.
+ * Maximum of peers for which the node remembers the time of the last question. The transport allows fewer connections,
+ * so a peer that reconnects still has its old rate limit.
  */
 const PEERS_MAX = 20_000;
 /** Maximum of remembered ids that were asked for. */
 const ASKED_MAX = 10_000;
 /**
- * Time for which only the first peer is asked for a transaction. The time is limited, because the first peer may never
+ * Time for which only one peer is asked for a transaction. The time is limited, because the first peer may never
  * answer.
  */
 const FIRST_ASKED_ALONE_MS = 2_000;
 /** Time after which an id that was asked for without result is forgotten. */
 const ASKED_FORGOTTEN_MS = 60_000;
 /**
- * After this many peers have sent a transaction that was refused, no peer is asked for it for a while. Each question
- * for a transaction goes to another peer. If the refusal for one peer were enough, an attacker could hide a good
- * transaction behind a damaged copy with the same id.
+ * Number of refusals of one transaction after which no peer is asked for it during `REFUSED_PAUSE_MS`. Each of these
+ * questions goes to another peer. If one refusal were enough, an attacker could hide a good transaction behind a
+ * damaged copy with the same id.
  */
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
 /**
- * While there are new transactions to ask for, one of this many questions asks for refused transactions. In a busy
- * network, there are always new transactions. Without questions for refused transactions, one damaged copy could keep a
- * good transaction away for ever.
+ * While there are new transactions to ask for, every fourth question asks for refused transactions. In a busy network,
+ * there are always new transactions. Without these questions, one damaged copy could keep a good transaction away for
+ * ever.
  */
 export const AGAIN_EVERY = 4;
 /**
@@ -69,7 +69,7 @@ export interface FetcherOptions {
   /**
    * Receives an answer of a peer.
    *
-   * @returns ids of the transactions that the pool looked at, as the peer states them
+   * @returns ids of the transactions that the pool examined, as the peer states them
    */
   readonly take: (peerId: PeerId, transactions: readonly unknown[]) => Promise<readonly TransactionId[]>;
   /** Called when a question failed. */
@@ -81,7 +81,7 @@ interface Refusal {
   readonly givers: readonly PeerId[];
   /** Number of times that peers sent the transaction. */
   readonly count: number;
-  /** Unix time in milliseconds at which the transaction was sent last. */
+  /** Unix time in milliseconds at which a peer last sent the transaction. */
   readonly givenMs: number;
   /** Unix time in milliseconds until which no peer is asked for the transaction. */
   readonly untilMs: number;
@@ -91,8 +91,8 @@ interface Announcer {
   readonly bucket: TokenBucket;
   readonly wanted: Set<TransactionId>;
   /**
-   * Largest number of ids that the peer announced at once. The node asks for no more ids than this. A node of lisk-sdk
-   * bans peers that ask for more ids than it is configured to announce.
+   * Largest number of ids that the peer announced at once. One question to the peer has at most this number of ids. A
+   * node of lisk-sdk bans peers that ask for more ids than it is configured to announce.
    */
   largest: number;
   /**
@@ -125,7 +125,7 @@ export class TransactionFetcher {
     this.#stopped = true;
   }
 
-  /** Called when a connection ended. The node then asks this peer for nothing more. */
+  /** Called when a connection ended. The node then stops asking this peer. */
   disconnected(peerId: PeerId): void {
     const announcer = this.#announcers.get(peerId);
     announcer?.timer?.cancel();
@@ -202,7 +202,7 @@ export class TransactionFetcher {
   }
 
   /**
-   * Called when a peer sent a transaction that the pool looked at. The transaction is now in the pool, or it was
+   * Called when a peer sent a transaction that the pool examined. The transaction is now in the pool, or it was
    * refused.
    */
   #given(peerId: PeerId, id: TransactionId): void {
@@ -242,10 +242,10 @@ export class TransactionFetcher {
   }
 
   /**
-   * Chooses the ids to ask a peer for. If there are none, returns the time until there may be some. Ids of transactions
-   * that have arrived meanwhile are forgotten. Refused transactions get separate questions, because the answers may be
-   * large and are not read completely. A question for refused transactions is sent only if there are no new ids, or as
-   * one of `AGAIN_EVERY` questions.
+   * Chooses the ids for the next question to a peer. If there are none, returns the time until the next attempt. Ids of
+   * transactions that have arrived in the meantime are forgotten. Refused transactions get separate questions, because
+   * the answers may be large and are not read completely. A question for refused transactions is sent only if there are
+   * no new ids, or as one of `AGAIN_EVERY` questions.
    */
   #due(
     peerId: PeerId,

@@ -1,4 +1,7 @@
-/** Access control: lists of addresses and networks, and the rules that hold for every path. */
+/**
+ * Decides which clients may use the HTTP interface: reads the lists of addresses, and creates the rules for all paths
+ * and for single routes.
+ */
 
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
@@ -10,12 +13,12 @@ import type { HttpOptions } from './options.ts';
 import { accessDenied, Problem } from './problems.ts';
 import type { Route } from './route.ts';
 
-/** Number of addresses for which a list remembers its answer; each takes 100 bytes. */
+/** Number of addresses for which a list remembers its answer. Each of them takes 100 bytes of memory. */
 const ADDRESSES_KNOWN_MAX = 2_000;
 
 /** A list of addresses and networks. */
 export interface AddressList {
-  /** False for `undefined`, because a closed connection has no address. */
+  /** True if the list includes the address. False for `undefined`, because a closed connection has no address. */
   includes(address: string | undefined): boolean;
 }
 
@@ -33,8 +36,8 @@ export function readAddressList(entries: readonly string[], observer: Observer):
 }
 
 /**
- * Creates the check for every path, known or unknown: the interface is enabled, the address is listed, the method is
- * allowed.
+ * Creates the check for every path, known or unknown. It checks that the interface is enabled, the address is listed,
+ * and the method is allowed.
  *
  * @returns a function that returns the refusal of a request; undefined when the request is allowed
  */
@@ -49,15 +52,15 @@ export function createAccessRule(options: HttpOptions): (request: IncomingMessag
   };
 }
 
-/** The answer to an address without access. */
+/** The answer to a client whose address is not listed. */
 export const NOT_LISTED = refused('API access denied', 'API access blocked.');
 const DISABLED = refused('API access disabled', 'API is not enabled in this node.');
 const READ_ONLY = refused('API write access denied', 'API write access blocked.');
 
 /**
- * The addresses that a request comes from. With trusted proxies, the list has the addresses that the proxies name. The
- * client itself may have written the first of these addresses. Without trusted proxies, the list has only the address
- * of the connection.
+ * Returns the addresses from which a request comes. With trusted proxies, these are the addresses that the proxies
+ * name. The client itself may have written the first of them. Without trusted proxies, the only address is that of the
+ * connection.
  */
 export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy: boolean): readonly string[] {
   const said = trustProxy ? headers['x-forwarded-for'] : undefined;
@@ -67,8 +70,8 @@ export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy
 }
 
 /**
- * Recognises addresses that may use the reserved connections: this machine, and the addresses that the operator listed.
- * A very wide network in the list does not count, because it names no particular clients.
+ * Creates the function that recognises addresses that may use the reserved connections: this machine, and the addresses
+ * that the operator listed. A very wide network in the list does not count, because it names no particular clients.
  */
 export function createTrust(options: HttpOptions): (address: string) => boolean {
   const named = options.access.whiteList.filter((entry) => !isWide(entry));
@@ -81,9 +84,12 @@ function isWide(entry: string): boolean {
   return bits !== undefined && Number(bits) < (entry.includes(':') ? TRUSTED_BITS_MIN_6 : TRUSTED_BITS_MIN_4);
 }
 
-/** The widest private network, 10.0.0.0/8. */
+/**
+ * Shortest mask of a listed IPv4 network that names particular clients, because 10.0.0.0/8 is the widest private
+ * network.
+ */
 const TRUSTED_BITS_MIN_4 = 8;
-/** False for `undefined`, because a closed connection has no address. */
+/** Shortest mask of a listed IPv6 network that names particular clients. */
 const TRUSTED_BITS_MIN_6 = 32;
 
 export interface RouteGuard {
@@ -93,7 +99,7 @@ export interface RouteGuard {
   maySeeForging(request: Request): boolean;
 }
 
-/** Creates the access rules of single routes, which hold in addition to those of every path. */
+/** Creates the access rules of single routes. They apply in addition to the rules for every path. */
 export function guardRoutes(options: HttpOptions): RouteGuard {
   const forging = readAddressList(options.forgingWhiteList, options.observer);
   const secrets = readAddressList(options.legacySignatures.whiteList, options.observer);
@@ -104,7 +110,10 @@ export function guardRoutes(options: HttpOptions): RouteGuard {
   };
   const isConcealed = noticeProxies(options);
   const isOwnName = ownNames(options.hostNames);
-  /** Throws a refusal if the route must not serve the caller. */
+  /**
+   * True when the caller itself made the request: no hidden proxy, no page of another site, and no foreign host name is
+   * involved.
+   */
   const isItself = (request: Request) =>
     !isConcealed(request) &&
     !isOfForeignPage(request, options.cors.origin) &&
@@ -139,8 +148,8 @@ const PROXY_HEADERS = [
 /**
  * True for a request that comes through a proxy although no proxy is trusted. The request has the address of the proxy
  * (often of this machine), so every client of the proxy would get the rights of that address. HTTP/1.0 also counts as a
- * sign, because proxies that add no header still use it (nginx does by default). A forged sign does no harm, because it
- * can only remove rights.
+ * sign, because proxies that add no header still use it (nginx does by default). A client gains nothing by forging
+ * these headers, because they can only remove rights.
  */
 function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request) => boolean {
   let isLogged = false;
@@ -209,8 +218,8 @@ export function isLoopback(address: string | undefined): boolean {
 const LOOPBACK = readAddressList(['127.0.0.0/8', '::1'], SILENT);
 
 /**
- * True when the caller is in the list. With trusted proxies, all addresses that they name must be in the list, because
- * the client itself may have written the first address.
+ * True when the caller is in the list. All addresses that trusted proxies name must be in the list, because the client
+ * itself may have written the first address.
  */
 function isFrom(list: AddressList, request: Request): boolean {
   return request.ips.length > 0 ? request.ips.every((ip) => list.includes(ip)) : list.includes(request.ip);
@@ -237,8 +246,8 @@ function listOf(list: BlockList): AddressList {
       if (isListed === undefined) {
         const family = isIP(address);
         isListed = family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6');
-        // A text that is not an address is not cached. A text that is not an address may have any length, because a
-        // proxy passes on text of the client.
+        // A text that is not an address is not cached. Such a text may have any length, because a proxy passes on text
+        // of the client.
         if (family !== 0) known.set(address, isListed);
       }
       return isListed;

@@ -1,4 +1,7 @@
-/** Answers requests of the interface without a listener, for a reader of a stopped node's chain in the same process. */
+/**
+ * Answers requests of the HTTP interface without a listener. A tool that reads a stopped node's chain uses it in its
+ * own process.
+ */
 
 import type { NodeApi } from '../ports/node-api.ts';
 import type { HttpDialect } from './dialect.ts';

@@ -67,13 +67,17 @@ export function createHttpServer(
     settings.shared === undefined
       ? createRateLimit(limits, { clock, isTrusted })
       : createSharedRateLimit(limits, settings.shared, clock);
-  const dashboard = settings.dashboardDirectory === undefined ? undefined : serveDashboard(settings.dashboardDirectory);
+  const dashboard =
+    settings.dashboardDirectory === undefined
+      ? undefined
+      : serveDashboard(settings.dashboardDirectory, settings.devnet !== undefined);
   const reference = settings.referenceDirectory === undefined ? undefined : openReference(settings.referenceDirectory);
   const hasPages = dashboard !== undefined || reference !== undefined;
   const isOtherPath = (path: string): boolean => hasPages && isDashboardPath(path);
   const checks = createRequestChecks(settings, { admission, dialect, limit, isOtherPath });
 
-  // A real node has no event stream, so the stream is the same in the strict dialect.
+  // A real node has no event stream that the strict dialect could imitate. The stream therefore always uses the joined
+  // dialect.
   const streamDialect = { ...dialect, strict: false };
   const hub = createEventHub(api, streamDialect, { ...settings.events, observer, scheduler: admission.scheduler });
   const cache = createResponseCache(api, settings.keepAnswers);
@@ -126,8 +130,8 @@ export function createHttpServer(
       (allowance) => scheduled(request, () => workOn(request, response, allowance, expectation)),
       (error: unknown) => {
         if (response.destroyed) return;
-        // The process that counts for all processes did not answer in time, so it is unknown whether the client may
-        // ask.
+        // The process that counts requests for all processes did not answer in time. It is therefore unknown whether
+        // the client may send this request.
         answerProblem(response, problemOf(error, dialect.generation) ?? internalError());
       },
     );
@@ -222,9 +226,9 @@ function answerProblem(response: ServerResponse, { status, body }: Problem): voi
 }
 
 /**
- * The server of node:http that parses requests. The server itself answers no request. Requests that node:http would
- * refuse pass the same checks as all others, so that they cost the client the same. A request with an `Upgrade` header
- * is answered like a request without it.
+ * Creates the server of node:http that parses requests. This server answers no request itself. Requests that node:http
+ * would refuse pass the same checks as all others, so that they cost the client the same. A request with an `Upgrade`
+ * header is answered like a request without it.
  */
 function createParser(
   answer: (request: IncomingMessage, response: ServerResponse, expectation?: Expectation) => void,

@@ -1,4 +1,4 @@
-/** Names for the shapes in the interface's description, so that generated client code has named types. */
+/** Gives names to the shapes in the interface's description, so that generated client code has named types. */
 
 import type { HttpDialect } from './dialect.ts';
 import type { OpenApiDocument } from './openapi.ts';
@@ -67,7 +67,7 @@ export function withComponents(document: OpenApiDocument, dialect: HttpDialect):
   return { ...named, components: { schemas: Object.fromEntries(schemas) as Record<string, Schema> } };
 }
 
-/** Names that a document refers to, directly or through other named shapes. */
+/** Finds the names to which a document refers, directly or through other named shapes. */
 function namesIn(document: unknown, shapeOf: (name: string) => unknown): ReadonlySet<string> {
   const found = new Set<string>();
   const seek = (value: unknown): void => {

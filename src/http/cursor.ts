@@ -1,4 +1,4 @@
-/** Positions in lists that clients carry from one page to the next. */
+/** Converts positions in lists to texts and back. A client sends such a text to get the next page. */
 
 import type { Cursor } from '../ports/queries.ts';
 
@@ -11,7 +11,7 @@ export interface SortedCursor extends Cursor {
 /** Maximum length of the text: values are numbers, names and keys. */
 const TEXT_CHARACTERS_MAX = 400;
 
-/** Text of a cursor: letters, digits, `-` and `_`, which need no escaping in a URL. */
+/** Returns the text of a cursor: letters, digits, `-` and `_`, which need no escaping in a URL. */
 export function cursorText({ sort, value, tie }: SortedCursor): string {
   return Buffer.from(JSON.stringify([sort, value, tie]), 'utf8').toString('base64url');
 }
@@ -23,7 +23,7 @@ export function cursorIn(text: string): SortedCursor | undefined {
   try {
     parts = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
   } catch {
-    // After an error, the text is no cursor.
+    // A text that cannot be decoded is not a cursor.
     return undefined;
   }
   if (!Array.isArray(parts) || parts.length !== 3) return undefined;

@@ -27,13 +27,16 @@ const ASK_EVERY_TIME = 'no-cache';
 
 /**
  * @param directory folder that `bin/bundle.js` wrote
+ * @param isDevnet true if the page may show the controls of a devnet
  * @returns a handler that serves `/` and `/assets/...` and passes other requests on; undefined when the folder has no
  *   files
  */
-export function serveDashboard(directory: string): RequestHandler | undefined {
+export function serveDashboard(directory: string, isDevnet = false): RequestHandler | undefined {
   const page = join(directory, 'index.html');
   if (!existsSync(page)) return undefined;
-  const files = new Map([['/', fileOf(page, ASK_EVERY_TIME)]]);
+  const html = readFileSync(page, 'utf8');
+  const marked = isDevnet ? html.replace('<html ', '<html data-devnet ') : html;
+  const files = new Map([['/', fileFrom(Buffer.from(marked), '.html', ASK_EVERY_TIME)]]);
   const assets = join(directory, 'assets');
   for (const name of readdirSync(assets)) files.set(`/assets/${name}`, fileOf(join(assets, name), FOR_EVER));
   return (request, response, next) => {
@@ -82,7 +85,10 @@ function policyFor(request: Request): string {
 }
 
 function fileOf(path: string, cacheControl: string): File {
-  const plain = readFileSync(path);
-  const contentType = CONTENT_TYPES[extname(path)] ?? 'application/octet-stream';
+  return fileFrom(readFileSync(path), extname(path), cacheControl);
+}
+
+function fileFrom(plain: Buffer, extension: string, cacheControl: string): File {
+  const contentType = CONTENT_TYPES[extension] ?? 'application/octet-stream';
   return { contentType, plain, packed: gzipSync(plain, { level: 9 }), cacheControl };
 }

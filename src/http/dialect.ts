@@ -1,4 +1,4 @@
-/** The dialect of the interface: the generation whose names it uses, and whether it is strict. */
+/** Defines the dialect of the interface: the generation whose names it uses, and whether it is strict. */
 
 import type { Generation } from '../protocol/params.ts';
 import type { Schema } from './schema.ts';
@@ -21,7 +21,7 @@ export function joined(dialect: HttpDialect, own: Members, added: Members): Memb
   return dialect.strict ? own : { ...own, ...added };
 }
 
-/** The declared shape of the members that `joined` returns. @param optional members that may be absent */
+/** Returns the schema of the members that `joined` returns. @param optional members that may be absent */
 export function joinedShape(
   dialect: HttpDialect,
   own: Readonly<Record<string, Schema>>,

@@ -1,7 +1,7 @@
 /**
- * The answer of a route in the envelope, from the checked request to the bytes. The file also computes the block of the
- * answer, its ETag, and whether the same bytes may be sent again. `fast-path.ts` and `pipeline.ts` both use this file,
- * and write the answer to their responses.
+ * Makes the answer of a route in the envelope, from the checked request to the bytes. It also computes the block of the
+ * answer, its ETag, and whether the same bytes may be sent again. `fast-path.ts` and `pipeline.ts` write the answer to
+ * their responses.
  */
 
 import type { NodeApi } from '../ports/node-api.ts';
@@ -11,7 +11,7 @@ import type { CheckedRequest, EnvelopeRoute, Reply } from './route.ts';
 export interface EnvelopeAnswer {
   /** JSON; undefined when the client already has this answer (304). */
   readonly body: Buffer | undefined;
-  /** The older of the two states before and after the handler read the chain. */
+  /** The block that the answer shows. If the chain changed while the handler ran, this is the older block. */
   readonly place: ReadPlace | undefined;
   /** Undefined for an answer that may change while the chain stays the same. */
   readonly etag: string | undefined;
@@ -36,7 +36,7 @@ export function unchangedSince(version: Version, ifNoneMatch: string | undefined
 }
 
 /**
- * Asks the handler of a route.
+ * Runs the handler of a route and makes the answer.
  *
  * @param version version before the handler ran; the answer has an ETag only if the chain is the same afterwards
  * @returns the answer at once if the handler answers at once
@@ -57,7 +57,7 @@ export function askHandler(
   return reply instanceof Promise ? reply.then(answerOf) : answerOf(reply);
 }
 
-/** Headers with the block of an answer, as alternating names and values. */
+/** Returns the headers that name the block of an answer, as alternating names and values. */
 export function placeHeaders({ place, etag }: Version): readonly string[] {
   if (place === undefined) return [];
   const told = [HEIGHT_HEADER, String(place.height), BLOCK_ID_HEADER, place.id];

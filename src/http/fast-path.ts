@@ -1,8 +1,8 @@
 /**
- * The fast path answers the most frequent requests: a GET of a route with the usual envelope, by a client with access,
- * that results in a 200. The fast path does the same as the slow path through the application, but in one function and
- * without Express. Any other request (another method, a body, a refusal, another encoding) takes the slow path, which
- * checks the request again.
+ * Answers the most frequent requests in one function, without Express: a GET of a route with the usual envelope, by a
+ * client with access, that results in a 200. The answers are equal to those of the slow path through the application.
+ * Any other request (another method, a body, a refusal, another encoding) takes the slow path, which checks the request
+ * again.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -38,7 +38,8 @@ export interface FastPathParts {
 
 export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, cache }: FastPathParts): FastPath {
   const { origin } = options.cors;
-  // If the answer depends on more than the target and the address of the request, the request takes the slow path.
+  // Some options make the answer depend on more than the target and the address of the request. With such options, all
+  // requests take the slow path.
   const isPossible = typeof origin === 'string' && options.limits.delayAfter === 0;
   const routes = routesByPath(dialect, options);
   const fixed = fixedHeaders(origin);
@@ -101,7 +102,7 @@ export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, ca
       if (made instanceof Promise) made.then(finish).catch(() => response.headersSent || takeSlowPath());
       else finish(made);
     } catch {
-      // The route refused or failed. The slow path gets the same result and sends the error.
+      // The route refused the request, or failed. The slow path gets the same result and sends the error.
       return false;
     }
     return true;
@@ -125,7 +126,7 @@ export function createFastPath(api: NodeApi, options: HttpOptions, { dialect, ca
   };
 }
 
-/** Routes without a special access rule, by their paths as clients write them. */
+/** Returns the routes without a special access rule, by their paths as clients write them. */
 function routesByPath(dialect: HttpDialect, options: HttpOptions): ReadonlyMap<string, EnvelopeRoute> {
   const routes = new Map<string, EnvelopeRoute>();
   for (const { prefixes, dialect: spoken } of served(dialect)) {

@@ -1,7 +1,7 @@
 /**
- * Converts checked parameters to filters of the store. Some valid values cannot occur in the store: an empty key, or an
- * id or height beyond its integer type. With an impossible value, the filters are `unanswerable`, and the answer is an
- * empty page without a query.
+ * Converts checked parameters to filters of the store. Some valid values cannot occur in the store: an empty key, an id
+ * beyond 64 bits, or a height beyond 32 bits. With an impossible value, the filters are `unanswerable`, and the answer
+ * is an empty page without a query.
  */
 
 import type { Page, PageRequest } from '../ports/queries.ts';
@@ -30,7 +30,7 @@ export class Filters {
     return this.#request.text(name);
   }
 
-  /** A public key in lower case, as it is stored. */
+  /** Returns a public key in lower case, because the store has keys in lower case. */
   publicKey(name: string): string | undefined {
     return this.#only(this.#request.text(name)?.toLowerCase(), (key) => key !== '');
   }
@@ -47,23 +47,23 @@ export class Filters {
     return this.#only(this.#request.number(name), (type) => type <= TYPE_MAX);
   }
 
-  /** Lower bound of a time, in whole seconds since the epoch. */
+  /** Returns the lower bound of a time, in whole seconds since the epoch. */
   fromS(name: string): number | undefined {
     return this.#only(this.#request.number(name), (timeS) => timeS <= TIMESTAMP_MAX_S);
   }
 
-  /** Upper bound of a time, in whole seconds since the epoch. */
+  /** Returns the upper bound of a time, in whole seconds since the epoch. */
   toS(name: string): number | undefined {
     const timeS = this.#request.number(name);
     return timeS === undefined ? undefined : Math.min(timeS, TIMESTAMP_MAX_S);
   }
 
-  /** Lower bound of an amount, in beddows. */
+  /** Returns the lower bound of an amount, in beddows. */
   fromAmount(name: string): bigint | undefined {
     return this.#only(this.#amount(name), (amount) => amount <= AMOUNT_MAX);
   }
 
-  /** Upper bound of an amount, in beddows. */
+  /** Returns the upper bound of an amount, in beddows. */
   toAmount(name: string): bigint | undefined {
     const amount = this.#amount(name);
     return amount !== undefined && amount > AMOUNT_MAX ? AMOUNT_MAX : amount;

@@ -1,4 +1,7 @@
-/** Named text formats of parameters and bodies. The formats are as tolerant as clients of Lisk expect. */
+/**
+ * Defines the text formats of parameters and bodies. Each format allows all values that clients of Lisk expect to be
+ * allowed.
+ */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
 import { cursorIn } from './cursor.ts';
@@ -29,8 +32,8 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
   hex: (text) => /^[0-9a-f]+$/i.test(text),
   username: (text) => /^[a-z0-9!@$&_.]+$/i.test(text),
   additionalData: (text) => Buffer.byteLength(text, 'utf8') <= DATA_BYTES_MAX,
-  // Each octet may be any number of up to three digits. A real node looks up an impossible address among its peers and
-  // finds nothing.
+  // Each part of an address may be any number of up to three digits. A real node looks up an impossible address among
+  // its peers and finds nothing.
   ip: (text) => /^(?:[0-9]{1,3}\.){3}[0-9]{1,3}$/.test(text),
   version: (text) => /^[0-9]{1,3}(?:\.[0-9]{1,3}){2}(?:-(?:alpha|beta|rc)\.[0-9]{1,3}(?:\.[0-9]{1,3})?)?$/.test(text),
   protocolVersion: (text) => /^(?:0|[1-9][0-9]{0,2})\.(?:0|[1-9][0-9]{0,2})$/.test(text),
@@ -41,8 +44,9 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
 };
 
 /**
- * True when a value has the format. An empty text passes, except as an IP address. A length limit refuses an empty text
- * where it is not allowed. Values of other types are checked as text, so a null fails both its type and its format.
+ * True when a value has the format. An empty text passes, except as an IP address. Where an empty text is not allowed,
+ * a limit on the length refuses it. Values of other types are checked as text, so a null fails both its type and its
+ * format.
  */
 export function hasFormat(format: Format, value: unknown): boolean {
   if (value === '' && format !== 'ip') return true;

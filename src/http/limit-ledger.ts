@@ -1,6 +1,6 @@
 /**
- * Counts requests, connections and refusals of addresses for several processes that answer HTTP (`SharedLimits`). The
- * connections of a process are released when it ends.
+ * Counts requests, connections and refusals of addresses for several processes that answer HTTP (`SharedLimits`). When
+ * a process ends, its connections no longer count.
  */
 
 import { createTrust } from './access.ts';
@@ -26,10 +26,7 @@ export class LimitLedger {
   readonly #limits: AdmissionLimits;
   readonly #penalties: Penalties;
   readonly #tellShutOut: (key: string) => void;
-  /**
-   * Connections of strangers by holder and key. The map of connections has at most as many entries as there are
-   * connections, which `connectionsMax` limits.
-   */
+  /** Number of strangers' connections, by process and by client key. `connectionsMax` limits the number of entries. */
   readonly #held = new Map<number, Map<string, number>>();
   readonly #byKey = new Map<string, number>();
   #strangers = 0;
@@ -66,7 +63,7 @@ export class LimitLedger {
   left(holder: number, key: string): void {
     const held = this.#held.get(holder);
     const count = held?.get(key) ?? 0;
-    // A holder releases at most the connections that it has.
+    // A process cannot release more connections than it has.
     if (held === undefined || count === 0) return;
     if (count > 1) held.set(key, count - 1);
     else held.delete(key);

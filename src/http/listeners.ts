@@ -1,6 +1,6 @@
 /**
- * The sockets on which the interface listens, plain and TLS. Accepted connections pass the admission and then one
- * parser.
+ * Opens the sockets on which the interface listens, with and without TLS. Accepted connections pass the admission and
+ * then go to one parser.
  */
 
 import type { Server as HttpServer } from 'node:http';
@@ -25,9 +25,9 @@ export interface Listeners {
 }
 
 /**
- * Maximum of connections that the system holds until they are accepted, which is the default of Linux. When the
- * system's queue of connections is full, a client tries again after a second. A burst of strangers must not delay the
- * operator by this second.
+ * Maximum number of connections that the operating system holds until the node accepts them. The default of Linux is
+ * the same number. When this queue is full, a client tries again only after a second. A burst of strangers must not
+ * delay the operator by this second.
  */
 const BACKLOG = 4_096;
 /** Maximum duration of a drain: twice the time after which node:http closes an idle connection. */
@@ -37,7 +37,7 @@ const CLOSE_GRACE_MS = 500;
 
 /**
  * @param parser parser that does not listen itself; it gets the admitted sockets
- * @param mayAsk false for an address whose requests can only be refused; they are not even parsed
+ * @param mayAsk false for an address that may send no requests; its requests are not parsed
  * @throws ProtocolError `TLS_INVALID` when key or certificate is invalid, or when they do not belong together
  */
 export function createListeners(
@@ -107,16 +107,16 @@ export function createListeners(
 }
 
 /**
- * Creates a listener. A client that has sent all its data may still read. Therefore the connection of a client is not
- * ended after the client's last byte. Nothing is read from a connection before the admission allows it.
+ * Creates a listener. A client may still read after it has sent all its data, so the connection is not ended after the
+ * client's last byte. Nothing is read from a connection before the admission allows it.
  */
 function listenerFor(accept: (socket: Socket) => void): Server {
   return createServer({ allowHalfOpen: true, pauseOnConnect: true }, accept);
 }
 
 /**
- * Time that counts for the expensive part of a stranger's TLS handshake, in milliseconds: the signature of a 2,048-bit
- * key.
+ * Time that the scheduler counts for a stranger's TLS handshake, in milliseconds. The expensive part is the signature
+ * with a 2,048-bit key.
  */
 const TLS_HANDSHAKE_MS = 1.7;
 

@@ -1,4 +1,4 @@
-/** A clock that never goes back, so that setting the machine's clock neither stops nor resets limits. */
+/** A clock that never goes back. A change of the machine's clock neither stops nor resets the limits that use it. */
 
 import { performance } from 'node:perf_hooks';
 import type { Timer } from '../ports/clock.ts';

@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 description of the interface, generated from the declarations of the routes. */
+/** Generates the OpenAPI 3.1 description of the interface from the declarations of the routes. */
 
 import type { HttpDialect } from './dialect.ts';
 import type { Parameter, Route } from './route.ts';
@@ -23,7 +23,7 @@ export interface OpenApiDocument {
 export interface Operation {
   readonly operationId: string;
   readonly summary: string;
-  /** Clients that are served; absent if all clients are served. */
+  /** Describes the clients that the route serves; absent if it serves all clients. */
   readonly description?: string;
   readonly tags: readonly string[];
   readonly parameters?: readonly ParameterObject[];
@@ -51,7 +51,7 @@ export interface ResponseObject {
 
 interface MediaType {
   readonly schema: Schema;
-  /** A body that was sent or received in a test. */
+  /** A body that a test of this node sent or received. */
   readonly example?: unknown;
   /** For a stream: the content of each event, by its name. */
   readonly 'x-events'?: Readonly<Record<string, Schema>>;
@@ -88,8 +88,8 @@ export function openApiOf(routes: readonly Route[], dialect: HttpDialect, versio
 }
 
 /**
- * Clients that are served in addition to the general access rules. Pages of other sites and proxies that are not
- * trusted are never served.
+ * Describes the clients that a route with a special access rule serves. Such a route never serves pages of other sites
+ * or clients behind proxies that are not trusted.
  */
 const SERVED: Readonly<Record<NonNullable<Route['access']>, string>> = {
   forging: 'Serves only callers on `http.forgingWhitelist`.',
@@ -164,7 +164,7 @@ function distinct(schemas: readonly Schema[]): readonly Schema[] {
   return [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
 }
 
-/** The refusals of every route, and those that this route declares. */
+/** Returns the refusals of every route, and those that this route declares. */
 function refusalsOf(route: Route): Record<string, ResponseObject> {
   const refusals: Record<string, ResponseObject> = {
     400: json('A parameter is unknown or invalid, or the body is invalid.', problem.INVALID_OR_UNREADABLE),

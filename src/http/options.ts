@@ -1,52 +1,55 @@
-/** Options of the HTTP interface: its listeners, access rules and limits. */
+/** Defines the options of the HTTP interface: its listeners, access rules and limits. */
 
+import type { DevnetControls } from '../ports/devnet-controls.ts';
 import type { WorkShare } from '../primitives/work-share.ts';
 import { SILENT, type Observer } from '../ports/observer.ts';
 import type { SharedLimits } from './admission/shared-limits.ts';
 
 export interface HttpOptions {
-  /** False refuses every request with 403. */
+  /** If false, every request is refused with 403. */
   readonly enabled: boolean;
   /** Port to listen on; with 0, the system chooses a free port. */
   readonly port: number;
   /** Address to bind, IPv4 or IPv6. */
   readonly address: string;
-  /** A second listener for TLS at the same address; absent for no TLS. */
+  /** Options of a second listener, for TLS, at the same address; absent for no TLS. */
   readonly tls?: TlsOptions;
-  /** True takes the client's address from `X-Forwarded-For`. */
+  /** If true, the client's address is read from `X-Forwarded-For`. */
   readonly trustProxy: boolean;
-  /** Clients that may ask: all, or the addresses and networks (CIDR) in the list. */
+  /** Clients that have access: all clients, or the addresses and networks (CIDR) in the list. */
   readonly access: { readonly public: boolean; readonly whiteList: readonly string[] };
   /** Host names of this node besides `localhost` and IP addresses; restricted routes accept only these names. */
   readonly hostNames: readonly string[];
   /** Addresses that may read and switch forging, regardless of `access`. */
   readonly forgingWhiteList: readonly string[];
   /**
-   * The legacy registration of second signatures, which takes passphrases: whether it is enabled, and for which
-   * addresses.
+   * The legacy registration of second signatures, in which a client sends passphrases: whether it is enabled, and for
+   * which addresses.
    */
   readonly legacySignatures: { readonly enabled: boolean; readonly whiteList: readonly string[] };
-  /** True refuses every method but GET. */
+  /** If true, every method but GET is refused. */
   readonly readOnly: boolean;
   readonly limits: HttpLimits;
   readonly cors: { readonly origin: string | boolean; readonly methods: readonly string[] };
-  /** True refuses the other generation's sort names and peer states. */
+  /** If true, the sort names and peer states of the other generation are refused. */
   readonly strictDialect: boolean;
-  /** True keeps answers that depend only on the chain, and sends them again until the chain changes. */
+  /** If true, answers that depend only on the chain are kept and sent again until the chain changes. */
   readonly keepAnswers: boolean;
   readonly events: EventOptions;
-  /** True serves metrics at `/metrics`. */
+  /** If true, metrics are served at `/metrics`. */
   readonly metrics: boolean;
   /** Folder of the page that is served at `/`; absent for none. */
   readonly dashboardDirectory?: string;
   /** Folder of the interactive reference at `/docs`; without it, `/docs` shows the plain page. */
   readonly referenceDirectory?: string;
+  /** Controls of a devnet for the dashboard; absent on every other network. */
+  readonly devnet?: DevnetControls;
   readonly observer: Observer;
   /**
    * Budget of the main thread's time for strangers, shared with other parts of the node; default: a separate budget.
    */
   readonly workShare?: WorkShare;
-  /** Counters shared by several processes; absent for a single process. */
+  /** Limits that several processes share; absent for a single process. */
   readonly shared?: SharedLimits;
 }
 
@@ -70,15 +73,18 @@ export interface TlsOptions {
 }
 
 export interface HttpLimits {
-  /** Open connections; a tenth of them is reserved for this machine and the addresses that `access` lists. */
+  /**
+   * Maximum number of open connections; a tenth of them is reserved for this machine and the addresses that `access`
+   * lists.
+   */
   readonly connectionsMax: number;
-  /** Connections of one address that has no part in the reserve. */
+  /** Maximum number of connections of one address that may not use the reserved connections. */
   readonly connectionsPerAddressMax: number;
-  /** Requests per window and client address; 0 for no limit. */
+  /** Maximum number of requests in a window for each client address; 0 for no limit. */
   readonly max: number;
-  /** Limit for clients on other machines while `max` is 0, because strangers should never be served without limit. */
+  /** Limit for each client on another machine, used when `max` is 0. Strangers always have a limit. */
   readonly strangerMax: number;
-  /** Requests per window of all clients on other machines together; 0 for no limit. */
+  /** Maximum number of requests in a window for all clients on other machines together; 0 for no limit. */
   readonly strangersTotalMax: number;
   /** Requests in a window that are answered without delay; 0 for no delays. */
   readonly delayAfter: number;
@@ -89,11 +95,14 @@ export interface HttpLimits {
   readonly headersTimeoutMs: number;
   /** Time after which an idle connection is closed, in milliseconds. */
   readonly idleTimeoutMs: number;
-  /** Time for which a connection may wait for its next request, 0 for no limit; default: that of node:http. */
+  /**
+   * Time in milliseconds for which a connection may wait for its next request; 0 for no limit. Default: that of
+   * node:http.
+   */
   readonly keepAliveTimeoutMs?: number;
 }
 
-/** Defaults: the interface listens on the loopback address only, and does not limit clients there. */
+/** The defaults. With them, the interface listens on the loopback address only, and does not limit clients there. */
 export const HTTP_DEFAULTS: HttpOptions = {
   enabled: true,
   port: 4000,

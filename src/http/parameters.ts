@@ -1,4 +1,4 @@
-/** Parameters that several routes declare, and their conversion to members of queries. */
+/** Declares the parameters that several routes have, and converts them to members of queries. */
 
 import type { Direction, Page, PageRequest, Sort } from '../ports/queries.ts';
 import { cursorIn, cursorText } from './cursor.ts';
@@ -48,7 +48,7 @@ export function int32Parameter(name: string, minimum: number, description: strin
   return queryParameter(name, { type: 'integer', format: 'int32', ...bounds, description });
 }
 
-/** `limit` and `offset` of a list. */
+/** Parameters `limit` and `offset` of a list. */
 export function pageParameters(limitMax: 100 | 101 | 1000, offsetMax?: number): readonly Parameter[] {
   const limit: Schema = {
     type: 'integer',
@@ -69,12 +69,12 @@ export function pageParameters(limitMax: 100 | 101 | 1000, offsetMax?: number): 
   return [queryParameter('limit', limit), queryParameter('offset', offset)];
 }
 
-/** `offset` and `limit`. The order of the declarations is the order of the errors. */
+/** The page parameters in the order `offset`, `limit`. The order of the parameters decides the order of the errors. */
 export function pageParametersReversed(limitMax: 100 | 101): readonly Parameter[] {
   return [...pageParameters(limitMax)].reverse();
 }
 
-/** `after`: the cursor where a list of the chain continues. Real nodes do not have `after`. */
+/** The parameter `after`: the cursor from which a list continues. Real nodes do not have this parameter. */
 export function afterParameters(dialect: HttpDialect): readonly Parameter[] {
   return joinedOnly(dialect, [AFTER]);
 }
@@ -87,7 +87,7 @@ const AFTER: Parameter = queryParameter('after', {
     'empty for the first page. New blocks do not shift the pages.',
 });
 
-/** `sort` with `:asc` and `:desc` of each field. */
+/** The parameter `sort`, which allows each field with `:asc` and `:desc`. */
 export function sortParameter(fields: readonly string[], byDefault: string): Parameter {
   const values = fields.flatMap((field) => [`${field}:asc`, `${field}:desc`]);
   return queryParameter('sort', {
@@ -98,7 +98,9 @@ export function sortParameter(fields: readonly string[], byDefault: string): Par
   });
 }
 
-/** @param lengths limits on the length, for paths that have them; their refusals name both the limit and the format */
+/**
+ * @param lengths limits on the length of the text, if the path has any; a refusal then names the limit and the format
+ */
 export function addressInPath(
   description: string,
   lengths: Pick<Schema, 'minLength' | 'maxLength'> = { minLength: 2, maxLength: 22 },
@@ -106,15 +108,16 @@ export function addressInPath(
   return { name: 'address', in: 'path', schema: { type: 'string', format: 'address', ...lengths, description } };
 }
 
-/** `limit` and `offset` of the request, for `meta`. */
+/** Returns `limit` and `offset` of the request for the member `meta` of the answer. */
 export function pageMeta(request: CheckedRequest): { readonly offset: number; readonly limit: number } {
   return { offset: request.number('offset') ?? 0, limit: request.number('limit') ?? 10 };
 }
 
 /**
- * `limit` and `offset` for the store, with the offset limited to a number beyond every list.
+ * Returns the part of a list that the request asks for, as a query to the store. A larger offset than
+ * `OFFSET_BEYOND_ALL` is replaced by it.
  *
- * @throws Problem 400 for a cursor of another order, or for a cursor together with an offset
+ * @throws Problem 400 for a cursor of a list with another sort order, or for a cursor together with an offset
  */
 export function pageOf(request: CheckedRequest): PageRequest {
   const { limit, offset } = pageMeta(request);
@@ -127,7 +130,10 @@ export function pageOf(request: CheckedRequest): PageRequest {
   return { limit, offset, after: { value: cursor.value, tie: cursor.tie } };
 }
 
-/** `meta` of a list of the chain. A request with `after` gets the cursor of the next page, or null at the end. */
+/**
+ * Returns `meta` of a list. If the request has `after`, `meta` also contains the cursor of the next page, or null at
+ * the end of the list.
+ */
 export function listMeta(request: CheckedRequest, { next }: Pick<Page<unknown>, 'next'>) {
   const meta = pageMeta(request);
   if (request.text('after') === undefined) return meta;

@@ -1,5 +1,5 @@
 /**
- * The pipeline of a request after its admission (`request-checks.ts`). The order of the steps decides which refusal a
+ * Runs the steps of a request after its admission (`request-checks.ts`). The order of the steps decides which refusal a
  * client gets: method override, security headers, route, method, CORS, compression, body, declaration, whitelist of the
  * route, handler.
  */
@@ -41,7 +41,7 @@ import {
 } from './route.ts';
 import { allRoutes } from './routes/all.ts';
 
-/** Path where a body may also be a form, because the oldest clients of Lisk send forms. */
+/** The only path where a body may be a form. The oldest clients of Lisk send forms to it. */
 const FORM_PATH = '/signatures';
 
 /** Parts that a listener shares with its application. */
@@ -52,7 +52,7 @@ export interface AppParts {
   readonly cache: ResponseCache;
   readonly dashboard: RequestHandler | undefined;
   readonly reference: Reference | undefined;
-  /** Client of an event stream. */
+  /** Returns the client that opens an event stream. */
   readonly clientOf: (request: Request) => EventClient;
 }
 
@@ -115,8 +115,8 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
 }
 
 /**
- * Body readers for routes that take a body. Compressed bodies are refused, because they may have any size when
- * unpacked.
+ * Returns the readers of bodies for routes that have a body. They refuse compressed bodies, which may have any size
+ * when unpacked.
  */
 function bodyReaders(path: string, routes: readonly Route[]): readonly RequestHandler[] {
   const withBody = new Set(routes.filter(({ body }) => body !== undefined).map(({ method }) => method as string));
@@ -156,25 +156,26 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
       send(response, status, body, route.contentType);
     } else {
       const version = versionOf(api, route.isOfChain === true);
-      // The headers are set before the handler runs, because a refusal, such as 404, also belongs to this block.
+      // The headers are set before the handler runs, because a refusal such as 404 also shows the state of this block.
       setHeaders(response, placeHeaders({ place: version.place, etag: undefined }));
       const answer =
         unchangedSince(version, request.headers['if-none-match']) ?? (await askHandler(api, route, checked, version));
       setHeaders(response, placeHeaders(answer));
       if (answer.body === undefined) return void response.status(304).end();
       sendBytes(response, 200, answer.body, PLAIN_JSON);
-      // An answer with ignored parameters is not kept, because a kept answer would be sent without that header.
+      // The header that names ignored parameters is not stored with a kept answer. An answer with ignored parameters is
+      // therefore not kept.
       if (answer.etag !== undefined && ignored.length === 0) parts.cache.keep(request.originalUrl, answer.body);
     }
   };
 }
 
-/** @param headers names and values in turn */
+/** @param headers names and values, alternating */
 function setHeaders(response: Response, headers: readonly string[]): void {
   for (let at = 0; at < headers.length; at += 2) response.setHeader(headers[at] ?? '', headers[at + 1] ?? '');
 }
 
-/** Name of a parameter for a header; two quotation marks for an empty name. */
+/** Returns the name of a parameter for a header; two quotation marks for an empty name. */
 function headerText(name: string): string {
   return name === '' ? '""' : encodeURIComponent(name);
 }
@@ -204,8 +205,7 @@ function openStream(
   response.setHeader('Cache-Control', 'no-store');
   // Common proxies buffer streams unless this header is set.
   response.setHeader('X-Accel-Buffering', 'no');
-  // A stream may send nothing for a long time. A stream is closed when its reader takes no data, and not when it has
-  // nothing to send.
+  // A stream may send nothing for a long time. The hub closes a stream when its reader takes no data.
   request.socket.setTimeout(0);
   response.flushHeaders();
 }
@@ -228,8 +228,8 @@ function measureAnswers(route: string, { observer }: HttpOptions): RequestHandle
 }
 
 /**
- * Methods with their own label in metrics. A client may send any other method. All other methods share one label,
- * because otherwise they could use up the maximum of series.
+ * Methods with their own label in metrics. All other methods share one label, because clients could use up the maximum
+ * number of series with invented methods.
  */
 const METHODS_TOLD: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'HEAD', 'OPTIONS']);
 
@@ -317,7 +317,7 @@ function problemOfReading(error: unknown, request: Request): Problem | undefined
   // A path that cannot be decoded counts as a path that does not exist.
   if (error instanceof URIError) return pageNotFound();
   const { type, status } = error as { type?: unknown; status?: unknown };
-  // The parser's text quotes the body, and on these paths the body may hold a passphrase.
+  // The parser's error message quotes the body. On these paths, the body may contain a passphrase.
   const detail = request.path.toLowerCase().includes('/signatures') ? 'the body is no JSON' : error.message;
   if (type === 'entity.parse.failed') return malformedBody(`SyntaxError: ${detail}`);
   if (typeof status !== 'number' || status < 400 || status > 499) return undefined;

@@ -1,4 +1,4 @@
-/** Refusals as clients get them: statuses, bodies and texts, and the table that maps rejection codes to statuses. */
+/** Makes refusals as clients get them, with status, body and text, and maps rejection codes to statuses. */
 
 import { ProtocolError } from '../primitives/errors.ts';
 import { TransactionRejected, transactionError, type TransactionError } from '../protocol/verdict.ts';
@@ -19,7 +19,7 @@ export class Problem extends Error {
   }
 }
 
-/** Place of a parameter. */
+/** Part of a request that contains a parameter. */
 export type Place = 'query' | 'path' | 'body';
 
 /** Element of a 400 answer for a parameter or body that does not fit its declaration. */
@@ -81,12 +81,12 @@ export function malformedBody(detail: string): Problem {
   return new Problem(400, { message: 'Parse errors', errors: [error] });
 }
 
-/** 400 for an invalid cursor. */
+/** Makes the 400 for an invalid cursor. */
 export function cursorInvalid(message: string): Problem {
   return invalidRequest([{ name: 'after', message, in: 'query', code: 'INVALID_PARAM' }]);
 }
 
-/** 400 for an event stream that should begin above the present height. */
+/** Makes the 400 for an event stream that should begin above the present height. */
 export function heightAhead(height: number, finality: 'any' | 'final'): Problem {
   const message = `No block of height ${height - 1} is there yet${finality === 'final' ? ', or it is not final' : ''}.`;
   return invalidRequest([{ name: 'fromHeight', message, in: 'query', code: 'INVALID_PARAM' }]);
@@ -109,7 +109,7 @@ export function internalError(): Problem {
   return new Problem(500, { message: 'An unexpected error occurred while handling this request' });
 }
 
-/** HTTP statuses of rejections by code. A code that is not in the table is a failure of the node: 500. */
+/** HTTP statuses of rejections, by code. A code that is not in the table is a failure of the node, which is a 500. */
 export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   TRANSACTION_TYPE_UNKNOWN: 409,
   TRANSACTION_TYPE_NOT_ALLOWED: 409,
@@ -130,7 +130,7 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   STORE_CLOSED: 503,
 };
 
-/** Description of the error for routes that promise to keep accepted transactions. */
+/** Description of the 503 on routes that promise to keep accepted transactions. */
 export const NOT_KEPT =
   'The node did not accept the transaction, because it could not write to its disk. Send the transaction again.';
 
@@ -140,8 +140,8 @@ const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'P
 type Refusal = Extract<SubmitResult, { accepted: false }>;
 
 /**
- * 409 for a refused transaction. Generation 2 uses the text of a single plain failure (unknown type, full pool) as
- * `message`. `errors` always has at least one element.
+ * Makes the 409 for a refused transaction. Generation 2 uses the text of a single plain failure (unknown type, full
+ * pool) as `message`. `errors` always has at least one element.
  */
 export function transactionRefused(refusal: Refusal, generation: Generation): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);
@@ -152,7 +152,7 @@ export function transactionRefused(refusal: Refusal, generation: Generation): Pr
   return new Problem(409, { message, code: 409, errors: errorElements(refusal) });
 }
 
-/** 409 for a refused member signature, 400 for a malformed one. */
+/** Makes the 409 for a refused member signature, or the 400 for a malformed one. */
 export function signatureRefused(refusal: Refusal): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);
   if (refusal.code === 'SIGNATURE_MALFORMED')
@@ -161,12 +161,12 @@ export function signatureRefused(refusal: Refusal): Problem {
   return new Problem(409, { message: 'Error processing signature', code: 409, errors: errorElements(refusal) });
 }
 
-/** 429 for a client that has used up its time for signature checks. */
+/** Makes the 429 for a client that has used up its time for signature checks. */
 function verificationLimit(refusal: Refusal): Problem {
   return new Problem(429, { message: refusal.errors[0]?.message ?? refusal.message });
 }
 
-/** The refusal for a thrown rejection of the node; undefined for other errors. */
+/** Returns the refusal for a rejection that the node threw; undefined for other errors. */
 export function problemOf(error: unknown, generation: Generation): Problem | undefined {
   if (error instanceof Problem) return error;
   if (error instanceof TransactionRejected)

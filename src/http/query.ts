@@ -3,8 +3,8 @@
 import type { SchemaType } from './schema.ts';
 
 /**
- * A list with one element (`p[]=1`). An integer parameter uses the element of a list with one element. For any other
- * type, the list counts as an object.
+ * A list with one element (`p[]=1`). For an integer parameter, the element is the value. For any other type, the list
+ * counts as an object.
  */
 interface ListValue {
   readonly element: string;
@@ -17,8 +17,8 @@ export type QueryValue = string | ListValue | undefined;
 export type Query = ReadonlyMap<string, QueryValue>;
 
 /**
- * Parses the part after `?` like the nodes that clients of Lisk know. Brackets make lists and objects, and a text with
- * invalid percent escapes is not decoded. Never throws.
+ * Parses the part after `?` like the real nodes. Brackets make lists and objects. A text with invalid percent escapes
+ * is not decoded. The function never throws.
  */
 export function parseQuery(text: string): Query {
   const query = new Map<string, QueryValue>();
@@ -41,7 +41,7 @@ interface Place {
   readonly kind: 'plain' | 'list' | 'object';
 }
 
-/** Largest index of a list. A larger index names a member of an object. */
+/** Largest index of a list. A larger index counts as the name of an object's member. */
 const LIST_INDEX_MAX = 20;
 
 /**
@@ -67,12 +67,12 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(spaced);
   } catch {
-    // After an error, the text has a stray percent sign, or bytes that are not UTF-8.
+    // The text has a stray percent sign, or bytes that are not UTF-8.
     return spaced;
   }
 }
 
-/** The part of a request target after the first `?` and before a `#`; empty when there is none. */
+/** Returns the part of a request target after the first `?` and before a `#`; empty when there is none. */
 export function queryTextOf(target: string): string {
   const [withoutFragment = ''] = target.split('#', 1);
   const start = withoutFragment.indexOf('?');
@@ -81,10 +81,10 @@ export function queryTextOf(target: string): string {
 
 export type Converted =
   | { readonly value: string | number | boolean }
-  /** The text is no value of the wanted type; `found` is its actual type. */
+  /** The value does not have the declared type; `found` is its actual type. */
   | { readonly found: 'string' | 'number' | 'object' };
 
-/** Names whose values stay text even when they look like integers. */
+/** Parameters whose values stay text even when they look like integers. */
 const TEXT_NAMES: ReadonlySet<string> = new Set([
   'id',
   'name',
@@ -100,7 +100,7 @@ const TEXT_NAMES: ReadonlySet<string> = new Set([
 
 /**
  * Converts a query value to its declared type. Text in the canonical decimal form of an integer counts as a number. A
- * text parameter that is not in the list above therefore refuses the text of an integer.
+ * text parameter that is not in `TEXT_NAMES` therefore refuses such a text.
  */
 export function convert(name: string, type: SchemaType, given: QueryValue): Converted {
   if (given === undefined) return { found: 'object' };
@@ -116,7 +116,7 @@ export function convert(name: string, type: SchemaType, given: QueryValue): Conv
   return { value: given };
 }
 
-/** Clients expect that Infinity counts as a number. Infinity then fails as an integer. */
+/** Converts a text to a number. Clients expect that Infinity is a number, which then fails the check for an integer. */
 function convertInteger(text: string): Converted {
   // Number('') is 0, but clients expect that an empty value is no number.
   const value = text.trim() === '' ? Number.NaN : Number(text);

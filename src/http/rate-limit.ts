@@ -1,6 +1,6 @@
 /**
- * Counters of requests: one for each client address, and one for all addresses. All paths share them, and each window
- * resets them. Windows follow a monotonic clock, so setting the clock of the machine neither extends nor shortens them.
+ * Counts requests in windows of time: for each client address, and for all addresses together. The counters cover all
+ * paths. Windows follow a monotonic clock, so a change of the machine's clock neither extends nor shortens a window.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -26,7 +26,10 @@ const DELAY_MAX_MS = 60_000;
 
 export interface RateLimitOptions {
   readonly clock?: Pick<MonotonicClock, 'nowMs'>;
-  /** Addresses that are not counted among all strangers, so that a flood of strangers does not use up their share. */
+  /**
+   * True for an address that does not count towards the limit of all strangers together. A flood of strangers thus
+   * cannot use up its share.
+   */
   readonly isTrusted?: (address: string) => boolean;
 }
 
@@ -38,7 +41,7 @@ export function createRateLimit(limits: HttpLimits, options: RateLimitOptions = 
   return {
     take(client = '', cost = 1) {
       const isHere = isThisMachine(client);
-      // Without a limit, no count is needed.
+      // No limit applies, so the request is not counted.
       if (isHere && limits.max === 0 && limits.delayAfter === 0) return UNLIMITED;
       const nowMs = clock.nowMs();
       if (nowMs >= windowEndsMs) {
@@ -52,7 +55,7 @@ export function createRateLimit(limits: HttpLimits, options: RateLimitOptions = 
       const max = limits.max === 0 && !isHere ? limits.strangerMax : limits.max;
       const isTooMuch = max > 0 && count > max;
       const isCountedInAll = !isHere && !isTrusted(client);
-      // A refused request must not reduce the share of others.
+      // A request that is refused for its own address must not reduce the share of other addresses.
       if (isCountedInAll && !isTooMuch) strangers += cost;
       const isTooMuchInAll = isCountedInAll && limits.strangersTotalMax > 0 && strangers > limits.strangersTotalMax;
       const delayed = limits.delayAfter > 0 ? Math.max(0, count - limits.delayAfter) : 0;
@@ -73,9 +76,8 @@ export const UNLIMITED: Allowance = { max: 0, remaining: 0, isRefused: false, de
 export type Allowances = WeakMap<IncomingMessage, Allowance>;
 
 /**
- * Headers with the limit and the remaining requests, as alternating names and values. Without a limit, the answer has
- * no rate headers. Without a limit, the reference sends 0 for the limit and the remaining requests, so that no requests
- * seem to remain. Only the strict dialect does the same. Only the strict dialect does the same.
+ * Returns headers with the limit and the remaining requests, as alternating names and values. Without a limit, the
+ * result is empty. In the strict dialect, both values are then 0, as in the reference.
  */
 export function rateHeaders({ max, remaining }: Allowance, isStrict: boolean): readonly string[] {
   if (max === 0 && !isStrict) return [];

@@ -1,7 +1,7 @@
 /**
- * The block that an answer belongs to. The block that an answer belongs to. Headers report the block, its id is
- * compared with the client's version, and a client may wait for its height. A client that sends the highest height that
- * it has seen never gets an answer from an older state, even behind a load balancer.
+ * Finds the block whose state an answer shows. The answer reports this block in its headers, and its ETag contains the
+ * id of the block. A client may send the highest height that it has seen, and then never gets an answer from an older
+ * state. This holds even if a load balancer sends the client to another node.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -10,15 +10,17 @@ import type { NodeApi } from '../ports/node-api.ts';
 
 export const HEIGHT_HEADER = 'X-Height';
 export const BLOCK_ID_HEADER = 'X-Block-Id';
-/** Headers that scripts of pages may read. */
+/** Headers that scripts of web pages may read. */
 export const EXPOSED_HEADERS = [HEIGHT_HEADER, BLOCK_ID_HEADER, 'ETag', 'Retry-After', 'X-Ignored-Parameters'];
 export const MIN_HEIGHT_PARAMETER = 'minHeight';
 const MIN_HEIGHT_HEADER = 'x-min-height';
-/** Longest wait for a height: one slot, and some seconds for its block to arrive. */
+/**
+ * Longest time that a request waits for a height, in milliseconds: one slot, and some seconds until the block arrives.
+ */
 export const HEIGHT_WAIT_MS_MAX = 12_000;
-/** Maximum of requests that wait for a height. Each of them occupies only its connection. */
+/** Maximum number of requests that wait for a height. A waiting request occupies only its connection. */
 const WAITING_MAX = 1000;
-/** Seconds after which a client should ask again when the node is behind the height. */
+/** Seconds after which a client should ask again if the node has not reached the height. */
 export const RETRY_AFTER_S = 5;
 
 export interface ReadPlace {
@@ -26,15 +28,15 @@ export interface ReadPlace {
   readonly height: number;
 }
 
-/** Present block of the node; undefined before it has a chain. */
+/** Returns the tip of the node; undefined before the node has a chain. */
 export function placeOf(api: Pick<NodeApi, 'chain'>): ReadPlace | undefined {
   const tip = api.chain.tip();
   return tip === undefined ? undefined : { id: tip.id, height: tip.height };
 }
 
 /**
- * ETag of an answer that depends on the chain alone: it changes with the chain and with the version of the program. The
- * tag is weak, because compressed and plain answers share it.
+ * Returns the ETag of an answer that depends on the chain alone. The ETag changes with the chain and with the version
+ * of the node's software. It is weak, because compressed and plain answers have the same ETag.
  */
 export function etagOf({ id }: ReadPlace, build: string): string {
   return `W/"${id}-${build}"`;
@@ -50,9 +52,9 @@ export function isUnchanged(header: string | undefined, etag: string): boolean {
 }
 
 export interface WantedHeight {
-  /** Undefined when no height is asked for; NaN when the value is no height. */
+  /** Undefined when the client asks for no height; NaN when the value is not a height. */
   readonly height: number | undefined;
-  /** The request target without the parameter. */
+  /** The request target without the parameter `minHeight`. */
   readonly target: string;
 }
 
@@ -72,7 +74,7 @@ export function wantedHeight(
   let target = url;
   if (allowsParameter && url.includes(`${MIN_HEIGHT_PARAMETER}=`)) {
     for (const [, value = ''] of url.matchAll(PARAMETER)) texts.push(value);
-    // The first remaining separator becomes `?`, the start of the query.
+    // If `minHeight` was the first parameter, the next separator becomes `?`.
     target = url.replace(PARAMETER, '').replace(/^([^?&#]*)&/, '$1?');
   }
   if (texts.length === 0) return { height: undefined, target };
@@ -80,7 +82,7 @@ export function wantedHeight(
   return { height: heights.some(Number.isNaN) ? Number.NaN : Math.max(...heights), target };
 }
 
-/** Lets requests wait for a height. */
+/** Lets requests wait until the chain has a height. */
 export class HeightWaiters {
   readonly #api: Pick<NodeApi, 'chain' | 'listen'>;
   readonly #clock: Pick<Clock, 'after'>;

@@ -1,5 +1,6 @@
 /**
- * The interactive reference: its page at `/docs`, and its files under `/assets/reference/`, compressed by the build.
+ * Serves the interactive reference: its page at `/docs`, and the page's files under `/assets/reference/`. The build
+ * compresses these files.
  */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -18,7 +19,10 @@ export interface Reference {
   readonly serveFiles: RequestHandler;
 }
 
-/** Content security policy: images come from data in the style sheet, and everything else comes from the node. */
+/**
+ * Content security policy of the page. Images come from data in the style sheet, and everything else comes from the
+ * node.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -55,10 +59,7 @@ export function openReference(directory: string): Reference | undefined {
   const names = new Map(
     readdirSync(assets).map((name) => [`/assets/reference/${name.slice(0, -PACKED.length)}`, name]),
   );
-  /**
-   * Files are read on demand, because they take two megabytes with their unpacked forms, and most nodes never need
-   * them.
-   */
+  /** Files are read on demand, because they take two megabytes, packed and unpacked, and most nodes never need them. */
   const read = new Map<string, { readonly packed: Buffer; plain?: Buffer }>();
   const serveFiles: RequestHandler = (request, response, next) => {
     const name = names.get(request.path);

@@ -1,6 +1,7 @@
 /**
  * Checks a request before it is handled or its body is read. The client must have access, its rate must be within the
- * limit, the path must exist, and the route must take a body. Refusals are sent as bytes that are made only once.
+ * limit, the path must exist, and the route must take a body. The bytes of a refusal are made once and then sent each
+ * time.
  */
 
 import { METHODS, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -37,7 +38,7 @@ export interface RequestChecks {
   admitTarget(request: IncomingMessage, response: ServerResponse): { readonly takesBody: boolean } | undefined;
 }
 
-/** Value of the header `Expect`: `continue` if the client waits for 100 Continue, `unknown` for any other value. */
+/** Meaning of the header `Expect`: `continue` if the client waits for 100 Continue, `unknown` for any other value. */
 export type Expectation = 'continue' | 'unknown';
 
 export interface RequestCheckParts {
@@ -66,7 +67,7 @@ export function createRequestChecks(options: HttpOptions, parts: RequestCheckPar
     allowance: Allowance,
     expectation: Expectation | undefined,
   ): Allowance | undefined => {
-    // The client may have closed the connection while the count was awaited.
+    // The client may have closed the connection while the node waited for the count.
     if (response.destroyed) return undefined;
     if (!allowance.isRefused) {
       const refusal = malformedHead(request, expectation);
@@ -118,8 +119,8 @@ const WITH_BODY = { takesBody: true };
 const WITHOUT_BODY = { takesBody: false };
 
 /**
- * Method of a request. Clients that cannot send other methods name them in a header of a POST. The first of several
- * method headers counts.
+ * Returns the method of a request. A client that cannot send a method may send a POST with that method in a header. If
+ * there are several such headers, the first one counts.
  */
 export function methodOf({ method = '', headers }: IncomingMessage): string {
   const said = headers['x-http-method-override'];
@@ -134,8 +135,8 @@ export function bringsBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Number of requests that a request counts for: one, and more if the body is large. A body of unknown length counts as
- * the largest.
+ * Returns the number of requests that the rate limit counts for a request: one, and more if the body is large. A body
+ * of unknown length counts like the largest allowed body.
  */
 function costOf(request: IncomingMessage): number {
   if (!bringsBody(request)) return 1;
@@ -161,7 +162,7 @@ function refusal(reason: RefusalReason, status: number, type: string, text: stri
 }
 
 /**
- * Refuses requests that HTTP/1.1 requires a server to refuse. The answer to a malformed head is as short as that of
+ * Finds requests that a server must refuse by HTTP/1.1. The answer to a malformed head is as short as that of
  * node:http, and also ends the connection.
  */
 function malformedHead(
@@ -174,7 +175,7 @@ function malformedHead(
 
 const made = new WeakMap<Problem, Refusal>();
 
-/** Turns a problem into bytes; equal problems are converted only once. */
+/** Turns a problem into bytes. Each problem is converted only once. */
 function refusalOf(problem: Problem, reason: RefusalReason): Refusal {
   let known = made.get(problem);
   if (known === undefined)
@@ -197,7 +198,7 @@ const PAGE_NOT_FOUND = refusal('route', 404, JSON_TYPE, JSON.stringify(pageNotFo
 const COMPRESSED = refusedBody(415, 'UnsupportedMediaTypeError: content encoding unsupported');
 const TOO_LARGE = refusedBody(413, 'PayloadTooLargeError: request entity too large');
 
-/** The refusal with the same words as the refusal of the body reader. */
+/** Makes the refusal of a body, with the same text as the refusal by the body reader. */
 function refusedBody(status: number, error: string): Refusal {
   const sentence = `API error: ${error}`;
   return refusal('body', status, JSON_TYPE, JSON.stringify({ success: false, error: sentence, message: sentence }), [

@@ -12,13 +12,13 @@ interface KeptAnswer {
 export interface ResponseCache {
   /** Keeps the JSON body of a 200. @param target path and query of the request */
   keep(target: string, body: Buffer): void;
-  /** The answer kept for a target since the last change of the chain. */
+  /** Returns the answer that was kept for a target since the last change of the chain. */
   find(target: string): KeptAnswer | undefined;
 }
 
 /** Larger bodies are seldom requested twice within a block. */
 const BODY_BYTES_MAX = 256 * 1024;
-/** Maximum of bytes of all kept answers with their compressed forms: enough for thousands of usual pages. */
+/** Maximum size in bytes of all kept answers with their compressed forms. It is enough for thousands of usual pages. */
 export const KEPT_BYTES_MAX = 32 * 1024 * 1024;
 /** Memory of an entry besides its bytes and its target. */
 const ENTRY_BYTES = 400;
@@ -26,9 +26,7 @@ const TARGET_CHARACTERS_MAX = 500;
 /** This threshold is the same as in the compression of the slow path. */
 const COMPRESSED_FROM_BYTES = 1024;
 
-/**
- * @param isOn false to keep nothing
- */
+/** @param isOn false for a cache that keeps nothing */
 export function createResponseCache(api: NodeApi, isOn: boolean): ResponseCache {
   /** Entries in the order of their last use, the least recently used entry first. */
   const answers = new Map<string, Entry>();
@@ -80,7 +78,8 @@ interface Entry {
 }
 
 /**
- * Makes an entry, whose body is compressed on first demand. @param grown called with the size of the compressed body
+ * Makes an entry. Its body is compressed when the compressed form is first needed. @param grown called with the size of
+ * the compressed body
  */
 function keptAnswer(plain: Buffer, grown: (bytes: number) => void): KeptAnswer {
   let packed: Buffer | undefined;

@@ -1,4 +1,4 @@
-/** Paths and their methods, for checks before a request is handled. */
+/** Maps paths to their methods, for checks before a request is handled. */
 
 import type { HttpDialect } from './dialect.ts';
 import type { Route } from './route.ts';
@@ -16,9 +16,9 @@ interface KnownPath {
 }
 
 /**
- * Places where all routes are served, with their dialects: below the prefixes that clients know, and without a prefix.
- * No existing client uses paths without a prefix, so the strict dialect does not apply there. This node's own tools use
- * paths without a prefix.
+ * Returns the prefixes below which all routes are served, with the dialect of each: the prefixes that clients know, and
+ * the empty prefix. This node's own tools use paths without a prefix. Clients of real nodes do not, so the strict
+ * dialect does not apply there.
  */
 export function served(
   dialect: HttpDialect,
@@ -31,9 +31,9 @@ export function served(
 }
 
 /**
- * Path of a route below a prefix. The root of the interface is the prefix itself.
+ * Returns the path of a route below a prefix. For the root of the interface, it is the prefix itself.
  *
- * @returns empty for the root without a prefix, because the dashboard is at that path
+ * @returns the path; empty for the root without a prefix, because the dashboard is at `/`
  */
 export function pathBelow(prefix: string, path: string): string {
   return path === '/' ? prefix : prefix + path;
@@ -50,7 +50,7 @@ export function createRouteTable(routes: readonly Route[], caseSensitive: boolea
     methods.set(path, withBody);
   }
   const paths = [...methods].map(([path, withBody]) => ({
-    // Matches like a pattern of Express: a parameter is a whole segment, and a slash may follow the path.
+    // The pattern matches like a path of Express: a parameter is a whole segment, and a slash may follow the path.
     pattern: new RegExp(
       path === '/' ? '^/api/?$' : `^(?:/api)?${path.replaceAll(/[.]/g, '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`,
       caseSensitive ? '' : 'i',

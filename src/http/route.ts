@@ -1,6 +1,6 @@
 /**
- * The declaration of a route, and the check of a request against it. The declaration is plain data, which the check,
- * the reference pages and the tests use.
+ * Declares routes, and checks requests against the declaration of a route. A declaration is plain data, which the
+ * check, the reference pages and the tests use.
  */
 
 import type { NodeApi } from '../ports/node-api.ts';
@@ -18,10 +18,10 @@ import {
 import { convert, type Query } from './query.ts';
 import { faultsOf, typeMismatch, type Schema } from './schema.ts';
 
-/** A route answers in the envelope of the interface, in a form of its own, or with an event stream. */
+/** A route answers in the envelope of the interface, in another form, or with an event stream. */
 export type Route = EnvelopeRoute | PlainRoute | StreamRoute;
 
-/** Members of all declarations. */
+/** Members of the declaration of every route. */
 interface Declared {
   readonly method: 'GET' | 'POST' | 'PUT';
   /** Path below the prefix, with `{name}` for path parameters: `/accounts/{address}/multisignature_groups`. */
@@ -38,8 +38,8 @@ interface Declared {
   /** Statuses besides 200 that only this route sends, with the reason for each. */
   readonly errors: Readonly<Record<number, string>>;
   /**
-   * Clients that are served, beyond the general access rules. Absent: all clients that the general access rules allow.
-   * `secrets`: clients that may send passphrases.
+   * Clients that the route serves, among those that the general access rules allow. Absent: all of them. `secrets`:
+   * clients that may send passphrases.
    */
   readonly access?: 'forging' | 'loopback' | 'secrets';
 }
@@ -50,7 +50,7 @@ export interface EnvelopeRoute extends Declared {
    * Present when the answer depends only on the request and the chain, so that it can be kept until the chain changes.
    */
   readonly isOfChain?: true;
-  /** Shapes of `meta` and `data` in a 200. */
+  /** Shapes of `meta` and `data` in an answer with status 200. */
   readonly answer: { readonly meta: Schema; readonly data: Schema };
   /**
    * @throws Problem, or a ProtocolError with a code that `problems.ts` knows
@@ -89,9 +89,9 @@ export interface StreamRoute extends Declared {
 }
 
 interface Subscription {
-  /** Last event that the reader has; undefined to start with the next event. */
+  /** Last event that the reader received; undefined to start with the next event. */
   readonly after: EventPlace | undefined;
-  /** First block that the reader wants, when it has no event yet. */
+  /** Height of the first block that the reader wants; used if the reader received no event before. */
   readonly fromHeight: number | undefined;
   readonly filter: Omit<EventFilter, 'maySeeForging'>;
 }
@@ -100,14 +100,14 @@ export interface Parameter {
   readonly name: string;
   readonly in: 'query' | 'path';
   readonly schema: Schema;
-  /** Further accepted texts, which the schema does not allow: the spelling of the other generation. */
+  /** Further texts that are accepted although the schema does not allow them: the spelling of the other generation. */
   readonly alsoAccepted?: readonly string[];
-  /** Present when an empty value is accepted and has no effect; the answer reports that. */
+  /** Present when an empty value is accepted and ignored. The answer names the ignored parameter in a header. */
   readonly isIgnoredWhenEmpty?: true;
 }
 
 interface Body {
-  /** Name of the parameter in errors. */
+  /** Name of the body in errors. */
   readonly name: string;
   readonly schema: Schema;
   /** Present when the handler checks the body itself, regardless of content type and shape. */
@@ -132,7 +132,7 @@ export interface RawRequest {
   readonly client?: string | undefined;
 }
 
-/** Values of the declared parameters, defaults included. */
+/** Values of the declared parameters, including default values. */
 export class CheckedRequest {
   readonly body: Readonly<Record<string, unknown>>;
   /** Address of the client; undefined when unknown. */
@@ -228,14 +228,14 @@ function checkPathValue(parameter: Parameter, raw: RawRequest): ValueOrError {
   return faults.length > 0 ? parameterError('path', name, faults) : value;
 }
 
-/** A query value without a name has no effect and is ignored everywhere. */
+/** Finds undeclared query parameters. A value without a name has no effect and is ignored everywhere. */
 function unknownIn(route: Route, query: Query): readonly RequestError[] {
   return undeclaredIn(route, query)
     .filter((name) => name !== '')
     .map(unknownParameter);
 }
 
-/** Names of parameters without effect on the answer of a checked request. */
+/** Returns the names of parameters that have no effect on the answer of a checked request. */
 export function ignoredIn(route: Route, query: Query): readonly string[] {
   if (query.size === 0) return [];
   const empty = route.parameters.filter(({ name, isIgnoredWhenEmpty }) => isIgnoredWhenEmpty && query.get(name) === '');

@@ -1,6 +1,6 @@
 /**
- * Shapes of parameters, bodies and answers as data (the subset of JSON Schema that the interface needs), and the check
- * against them. Codes, texts and order of errors are those that clients of Lisk know.
+ * Describes the shapes of parameters, bodies and answers as data, and checks values against them. The shapes are the
+ * subset of JSON Schema that the interface needs. The errors have the codes, texts and order that clients of Lisk know.
  */
 
 import { hasFormat, type Format } from './formats.ts';
@@ -37,7 +37,10 @@ type FaultCode =
   | 'OBJECT_MISSING_REQUIRED_PROPERTY'
   | 'OBJECT_ADDITIONAL_PROPERTIES';
 
-/** A fault in a value. `path` leads from the value to the place of the fault; it is empty for the value itself. */
+/**
+ * A fault in a value. `path` has the names of the members that lead from the value to the fault. It is empty if the
+ * value itself has the fault.
+ */
 export interface Fault {
   readonly code: FaultCode;
   readonly message: string;
@@ -45,8 +48,8 @@ export interface Fault {
 }
 
 /**
- * All faults in a value, in this order: type; missing properties, from the last in the list to the first; enumeration;
- * format; lengths and bounds; then members, last first.
+ * Returns all faults in a value. Faults of the type come first, then missing properties (last in the list first),
+ * enumeration, format, lengths and bounds. Faults in members follow, beginning with the last member.
  */
 export function faultsOf(schema: Schema, value: unknown, path: readonly string[] = []): readonly Fault[] {
   const faults: Fault[] = [];
@@ -67,7 +70,7 @@ export function faultsOf(schema: Schema, value: unknown, path: readonly string[]
   return faults;
 }
 
-/** `Expected type <expected> but found type <found>`. */
+/** Makes the text `Expected type <expected> but found type <found>`. */
 export function typeMismatch(expected: string, found: string): string {
   return `Expected type ${expected} but found type ${found}`;
 }

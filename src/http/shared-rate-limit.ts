@@ -1,4 +1,4 @@
-/** The rate limit of a process that shares it with others. */
+/** Applies the rate limit that several processes share. */
 
 import { LruMap } from '../primitives/bounded.ts';
 import type { Live } from '../ports/node-api.ts';
@@ -9,14 +9,15 @@ import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
 import type { HttpLimits } from './options.ts';
 import { CLIENTS_MAX, UNLIMITED } from './rate-limit.ts';
 
-/** A rate limit whose answer may come from another process. */
+/** A rate limit whose decision may come from another process. */
 export interface LiveRateLimit {
   take(client: string | undefined, cost?: number): Live<Allowance>;
 }
 
 /**
  * Creates a shared rate limit. The rate limit asks the counting process for each counted request. After a refusal, the
- * client is refused until the end of the window without asking again, because counts never decrease within a window.
+ * process refuses the client until the end of the window and does not ask again. A count never decreases within a
+ * window.
  */
 export function createSharedRateLimit(
   limits: HttpLimits,

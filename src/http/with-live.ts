@@ -1,9 +1,10 @@
-/** Values that the node's process has at once, but that another process must ask for. */
+/** Handles values that the node's own process has at once and that another process must request. */
 
 import type { Live } from '../ports/node-api.ts';
 
 /**
- * Uses a value. A value that is present is used at once, so that an answer takes no unnecessary turn of the event loop.
+ * Passes a value to a function. A value that is present is passed at once, so that the answer needs no further turn of
+ * the event loop.
  */
 export function withLive<T, R>(live: Live<T>, use: (value: T) => R): R | Promise<R> {
   return live instanceof Promise ? live.then(use) : use(live);

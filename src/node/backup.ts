@@ -1,4 +1,4 @@
-/** Copies of a chain: a backup for the node's own operator, and a snapshot that other operators can verify. */
+/** Copies a chain: into a backup for the node's own operator, or into a snapshot that other operators can verify. */
 
 import { once } from 'node:events';
 import { createReadStream, createWriteStream, existsSync, renameSync, statSync, writeFileSync } from 'node:fs';
@@ -41,8 +41,8 @@ const FORMAT = 'bloomery-snapshot-1';
 const MANIFEST_BYTES_MAX = 4_000;
 const READ_BYTES = 256 * 1024;
 /**
- * Limit of decompression. Ids and signatures do not compress, so even chains of empty blocks grow to less than ten
- * times their size.
+ * A snapshot may unpack to this multiple of its size. Ids and signatures do not compress, so even chains of empty
+ * blocks grow to less than ten times their compressed size.
  */
 const UNPACKED_TIMES_MAX = 100;
 /**
@@ -53,8 +53,8 @@ const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
 
 /**
  * Copies the chain into `<folder>/<network>/chain`, where `--data-dir <folder>` finds it. A node may use the chain
- * meanwhile. The signing journal is not copied, because an old journal lacks the last signatures and is more dangerous
- * than a missing one.
+ * meanwhile. The signing journal is not copied, because an old journal lacks the last signatures. An old journal is
+ * more dangerous than no journal.
  *
  * @throws ProtocolError `BACKUP_EXISTS` when the folder holds a chain of the network already; errors like `copyStore`.
  *   After an error no files are left
@@ -135,7 +135,7 @@ export async function createSnapshot(
 
 export interface RestoreOptions {
   /**
-   * Digest of the state at the snapshot's tip, taken from a trusted node. With a trusted digest, the blocks are not
+   * Digest of the state at the snapshot's tip, taken from a trusted node. With this digest, the blocks are not
    * verified.
    */
   readonly trustedDigest?: string;
@@ -148,8 +148,8 @@ export interface RestoreOptions {
 }
 
 /**
- * Restores a snapshot after verifying its content: every block and all data that follow from the blocks, or, with a
- * trusted digest, only the state.
+ * Restores a snapshot after verifying its content: every block and all data that follow from the blocks. With a trusted
+ * digest, only the state is verified.
  *
  * @param place place without a chain
  * @throws ProtocolError `SNAPSHOT_REFUSED` with the file and the reason, or `RESTORE_EXISTS`; after an error no files

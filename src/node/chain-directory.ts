@@ -1,4 +1,4 @@
-/** The folder of a node's chain. */
+/** Names the folder of a node's chain. */
 
 import { join } from 'node:path';
 

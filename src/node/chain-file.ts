@@ -1,6 +1,7 @@
 /**
- * Chains as files: one block on each line, genesis first. A block is JSON with the members of the generation's wire
- * format; amounts and totals are decimal text. Files that end in `.gz` are compressed.
+ * Reads and writes chains as files, with one block on each line, beginning with the genesis block. A block is JSON with
+ * the members of the generation's wire format; amounts and totals are decimal text. Files that end in `.gz` are
+ * compressed.
  */
 
 import { createReadStream } from 'node:fs';
@@ -11,7 +12,10 @@ import { ProtocolError } from '../primitives/errors.ts';
 
 /** Length of the longest genesis block that a network folder may have. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
-/** Lines are views into the chunk that was read, so one waiting line keeps its whole chunk in memory. */
+/**
+ * Maximum number of bytes that are read at once. Lines are views into these bytes, so one waiting line keeps all of
+ * them in memory.
+ */
 const READ_BYTES = 1024 * 1024;
 const LINE_FEED = 10;
 const BLANK_BYTES_LOOKED_AT = 64;
@@ -19,9 +23,9 @@ const BLANK_BYTES_LOOKED_AT = 64;
 export const STANDARD_STREAM = '-';
 
 export interface FileLine {
-  /** Counted from 1. */
+  /** Number of the line, counted from 1. */
   readonly number: number;
-  /** Never blank. */
+  /** The line without its line feed; never blank. */
   readonly bytes: Buffer;
 }
 

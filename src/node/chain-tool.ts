@@ -23,7 +23,10 @@ import { systemClock } from './system.ts';
 
 export { chainDirectory };
 
-/** Results of signature checks that are remembered: those of all blocks being processed. */
+/**
+ * Number of results of signature checks that are remembered. It is enough for all blocks that are processed at the same
+ * time.
+ */
 const SIGNATURE_ANSWERS_MAX = 50_000;
 
 /** The chain of one network on this disk. */

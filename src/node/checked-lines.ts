@@ -1,4 +1,7 @@
-/** Lines of append-only files: checksum, space, JSON. The checksum shows whether a crash left a line incomplete. */
+/**
+ * Reads and writes the lines of append-only files: checksum, space, JSON. The checksum shows whether a crash left a
+ * line incomplete.
+ */
 
 import { sha256Hex } from '../crypto/hash.ts';
 import { utf8 } from '../primitives/bytes.ts';
@@ -23,7 +26,7 @@ export function contentOf(line: string): unknown {
   }
 }
 
-/** The checksum at the start of a line. */
+/** Returns the checksum at the start of a line. */
 export function checksumOfLine(line: Buffer): string {
   return line.subarray(0, CHECKSUM_DIGITS).toString('latin1');
 }

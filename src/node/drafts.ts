@@ -1,5 +1,5 @@
 /**
- * Drafts: unfinished files and folders of a command, which must be removed when the command ends early. A signal ends a
+ * Removes drafts when a command ends early. Drafts are unfinished files and folders of a command. A signal ends a
  * process without its `finally` blocks, so the signal handlers call `removeDrafts`.
  */
 
@@ -8,8 +8,8 @@ import { rmSync } from 'node:fs';
 const drafts = new Set<string>();
 
 /**
- * Registers a file or folder as a draft. The returned function removes the draft. Rename the draft before that to keep
- * it.
+ * Registers a file or folder as a draft. The returned function removes the draft. To keep the content, rename the draft
+ * before this call.
  */
 export function beginDraft(path: string): () => void {
   drafts.add(path);
@@ -19,7 +19,10 @@ export function beginDraft(path: string): () => void {
   };
 }
 
-/** Removes what an earlier run left at the paths, calls `work`, and removes the paths again. */
+/**
+ * Removes the files and folders at the paths, which an earlier run may have left. Then calls `work`, and removes the
+ * paths again.
+ */
 export async function withDrafts<T>(paths: readonly string[], work: () => Promise<T>): Promise<T> {
   for (const path of paths) remove(path);
   const ends = paths.map(beginDraft);

@@ -6,8 +6,8 @@ import type { FilePlace } from './journal-lines.ts';
 const FILE_MODE = 0o600;
 
 /**
- * Call it before `isAt`. The call sets the file's change time. `isAt` can then distinguish a stored birth time from one
- * that the file system derives from the change time.
+ * Sets the change time of a file; called before `isAt`. `isAt` can then distinguish a stored birth time from one that
+ * the file system derives from the change time.
  */
 export function renewTimeOfChange(descriptor: number): void {
   fchmodSync(descriptor, FILE_MODE);
@@ -20,8 +20,8 @@ export function placeOf(descriptor: number): FilePlace {
 
 /**
  * True when an open file is the file that a `FilePlace` describes. If the file system stores birth times, the birth
- * time decides, because a copy has another one. If the file system stores no time of birth, the inode decides. Inodes
- * prove less, because they are reused and some file systems make up new ones at each mount.
+ * time decides, because a copy has another birth time. Otherwise the inode decides. An inode proves less, because
+ * inodes are reused, and some file systems assign new ones at each mount.
  */
 export function isAt(descriptor: number, { inode, bornNs }: FilePlace): boolean {
   const { ino, birthtimeNs, ctimeNs } = fstatSync(descriptor, { bigint: true });

@@ -1,4 +1,4 @@
-/** The parts of a node that differ by generation, besides its rules: wire dialect and generation profile. */
+/** Selects the parts of a node that differ by generation, besides the rules: wire dialect and generation profile. */
 
 import type { GenerationProfile } from '../engine/generation-profile.ts';
 import { gen2Dialect } from '../p2p/messages-gen2.ts';

@@ -1,8 +1,8 @@
 /**
  * Finds the members of a group that have signed a waiting transaction. A signature does not identify its signer, so
  * each signature is tried with each member's key. A full group takes up to 210 checks, and copies with junk signatures
- * take more. The time of the checks counts against the client that asks, as for transactions that it sends. Only a few
- * checks run in each turn of the event loop.
+ * take more. The time of the checks counts against the verification budget of the client that asks, like the checks of
+ * transactions that it sends. Only a few checks run in each turn of the event loop.
  */
 
 import type { Payer } from '../engine/pool/verification-budget.ts';
@@ -13,13 +13,13 @@ import type { Rules } from '../protocol/rules.ts';
 import type { StateReader } from '../protocol/state.ts';
 import type { PublicKey, Signature, SignatureOracle, Transaction } from '../protocol/types.ts';
 
-/** Number of searches that are remembered, finished or not: as many as a queue of the pool holds. */
+/** Number of searches that are remembered, finished or not. A queue of the pool has as many transactions. */
 const REMEMBERED_MAX = 1_000;
 /** Checks in one turn of the event loop: 2 ms with the native back end, 40 ms with the portable one. */
 const CHECKS_PER_TURN = 8;
 /**
- * Time of a check besides the signature, for making and hashing the signed bytes. This time counts even when the cache
- * has the result.
+ * Time that counts for making and hashing the signed bytes of a check. It counts in addition to the time of the
+ * signature check, even when the signature cache has the result.
  */
 const HANDLING_MS = 0.05;
 
@@ -30,7 +30,7 @@ export interface GroupSignersParts {
   readonly verify: SignatureOracle;
   /** See `Verifier.spentMs`. */
   readonly spentMs: () => number;
-  /** Lets other work run. */
+  /** Resolves after other work has run. */
   readonly pause: () => Promise<void>;
 }
 
@@ -61,15 +61,15 @@ export function createGroupSigners(parts: GroupSignersParts): TellSigners {
     for (;;) {
       const group = groupOf(transaction, parts.state());
       if (group === undefined) return undefined;
-      // Another client may meanwhile ask about the transaction with one more signature, so each client keeps its own
-      // search.
+      // Another client may ask about the same transaction with one more signature at the same time. Each client
+      // therefore keeps its own search.
       if (search?.isOf(transaction, group) !== true) search = searchFor(transaction, group);
       for (let checks = 0; checks < CHECKS_PER_TURN && search.signers === undefined; checks += 1) {
         if (!payer.mayAsk()) throw tooManyChecks();
         const beforeMs = parts.spentMs();
         search.step(parts);
-        // Asking for signers is no misuse. The empty function keeps the checks from counting as wasted checks of this
-        // client.
+        // A client that asks for signers does nothing wrong. The empty function prevents that the checks count as
+        // wasted checks of this client.
         payer.charge(() => undefined, parts.spentMs() - beforeMs + HANDLING_MS);
       }
       if (search.signers !== undefined) return search.signers;

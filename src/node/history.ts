@@ -32,7 +32,7 @@ interface Sums {
   transactions: number;
   missedSlots: number;
   reorgs: number;
-  /** Sum of the delays of all blocks except downloaded ones. */
+  /** Sum of the delays of blocks; downloaded blocks are not included. */
   delaysMs: number;
   delayed: number;
   pool: number;
@@ -51,8 +51,8 @@ export class BoundedHistory {
 
   applied(blocks: readonly HistoryBlock[], origin: BlockOrigin): void {
     const { clock, params } = this.#dependencies;
-    // Downloaded blocks are old. The missed slots of downloaded blocks do not belong to the present hour, and their
-    // delay is that of the download.
+    // Downloaded blocks are old. Their missed slots do not belong to the present hour, and their delays show only when
+    // they were downloaded.
     const isLive = origin !== 'synced';
     let missed = 0;
     let delaysMs = 0;
@@ -80,7 +80,7 @@ export class BoundedHistory {
     });
   }
 
-  /** The points of a span, oldest first. An interval without events has no point. */
+  /** Returns the points of a span, oldest first. An interval without events has no point. */
   of(span: HistorySpan): NodeHistory {
     this.#add(() => undefined);
     const { intervalMs } = SPANS[span];

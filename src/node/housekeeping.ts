@@ -1,5 +1,6 @@
 /**
- * Scheduled jobs: saving the peer book, lifting expired bans, dropping old transactions. Slots are not scheduled here.
+ * Runs scheduled jobs: saving the peer book, lifting expired bans, and dropping old transactions. Forging does not use
+ * this schedule.
  */
 
 import { schedule, type ScheduledTask } from 'node-cron';
@@ -29,8 +30,8 @@ const TIMES: HousekeepingTimes = {
 };
 
 /**
- * Delay of the jobs. Computing the first times of the jobs takes a twentieth of the processor time of a start. Other
- * parts of the start are more urgent than these jobs.
+ * Delay of the first run. Computing the times of the jobs takes a twentieth of the processor time of a start, and the
+ * other parts of the start are more urgent.
  */
 const BEGINS_AFTER_MS = 5_000;
 

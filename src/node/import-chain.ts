@@ -14,12 +14,13 @@ import { foreignGenesis, foreignText, type NetworkNames } from './foreign-chain.
 import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backfill.ts';
 
 /**
- * Blocks in one commit. A commit of an import has more blocks than a commit of a running node, because no other work
- * waits here. Accounts, pages and undo records that several blocks change are written only once.
+ * Number of blocks in one commit. It is larger than in a running node, because no other work waits here. Accounts,
+ * pages and undo records that several blocks change are written only once.
  */
 export const BLOCKS_PER_COMMIT = 510;
 /**
- * Maximum of groups of blocks that are being read, waiting or being applied. Groups are applied one after the other.
+ * Maximum number of groups of blocks that are read, wait or are applied at the same time. Groups are applied one after
+ * the other.
  */
 const GROUPS_AHEAD_MAX = 3;
 /** Number of lines that a thread reads at once: about ten milliseconds of work for full blocks. */
@@ -58,13 +59,13 @@ interface ReadJob {
   readonly blocks: Promise<Iterable<Block | Buffer>>;
 }
 
-/** A block that follows the blocks imported before. */
+/** A block whose parent is the block imported before. */
 interface TakenBlock {
   readonly lineNumber: number;
   readonly block: Block;
 }
 
-/** Facts of a refused line for the error, as far as they can be read. */
+/** The facts about a refused line that could be read from it, for the error. */
 interface RefusedLine {
   readonly number: number;
   readonly id: string | undefined;
@@ -73,7 +74,7 @@ interface RefusedLine {
 
 /**
  * Applies the blocks of the file to the tip. Blocks that the chain already has are skipped, so an interrupted import
- * continues where it ended. A genesis block must be that of the network.
+ * continues where it ended. A genesis block in the file must be the genesis block of the network.
  *
  * @returns the number of imported blocks and transactions, and the height
  * @throws ProtocolError `IMPORT_REFUSED` with line, height, id and reason of the first refused block, or
@@ -85,8 +86,8 @@ export async function importChain(options: ImportOptions): Promise<ImportResult>
   const reading = await failureOf(async () => {
     wasStopped = await readInto(run, options);
   });
-  // The blocks that were read are applied even if reading the file failed. If one of the blocks that were read is
-  // refused, its error is reported first.
+  // The blocks that were read are applied even if reading the file failed. If one of them is refused, the refusal is
+  // reported before the reading error.
   const takingOver = await failureOf(() => run.takeRest());
   const broken = isUnreadable(reading) ? withTip(reading, run.progress.height) : reading;
   const ending = await failureOf(() => run.end());
@@ -131,7 +132,7 @@ function throwInOrder(outcomes: readonly (Error | undefined)[]): void {
   const failures = outcomes.filter((outcome) => outcome !== undefined);
   const [first] = failures;
   if (first === undefined) return;
-  // One cause, such as a full disk, often makes both the blocks and their indexes fail. Errors with the same cause are
+  // One cause, such as a full disk, often makes both the blocks and the indexes fail. Errors with the same cause are
   // reported once.
   const differing = failures.filter((failure, at) => at === failures.findIndex((each) => isAlike(each, failure)));
   if (differing.length === 1 || !(first instanceof ProtocolError)) throw first;
@@ -151,7 +152,9 @@ class ImportRun {
   /** The last block; the next line must follow it. */
   #last: { readonly id: string; readonly height: number } = { id: '', height: 0 };
   #group: FileLine[] = [];
-  /** Groups being processed, oldest first; each promise resolves when the group is on the disk. */
+  /**
+   * One promise for each group that is being processed, oldest first. A promise resolves when the group is on the disk.
+   */
   readonly #underWay: Promise<void>[] = [];
   #wasStopped = false;
   #blocks = 0;
@@ -179,7 +182,7 @@ class ImportRun {
     if (this.#underWay.length >= GROUPS_AHEAD_MAX) await this.#underWay.shift();
   }
 
-  /** Resolves when all lines taken so far are on the disk. */
+  /** Applies the remaining lines, and resolves when all lines are on the disk. */
   async takeRest(): Promise<void> {
     this.#startGroup();
     for (const group of this.#underWay.splice(0)) await group;
@@ -191,8 +194,8 @@ class ImportRun {
   }
 
   /**
-   * Closes the reader and writes the indexes. Call `end` after `takeRest`: then all groups have ended, and no block is
-   * appended afterwards.
+   * Closes the reader and writes the indexes. It must be called after `takeRest`, when no group is being processed and
+   * no block is appended any more.
    */
   async end(): Promise<void> {
     await this.#reader.close();
@@ -223,8 +226,8 @@ class ImportRun {
    */
   async #takeOver(jobs: readonly ReadJob[], before: Promise<void>): Promise<void> {
     await before;
-    // Applying blocks keeps this thread busy. Therefore lines that were read meanwhile are first handed to the worker
-    // threads.
+    // Applying blocks keeps this thread busy. Lines that were read in the meantime are first handed to the worker
+    // threads, which can then work at the same time.
     await yieldToEventLoop();
     if (this.#options.signal?.aborted === true) {
       this.#wasStopped = true;
@@ -248,8 +251,8 @@ class ImportRun {
           this.#last = block;
         } catch (error) {
           if (!(error instanceof BlockRejected)) throw error;
-          // The error must name the first refused block. An earlier block of the group may be refused too, so the
-          // earlier blocks are applied first.
+          // The error must name the first refused block. A block before this line may be refused too, so the blocks
+          // before it are applied first.
           await this.#append(group);
           if (lineNumber === 1) this.#refuseForeign(read);
           const id = Buffer.isBuffer(read) ? claimedId(textOfLine(read)) : read.id;

@@ -12,12 +12,12 @@ export type IndexBackfill = Pick<StoredChain, 'indexLag' | 'deferIndexing' | 'ba
  */
 const LAG_MAX = 100_000;
 
-/** Backfills the indexes when their lag is large. No block may be appended meanwhile. */
+/** Backfills the indexes when their lag is large. During this, no block may be appended. */
 export async function backfillWhenLagging(indexes: IndexBackfill): Promise<void> {
   if (indexes.indexLag > LAG_MAX) await backfill(indexes);
 }
 
-/** Backfills the indexes. No block may be appended meanwhile. */
+/** Backfills the indexes. During this, no block may be appended. */
 export async function backfill(indexes: IndexBackfill): Promise<void> {
   for (const _ of indexes.backfill()) await yieldToEventLoop();
 }

@@ -1,10 +1,10 @@
 /**
- * The signing journal as a file of lines: checksum, space, JSON. A line is on the disk before `record` returns, so
- * after a restart the node knows the header of every block that left it. There are three kinds of lines for a delegate.
- * A line holds a signed header, or a moment before which its signatures are not known, or its move to another node. The
- * next line of the delegate ends the move. A fourth kind of line identifies the file itself. In a copy, the line that
- * identifies the file is wrong, so a journal that was restored from a backup is recognised. The marker beside the
- * journal recognises a backup that was written into the existing file.
+ * Stores the signing journal as a file of lines: checksum, space, JSON. A line is on the disk before `record` returns,
+ * so after a restart the node knows the header of every block that left it. There are three kinds of lines for a
+ * delegate. A line holds a signed header, or a moment before which its signatures are not known, or its move to another
+ * node. The next line of the delegate ends the move. A fourth kind of line identifies the file itself. In a copy, the
+ * line that identifies the file is wrong, so a journal that was restored from a backup is recognised. The marker beside
+ * the journal recognises a backup that was written into the existing file.
  */
 
 import {

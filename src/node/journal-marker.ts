@@ -1,8 +1,8 @@
 /**
- * The marker of a signing journal: a small file beside it, which is created anew with each line. The marker identifies
- * itself and the newest line of the journal. A backup that is copied over existing files keeps their inodes and times
- * of birth, so a restored journal looks genuine. However, a restored marker is recognised if the node renewed its
- * marker after the backup.
+ * Reads and writes the marker of a signing journal. The marker is a small file beside the journal, which is created
+ * anew with each line. The marker identifies itself and the newest line of the journal. A backup that is copied over
+ * existing files keeps their inodes and times of birth, so a restored journal looks genuine. However, a restored marker
+ * is recognised if the node renewed its marker after the backup.
  */
 
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** The delegates of the next slots. */
+/** Finds the delegates of the next slots. */
 
 import { addressOf } from '../crypto/keys.ts';
 import type { Clock } from '../ports/clock.ts';

@@ -17,6 +17,7 @@ import { hexOf } from '../primitives/bytes.ts';
 import { Closers } from '../engine/closers.ts';
 import { messageOf, type ProtocolError } from '../primitives/errors.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { DevnetControls } from '../ports/devnet-controls.ts';
 import type { FolderJournal, SigningWatermarks } from '../ports/journal.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';
@@ -75,6 +76,8 @@ export interface NodeControl {
   readonly isChainChecked?: boolean;
   /** Called before the node starts to work. */
   built(parts: ControlledParts): void;
+  /** Controls of the devnet for the dashboard. */
+  readonly devnet?: DevnetControls;
   /** Storage in memory, instead of the folder. With storage in memory, the folder is not created. */
   readonly memory?: NodeMemory;
   /** Transport that replaces the network. */
@@ -269,7 +272,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         const settings = { directory: join(dataDirectory, 'chain'), params, identity, http: plain };
         readers = createReaderPool({ processes, api, settings, clock: systemClock, observer: httpObserver });
       }
-      const http = readers ?? createHttpServer(api, { ...httpOptions, workShare });
+      const http = readers ?? createHttpServer(api, { ...httpOptions, workShare, ...devnetOf(control) });
       closers.add(() => http.close());
       httpPort = (await http.start()).port;
     }
@@ -320,6 +323,10 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     });
     throw error;
   }
+}
+
+function devnetOf(control: NodeControl | undefined): { readonly devnet?: DevnetControls } {
+  return control?.devnet === undefined ? {} : { devnet: control.devnet };
 }
 
 function watermarksOf({ network, config, observer }: NodeOptions): SigningWatermarks | undefined {

@@ -1,6 +1,6 @@
-/** The chain of a data folder as the source of a sink. A node may write to the folder meanwhile. */
+/** Reads the chain of a data folder as the source of a sink. A node may write to the folder meanwhile. */
 
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { finalizedHeightOf } from '../engine/commit.ts';
 import { createRules } from '../protocol/generations.ts';
 import type { Rules } from '../protocol/rules.ts';
@@ -21,6 +21,8 @@ export interface StoreSourceOptions {
 
 /** Maximum of blocks in one read of the store. The node cannot reuse freed pages during a read. */
 const BLOCKS_AT_ONCE = 200;
+/** Of a backfill, which gives way after each look to the insert of the range before. */
+const FINAL_BLOCKS_AT_ONCE = 25;
 
 /** Calls `work` with the present chain; the store must not be used after the call. */
 export type LookAtStore = <T>(work: (store: StoredChain) => T) => Promise<T>;
@@ -56,8 +58,10 @@ export function storeSource(
     networkName,
     finalHeight: () => look((store) => finalHeightOf(store, rules, depth)),
     async *blocks(fromHeight, toHeight) {
-      for (let from = fromHeight; from <= toHeight; from += BLOCKS_AT_ONCE)
-        yield* await look((store) => blocksOf(store, from, Math.min(toHeight, from + BLOCKS_AT_ONCE - 1)));
+      for (let from = fromHeight; from <= toHeight; from += FINAL_BLOCKS_AT_ONCE) {
+        yield* await look((store) => blocksOf(store, from, Math.min(toHeight, from + FINAL_BLOCKS_AT_ONCE - 1)));
+        await immediate();
+      }
     },
     async *changes(fromHeight, signal): AsyncIterable<ChainChange> {
       const view = new ChainView(fromHeight, rules, depth);

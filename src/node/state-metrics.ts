@@ -1,4 +1,4 @@
-/** Metrics that are measured only when they are read. */
+/** Records the metrics that are measured only when they are read. */
 
 import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** The machine's clock and random numbers. No other file of the node reads the machine's clock and random numbers. */
+/**
+ * Provides the machine's clock and random numbers. No other file of the node reads the machine's clock and random
+ * numbers.
+ */
 
 import { randomBytes, randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';

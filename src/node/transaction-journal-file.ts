@@ -1,10 +1,10 @@
 /**
- * The transaction journal as a file of lines (`checked-lines.ts`). A line holds a transaction, a member's signature, or
- * the ids of transactions that are no longer needed. Appending does not block the node: lines that come while the disk
- * is busy are written together with one flush. The content of the file is not trusted: the engine checks all
- * transactions again. If the journal file was removed or replaced while the node runs, the node writes it again before
- * a client gets an answer. If the journal file were not written again, the content of the open file would be lost when
- * the file is closed.
+ * Stores the transaction journal as a file of lines (`checked-lines.ts`). A line holds a transaction, a member's
+ * signature, or the ids of transactions that are no longer needed. Appending does not block the node: lines that come
+ * while the disk is busy are written together with one flush. The content of the file is not trusted: the engine checks
+ * all transactions again. If the journal file was removed or replaced while the node runs, the node writes it again
+ * before a client gets an answer. If the journal file were not written again, the content of the open file would be
+ * lost when the file is closed.
  */
 
 import { renameSync } from 'node:fs';

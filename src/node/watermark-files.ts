@@ -1,7 +1,7 @@
 /**
- * Watermarks of the signing journal as files, one for each delegate of a network. The files are in a folder of the
- * user, not of the node, so restoring a data folder from a backup does not change them. The lines of the files have the
- * form of the journal.
+ * Stores the watermarks of the signing journal as files, one for each delegate of a network. The files are in a folder
+ * of the user, not of the node, so restoring a data folder from a backup does not change them. The lines of the files
+ * have the form of the journal.
  */
 
 import { closeSync, fsync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Questions of generation 2 and their answers. */
+/** Packs and reads the questions and answers of generation 2. */
 
 import { isIpv4 } from '../primitives/ip.ts';
 import { isU64Decimal } from '../primitives/bytes.ts';
@@ -57,8 +57,8 @@ function* converse(request: PeerRequest): Conversation<unknown> {
 
 /**
  * Asks for the highest common block. A peer looks up only one id of each question. If a peer has a block, it also has
- * all blocks below. Therefore this is a binary search with at most twelve calls. The highest id is asked for first,
- * because it is the answer in most cases.
+ * all blocks below. The node can therefore use a binary search, with at most twelve calls. It asks for the highest id
+ * first, because the peer has that block in most cases.
  */
 function* highestCommonBlock(blockIds: readonly string[]): Conversation<PeerAnswers['highestCommonBlock']> {
   let known: PeerAnswers['highestCommonBlock'];
@@ -82,7 +82,7 @@ function* highestCommonBlock(blockIds: readonly string[]): Conversation<PeerAnsw
   return answered(known);
 }
 
-/** Reads an answer, unless it says that the call failed. */
+/** Reads an answer, unless the answer reports a failed call. */
 function unlessFailed<A>(
   member: string,
   answer: unknown,
@@ -93,7 +93,7 @@ function unlessFailed<A>(
 }
 
 /**
- * Whether an answer reports a failed call as data (`packFailure`). An honest peer sends an answer with a failure if it
+ * True if an answer reports a failed call as data (`packFailure`). An honest peer sends an answer with a failure if it
  * is busy or stops.
  *
  * @param member name of the field that a successful answer has

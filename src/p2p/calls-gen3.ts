@@ -1,4 +1,4 @@
-/** Questions of generation 3 and their answers. */
+/** Packs and reads the questions and answers of generation 3. */
 
 import { isIpv4 } from '../primitives/ip.ts';
 import { isU64Decimal } from '../primitives/bytes.ts';
@@ -162,9 +162,9 @@ function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transaction
 }
 
 /**
- * Skips each entry that cannot be used. A real node lets a dialling peer name its own port and address in the `options`
- * of its query. The real node passes them on to every node that asks for its peer list. If one bad entry made the whole
- * list invalid, a stranger could get every honest node banned.
+ * Reads a peer list, and skips each entry that cannot be used. A dialling peer can name any port and address of its own
+ * in the `options` of its query. A real node passes these on to every node that asks for the peer list. If one bad
+ * entry made the whole list invalid, a stranger could get every honest node banned.
  */
 function readPeerList(entries: unknown): AnswerVerdict<readonly PeerInfo[]> {
   const bad = (reason: string): AnswerVerdict<never> => ({ kind: 'malformed', fault: 'MALFORMED_PEER_LIST', reason });

@@ -1,4 +1,4 @@
-/** Dialling: one WebSocket to a peer, up to the answer of its handshake. */
+/** Opens one WebSocket to a peer, and waits for the answer to the handshake. */
 
 import type { Clock } from '../ports/clock.ts';
 import type { CloseReason, NodeInfo, PeerAddress } from '../ports/transport.ts';
@@ -14,7 +14,10 @@ export interface DialOptions {
   readonly dialect: WireDialect;
   readonly info: NodeInfo;
   readonly clock: Clock;
-  /** Time-out of the TCP connection with the upgrade. The handshake has a second time-out of the same length. */
+  /**
+   * Time-out for the TCP connection and the WebSocket upgrade together. The handshake has a second time-out of the same
+   * length.
+   */
   readonly timeoutMs: number;
   readonly crowd: SharedUnsolicitedBytesBudget;
   readonly on: LinkEvents & FrameFilterEvents;

@@ -1,4 +1,4 @@
-/** Labels of close codes in metrics. */
+/** Makes labels of close codes for metrics. */
 
 import { CLOSE } from './dialect.ts';
 

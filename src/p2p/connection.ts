@@ -1,5 +1,6 @@
 /**
- * One peer on one connection, inbound or outbound: questions, answers, messages, pushes of node infos, and the latency probe.
+ * Manages the connection with one peer, inbound or outbound: questions, answers, messages, pushes of node infos, and
+ * the latency probe.
  */
 
 import { messageOf, ProtocolError } from '../primitives/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * The interface of a wire dialect: the differences of the two generations in path, names, envelopes and the shape of infos,
- * calls and answers. Connections know only this interface.
+ * Defines the interface of a wire dialect. The two generations differ in path, names, envelopes, and the shape of
+ * infos, calls and answers. Connections know only this interface.
  */
 
 import type {
@@ -98,7 +98,7 @@ export type InfoVerdict =
 export type AnswerVerdict<A> =
   | { readonly kind: 'answer'; readonly answer: A }
   | { readonly kind: 'malformed'; readonly fault: PeerFaultCode; readonly reason: string }
-  /** The answer does not fit the question: the peer cannot or will not answer it. */
+  /** The peer cannot or will not answer the question. */
   | { readonly kind: 'refused'; readonly reason: string };
 
 export type AnsweredCall =

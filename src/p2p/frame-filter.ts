@@ -46,9 +46,9 @@ export interface FrameFilterEvents {
   /** Called when the peer sent far too many frames; the handler must cut the connection. */
   flooded(detail: string): void;
   /**
-   * Called when the peer sent more bytes than an honest peer sends, even one that attackers cause to send as much as
-   * possible. The handler must close the connection without a penalty for the address, and close the filter. Until the
-   * filter is closed, the handler is called again for each frame.
+   * Called when the peer sent more bytes than an honest peer ever sends, even if attackers make the honest peer send as
+   * much as possible. The handler must close the connection without a penalty for the address, and close the filter.
+   * Until the filter is closed, the handler is called again for each frame.
    */
   overflowed(detail: string): void;
 }
@@ -63,7 +63,7 @@ export interface Arrival {
 const NO_BYTES: Arrival = { bytes: 0, seemsAnswer: false };
 
 export class FrameFilter {
-  /** Budget for everything that the peer sends besides answers. */
+  /** Budget for all bytes that the peer sends besides answers. */
   readonly unsolicited: UnsolicitedBytesBudget;
   readonly #role: 'acceptor' | 'dialer';
   readonly #events: ReadonlySet<string>;
@@ -101,7 +101,7 @@ export class FrameFilter {
     return this.#farewell;
   }
 
-  /** Number of frames dropped so far. */
+  /** Number of frames that were dropped until now. */
   get ignored(): number {
     return this.#ignored;
   }
@@ -208,7 +208,7 @@ export function framesAtOnceMax(generation: WireDialect['generation']): number {
   return Math.ceil(SAFETY * honestFramesMax(generation));
 }
 
-/** Keeps the members of a handshake answer that matter, with values that the library can handle. */
+/** Returns the members of a handshake answer that the library needs, with values that the library can handle. */
 function welcomeOf(data: unknown): object {
   const pingTimeout = isRecord(data) ? infoCount(own(data, 'pingTimeout')) : undefined;
   // If this member is missing, the library ends the connection with code 4000, like the reference.

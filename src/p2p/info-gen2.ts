@@ -1,4 +1,4 @@
-/** The information that a node of generation 2 sends about itself, member by member. */
+/** Reads and packs the information that a node of generation 2 sends about itself, member by member. */
 
 import semver from 'semver';
 
@@ -22,8 +22,8 @@ export const INFO_MEMBERS = [
 ] as const;
 
 /**
- * The state in each info that a node sends about itself: connected. A receiver learns the state of other nodes from its
- * own connections.
+ * The state in each info that a node sends about itself; 2 means connected. A receiver learns the state of other nodes
+ * from its own connections.
  */
 export const STATE = 2;
 
@@ -43,7 +43,7 @@ export function isVersion(value: unknown): value is string {
   return typeof value === 'string' && value.length <= 128 && semver.valid(value) !== null;
 }
 
-/** Whether an application version is at least `minVersion`. */
+/** True if an application version is at least `minVersion`. */
 export function isAtLeast(version: string | undefined, minVersion: string): boolean {
   return isVersion(version) && semver.gte(version, minVersion);
 }

@@ -1,4 +1,4 @@
-/** The information that a node of generation 3 sends about itself, member by member. */
+/** Reads and packs the information that a node of generation 3 sends about itself, member by member. */
 
 import type { PeerAddress, PeerInfo } from '../ports/transport.ts';
 import { readMembers } from './info.ts';
@@ -28,7 +28,8 @@ const COUNTS = ['httpPort', 'height', 'blockVersion', 'maxHeightPrevoted'] as co
 export function infoOf(said: Fields, address: PeerAddress): PeerInfo {
   const info = readMembers(said, address, TEXTS, COUNTS);
   const advertise = own(said, 'advertiseAddress');
-  // Only the text `false` means no. The reference sends an unset member as an empty value, which means yes.
+  // Only the text `false` counts as false. The reference sends an empty value for an unset member, which counts as
+  // true.
   if (advertise === false || advertise === 'false') info.advertiseAddress = false;
   else if (advertise !== undefined && advertise !== null) info.advertiseAddress = true;
   return info;

@@ -40,7 +40,7 @@ function majorOf(protocolVersion: string | undefined): number | undefined {
   return match?.[1] === undefined ? undefined : Number(match[1]);
 }
 
-/** Whether a peer's protocol version is compatible with ours. */
+/** True if a peer's protocol version is compatible with ours. */
 export function isProtocolCompatible(theirs: string | undefined, ours: string): boolean {
   const major = majorOf(theirs);
   return major !== undefined && major >= 1 && major === majorOf(ours);

@@ -1,4 +1,4 @@
-/** Parts of calls and answers that both generations share: packets, transactions and signatures. */
+/** Reads the parts of calls and answers that both generations share: packets, transactions and signatures. */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
 import type { PeerAnswers } from '../ports/transport.ts';

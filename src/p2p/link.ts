@@ -1,4 +1,4 @@
-/** One WebSocket below the message layer. Inbound and outbound connections have the same interface. */
+/** Wraps one WebSocket below the message layer. Inbound and outbound connections have the same interface. */
 
 import type { WebSocket } from 'ws';
 
@@ -72,7 +72,7 @@ export class Link {
     return this.#ended;
   }
 
-  /** Bytes that were sent to the socket and not taken by the peer yet. */
+  /** Bytes that were sent to the socket and that the peer has not received yet. */
   get unsentBytes(): number {
     return this.#webSocket.bufferedAmount;
   }

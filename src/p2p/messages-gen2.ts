@@ -1,6 +1,6 @@
 /**
- * The wire dialect of generation 2 (release 2.3.8). Names, member orders and close reasons are those that nodes of this release
- * send.
+ * Implements the wire dialect of generation 2 (release 2.3.8). Names, member orders and close reasons are the same as
+ * those of that release.
  */
 
 import type { NodeInfo, PeerInfo, PeerMessage } from '../ports/transport.ts';

@@ -1,6 +1,6 @@
 /**
- * The wire dialect of generation 3 (release 3.0.2). Names, member orders and close reasons are those that nodes of this release
- * send.
+ * Implements the wire dialect of generation 3 (release 3.0.2). Names, member orders and close reasons are the same as
+ * those of that release.
  */
 
 import { isU64Decimal } from '../primitives/bytes.ts';

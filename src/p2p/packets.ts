@@ -1,5 +1,5 @@
 /**
- * Limits and checks for data from strangers: sizes, nesting, shapes. No function here throws: each returns a value or
+ * Checks data from strangers against limits: sizes, nesting, shapes. No function here throws: each returns a value or
  * `undefined` for any input. Only own members are read, so that data from a peer cannot reach the members of a
  * prototype.
  */

@@ -1,5 +1,5 @@
 /**
- * The form in which generation 2 answers a question for blocks: flat rows, in the order of the blocks. Each row holds a
+ * Packs and reads blocks as generation 2 sends them: as flat rows, in the order of the blocks. Each row contains a
  * block and one of its transactions. A block without transactions has one row. Values of rows are passed on unchanged;
  * the codec interprets them.
  */

@@ -1,7 +1,8 @@
 /**
- * Adapter of the SocketCluster libraries: no other file imports them. Nodes use members that the libraries do not
- * publish, or whose types are wrong. A comment at each cast below names the members. `test/p2p/socket-cluster.test.ts`
- * checks each of these members against the installed libraries, so an update that changes one fails there.
+ * Adapts the SocketCluster libraries. No other file imports these libraries. Nodes use members that the libraries do
+ * not publish, or whose types are wrong. A comment at each cast below names the members.
+ * `test/p2p/socket-cluster.test.ts` checks each of these members against the installed libraries, so an update that
+ * changes one fails there.
  */
 
 import type { IncomingMessage, Server } from 'node:http';

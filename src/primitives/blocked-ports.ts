@@ -1,7 +1,7 @@
 /**
- * Ports that browsers and `fetch` refuse to connect to, because other protocols use them ("port blocking" of the Fetch
- * standard). A node can listen on these ports, but neither a browser nor the commands of this package can connect to it
- * there.
+ * Lists the ports to which browsers and `fetch` refuse to connect, because other protocols use them ("port blocking" of
+ * the Fetch standard). A node can listen on these ports, but neither a browser nor a command of this package can then
+ * connect to the node.
  */
 
 const BLOCKED: ReadonlySet<number> = new Set([

@@ -5,8 +5,9 @@ import { assert } from './errors.ts';
 /**
  * Map of at most `entriesMax` entries. The map drops entries that were not used recently. Time is divided into spans. A
  * span ends when `entriesMax / 2` entries were used in it. At the end of a span, the map drops each entry that was
- * neither used nor added in that span. So an entry survives at least `entriesMax / 2` uses of other entries. Each use
- * of an entry takes one look-up. A strict least-recently-used order would take a removal and an insertion for each use.
+ * neither used nor added in that span. An entry therefore survives at least `entriesMax / 2` uses of other entries.
+ * Each use of an entry costs one look-up. A strict least-recently-used order would cost a removal and an insertion for
+ * each use.
  */
 export class LruMap<K, V> {
   readonly entriesMax: number;
@@ -98,7 +99,7 @@ export class BoundedQueue<T> {
     return this.#items.length;
   }
 
-  /** Returns false, and adds nothing, if the queue is full. */
+  /** Adds an item and returns true. If the queue is full, returns false without adding the item. */
   push(item: T): boolean {
     if (this.#items.length >= this.itemsMax) return false;
     this.#items.push(item);

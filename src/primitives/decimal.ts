@@ -18,11 +18,14 @@ export interface Decimal {
 export const ZERO: Decimal = { isNegative: false, digits: '', exponent: 0 };
 
 /**
- * Limit of lisk-sdk's number library. The library refuses a number with more places before the point, and treats one
- * with more places after the point as zero.
+ * Limit of the number library of lisk-sdk. The library refuses a number with more places before the point. It treats a
+ * number as zero if the first digit other than 0 is further behind the point.
  */
 const REFERENCE_PLACES_MAX = 1_000_000_000;
-/** Whole numbers with more digits are not needed, because amounts and weights have about twenty digits. */
+/**
+ * Maximum of digits of a whole number. Larger numbers are not needed, because amounts and weights have about twenty
+ * digits.
+ */
 const WHOLE_DIGITS_MAX = 40;
 
 const NUMBER = /^([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:e([+-]?[0-9]+))?$/i;
@@ -169,8 +172,8 @@ export class DecimalSum {
 }
 
 /**
- * Caches the limbs of numbers that were added before. The same number is added several times before its block is in the
- * chain.
+ * Caches the limbs of numbers that were added before. The node adds each number several times before its block is in
+ * the chain.
  */
 const known = new WeakMap<Decimal, Limbs>();
 

@@ -1,6 +1,6 @@
 /**
- * Errors that carry a code and data. A `ProtocolError` refuses data from outside. A failed `assert` is a defect of this
- * program.
+ * Errors that carry a code and data. A `ProtocolError` refuses data from outside this program. A failed `assert` shows
+ * a defect of this program.
  */
 
 export type ErrorData = Readonly<Record<string, unknown>>;
@@ -29,7 +29,7 @@ export class AssertionFailed extends Error {
   }
 }
 
-/** Throws an error if a condition is false that this program must make true. */
+/** Throws an error if the condition is false. A false condition shows a defect of this program. */
 export function assert(condition: unknown, claim: string): asserts condition {
   if (!condition) throw new AssertionFailed(claim);
 }

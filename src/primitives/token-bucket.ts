@@ -1,4 +1,4 @@
-/** A rate limiter: a bucket of tokens that fills up with time. The caller passes the present time. */
+/** Limits a rate with a bucket of tokens that fills up with time. The caller passes the present time. */
 
 export class TokenBucket {
   readonly #capacity: number;
@@ -18,7 +18,7 @@ export class TokenBucket {
     this.#tokens = capacity;
   }
 
-  /** Takes tokens if the bucket has enough of them. */
+  /** Takes `count` tokens and returns true. Returns false, and takes none, if the bucket has fewer tokens. */
   take(nowMs: number, count = 1): boolean {
     this.#fill(nowMs);
     if (this.#tokens < count) return false;

@@ -1,7 +1,7 @@
 /**
- * Limits the time of the main thread that all work for other parties may take together. Work for other parties is HTTP
- * requests, event streams and questions of peers. All work for other parties shares one budget, because two budgets of
- * a half each would leave no time for blocks. Work that exceeds the budget must wait.
+ * Limits the time of the main thread that all work for other parties may take together. Work for other parties means
+ * HTTP requests, event streams and questions of peers. All work for other parties shares one budget, because two
+ * separate budgets of one half each would leave no time for blocks. Work that exceeds the budget must wait.
  */
 
 /**
@@ -9,17 +9,19 @@
  * the operator.
  */
 const WORK_SHARE = 0.5;
-/** Milliseconds that work for other parties may take without a pause. They are a small part of the shortest slot. */
+/**
+ * Milliseconds that work for other parties may take without a pause. This time is a small part of the shortest slot.
+ */
 const WORK_BURST_MS = 10;
 /**
- * Largest debt that work can cause which cannot be postponed. Without this limit, a flood of work that cannot be
+ * Largest debt that can result from work that cannot be postponed. Without this limit, a flood of work that cannot be
  * postponed would block other work even after the flood.
  */
 const OUTSIDE_DEBT_MS_MAX = 50;
 
 export interface WorkShareOptions {
   readonly clock: {
-    /** Present time in milliseconds, preferably of a clock that cannot be set. */
+    /** Present time in milliseconds, preferably from a clock that cannot be set. */
     nowMs(): number;
     after(delayMs: number, work: () => void): unknown;
   };

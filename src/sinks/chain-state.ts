@@ -1,6 +1,6 @@
 /**
- * The consensus state of a chain in memory, with undo records of its newest blocks. The rules need it to apply blocks
- * again that a node has already verified. The state in memory takes about 0.5 KB for each account.
+ * Holds the consensus state of a chain in memory, with undo records of the newest blocks. The sink applies verified
+ * blocks to this state again. The state in memory takes about 0.5 KB for each account.
  */
 
 import { assert } from '../primitives/errors.ts';

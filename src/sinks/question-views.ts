@@ -1,4 +1,4 @@
-/** Frequent queries, as views over the tables. All engines of ClickHouse's family accept these queries. */
+/** Defines views over the tables for frequent queries. All engines of ClickHouse's family accept these queries. */
 
 /**
  * @param prefix text before the name of a table: empty, or the database and a dot

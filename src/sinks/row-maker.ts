@@ -1,7 +1,7 @@
 /**
  * Makes the rows of a chain's blocks. The maker applies the blocks again, from the genesis block on, with the rules of
- * the network. The accounts then show the payment of each delegate for a round, and the delegates that missed a block.
- * The maker checks the balance changes of each block against the accounts.
+ * the network. The accounts before and after a round show the payment of each delegate and the delegates that missed a
+ * block. The maker checks the balance changes of each block against the accounts.
  */
 
 import { addressOf } from '../crypto/keys.ts';

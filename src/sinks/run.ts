@@ -4,9 +4,17 @@
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
-import type { Block } from '../protocol/types.ts';
+import type { Block, BlockId } from '../protocol/types.ts';
 import { RowMaker } from './row-maker.ts';
-import { rangeAfter, type BlockPlace, type Sink, type SinkBlock, type SinkIdentity, type SinkPlace } from './sink.ts';
+import {
+  rangeAfter,
+  type BlockPlace,
+  type HeightSpan,
+  type Sink,
+  type SinkBlock,
+  type SinkIdentity,
+  type SinkPlace,
+} from './sink.ts';
 import type { ChainChange, ChainSource } from './source.ts';
 import { joinedRows, rowCount, type Rows } from './tables.ts';
 
@@ -110,21 +118,36 @@ class SinkWriter {
     );
   }
 
-  /** Writes whole ranges of final blocks. */
+  /** Writes whole ranges of final blocks. While the sink writes a range, the rows of the next one are made. */
   async backfill(): Promise<void> {
-    const { source, sink, rangeBlocks, signal } = this.#run;
-    for (;;) {
-      const span = rangeAfter(this.#finalHeight, rangeBlocks);
-      if (signal.aborted || (await source.finalHeight()) < span.toHeight) return;
-      const parts: Rows[] = [];
-      for await (const block of source.blocks(span.fromHeight, span.toHeight)) parts.push(this.#maker.rowsOf(block));
-      const lastBlockId = this.#maker.tip()?.id ?? '0';
-      await sink.putRange(span, lastBlockId, this.#counted(joinedRows(parts)));
-      this.#finalHeight = span.toHeight;
-      this.#stored = this.#stored.filter(({ height }) => height > span.toHeight);
-      this.#settleBlocks(span.toHeight);
-      this.#report('backfill', span.toHeight);
+    const { source, rangeBlocks, signal } = this.#run;
+    let written: Promise<void> = Promise.resolve();
+    try {
+      for (let height = this.#finalHeight; ; height += rangeBlocks) {
+        const span = rangeAfter(height, rangeBlocks);
+        if (signal.aborted || (await source.finalHeight()) < span.toHeight) break;
+        const parts: Rows[] = [];
+        for await (const block of source.blocks(span.fromHeight, span.toHeight)) parts.push(this.#maker.rowsOf(block));
+        const lastBlockId = this.#maker.tip()?.id ?? '0';
+        this.#settleBlocks(span.toHeight);
+        await written;
+        written = this.#writeRange(span, lastBlockId, joinedRows(parts));
+        // An error is thrown where the range is waited for.
+        written.catch(() => undefined);
+      }
+    } catch (error) {
+      // The sink must not be closed during a write.
+      await written.catch(() => undefined);
+      throw error;
     }
+    await written;
+  }
+
+  async #writeRange(span: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void> {
+    await this.#run.sink.putRange(span, lastBlockId, this.#counted(rows));
+    this.#finalHeight = span.toHeight;
+    this.#stored = this.#stored.filter(({ height }) => height > span.toHeight);
+    this.#report('backfill', span.toHeight);
   }
 
   /** Follows the chain with the tail, and writes a range when its last block is final. */

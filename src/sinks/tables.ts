@@ -106,7 +106,9 @@ const SINK_TABLES = {
     transaction_id: 'u64',
     /** `block`, `sender`, `second` or `member`. */
     kind: 'text',
-    /** Public key that signed; empty for members of a group, because their signatures do not name a key. */
+    /**
+     * Public key that signed; empty for members of a multisignature group, because their signatures do not name a key.
+     */
     signer_key: 'text',
     signature: 'text',
   },

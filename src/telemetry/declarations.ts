@@ -1,6 +1,6 @@
 /**
- * All metrics of a node. Modules name metrics without the prefix `bloomery_`, and the registry refuses metrics that are
- * not declared here.
+ * Declares all metrics of a node. Modules name metrics without the prefix `bloomery_`. The registry refuses metrics
+ * that are not declared here.
  */
 
 type MetricKind = 'counter' | 'gauge' | 'histogram';
@@ -10,11 +10,14 @@ export interface MetricDeclaration {
   /** One sentence for the `# HELP` line. */
   readonly help: string;
   readonly labels?: readonly string[];
-  /** Upper bounds of the buckets of a histogram, in its unit. */
+  /** Upper bounds of the histogram's buckets, in the unit of the metric. */
   readonly buckets?: readonly number[];
 }
 
-/** Messages take a fraction of a second within a region, and seconds across the world. A slot lasts 2 to 10 s. */
+/**
+ * Buckets for delays between nodes. A message takes a fraction of a second within a region, and some seconds around the
+ * world. A slot lasts 2 to 10 s.
+ */
 const DELAY_BUCKETS_S = [0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20];
 const ANSWER_BUCKETS_S = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
 

@@ -13,7 +13,7 @@ export interface LogRecord {
 }
 
 export interface HumanLineOptions {
-  /** True for ANSI colours on the level. */
+  /** True to colour the level with ANSI codes. */
   readonly colour?: boolean;
 }
 

@@ -1,4 +1,7 @@
-/** Destinations of log lines. Writing is synchronous, so the last lines before any kind of exit are written. */
+/**
+ * Writes log lines to a file or a stream. Each write is synchronous, so the last lines before an exit or a crash are
+ * written, too.
+ */
 
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import path from 'node:path';
@@ -12,10 +15,7 @@ export interface LogSink {
   close(): void;
 }
 
-/**
- * Size at which a log file is renamed, and the number of renamed files that are kept. Without a rotation, one file
- * grows without limit.
- */
+/** Limits on log files. Without a rotation, one file grows without limit. */
 export interface Rotation {
   /** Size in bytes at which the file is renamed. */
   readonly bytesMax: number;
@@ -24,7 +24,7 @@ export interface Rotation {
 }
 
 /**
- * Appends to a file; the folder of the file is created when it is missing. On a full disk, lines are lost, but the node
+ * Appends to a file, and creates the file's folder if it is missing. On a full disk, lines are lost, but the node
  * continues to run.
  *
  * @throws ProtocolError `LOG_FILE_UNUSABLE` when the file cannot be opened
@@ -32,7 +32,7 @@ export interface Rotation {
 export function fileSink(file: string, rotation?: Rotation): LogSink {
   let descriptor: number | undefined = openLog(file);
   let sizeBytes = fstatSync(descriptor).size;
-  // Only a regular file is rotated; a device or a pipe is not.
+  // Only a regular file is rotated, not a device or a pipe.
   const isRotated = fstatSync(descriptor).isFile();
   let linesLost = 0;
   const rotate = ({ filesKept }: Rotation): void => {
@@ -62,7 +62,7 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
         sizeBytes += written;
         if (written < bytes.length) linesLost += 1;
       } catch {
-        // The lost line is counted, because the log, which would report the loss, is itself broken.
+        // The lost line is only counted, because a log line about the loss could not be written either.
         linesLost += 1;
       }
     },
@@ -84,7 +84,7 @@ export interface LineStream {
 export function streamSink(stream: LineStream): LogSink {
   let linesLost = 0;
   let closed = false;
-  // A terminal or pipe that was closed must not end the node.
+  // The node must continue to run when its terminal or pipe was closed.
   stream.on?.('error', () => {
     linesLost += 1;
   });
@@ -96,7 +96,7 @@ export function streamSink(stream: LineStream): LogSink {
       if (!closed) stream.write(lines);
     },
     close() {
-      // The listener stays, because the error of a line that was just written may come later.
+      // The error listener stays, because an error of the last written line may come later.
       closed = true;
     },
   };

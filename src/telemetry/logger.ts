@@ -1,4 +1,4 @@
-/** The observer of a running node: log lines through pino, metrics into a registry. */
+/** Creates the observer of a running node, which writes log lines through pino and records metrics in a registry. */
 
 import { pino, type Logger } from 'pino';
 import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
@@ -8,7 +8,7 @@ import type { MetricsRegistry } from './metrics.ts';
 import { printableFields } from './printable.ts';
 
 export interface ObserverOptions {
-  /** Lines below this level are not written; `silent` writes none. */
+  /** Lines below this level are not written. With `silent`, no line is written. */
   readonly level: LogLevel | 'silent';
   /** `json`: one object on each line; `human`: for people and terminals. Default `json`. */
   readonly format?: 'human' | 'json';
@@ -19,11 +19,14 @@ export interface ObserverOptions {
     | { readonly file: string; readonly rotation?: Rotation }
     | { readonly stream: LineStream }
     | { readonly sink: LogSink };
-  /** Other levels for single modules; a module also covers the modules inside it (`p2p` covers `p2p/server`). */
+  /**
+   * Levels of single modules, used instead of `level`. The level of a module also applies to the modules inside it
+   * (`p2p` to `p2p/server`).
+   */
   readonly levelsByModule?: Readonly<Record<string, LogLevel | 'silent'>>;
-  /** Registry for metrics; without one, metrics are not recorded. */
+  /** Registry that records the metrics. Without a registry, metrics are not recorded. */
   readonly metrics?: MetricsRegistry;
-  /** Unix time in milliseconds; the process clock by default. */
+  /** Returns the Unix time in milliseconds. Default: the clock of the process. */
   readonly nowMs?: () => number;
 }
 
@@ -34,8 +37,8 @@ export interface ClosableObserver extends Observer {
 
 /**
  * Opens the log. Every line has `time` (ISO 8601, UTC), `level`, `module`, `code`, `message` and, under `data`, its
- * fields without secrets (`printableFields`). A call never throws, and its line is handed to the system before the call
- * returns.
+ * fields without secrets (`printableFields`). A call of the observer never throws. The operating system has the line
+ * before the call returns.
  *
  * @throws ProtocolError `LOG_FILE_UNUSABLE` when the file cannot be opened
  */
@@ -80,7 +83,7 @@ function tell(logger: Logger, level: LogLevel, code: string, message: string, fi
   else logger[level]({ code, data: printableFields(fields) }, message);
 }
 
-/** The level set for the module; if there is none, the level of the nearest module that contains it. */
+/** Returns the level that is set for the module, or else the level of the nearest module that contains it. */
 function levelOf(path: string, options: ObserverOptions): LogLevel | 'silent' {
   for (let module = path; module !== ''; module = module.slice(0, Math.max(0, module.lastIndexOf('/')))) {
     const level = options.levelsByModule?.[module];
@@ -95,7 +98,10 @@ function sinkOf(target: ObserverOptions['target']): LogSink {
   return 'file' in target ? fileSink(target.file, target.rotation) : streamSink(target.stream);
 }
 
-/** Writes pino's JSON lines in the wanted format. After lines were lost, the next written line reports their number. */
+/**
+ * Writes pino's JSON lines in the wanted format. If lines were lost, the next written line reports the number of lost
+ * lines.
+ */
 function lineWriter(sink: LogSink, options: ObserverOptions): (json: string) => void {
   const nowMs = options.nowMs ?? Date.now;
   const human = options.format === 'human';

@@ -1,4 +1,4 @@
-/** Metrics of a running node, and their Prometheus text (exposition format 0.0.4). */
+/** Records the metrics of a running node, and formats them as Prometheus text (exposition format 0.0.4). */
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { DECLARATIONS, type MetricDeclaration } from './declarations.ts';
@@ -6,11 +6,11 @@ import { DECLARATIONS, type MetricDeclaration } from './declarations.ts';
 export type MetricLabels = Readonly<Record<string, string>>;
 
 export interface MetricsOptions {
-  /** Metrics that may be recorded; default: all metrics of a node. */
+  /** Metrics that may be recorded. Default: all metrics of a node. */
   readonly declarations?: Readonly<Record<string, MetricDeclaration>>;
   /**
-   * Maximum number of series for each name. Labels may carry text of peers, so their variety must be bounded. Default
-   * 250.
+   * Maximum number of series for each metric name. Peers choose the values of some labels, so the number of different
+   * values must be bounded. Default 250.
    */
   readonly seriesMax?: number;
   /** True to add memory, processor time and event loop of the process. Default false. */
@@ -21,19 +21,21 @@ const PREFIX = 'bloomery_';
 const LABEL_VALUE_CHARS_MAX = 120;
 const REFUSED = 'metrics_refused_total';
 
-/** Gauges of the library that have names of counters; tools of Prometheus complain about them, so they are left out. */
+/**
+ * Gauges of prom-client that have names of counters. They are left out, because Prometheus tools complain about them.
+ */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 interface Family {
   readonly declaration: MetricDeclaration;
   readonly metric: Counter | Gauge | Histogram;
-  /** Label values of the series so far. */
+  /** Label values of all series that were recorded. */
   readonly series: Set<string>;
 }
 
 /**
- * Metrics in memory. Recording never throws. A metric that is not declared, a value that is no number, and a series
- * above the limit are refused and counted in `bloomery_metrics_refused_total`.
+ * Metrics in memory. Recording never throws. The registry refuses a metric that is not declared, a value that is not a
+ * number, and a series above the limit. Refusals are counted in `bloomery_metrics_refused_total`.
  */
 export class MetricsRegistry {
   readonly #registry = new Registry();
@@ -91,8 +93,8 @@ export class MetricsRegistry {
   }
 
   /**
-   * Calls `set` each time before the metrics are read. `beforeReading` is for metrics that are measured, and not
-   * counted as events happen.
+   * Calls `set` each time before the metrics are read. It serves metrics that are measured when they are read, such as
+   * sizes.
    *
    * @returns a function that ends the calls; until then everything that `set` refers to stays in memory
    */
@@ -104,8 +106,8 @@ export class MetricsRegistry {
   }
 
   /**
-   * Removes all series of a gauge. `forget` is for labels whose values come and go, and for values that are known only
-   * at times.
+   * Removes all series of a gauge. It serves gauges whose label values change, and gauges whose value is sometimes
+   * unknown.
    */
   forget(name: string): void {
     const family = this.#families.get(name);
@@ -115,7 +117,7 @@ export class MetricsRegistry {
     this.#registry.removeSingleMetric(PREFIX + name);
   }
 
-  /** Every metric in the text format. */
+  /** Returns every metric in the text format. */
   text(): Promise<string> {
     for (const set of this.#beforeReading) set();
     return this.#registry.metrics();

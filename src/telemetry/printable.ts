@@ -1,9 +1,6 @@
-/** Turns the fields of a log line into small plain values: without secrets, cycles or very long texts. */
+/** Turns the fields of a log line into small plain values without secrets, cycles or very long texts. */
 
-/**
- * Levels of nesting that are shown: enough for an error with its cause and data. A log line need not show all of its
- * data.
- */
+/** Maximum depth of nesting that is shown. Five levels are enough for an error with its cause and data. */
 const DEPTH_MAX = 5;
 const ITEMS_MAX = 50;
 const TEXT_CHARS_MAX = 2_000;
@@ -19,14 +16,14 @@ export type Printable = null | boolean | number | string | readonly Printable[] 
 /**
  * Converts the fields of a log line to plain values. A member whose name denotes a secret shows `[hidden]`, at any
  * depth. A text that contains a secret shows `[hidden]` too, because an error message may quote its data. Bigints
- * become decimal text, bytes hexadecimal text, errors an object with name, code, message, data, cause and stack. Never
- * throws.
+ * become decimal text, and bytes become hexadecimal text. An error becomes an object with name, code, message, data,
+ * cause and stack. The function never throws.
  */
 export function printableFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, Printable>> {
   const secrets = new Set<string>();
   const shown = membersOf(fields, DEPTH_MAX, secrets);
   if (secrets.size === 0) return shown;
-  // The longest secret comes first, because one secret may be part of another.
+  // Longer secrets are replaced first, because a shorter secret may be part of a longer one.
   const sought = [...secrets].sort((a, b) => b.length - a.length);
   return withoutSecrets(shown, sought) as Readonly<Record<string, Printable>>;
 }
@@ -93,7 +90,7 @@ function membersOf(value: object, depth: number, secrets: Set<string>): Readonly
       if (secret) learn(member, secrets);
       shown[key] = secret ? HIDDEN : printable(member, depth - 1, secrets);
     } catch {
-      // A getter that throws must not cause the loss of the log line.
+      // The log line must not be lost because a getter throws.
       shown[key] = '[unreadable]';
     }
   }

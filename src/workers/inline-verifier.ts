@@ -1,4 +1,7 @@
-/** A verifier without threads: for small networks, tests and simulations, whose nodes may share one. */
+/**
+ * Creates verifiers without threads, for small networks, tests and simulations. Several nodes of one process may share
+ * a verifier.
+ */
 
 import { CHECK_MS, type Ed25519 } from '../crypto/ed25519.ts';
 import type { Verifier } from '../ports/verifier.ts';
@@ -8,7 +11,7 @@ import { SignatureCache, checkKey } from './signature-cache.ts';
 /**
  * Creates a verifier that makes all checks on the calling thread and remembers their results.
  *
- * @param cacheEntriesMax results remembered; the least recently used ones are forgotten first
+ * @param cacheEntriesMax maximum of results in the cache; the least recently used results are removed first
  */
 export function createInlineVerifier(ed25519: Ed25519, cacheEntriesMax: number): Verifier {
   const cache = new SignatureCache(cacheEntriesMax);
@@ -44,7 +47,10 @@ export class MeteredChecks {
   }
 }
 
-/** Makes one check: takes the result from the cache, or computes it and puts it there. */
+/**
+ * Makes one check. Takes the result from the cache if the cache has it. Otherwise computes the result and adds it to
+ * the cache.
+ */
 export function verifyWith(cache: SignatureCache, ed25519: Pick<Ed25519, 'verify'>, check: SignatureCheck): boolean {
   const asked = cache.recallObject(check);
   if (asked !== undefined) return asked;

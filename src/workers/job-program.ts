@@ -1,4 +1,7 @@
-/** The common part of all thread programs: it takes jobs and posts back their answers. */
+/**
+ * Receives the jobs of a worker thread and posts their answers back. All scripts that run in worker threads use this
+ * module.
+ */
 
 import { readlinkSync } from 'node:fs';
 import { constants, getPriority, setPriority } from 'node:os';
@@ -7,13 +10,13 @@ import { parentPort } from 'node:worker_threads';
 import type { JobMessage } from './job-thread.ts';
 
 /**
- * Steps by which the thread lowers its priority. The calling thread then gets nearly all of a core, and the worker
- * threads share the rest.
+ * Number of steps (of `nice`) by which a worker thread lowers its priority. The calling thread then gets nearly all of
+ * a core, and the worker threads share the rest.
  */
 const STEPS_BACK = 10;
 
 /**
- * @param work makes the answer to a job; the answer must have a buffer of its own, because that buffer is transferred
+ * @param work computes the answer to a job; the answer must have its own buffer, because the buffer is transferred
  */
 export function serveJobs(work: (bytes: Uint8Array) => Uint8Array<ArrayBuffer>): void {
   stepBack();
@@ -24,9 +27,9 @@ export function serveJobs(work: (bytes: Uint8Array) => Uint8Array<ArrayBuffer>):
 }
 
 /**
- * Lowers the priority of this thread. With fewer cores than threads, the calling thread then runs first: it forges,
- * answers peers and applies blocks. Only Linux has a priority for each thread; on other systems all threads keep the
- * same priority.
+ * Lowers the priority of this thread. If there are fewer cores than threads, the main thread then runs first, which
+ * forges, answers peers and applies blocks. Only Linux has a priority for each thread; on other systems all threads
+ * keep the same priority.
  */
 function stepBack(): void {
   try {
@@ -34,6 +37,6 @@ function stepBack(): void {
     // The steps count from the present priority, because the whole process may already run with a lower priority.
     setPriority(thread, Math.min(getPriority(thread) + STEPS_BACK, constants.priority.PRIORITY_LOW));
   } catch {
-    // Without that file, or without the right to change the priority, the thread works at its old priority.
+    // On other systems, or without the right to change the priority, the thread keeps its old priority.
   }
 }

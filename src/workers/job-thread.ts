@@ -1,9 +1,9 @@
-/** One worker thread, and the jobs that it has not answered yet. A job and its answer are bytes. */
+/** Runs one worker thread, and keeps the list of its unanswered jobs. Jobs and answers are byte arrays. */
 
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../primitives/errors.ts';
 
-/** A job for a thread, or the answer to it. */
+/** A job for a thread, or the answer to a job. */
 export interface JobMessage {
   readonly id: number;
   readonly bytes: Uint8Array;
@@ -14,7 +14,7 @@ interface OpenJob {
   readonly settle: (answer: Uint8Array | undefined) => void;
 }
 
-/** Little of one job's memory is still in use at the next job, so a larger young generation would only hold garbage. */
+/** Most memory of a job is garbage when the job ends, so a larger young generation would mostly contain garbage. */
 const LIMITS = { maxYoungGenerationSizeMb: 12 };
 
 export class JobThread {
@@ -24,17 +24,17 @@ export class JobThread {
   #weightWaiting = 0;
   #nextId = 0;
   #alive = true;
-  /** Callbacks for the moment when the last open job is settled; `close` adds them. */
+  /** Callbacks that run when the last open job has ended; `close` adds them. */
   readonly #onIdle: (() => void)[] = [];
 
   /**
-   * @param workerData data for the program when it starts
+   * @param workerData data that the worker script receives at its start
    * @param onLost called once when the thread ends before it is closed
    */
   constructor(program: URL, workerData: unknown, onLost: (thread: JobThread, reason: string) => void) {
     this.#onLost = onLost;
     this.#worker = new Worker(program, { name: 'verify', workerData, resourceLimits: LIMITS });
-    // An idle thread must not keep the process from ending; a thread with a job must.
+    // An idle thread must not prevent the end of the process. A thread with a job must prevent it.
     this.#worker.unref();
     this.#worker.on('message', ({ id, bytes }: JobMessage) => this.#settle(id, bytes));
     this.#worker.on('error', (error) => this.#lose(messageOf(error)));
@@ -42,15 +42,15 @@ export class JobThread {
     this.#worker.on('exit', (code) => this.#lose(`exit code ${code}`));
   }
 
-  /** Total weight of the jobs that are handed over and not answered yet. */
+  /** Total weight of the unanswered jobs of this thread. */
   get weightWaiting(): number {
     return this.#weightWaiting;
   }
 
   /**
-   * Hands a job to the thread and returns its answer; undefined when the thread is lost before it answers.
+   * Sends a job to the thread and returns the answer; undefined if the thread ends before it answers.
    *
-   * @param bytes must have a buffer of their own, because that buffer is transferred to the thread
+   * @param bytes the job; the bytes must have their own buffer, because the buffer is transferred to the thread
    */
   ask(bytes: Uint8Array<ArrayBuffer>, weight: number): Promise<Uint8Array | undefined> {
     if (!this.#alive) return Promise.resolve(undefined);
@@ -65,7 +65,7 @@ export class JobThread {
     });
   }
 
-  /** Waits for the jobs in flight, then ends the thread. */
+  /** Waits for the unanswered jobs, then ends the thread. */
   async close(): Promise<void> {
     if (this.#alive && this.#jobs.size > 0) {
       await new Promise<void>((resolve) => {

@@ -1,21 +1,21 @@
-/** Several threads of one program. The threads start when the first job comes. */
+/** Runs jobs on several worker threads, which all execute the same script. The threads start with the first job. */
 
 import { SILENT, type Observer } from '../ports/observer.ts';
 import { assert } from '../primitives/errors.ts';
 import { JobThread } from './job-thread.ts';
 
 export interface JobThreadsOptions {
-  /** Number of threads; 0 for none. */
+  /** Number of worker threads. With 0, `ask` accepts no jobs. */
   readonly threads: number;
   readonly program: URL;
-  /** Data for the program when it starts. */
+  /** Data that the worker script receives at its start. */
   readonly workerData: unknown;
   /**
-   * Total weight of the jobs that may wait on one thread. At this weight, `ask` accepts no further job, so the callers
-   * do the work themselves and slow down.
+   * Maximum total weight of the unanswered jobs of one thread. If all threads have reached this weight, `ask` accepts
+   * no further job. The caller must then do the work itself, which slows the caller down.
    */
   readonly waitingMax: number;
-  /** Gets one message when a thread is lost. */
+  /** Gets one message when a thread has ended unexpectedly. */
   readonly observer?: Observer;
 }
 
@@ -36,10 +36,10 @@ export class JobThreads {
   }
 
   /**
-   * Hands a job to the thread with the shortest queue and returns its answer. Returns undefined when all threads are
-   * full or gone, or when the thread is lost before it answers.
+   * Sends a job to the thread whose unanswered jobs have the lowest total weight, and returns the answer. Returns
+   * undefined if no thread accepts the job, or if the thread ends before it answers.
    *
-   * @param bytes must have a buffer of their own, because that buffer is transferred to the thread
+   * @param bytes the job; the bytes must have their own buffer, because the buffer is transferred to the thread
    */
   async ask(bytes: Uint8Array<ArrayBuffer>, weight: number): Promise<Uint8Array | undefined> {
     if (this.isClosed) return undefined;
@@ -52,7 +52,7 @@ export class JobThreads {
     return idlest?.ask(bytes, weight);
   }
 
-  /** Waits for the jobs in flight, then ends the threads. */
+  /** Waits for the unanswered jobs, then ends the threads. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all((this.#threads ?? []).map((thread) => thread.close()));
@@ -70,7 +70,10 @@ export class JobThreads {
   }
 }
 
-/** URL of a program in the folder of the calling file, with the same extension: `.js` when compiled. */
+/**
+ * Returns the URL of a worker script in the folder of the calling file. The script has the same extension as that file:
+ * `.js` if compiled.
+ */
 export function programBeside(fileUrl: string, name: string): URL {
   return new URL(fileUrl.replace(/[^/]+(\.[a-z]+)$/, `${name}$1`));
 }

@@ -1,4 +1,4 @@
-/** Reads lines of a chain file and validates their blocks on worker threads, signatures included. */
+/** Reads lines of a chain file and validates their blocks on worker threads, including their signatures. */
 
 import { selectEd25519 } from '../crypto/ed25519.ts';
 import { packParts, unpackBlock, unpackParts } from '../protocol/block/packed-block.ts';
@@ -8,20 +8,22 @@ import { JobThreads, programBeside } from './job-threads.ts';
 import { readPackedLines } from './packed-lines.ts';
 
 export interface LineReaderOptions {
-  /** Number of worker threads, which start when the first large job comes; 0 for none. */
+  /**
+   * Number of worker threads, which start with the first large job. With 0, all lines are read on the calling thread.
+   */
   readonly threads: number;
   readonly rules: Rules;
-  /** Blocks up to this height are not validated, because the chain already has them. */
+  /** Blocks up to this height are not validated, because the chain already contains them. */
   readonly knownHeight: number;
 }
 
 export interface LineReader {
   /**
-   * Reads some lines. Each block stays packed until the caller takes it. Thousands of blocks wait here. Unpacked blocks
-   * would be moved again and again by the garbage collector.
+   * Reads some lines. A block is unpacked only when the caller takes it from the iterable. Thousands of blocks can wait
+   * in the iterable, and the garbage collector would have to move unpacked blocks again and again.
    *
-   * @returns for each line its block, validated by itself. A line that was refused, or that holds block 1, is returned
-   *   as it is. Other lines are not kept, because a line takes three times the memory of its block.
+   * @returns for each line its validated block. If the block is invalid or is block 1, the result is the line itself.
+   *   Other lines are released, because a line takes three times the memory of its packed block.
    */
   read(lines: readonly Buffer[]): Promise<Iterable<Block | Buffer>>;
   close(): Promise<void>;
@@ -29,7 +31,7 @@ export interface LineReader {
 
 /** Up to this number of lines are read on the calling thread, because a thread would take longer to start. */
 const INLINE_LINES_MAX = 4;
-/** No limit: the threads exist to read lines, so a job always waits for one of them. */
+/** There is no limit, because jobs that read lines always wait for a thread. */
 const WAITING_MAX = Number.POSITIVE_INFINITY;
 
 export function createLineReader({ threads, rules, knownHeight }: LineReaderOptions): LineReader {

@@ -1,4 +1,4 @@
-/** The program of a thread that reads lines of a chain file. */
+/** Runs in a worker thread, and reads lines of a chain file. */
 
 import { workerData } from 'node:worker_threads';
 import { selectEd25519 } from '../crypto/ed25519.ts';

@@ -1,4 +1,7 @@
-/** Packs many checks into one byte array, so that they can be handed to another thread without copying objects. */
+/**
+ * Packs many signature checks into one byte array, so that another thread can receive them without a copy of each
+ * object.
+ */
 
 import type { SignatureCheck } from '../protocol/types.ts';
 
@@ -8,8 +11,9 @@ const SIGNATURE_BYTES = 64;
 const FIXED_BYTES = LENGTH_BYTES + PUBLIC_KEY_BYTES + SIGNATURE_BYTES;
 
 /**
- * Packs checks. Each check takes: length of the message (u32, little-endian), public key, signature, message. Keys and
- * signatures must have the right lengths. The packed bytes have a buffer of their own, so they can be transferred.
+ * Packs checks. The form of each check is: length of the message (u32, little-endian), public key, signature, message.
+ * Keys and signatures must have the right lengths. The packed bytes have their own buffer, so the buffer can be
+ * transferred.
  */
 export function packChecks(checks: readonly SignatureCheck[]): Uint8Array<ArrayBuffer> {
   const size = checks.reduce((sum, check) => sum + FIXED_BYTES + check.message.length, 0);
@@ -26,7 +30,7 @@ export function packChecks(checks: readonly SignatureCheck[]): Uint8Array<ArrayB
   return packed;
 }
 
-/** Unpacks the checks, as views into `packed`. */
+/** Unpacks the checks. Their byte arrays are views into `packed`. */
 export function unpackChecks(packed: Uint8Array): SignatureCheck[] {
   const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
   const checks: SignatureCheck[] = [];

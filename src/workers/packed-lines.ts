@@ -1,4 +1,7 @@
-/** Reads and validates lines of a chain file on any thread. Input and output are bytes: lines in, packed blocks out. */
+/**
+ * Reads and validates lines of a chain file on any thread. The input is lines as bytes, and the output is packed
+ * blocks.
+ */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';
 import { packBlock, packParts, unpackParts } from '../protocol/block/packed-block.ts';
@@ -9,9 +12,9 @@ import { BlockRejected } from '../protocol/verdict.ts';
 const NONE = new Uint8Array(0);
 
 /**
- * Reads lines from `packed`, where the length of each line precedes the line. The result of reading lines does not say
- * why a line is refused. Only the reader of the file knows the position of the line in the chain and can word the
- * error.
+ * Reads lines from `packed`, where the length of each line precedes the line. The result does not contain the reason
+ * why a line is refused. Only the caller, which reads the file, knows the position of the line and can write the error
+ * message.
  *
  * @param knownHeight blocks up to this height are not validated, because the chain already has them
  * @returns for each line a length and the packed block; length 0 for a line that is refused or is block 1
@@ -36,8 +39,8 @@ function readLine(line: Buffer, rules: Rules, ed25519: Ed25519, knownHeight: num
     if (error instanceof BlockRejected) return NONE;
     throw error;
   } finally {
-    // The codec forgets the transactions before the next line, so that the garbage collector never finds more than one
-    // block's transactions alive.
+    // The codec drops its references to the transactions before the next line. The transactions of only one block are
+    // then alive when the garbage collector runs.
     rules.codec.forgetTransactions();
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Results of earlier signature checks: a transaction that was verified for the pool needs no second check when it comes
- * in a block.
+ * Stores the results of signature checks. A transaction that was verified for the pool then needs no second check when
+ * a block contains it.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -10,22 +10,22 @@ const PUBLIC_KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 
 /**
- * Keeps the latest results. The cache also keeps the results of failed checks. If failed checks were not kept, a peer
- * could cost the node time again by repeating a wrong signature. The checks of a transaction are always the same
- * objects, so their results are found without reading the bytes.
+ * Stores the latest results, including those of failed checks. If failed checks were not stored, the node would have to
+ * check a wrong signature again each time that a peer repeats it. A transaction object always returns the same check
+ * objects, so the cache finds a result by object without reading the bytes.
  */
 export class SignatureCache {
   readonly #answers: LruMap<string, boolean>;
   readonly #answersOfObjects = new WeakMap<SignatureCheck, boolean>();
 
   /**
-   * @param entriesMax number of results kept; each takes about 250 bytes
+   * @param entriesMax maximum of stored results; each result takes about 250 bytes
    */
   constructor(entriesMax: number) {
     this.#answers = new LruMap(entriesMax);
   }
 
-  /** The result for this very object, if it was checked before. */
+  /** Returns the result for this check object; undefined if the object was not checked before. */
   recallObject(check: SignatureCheck): boolean | undefined {
     return this.#answersOfObjects.get(check);
   }
@@ -35,7 +35,8 @@ export class SignatureCache {
   }
 
   /**
-   * @param key the result of `checkKey` for the check; without a key, the result is kept for this object alone
+   * @param key the result of `checkKey` for the check; if the key is undefined, the result is stored for this object
+   *   only
    */
   keep(check: SignatureCheck, key: string | undefined, answer: boolean): void {
     if (key !== undefined) this.#answers.set(key, answer);
@@ -43,15 +44,15 @@ export class SignatureCache {
   }
 }
 
-/** False when key or signature has a wrong length. A check with a wrong length always fails. */
+/** False if the public key or the signature has a wrong length. A check with a wrong length always fails. */
 export function hasRightLengths({ publicKey, signature }: SignatureCheck): boolean {
   return publicKey.length === PUBLIC_KEY_BYTES && signature.length === SIGNATURE_BYTES;
 }
 
 /**
- * Public key, signature and message as one text with a character for each byte. Public key and signature have fixed
- * lengths, so no two checks share a key. Undefined when one of the lengths is wrong, because a check with a wrong
- * length always fails.
+ * Returns the cache key of a check: public key, signature and message as one text with a character for each byte.
+ * Public key and signature have fixed lengths, so two different checks never have the same cache key. Undefined if one
+ * of these lengths is wrong, because the check then always fails.
  */
 export function checkKey(check: SignatureCheck): string | undefined {
   if (!hasRightLengths(check)) return undefined;

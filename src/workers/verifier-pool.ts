@@ -1,6 +1,6 @@
 /**
- * The verifier of a node. The verifier makes single checks on the calling thread, and many checks at once on worker
- * threads.
+ * Creates the verifier of a node. The verifier makes small batches of signature checks on the calling thread, and large
+ * batches on worker threads.
  */
 
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
@@ -16,48 +16,52 @@ import { packChecks } from './packed-checks.ts';
 export { createInlineVerifier } from './inline-verifier.ts';
 
 export interface VerifierPoolOptions {
-  /** Number of worker threads, which start when the first large batch comes; 0 for none. */
+  /**
+   * Number of worker threads, which start with the first large batch. With 0, all checks are made on the calling
+   * thread.
+   */
   readonly threads: number;
-  /** Preferred back end; the fastest that loads by default. */
+  /** Preferred back end. The default is the fastest back end that loads. */
   readonly backend?: Ed25519Backend;
   /**
-   * Number of results remembered; the least recently used ones are forgotten first. Each result takes about 250 bytes.
+   * Maximum of results in the cache; the least recently used results are removed first. Each result takes about 250
+   * bytes.
    */
   readonly cacheEntriesMax: number;
-  /** Gets one message when a thread is lost. */
+  /** Gets one message when a thread has ended unexpectedly. */
   readonly observer?: Observer;
-  /** Program of the threads; default `verify-worker`. */
+  /** URL of the worker script; `verify-worker` by default. */
   readonly threadProgram?: URL;
 }
 
 /**
- * Number of checks that the calling thread makes in some milliseconds. Larger numbers of checks go to other threads.
- * Handing over many checks is worth its cost, and the calling thread stays free for other work.
+ * Largest batch of checks that the calling thread makes itself. Such a batch takes some milliseconds. Worker threads
+ * make the checks of larger batches, so that the calling thread stays free for other work.
  */
 const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60, noble: 4 };
 
 /**
- * Number of checks in one job. A job is small, so that all threads end at about the same time, and large enough that
- * posting it costs little.
+ * Number of checks in one job. Jobs are so small that all threads end at about the same time, and so large that posting
+ * them costs little.
  */
 const JOB_CHECKS_MAX = 128;
 
 /**
- * Results of up to this number of checks at once are looked up and kept by content. Small batches of checks belong to a
- * block whose transactions arrived earlier, one by one. A download brings thousands of new checks. The results of
- * downloaded checks are kept by object, because later uses of these checks are the same objects.
+ * Largest batch of checks whose results are cached by content. Small batches belong to a block whose transactions
+ * arrived earlier, one by one, as other objects. A download contains thousands of new checks. The results of these
+ * checks are cached by object, because the later validation uses the same objects.
  */
 const KEYED_CHECKS_MAX = 200;
 
 /**
- * Number of checks that may wait on one thread. Further checks run on the caller's own thread, which slows the callers
- * down.
+ * Maximum of checks that may wait for one worker thread. Further checks run on the caller's own thread, which slows the
+ * callers down.
  */
 export const THREAD_CHECKS_MAX = 20_000;
 
 /**
- * Opens the pool. A lost thread costs only speed: its checks are made on the calling thread. When no thread is left,
- * the calling thread makes all checks.
+ * Creates the verifier. If a worker thread ends unexpectedly, the calling thread makes the checks of that thread. If no
+ * worker thread is left, the calling thread makes all checks.
  *
  * @throws ProtocolError `ED25519_BACKEND_WRONG` when the back end fails the published edge cases
  */
@@ -89,7 +93,7 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
 
   async function answerJob(checks: readonly SignatureCheck[]): Promise<readonly boolean[]> {
     const answers = await pool.ask(packChecks(checks), checks.length);
-    // An answer with another length does not belong to these checks, so it is not used.
+    // If the answer has another length, it does not belong to these checks and is not used.
     return answers?.length === checks.length ? Array.from(answers, (answer) => answer === 1) : answerInline(checks);
   }
 
@@ -101,7 +105,10 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
     return (await Promise.all(jobs)).flat();
   }
 
-  /** True when the result for this object is known after this call. A check with wrong lengths needs no result. */
+  /**
+   * Returns true if the result for this check object is known. A check with wrong lengths counts as known, because it
+   * always fails.
+   */
   function isAnswered(check: SignatureCheck, isBulk: boolean): boolean {
     if (cache.recallObject(check) !== undefined || !hasRightLengths(check)) return true;
     const key = isBulk ? undefined : checkKey(check);

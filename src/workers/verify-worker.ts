@@ -1,4 +1,4 @@
-/** The program of a verifying thread: it takes packed checks and answers with one byte for each check. */
+/** Runs in a worker thread, and makes packed signature checks. The answer has one byte for each check. */
 
 import { workerData } from 'node:worker_threads';
 import { selectEd25519, type Ed25519Backend } from '../crypto/ed25519.ts';

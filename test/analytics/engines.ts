@@ -10,6 +10,7 @@ import { openServer } from '../../src/sinks/clickhouse/server.ts';
 import { ParquetSink } from '../../src/sinks/parquet/parquet-sink.ts';
 import { viewStatements } from '../../src/sinks/parquet/views.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
+import { dropDatabase } from '../sinks/drop-database.ts';
 
 export interface Engine {
   readonly name: string;
@@ -51,10 +52,11 @@ export function parquetEngine(folder: string, chdb: string): Engine {
   };
 }
 
-export function clickHouseEngine(url: string, database: string): Engine {
+/** @param cluster over which the final tables are spread; undefined for tables on one server */
+export function clickHouseEngine(url: string, database: string, cluster?: string): Engine {
   return {
-    name: 'clickhouse',
-    open: () => new ClickHouseSink(openServer(url, database, systemClock), systemClock, thisHolder()),
+    name: cluster === undefined ? 'clickhouse' : 'clickhouse cluster',
+    open: () => new ClickHouseSink(openServer(url, database, systemClock), systemClock, thisHolder(), cluster),
     ask: () => {
       const server = openServer(url, database, systemClock);
       // Questions of the guide name no database.
@@ -67,10 +69,6 @@ export function clickHouseEngine(url: string, database: string): Engine {
         close: () => server.close(),
       });
     },
-    async remove() {
-      const server = openServer(url, database, systemClock);
-      await server.run(`DROP DATABASE IF EXISTS ${database}`);
-      await server.close();
-    },
+    remove: () => dropDatabase(url, database, cluster),
   };
 }

@@ -19,7 +19,12 @@ async function fill({ place, rangeBlocks, target, killAfterMs }: FillerTask): Pr
   const sink =
     target.kind === 'parquet'
       ? new ParquetSink(target.folder, takeSinkLock)
-      : new ClickHouseSink(openServer(target.url, target.database, systemClock), systemClock, thisHolder());
+      : new ClickHouseSink(
+          openServer(target.url, target.database, systemClock),
+          systemClock,
+          thisHolder(),
+          target.cluster,
+        );
   const { signal } = new AbortController();
   await runSink({ source, sink, rangeBlocks, signal, follows: false });
   await sink.end();

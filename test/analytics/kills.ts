@@ -10,12 +10,18 @@ import { expireLease } from '../sinks/expire-lease.ts';
 import { clickHouseEngine, parquetEngine, type Engine } from './engines.ts';
 
 export interface KillsOptions {
-  readonly engine: Engine;
   readonly place: ChainPlace;
   readonly kills: number;
   readonly rangeBlocks: number;
   /** For files. */
   readonly folder: string;
+  /** Of a ClickHouse engine. */
+  readonly server: ServerOfEngine | undefined;
+}
+
+export interface ServerOfEngine {
+  readonly url: string;
+  readonly cluster: string | undefined;
 }
 
 /** What the process of a sink is told. */
@@ -29,7 +35,12 @@ export interface FillerTask {
 
 export type FillerTarget =
   | { readonly kind: 'parquet'; readonly folder: string }
-  | { readonly kind: 'clickhouse'; readonly url: string; readonly database: string };
+  | {
+      readonly kind: 'clickhouse';
+      readonly url: string;
+      readonly database: string;
+      readonly cluster: string | undefined;
+    };
 
 const FILLER = fileURLToPath(new URL('./filler.js', import.meta.url));
 /** A run to the end takes a second or two; kills are spread over it. */
@@ -55,21 +66,21 @@ export async function killSink(options: KillsOptions): Promise<{ readonly engine
   return { engine, count };
 }
 
-function targetOf({ engine, folder }: KillsOptions): {
+function targetOf({ folder, server }: KillsOptions): {
   readonly engine: Engine;
   readonly target: FillerTarget;
   clear(): Promise<void>;
 } {
-  if (engine.name === 'parquet') {
+  if (server === undefined) {
     const files = join(folder, 'killed');
     const clear = (): Promise<void> => rm(files, { recursive: true, force: true });
     const remade = { ...parquetEngine(files, process.env['BLOOMERY_TEST_CHDB'] ?? process.cwd()), remove: clear };
     return { engine: remade, target: { kind: 'parquet', folder: files }, clear };
   }
-  const url = process.env['BLOOMERY_TEST_CLICKHOUSE_URL'] ?? '';
+  const { url, cluster } = server;
   const database = `bloomery_killed_${process.pid}`;
-  const remade = clickHouseEngine(url, database);
-  return { engine: remade, target: { kind: 'clickhouse', url, database }, clear: () => remade.remove() };
+  const remade = clickHouseEngine(url, database, cluster);
+  return { engine: remade, target: { kind: 'clickhouse', url, database, cluster }, clear: () => remade.remove() };
 }
 
 async function fill(task: FillerTask): Promise<'ended' | 'killed'> {

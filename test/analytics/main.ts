@@ -4,6 +4,9 @@
  *
  * `--golden DIR` writes the chains that `npm run golden` replays, too, and compares every account with what the reference recorded.
  * `--kills N` kills the command of each sink N times in the midst of its work, and then compares what it wrote with what the node has.
+ * `--live-kills N --minutes M` kills sink, node and server N times each beside a devnet whose blocks are reverted; with `--spread` the
+ * tables lie on the cluster, and any of its servers is killed.
+ * `--backfill N` fills a database with N full blocks, three times, beside the engine's own rate from a file.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -15,23 +18,37 @@ import { runSink } from '../../src/sinks/run.ts';
 import { placeIn, storeChain } from '../support/chain-folder.ts';
 import { fullChain } from '../sinks/full-chain.ts';
 import { listSource } from '../sinks/list-source.ts';
+import { makeChain, TRANSFERS_PER_BLOCK } from '../bench/stage.ts';
+import { runBackfill } from './backfill.ts';
 import { goldenChain, goldenDifferences } from './golden.ts';
 import { chdbFolder, clickHouseEngine, parquetEngine, type Engine } from './engines.ts';
 import { questionsOfGuide } from './questions.ts';
 import { sameTables } from './same-tables.ts';
 import { askPanels } from './panels.ts';
-import { killSink } from './kills.ts';
+import { killSink, type ServerOfEngine } from './kills.ts';
+import { runLiveKills } from './live-kills.ts';
+import { CLUSTER, missingForCluster, startCluster } from './servers.ts';
 
 const RANGE_BLOCKS = 20;
+const BACKFILL_RUNS = 3;
+const BACKFILL_RANGE_BLOCKS = 200;
 const HEIGHT = 103;
 /** Blocks of the golden chains that are left in the tail. */
-const ROUND_BLOCKS = 101;
+const GOLDEN_TAIL_BLOCKS = 15;
+const GOLDEN_RANGE_BLOCKS = 10;
 
 const { values: flags } = parseArgs({
-  options: { kills: { type: 'string', default: '0' }, golden: { type: 'string' } },
+  options: {
+    kills: { type: 'string', default: '0' },
+    golden: { type: 'string' },
+    'live-kills': { type: 'string', default: '0' },
+    backfill: { type: 'string', default: '0' },
+    minutes: { type: 'string', default: '20' },
+    spread: { type: 'boolean', default: false },
+  },
 });
 const folder = mkdtempSync(join(tmpdir(), 'bloomery-analytics-'));
-const url = process.env['BLOOMERY_TEST_CLICKHOUSE_URL'];
+const namedUrl = process.env['BLOOMERY_TEST_CLICKHOUSE_URL'];
 const chdb = chdbFolder();
 let faults = 0;
 
@@ -48,27 +65,81 @@ if (chdb === undefined)
   say(
     'skipped: parquet with chdb; install it with `npm install --no-save chdb`, or name its folder in BLOOMERY_TEST_CHDB',
   );
-if (url === undefined)
+const missing = missingForCluster();
+if (missing !== undefined) say(`skipped: a cluster of three shards; ${missing}`);
+if (missing !== undefined && namedUrl === undefined)
   say(
-    'skipped: clickhouse; start a server and name it in BLOOMERY_TEST_CLICKHOUSE_URL, for example http://127.0.0.1:8123',
+    'skipped: clickhouse; install `clickhouse-server`, or name a server in BLOOMERY_TEST_CLICKHOUSE_URL, for example http://127.0.0.1:8123',
   );
+const cluster = missing === undefined ? await startCluster(folder) : undefined;
+const clusterUrl = cluster?.servers[0]?.url;
+const url = namedUrl ?? clusterUrl;
 
 try {
-  for (const generation of [2, 3] as const) {
-    await tryGeneration(generation);
-    if (flags.golden !== undefined) await tryGolden(generation, flags.golden);
-  }
+  if (Number(flags['live-kills']) > 0) await tryLiveKills(Number(flags['live-kills']));
+  else if (Number(flags.backfill) > 0) await tryBackfill(Number(flags.backfill));
+  else
+    for (const generation of [2, 3] as const) {
+      await tryGeneration(generation);
+      if (flags.golden !== undefined) await tryGolden(generation, flags.golden);
+    }
 } finally {
+  await cluster?.stop();
   rmSync(folder, { recursive: true, force: true });
 }
 say(faults === 0 ? 'all agreed' : `${faults} faults`);
 process.exitCode = faults === 0 ? 0 : 1;
 
-function enginesOf(name: string): readonly Engine[] {
-  return [
-    ...(chdb === undefined ? [] : [parquetEngine(join(folder, `${name}-files`), chdb)]),
-    ...(url === undefined ? [] : [clickHouseEngine(url, `bloomery_analytics_${process.pid}_${name}`)]),
+interface TriedEngine {
+  readonly engine: Engine;
+  readonly server: ServerOfEngine | undefined;
+}
+
+function enginesOf(name: string): readonly TriedEngine[] {
+  const tried: TriedEngine[] = [];
+  if (chdb !== undefined) tried.push({ engine: parquetEngine(join(folder, `${name}-files`), chdb), server: undefined });
+  const servers = [
+    { at: url, cluster: undefined },
+    { at: clusterUrl, cluster: CLUSTER },
   ];
+  for (const { at, cluster: spread } of servers) {
+    if (at === undefined) continue;
+    const database = `bloomery_analytics_${process.pid}_${name}${spread === undefined ? '' : '_spread'}`;
+    tried.push({ engine: clickHouseEngine(at, database, spread), server: { url: at, cluster: spread } });
+  }
+  return tried;
+}
+
+async function tryLiveKills(kills: number): Promise<void> {
+  if (missing !== undefined) return say(`skipped: kills beside a devnet; ${missing}`);
+  const servers = (cluster?.servers ?? []).slice(0, flags.spread ? undefined : 1);
+  const { differences, ...report } = await runLiveKills({
+    kills,
+    minutes: Number(flags.minutes),
+    servers,
+    cluster: flags.spread ? CLUSTER : undefined,
+    say,
+  });
+  for (const difference of differences) fault(`killed beside a devnet: ${difference}`);
+  say(`killed beside a devnet: ${JSON.stringify(report)}, ${differences.length} tables differ`);
+}
+
+async function tryBackfill(blockCount: number): Promise<void> {
+  if (clusterUrl === undefined) return say(`skipped: speed of a backfill; ${missing ?? ''}`);
+  const { network, blocks } = makeChain(blockCount, TRANSFERS_PER_BLOCK);
+  const place = placeIn(join(folder, 'backfill'), network);
+  await storeChain(place, [network.genesis, ...blocks]);
+  for (let run = 0; run < BACKFILL_RUNS; run += 1) {
+    const spread = flags.spread ? CLUSTER : undefined;
+    const report = await runBackfill({
+      place,
+      url: clusterUrl,
+      cluster: spread,
+      rangeBlocks: BACKFILL_RANGE_BLOCKS,
+      folder,
+    });
+    say(`backfill: ${JSON.stringify(report)}`);
+  }
 }
 
 async function tryGolden(generation: 2 | 3, goldenFolder: string): Promise<void> {
@@ -78,17 +149,25 @@ async function tryGolden(generation: 2 | 3, goldenFolder: string): Promise<void>
   say(
     `golden, generation ${generation}: ${chain.accounts.length} accounts of the reference, ${differences.length} differ`,
   );
-  for (const engine of enginesOf(`golden${generation}`)) {
+  const answers = new Map<string, string>();
+  for (const { engine } of enginesOf(`golden${generation}`)) {
     try {
       const { rules, blocks } = chain;
-      const source = listSource(rules, { blocks, finalHeight: blocks.length - ROUND_BLOCKS });
+      const source = listSource(rules, { blocks, finalHeight: blocks.length - GOLDEN_TAIL_BLOCKS });
       const sink = engine.open();
-      await runSink({ source, sink, rangeBlocks: 100, signal: new AbortController().signal, follows: false });
+      await runSink({
+        source,
+        sink,
+        rangeBlocks: GOLDEN_RANGE_BLOCKS,
+        signal: new AbortController().signal,
+        follows: false,
+      });
       await sink.end();
       const name = `golden, generation ${generation}, ${engine.name}`;
       const found = await sameTables(engine, rules, blocks);
       for (const difference of found) fault(`${name}: ${difference}`);
       say(`${name}: ${blocks.length} blocks, ${found.length} tables differ`);
+      await askAll(engine, name, answers, true);
     } finally {
       await engine.remove();
     }
@@ -99,9 +178,8 @@ async function tryGeneration(generation: 2 | 3): Promise<void> {
   const { network, blocks, maker } = fullChain(generation, HEIGHT);
   const place = placeIn(join(folder, `gen${generation}`), network);
   await storeChain(place, blocks);
-  const engines = enginesOf(`made${generation}`);
   const answers = new Map<string, string>();
-  for (const engine of engines) {
+  for (const { engine, server } of enginesOf(`made${generation}`)) {
     try {
       const source = openStoreSource(place, { depth: 20, pollMs: 10 });
       const sink = engine.open();
@@ -118,7 +196,7 @@ async function tryGeneration(generation: 2 | 3): Promise<void> {
       const kills = Number(flags.kills);
       if (kills === 0) continue;
       await engine.remove();
-      const killed = await killSink({ engine, place, kills, rangeBlocks: RANGE_BLOCKS, folder });
+      const killed = await killSink({ server, place, kills, rangeBlocks: RANGE_BLOCKS, folder });
       for (const difference of await sameTables(killed.engine, maker.rules, blocks))
         fault(`${name}, killed: ${difference}`);
       say(`${name}: killed ${killed.count} times, all rows there once`);
@@ -129,7 +207,7 @@ async function tryGeneration(generation: 2 | 3): Promise<void> {
   }
 }
 
-async function askAll(engine: Engine, name: string, answers: Map<string, string>): Promise<void> {
+async function askAll(engine: Engine, name: string, answers: Map<string, string>, mayBeEmpty = false): Promise<void> {
   const questions = questionsOfGuide();
   const asked = await engine.ask();
   for (const { title, sql } of questions) {
@@ -141,7 +219,7 @@ async function askAll(engine: Engine, name: string, answers: Map<string, string>
       if (known !== undefined && known !== text) fault(`${name}: ${title}: ${text} instead of ${known}`);
       answers.set(title, text);
       say(`${name}: ${title} ${rows.length} rows, ${Math.round(performance.now() - startMs)} ms`);
-      if (rows.length === 0) fault(`${name}: ${title}: no rows`);
+      if (rows.length === 0 && !mayBeEmpty) fault(`${name}: ${title}: no rows`);
     } catch (error) {
       fault(`${name}: ${title}: ${error instanceof Error ? error.message : String(error)}`);
     }

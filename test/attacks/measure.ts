@@ -93,7 +93,7 @@ async function once(arena: Arena, attack: Attack, { seconds, blocksAfter }: Pace
   if (watch !== undefined) faults.push(...(await watch.end()));
   else await sleep(SETTLE_MS_MIN);
   if (attack.after !== undefined) await guarded(() => attack.after?.(arena) ?? Promise.resolve());
-  const ends = arena.remark === '' ? deedsOf(arena) : arena.remark;
+  const ends = arena.remark === '' ? offencesOf(arena) : arena.remark;
   const did = watch === undefined ? ends : `${ends}, ${watch.text}`;
   await arena.cleanUp();
 
@@ -129,7 +129,7 @@ async function once(arena: Arena, attack: Attack, { seconds, blocksAfter }: Pace
 }
 
 /** How the attacker's connections ended, most frequent first. */
-function deedsOf({ intruders }: Arena): string {
+function offencesOf({ intruders }: Arena): string {
   const counts = new Map<string, number>();
   for (const { end } of intruders) {
     const word = end === undefined ? 'left open' : end === 'refused' ? 'shut out' : (WORDS.get(end) ?? `closed ${end}`);

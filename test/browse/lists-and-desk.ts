@@ -62,6 +62,50 @@ export async function visitLists({ page, photographs, isPhone, address }: ListsV
   await photographs.take('delegates-filtered');
 }
 
+/** Pages forward and back. New blocks do not shift a page, and the browser's way back leads to it and to its place. */
+export async function visitPages({ page, photographs }: ListsVisit): Promise<void> {
+  const hash = async (): Promise<string> => String(await page.evaluate('location.hash'));
+  const heights = async (): Promise<readonly string[]> => page.locator('tbody td:first-child').allInnerTexts();
+  const pages = page.getByRole('navigation', { name: 'Pages' });
+  // The first pages of delegates hold all of them, so transactions and blocks are paged.
+  await page.evaluate("location.hash = '#/blocks?sort=height%3Aasc'");
+  await page.getByRole('heading', { level: 1, name: 'Blocks' }).waitFor();
+  await pages.getByText('Page 1', { exact: true }).waitFor();
+  await waitFor('the oldest block', async () => (await heights())[0] === '1', WAIT_MS);
+  assert.equal(await pages.getByRole('link', { name: 'First' }).count(), 0);
+  await pages.getByRole('link', { name: 'Next' }).click();
+  await pages.getByText('Page 2', { exact: true }).waitFor();
+  await waitFor('the second page', async () => (await heights())[0] === '26', WAIT_MS);
+  assert.match(await hash(), /^#\/blocks\?sort=height%3Aasc&page=2&after=[\w-]+$/);
+  await photographs.take('blocks-page-2');
+  const second = await hash();
+  await page.goBack();
+  await waitFor('the first page again', async () => (await heights())[0] === '1', WAIT_MS);
+  // The newest blocks first: a page that was opened does not follow the chain.
+  await page.evaluate("location.hash = '#/blocks'");
+  await pages.getByRole('link', { name: 'Next' }).click();
+  await pages.getByText('Page 2', { exact: true }).waitFor();
+  await waitFor('rows', async () => (await heights()).length > 0, WAIT_MS);
+  const before = await heights();
+  const place = await hash();
+  await page.locator('tbody a').first().click();
+  await page.getByRole('heading', { level: 1, name: /^Block / }).waitFor();
+  await page.goBack();
+  await pages.getByText('Page 2', { exact: true }).waitFor();
+  await waitFor('the same rows', async () => (await heights()).join() === before.join(), WAIT_MS);
+  assert.equal(await hash(), place);
+  await pages.getByRole('link', { name: 'Previous' }).click();
+  await pages.getByText('Page 1', { exact: true }).waitFor();
+  // An address that was sent to somebody leads to the page, and from there to the first one.
+  await page.evaluate(`location.hash = '${second}'`);
+  await waitFor('the page of the address', async () => (await heights())[0] === '26', WAIT_MS);
+  await pages.getByRole('link', { name: 'First' }).click();
+  await waitFor('the first page', async () => (await heights())[0] === '1', WAIT_MS);
+  await page.evaluate("location.hash = '#/blocks?page=2&after=odd'");
+  await page.locator('main [role="alert"]').getByText(/after/).waitFor();
+  await photographs.take('blocks-odd-cursor');
+}
+
 /** Types, walks through what is suggested, and goes there. */
 export async function visitSuggestions({ page, photographs }: ListsVisit): Promise<void> {
   const field = page.locator('input[type="search"]');
@@ -99,7 +143,11 @@ export async function visitDesk({ page, devnet, photographs }: ListsVisit): Prom
   await row.getByText('on', { exact: true }).waitFor();
 }
 
-/** What the browser says of the wrong password. */
-export function isOfWrongPassword(problem: string): boolean {
-  return /node\/status\/forging: 404$/.test(problem) || /^Failed to load resource.* 404 /.test(problem);
+/** What the browser says of the wrong password and of a cursor that is none. */
+export function isOfRefusal(problem: string): boolean {
+  return (
+    /node\/status\/forging: 404$/.test(problem) ||
+    /[?&]after=odd.*: 400$/.test(problem) ||
+    /^Failed to load resource.* 40[04] /.test(problem)
+  );
 }

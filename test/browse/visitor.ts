@@ -9,7 +9,8 @@ import { chromium, type Browser, type BrowserContextOptions, type Page } from 'p
 import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
 import { startTestDevnet, waitFor, type TestDevnet } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
-import { isOfWrongPassword, visitDesk, visitLists, visitSuggestions } from './lists-and-desk.ts';
+import { visitDevnetControls } from './devnet-controls.ts';
+import { isOfRefusal, visitDesk, visitLists, visitPages, visitSuggestions } from './lists-and-desk.ts';
 import { LOOKS, photographer, problemsOf } from './looks.ts';
 import { visitReference } from './reference-page.ts';
 import { visitRareStates } from './rare-states.ts';
@@ -33,7 +34,8 @@ const ABSENT = [
   ['no-delegate', '#/delegates/nobody'],
 ] as const;
 
-const BLOCKS_MIN = 12;
+/** More than a page of the list. */
+const BLOCKS_MIN = 32;
 const TRANSFERS = 25;
 const WAIT_MS = 60_000;
 
@@ -62,6 +64,9 @@ export async function browse(options: BrowseOptions): Promise<number> {
     options.say('what is rare shows too');
     screenshots += await watchLosses(browser, devnet, options.directory);
     options.say('a lost node shows, and its return');
+    const { generation, directory } = options;
+    screenshots += await visitDevnetControls(browser, { generation, directory, looks: looks.map(([name]) => name) });
+    options.say('the controls of a devnet work');
     return screenshots;
   } finally {
     await browser?.close();
@@ -220,6 +225,7 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   const visitOfLists = { page, devnet, photographs, isPhone: look.hasTouch === true, address };
   await visitDesk(visitOfLists);
   await visitLists(visitOfLists);
+  await visitPages(visitOfLists);
   await visitSuggestions(visitOfLists);
 
   await seek(page, '1', /^Block 1$/);
@@ -246,7 +252,7 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
     await page.locator('.none').waitFor();
     await photograph(what);
   }
-  const unexpected = problems.filter((problem) => !isOfWrongPassword(problem));
+  const unexpected = problems.filter((problem) => !isOfRefusal(problem));
   assert.deepEqual(unexpected, [], `${name}: errors in the console`);
   await context.close();
   return photographs.taken();

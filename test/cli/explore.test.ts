@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test from 'ava';
-import { deedOf } from '../../src/cli/explore/words.ts';
+import { descriptionOf } from '../../src/cli/explore/words.ts';
 import { CLI_ENTRY, isProblemLine, runCli } from '../support/cli.ts';
 import { nodeAnswering } from '../support/node-answering.ts';
 
@@ -180,7 +180,7 @@ for (const [type, asset, words] of [
   [11, null, 'votes for nobody'],
 ] as const) {
   test(`a transaction of type ${type} with ${JSON.stringify(asset).slice(0, 40)} ${words}`, (t) => {
-    t.is(deedOf({ id: '1', type, senderId: '1L', fee: '1', asset }), words);
+    t.is(descriptionOf({ id: '1', type, senderId: '1L', fee: '1', asset }), words);
   });
 }
 

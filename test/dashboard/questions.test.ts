@@ -11,26 +11,27 @@ import {
   type Question,
 } from '../../src/dashboard/questions.ts';
 
-const PAGE = { limit: 25, offset: 50 };
+const PAGE = { limit: 25, after: 'cursor_-9' };
 
 /** The members of a question besides those of the page. */
 function asked(question: Question): Record<string, string> {
   if ('problem' in question) return { problem: question.problem };
   const members = new URLSearchParams(question.path.split('?')[1]);
   members.delete('limit');
-  members.delete('offset');
+  members.delete('after');
   return Object.fromEntries(members);
 }
 
 test('an address keeps the filters that its view knows, and no others', (t) => {
   const filters = { kind: '0', from: '17L', text: 'a & b', sort: 'fee:desc' };
-  t.deepEqual(placeOfHash(hashOf('transactions', undefined, 2, filters)), {
+  t.deepEqual(placeOfHash(hashOf('transactions', undefined, filters, { page: 2, after: 'abc' })), {
     view: 'transactions',
     item: undefined,
     page: 2,
+    after: 'abc',
     filters,
   });
-  t.is(hashOf('transactions', undefined, 1, { kind: '', odd: '1' }), '#/transactions');
+  t.is(hashOf('transactions', undefined, { kind: '', odd: '1' }), '#/transactions');
   t.deepEqual(placeOfHash('#/accounts?kind=0&sort=balance:asc').filters, { sort: 'balance:asc' });
   t.deepEqual(placeOfHash('#/pool?sort=fee:desc').filters, {});
 });
@@ -48,7 +49,7 @@ test('filters of transactions are asked as the node calls them, in both generati
   t.deepEqual(asked(transactionsQuestion(filters, PAGE, false)), { ...common, type: '3' });
   t.deepEqual(asked(transactionsQuestion(filters, PAGE, true)), { ...common, type: '11' });
   t.deepEqual(asked(transactionsQuestion({}, PAGE, true)), { sort: 'timestamp:desc' });
-  t.true(JSON.stringify(transactionsQuestion({}, PAGE, true)).includes('limit=25&offset=50'));
+  t.true(JSON.stringify(transactionsQuestion({}, PAGE, true)).includes('after=cursor_-9'));
 });
 
 test('what cannot be asked is said instead of asked', (t) => {
@@ -75,6 +76,6 @@ test('blocks are asked by the key of a delegate, delegates by a part of their na
   const keyOf = (name: string) => (name === 'smith' ? key : undefined);
   t.is(asked(blocksQuestion({ delegate: 'Smith' }, PAGE, keyOf))['generatorPublicKey'], key);
   t.is(asked(blocksQuestion({ delegate: key.toUpperCase() }, PAGE, keyOf))['generatorPublicKey'], key);
-  t.is(delegatesQuestion({ name: 'Smi' }, PAGE), 'delegates?limit=25&offset=50&sort=rank%3Aasc&search=smi');
-  t.is(accountsQuestion({ sort: 'balance:asc' }, PAGE), 'accounts?limit=25&offset=50&sort=balance%3Aasc');
+  t.is(delegatesQuestion({ name: 'Smi' }, PAGE), 'delegates?limit=25&sort=rank%3Aasc&after=cursor_-9&search=smi');
+  t.is(accountsQuestion({ sort: 'balance:asc' }, PAGE), 'accounts?limit=25&sort=balance%3Aasc&after=cursor_-9');
 });

@@ -59,9 +59,11 @@ test('only long ids are shortened, and types have one name in both generations',
 });
 
 test('each place has an address that leads back to it, and any other leads to the glance', (t) => {
-  t.deepEqual(placeOfHash(hashOf('blocks', '12', 1)), { view: 'blocks', item: '12', page: 1, filters: {} });
+  t.deepEqual(placeOfHash(hashOf('blocks', '12')), { view: 'blocks', item: '12', page: 1, after: '', filters: {} });
   t.is(placeOfHash(hashOf('delegates', 'a&b!c')).item, 'a&b!c');
-  t.is(placeOfHash(hashOf('accounts', undefined, 3)).page, 3);
+  t.is(placeOfHash(hashOf('accounts', undefined, {}, { page: 3, after: 'x_-' })).page, 3);
+  t.is(placeOfHash(hashOf('accounts', undefined, {}, { page: 3, after: 'x_-' })).after, 'x_-');
+  t.is(placeOfHash('#/accounts?page=3').page, 1, 'a number without a cursor leads to the first page');
   for (const odd of ['', '#', '#/', '#/nowhere', '#/glance', '#content']) t.is(placeOfHash(odd).view, 'glance', odd);
   t.is(placeOfHash('#/blocks?page=-1').page, 1);
   t.is(placeOfHash('#/blocks/%E0%A4%A').item, '%E0%A4%A');

@@ -444,6 +444,45 @@ test.serial('the control port takes nothing without the token, and nothing from 
   t.is(await status('/mine', { ...bearer, host: own }, 'POST', `{"slots":${'1'.repeat(20_000)}}`), 413);
 });
 
+test.serial('the dashboard has the same operations, for this machine and its own pages only', async (t) => {
+  const url = `http://127.0.0.1:${ports.http + 1}`;
+  const operate = async (operation: string, parameters: object, headers: Record<string, string> = {}) => {
+    const response = await fetch(`${url}/api/devnet/${operation}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(parameters),
+    });
+    return { status: response.status, body: (await response.json()) as Untyped };
+  };
+  t.true((await get(1, 'devnet')).nodes.length >= NODES);
+  const [before = 0] = await heights();
+  const { body: mined } = await operate('mine', { slots: 2 });
+  t.is(mined.data.height, before + 2);
+  const { body: funded } = await operate('fund', { address: '4711L', amount: '5' });
+  t.is(funded.data.balance, '5');
+  const { body: known } = await operate('accounts', {});
+  t.false(JSON.stringify(known).includes('passphrase'));
+  t.is(known.data.accounts[1].name, 'account_1');
+  const { body: sent } = await operate('send', { from: 'account_1', address: '4711L', amount: '7', data: 'tea' });
+  await ask('mine', '1');
+  const [transaction] = await get(2, `transactions?id=${sent.data.id}`);
+  t.like(transaction, { recipientId: '4711L', amount: '7', asset: { data: 'tea' } });
+  for (const [operation, parameters, status, message] of [
+    ['send', { from: 'nobody', address: '4711L', amount: '7' }, 400, /no account of this devnet/],
+    ['send', { from: 'account_1', address: '4711', amount: '7' }, 400, /no address/],
+    ['send', { from: 'account_1', address: '4711L', amount: '7', data: 'é'.repeat(33) }, 400, /66 bytes/],
+    ['send', { from: 'account_1', address: '4711L', amount: '9'.repeat(18) }, 409, /refused/],
+    ['kill', { node: 1 }, 409, /serves this page/],
+    ['stop', {}, 404, /no operation stop/],
+    ['impersonate', { address: '4711L' }, 404, /no operation impersonate/],
+  ] as const) {
+    const answer = await operate(operation, parameters);
+    t.is(answer.status, status, operation);
+    t.regex(answer.body.message, message);
+  }
+  t.is((await operate('mine', {}, { origin: `http://127.0.0.1:${ports.http}` })).status, 403);
+});
+
 test.serial('stop ends the devnet with all its nodes, and the clock is kept for the next run', async (t) => {
   const { nodes, time } = await list();
   const ended = once(devnet, 'exit');

@@ -186,6 +186,7 @@ const RUN_THERE: Readonly<Record<string, Runner>> = {
   'bloomery sink clickhouse --url URL --database NAME': CLICKHOUSE,
   'bloomery sink clickhouse --url http://user@127.0.0.1:8123 --password-file clickhouse-password --database chain --node http://node.example:4000 --network mainnet':
     CLICKHOUSE,
+  'bloomery sink clickhouse --url http://127.0.0.1:8123 --database chain --cluster NAME --network mainnet': CLICKHOUSE,
   'npm ci && npm run devnet': NPM_RUNNERS['devnet']!,
   'npm ci && npm test': NPM_RUNNERS['test']!,
 };

@@ -44,6 +44,12 @@ test('the page is asked for every time, and what it names may be kept for ever',
   }
 });
 
+test('the page of a devnet is marked, and no other', async (t) => {
+  const devnet = { ask: () => Promise.resolve({}) };
+  t.true((await (await fetch(await serveDashboard(t, { devnet }))).text()).includes('<html data-devnet '));
+  t.false((await (await fetch(await serveDashboard(t))).text()).includes('data-devnet'));
+});
+
 test('browsers are told to take nothing from elsewhere', async (t) => {
   const url = await serveDashboard(t);
   const policy = (await fetch(`${url}/`)).headers.get('content-security-policy') ?? '';

@@ -1,17 +1,20 @@
 /**
- * `npm run metrics -- [--generation N]`: what the nodes of a devnet tell of themselves, held to `promtool check metrics`, and
+ * `npm run metrics -- [--generation N] [--induced]`: what the nodes of a devnet tell of themselves, held to `promtool check metrics`, and
  * every query and choice of the Grafana file asked of a Prometheus that scrapes them. Before that, each alarm of the rules
- * file is held to figures with and without its fault. Needs both programs; all of it stays
- * on the loopback address.
+ * file is held to figures with and without its fault. Then faults of real
+ * nodes raise the alerts, in a copy of the rules with shorter windows; `--induced` does this alone. Needs both programs; all of it
+ * stays on the loopback address.
  */
 
 import { parseArgs } from 'node:util';
-import { checkRules } from './rules.ts';
+import { induceFaults } from './induced.ts';
+import { checkRules, RULE_CASES } from './rules.ts';
 import { askGrafanaQueries } from './prometheus.ts';
 
 const { values } = parseArgs({
   options: {
     generation: { type: 'string', multiple: true },
+    induced: { type: 'boolean', default: false },
     prometheus: { type: 'string', default: 'prometheus' },
     promtool: { type: 'string', default: 'promtool' },
   },
@@ -23,7 +26,7 @@ try {
   console.error(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;
 }
-for (const generation of values.generation ?? ['3', '2']) {
+for (const generation of values.induced ? [] : (values.generation ?? ['3', '2'])) {
   const { prometheus, promtool } = values;
   try {
     const { queries, choices, lines, alarms } = await askGrafanaQueries({
@@ -38,4 +41,14 @@ for (const generation of values.generation ?? ['3', '2']) {
     console.error(`generation ${generation}: ${error instanceof Error ? error.message : String(error)}`);
     process.exitCode = 1;
   }
+}
+try {
+  const { fired, left } = await induceFaults({ prometheus: values.prometheus, say: (line) => console.log(line) });
+  console.log(`${fired.length} of ${RULE_CASES.length} alerts fired on a fault of real nodes, windows shortened`);
+  for (const [alert, reason] of left) console.log(`${alert} was held to figures only: ${reason}`);
+  const lost = RULE_CASES.filter(({ alert }) => !fired.includes(alert) && !left.has(alert));
+  if (lost.length > 0) throw new Error(`no fault was made for ${lost.map(({ alert }) => alert).join(', ')}`);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
 }

@@ -7,10 +7,13 @@ import { ClickHouseSink } from '../../src/sinks/clickhouse/clickhouse-sink.ts';
 import { openServer } from '../../src/sinks/clickhouse/server.ts';
 import { codeOf } from '../../src/primitives/errors.ts';
 import { columnsOf, joinedRows, SINK_TABLE_NAMES, type Rows } from '../../src/sinks/tables.ts';
-import { IDENTITY, pausedContract, sinkContract, type SinkSite } from './contract.ts';
+import { IDENTITY, pausedContract, putRange, sinkContract, type SinkSite } from './contract.ts';
+import { dropDatabase } from './drop-database.ts';
 import { expireLease } from './expire-lease.ts';
 
 const url = process.env['BLOOMERY_TEST_CLICKHOUSE_URL'];
+/** A cluster that this server knows, for the tables that are spread over its shards. */
+const clusterName = process.env['BLOOMERY_TEST_CLICKHOUSE_CLUSTER'];
 
 async function rowsIn(database: string): Promise<Rows> {
   const server = openServer(url ?? '', database, systemClock);
@@ -38,53 +41,128 @@ if (url === undefined) {
     t.is(codeOf(t.throws(() => openServer('http://127.0.0.1:1', "a'b", systemClock))), 'USAGE');
   });
 } else {
-  const openSink = (database: string): ClickHouseSink =>
-    new ClickHouseSink(openServer(url, database, systemClock), systemClock, {
-      owner: 'process 1',
-      token: randomUUID().replaceAll('-', ''),
-    });
+  tryServer(url, undefined);
+  if (clusterName !== undefined) {
+    tryServer(url, clusterName);
+    tryCluster(url, clusterName);
+  }
+}
 
+function tryServer(at: string, cluster: string | undefined): void {
+  const name = cluster === undefined ? 'clickhouse' : 'clickhouse cluster';
   const openSite = (): SinkSite => {
-    databases += 1;
-    const database = `bloomery_test_${process.pid}_${databases}`;
+    const database = newDatabase();
     return {
       open: (owner, pause) => {
-        const server = openServer(url, database, systemClock);
+        const server = openServer(at, database, systemClock);
         const insert: typeof server.insert = async (...insertion) => {
           await pause?.();
           await server.insert(...insertion);
         };
         const token = randomUUID().replaceAll('-', '');
-        return new ClickHouseSink({ ...server, insert }, systemClock, { owner, token });
+        return new ClickHouseSink({ ...server, insert }, systemClock, { owner, token }, cluster);
       },
-      expire: () => expireLease(url, database),
+      expire: () => expireLease(at, database),
       rows: () => rowsIn(database),
-      close: async () => {
-        const server = openServer(url, database, systemClock);
-        await server.run(`DROP DATABASE IF EXISTS ${database}`);
-        await server.close();
-      },
+      close: () => dropDatabase(at, database, cluster),
     };
   };
 
-  sinkContract(test.serial, 'clickhouse', openSite);
-  pausedContract(test.serial, 'clickhouse', openSite);
+  sinkContract(test.serial, name, openSite);
+  pausedContract(test.serial, name, openSite);
 
-  test.serial('rows of a range whose marker was never written go when the sink is opened again', async (t) => {
-    const database = `bloomery_test_${process.pid}_crash`;
-    const server = openServer(url, database, systemClock);
+  test.serial(`${name}: rows of a range whose marker was never written go when the sink is opened again`, async (t) => {
+    const database = newDatabase();
+    const server = openServer(at, database, systemClock);
     t.teardown(async () => {
-      await server.run(`DROP DATABASE IF EXISTS ${database}`);
       await server.close();
+      await dropDatabase(at, database, cluster);
     });
-    const sink = openSink(database);
+    const sink = openSink(at, database, cluster);
     await sink.begin(IDENTITY);
     await sink.end();
-    await server.insert('votes_final', ['height', 'position', 'voter'], ['3\t0\tsome\\tbody\n', '4\t0\tL\n']);
+    const [column, value] = cluster === undefined ? [[], ''] : [['range_id'], '17\t'];
+    await server.insert(
+      'votes_final',
+      [...column, 'height', 'position', 'voter'],
+      [`${value}3\t0\tsome\\tbody\n`, `${value}4\t0\tL\n`],
+      { isWaitingForShards: true },
+    );
     t.deepEqual(await server.rows(`SELECT count() AS count FROM ${database}.votes`), [{ count: '0' }]);
-    const again = openSink(database);
+    const again = openSink(at, database, cluster);
     t.deepEqual(await again.begin(IDENTITY), { final: undefined, tail: [] });
-    t.deepEqual(await server.rows(`SELECT count() AS count FROM ${database}.votes_final`), [{ count: '0' }]);
+    for (let look = 0; look < 100; look += 1) {
+      const [left] = await server.rows<{ count: string }>(`SELECT count() AS count FROM ${database}.votes_final`);
+      if (left?.count === '0') break;
+      // On a cluster the sink need not wait for it: the rows cannot be seen.
+      if (cluster === undefined || look === 99) t.fail(`${left?.count ?? ''} rows are left`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
     await again.end();
   });
+}
+
+/** Only for tables on a cluster. */
+function tryCluster(at: string, cluster: string): void {
+  test.serial('clickhouse cluster: each range lies on one shard, and the ranges on all shards', async (t) => {
+    const database = newDatabase();
+    const server = openServer(at, database, systemClock);
+    t.teardown(async () => {
+      await server.close();
+      await dropDatabase(at, database, cluster);
+    });
+    const sink = openSink(at, database, cluster);
+    await sink.begin(IDENTITY);
+    for (const number of [1, 2, 3]) await putRange(sink, number);
+    await sink.end();
+    const here = `SELECT DISTINCT intDiv(height - 1, 10) AS part FROM ${database}.blocks_shard`;
+    t.is((await server.rows(here)).length, 1, 'this server has one of the three ranges');
+    const all = `SELECT count() AS count FROM cluster('${cluster}', ${database}.blocks_shard)`;
+    t.deepEqual(await server.rows(all), [{ count: '30' }]);
+  });
+
+  test.serial('clickhouse cluster: rows of a repeated range that come late are never seen', async (t) => {
+    const database = newDatabase();
+    const server = openServer(at, database, systemClock);
+    t.teardown(async () => {
+      await server.close();
+      await dropDatabase(at, database, cluster);
+    });
+    const sink = openSink(at, database, cluster);
+    await sink.begin(IDENTITY);
+    await putRange(sink, 1);
+    const count = `SELECT count() AS count FROM ${database}.blocks`;
+    t.deepEqual(await server.rows(count), [{ count: '10' }]);
+    await server.insert('blocks_final', ['range_id', 'height'], ['18\t3\n'], { isWaitingForShards: true });
+    t.deepEqual(await server.rows(count), [{ count: '10' }]);
+    await sink.end();
+  });
+
+  test.serial('clickhouse cluster: what the server lacks is named, and tables stay on their cluster', async (t) => {
+    const database = newDatabase();
+    const lacking = await t.throwsAsync(openSink(at, database, 'no_such').begin(IDENTITY));
+    t.is(codeOf(lacking), 'CLICKHOUSE_CLUSTER_UNFIT');
+    t.regex(lacking?.message ?? '', /no_such.*<remote_servers>/);
+    const sink = openSink(at, database, cluster);
+    await sink.begin(IDENTITY);
+    await sink.end();
+    const other = await t.throwsAsync(openSink(at, database, undefined).begin(IDENTITY));
+    t.is(codeOf(other), 'SINK_OF_OTHER_CLUSTER');
+    await dropDatabase(at, database, cluster);
+    const single = openSink(at, database, undefined);
+    await single.begin(IDENTITY);
+    await single.end();
+    t.is(codeOf(await t.throwsAsync(openSink(at, database, cluster).begin(IDENTITY))), 'SINK_OF_OTHER_CLUSTER');
+    await dropDatabase(at, database, undefined);
+  });
+}
+
+function newDatabase(): string {
+  databases += 1;
+  return `bloomery_test_${process.pid}_${databases}`;
+}
+
+function openSink(at: string, database: string, cluster: string | undefined): ClickHouseSink {
+  const holder = { owner: 'process 1', token: randomUUID().replaceAll('-', '') };
+  return new ClickHouseSink(openServer(at, database, systemClock), systemClock, holder, cluster);
 }

@@ -59,7 +59,8 @@ function placeAt(finalHeight: number, tailHeight: number, of = blocks): SinkPlac
   return { final: places[finalHeight - 1], tail: places.slice(finalHeight, tailHeight) };
 }
 
-async function putRange(sink: Sink, number: number): Promise<void> {
+/** Stores one of the ranges of the contract's chain, the first of which has number 1. */
+export async function putRange(sink: Sink, number: number): Promise<void> {
   const span = rangeAfter((number - 1) * RANGE, RANGE);
   const part = blocks.slice(span.fromHeight - 1, span.toHeight);
   await sink.putRange(span, part.at(-1)?.blockId ?? '', joinedRows(part.map(({ rows }) => rows)));

@@ -7,6 +7,7 @@ import { openChain } from '../../src/node/chain-tool.ts';
 import { emptyMemorySink, MemorySink } from '../../src/sinks/memory-sink.ts';
 import { RowMaker } from '../../src/sinks/row-maker.ts';
 import { runSink } from '../../src/sinks/run.ts';
+import type { Sink } from '../../src/sinks/sink.ts';
 import type { ChainChange } from '../../src/sinks/source.ts';
 import { joinedRows } from '../../src/sinks/tables.ts';
 import { placeIn, storeChain } from '../support/chain-folder.ts';
@@ -51,6 +52,36 @@ test('a sink holds the final ranges and the tail above them', async (t) => {
     chain.blocks.slice(30).map(({ height }) => height),
   );
   t.deepEqual(sorted(new MemorySink(content).rows()), rowsOf(chain, chain.blocks));
+});
+
+test('the rows of a range are made while the sink writes the one before', async (t) => {
+  const content = emptyMemorySink();
+  const sink = new MemorySink(content);
+  const source = listSource(chain.maker.rules, { blocks: chain.blocks, finalHeight: 33 });
+  let read = 0;
+  const blocks: typeof source.blocks = async function* (from, to) {
+    for await (const block of source.blocks(from, to)) {
+      read = block.height;
+      yield block;
+    }
+  };
+  let writing = 0;
+  const putRange: typeof sink.putRange = async (span, ...rest) => {
+    t.is((writing += 1), 1, 'one range after the other');
+    while (read < Math.min(span.toHeight + RANGE, 30)) await new Promise((resolve) => setImmediate(resolve));
+    await sink.putRange(span, ...rest);
+    writing -= 1;
+  };
+  const late: Sink = {
+    begin: (identity) => sink.begin(identity),
+    putRange,
+    putTail: (added) => sink.putTail(added),
+    revertTail: (height) => sink.revertTail(height),
+    end: () => sink.end(),
+  };
+  await runSink({ ...whole, source: { ...source, blocks }, sink: late, follows: false });
+  t.is(content.ranges.length, 3);
+  t.deepEqual(sorted(sink.rows()), rowsOf(chain, chain.blocks));
 });
 
 test('a reorganisation reverts the tail, and ranges follow as blocks become final', async (t) => {

@@ -45,6 +45,8 @@ export interface TestDevnet {
 export interface TestDevnetOptions {
   /** Name of a packaged network; `devnet` unless given. */
   readonly network?: string;
+  /** Folder of a network that takes the place of a packaged one. */
+  readonly networkFolder?: string;
   readonly nodes: number;
   /** Of them, the last ones that forge nothing and are not started; 0 unless given. */
   readonly spectators?: number;
@@ -69,7 +71,7 @@ const ANSWER_MS_MAX = 60_000;
 export async function startTestDevnet(options: TestDevnetOptions): Promise<TestDevnet> {
   const { nodes: count, spectators = 0 } = options;
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-devnet-'));
-  const network = loadNetwork(packagedNetworkDirectory(options.network ?? 'devnet'));
+  const network = loadNetwork(options.networkFolder ?? packagedNetworkDirectory(options.network ?? 'devnet'));
   const ports = await freePortRanges(count + spectators);
   const even = planDevnet({ nodes: count, httpPort: ports.http, wsPort: ports.ws, directory, network });
   const plans = options.shares === undefined ? even : dealt(even, options.shares);

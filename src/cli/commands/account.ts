@@ -12,7 +12,7 @@ import {
   type TransactionJson,
 } from '../explore/shapes.ts';
 import { askSource, type Source } from '../explore/source.ts';
-import { deedOf, isSet, lsk, rowLines, type Row } from '../explore/words.ts';
+import { descriptionOf, isSet, lsk, rowLines, type Row } from '../explore/words.ts';
 import type { QuestionFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 import { tableLines } from '../table.ts';
@@ -52,7 +52,7 @@ async function showAccount(source: Source, which: string, flags: QuestionFlags):
 const COLUMNS = [
   { heading: 'transaction', of: ({ id }: TransactionJson) => id },
   { heading: 'height', of: ({ height }: TransactionJson) => String(height), isNumber: true },
-  { heading: 'does', of: (each: TransactionJson) => `${each.senderId} ${deedOf(each)}` },
+  { heading: 'does', of: (each: TransactionJson) => `${each.senderId} ${descriptionOf(each)}` },
 ] as const;
 
 async function findAccount(source: Source, which: string): Promise<AccountJson> {

@@ -11,7 +11,7 @@ import {
   type TransactionJson,
 } from '../explore/shapes.ts';
 import { askSource, type Source } from '../explore/source.ts';
-import { deedOf, isSet, lsk, rowLines, timeText } from '../explore/words.ts';
+import { descriptionOf, isSet, lsk, rowLines, timeText } from '../explore/words.ts';
 import type { QuestionFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 
@@ -49,7 +49,7 @@ async function showBlock(source: Source, which: string, flags: QuestionFlags): P
       ['fees', lsk(found.totalFee)],
       ['transactions', `${found.numberOfTransactions}, ${lsk(found.totalAmount)}`],
     ]),
-    ...transactions.map((each) => `  ${each.id.padEnd(20)}  ${each.senderId} ${deedOf(each)}`),
+    ...transactions.map((each) => `  ${each.id.padEnd(20)}  ${each.senderId} ${descriptionOf(each)}`),
   ]);
 }
 

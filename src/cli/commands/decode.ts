@@ -30,7 +30,7 @@ interface Decoded {
 }
 
 /**
- * @param given hexadecimal digits, JSON, or `-` for either from the standard input
+ * @param given hexadecimal digits, JSON, or `-` to read one of the two from the standard input
  * @throws ProtocolError `USAGE` for input that cannot be decoded; errors of reading a network
  */
 export function decode(given: string, flags: DecodeFlags): void {

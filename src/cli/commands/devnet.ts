@@ -55,14 +55,13 @@ interface Choice {
 
 async function chooseFork(flags: DevnetFlags, path: string): Promise<Choice & { readonly source: ForkSource }> {
   if (flags.delegates !== undefined) throw usageError('--delegates: a fork has the delegates of its chain');
-  // The modules that read chains are loaded on demand. The modules that read chains are large, and an ordinary devnet
-  // does not need them.
+  // The modules that read chains are loaded on demand, because they are large and only a fork needs them.
   const { forkSourceOf, underNewIdentifier } = await import('../devnet/fork/source.ts');
   const source = await forkSourceOf(path, flags.network);
   const pace = paceOfFork(flags.blockTime, flags.mine, source.network.params.blockTimeS);
   if (flags.newNetworkId !== true) {
-    // The network folder of the source may be removed or changed while the devnet exists. Therefore the network folder
-    // counts as temporary.
+    // The network folder of the source counts as temporary, because it may be removed or changed while the devnet
+    // exists.
     return { source, pace, chosen: { network: source.network, isTemporary: true, dispose: () => undefined } };
   }
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-network-'));

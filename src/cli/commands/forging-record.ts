@@ -51,7 +51,7 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
   withJournal(journalFile, (journal) => {
     const exportedAtS = Math.floor(Date.now() / 1000);
     const isKept = flags.keep === true;
-    // A journal of a copied or restored folder may lack signatures.
+    // The journal in a copied or restored folder may lack signatures that the node made later.
     const record = recordOf(journal, network.params, { exportedAtS, isCopy: isKept || journal.isCopied });
     if (record.delegates.length === 0) throw usageError(`${journalFile}: tells of no delegate: nothing to export`);
     const text = textOfRecord(record);
@@ -184,8 +184,8 @@ function writeInstead(file: string, text: string): void {
 }
 
 /**
- * Updates the watermarks of this machine, if there are any. Old watermarks would still say that the record is on this
- * machine, or elsewhere. A watermark that is newer than the record stays. A node whose watermarks are in another folder
+ * Updates the watermarks of this machine, if there are any. Without the update, the watermarks would name the wrong
+ * place of the record. A watermark that is newer than the record stays. A node whose watermarks are in another folder
  * updates them itself.
  *
  * @param movedAtS time when the record left this machine
@@ -237,7 +237,7 @@ function readText(file: string, name: string): string {
   }
 }
 
-/** The new file is on the disk before the old node stops signing. */
+/** Writes a new file and returns when it is on the disk, because signing on this machine may end only after that. */
 function writeNew(file: string, text: string): void {
   try {
     const descriptor = openSync(file, 'wx', 0o600);

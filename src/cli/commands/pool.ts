@@ -3,7 +3,7 @@
 import { POOL_STATES, WAITS_FOR, type PoolStateName } from '../explore/pool-states.ts';
 import { POOLED_TRANSACTIONS, type TransactionJson } from '../explore/shapes.ts';
 import { askSource, type Source } from '../explore/source.ts';
-import { deedOf, lsk } from '../explore/words.ts';
+import { descriptionOf, lsk } from '../explore/words.ts';
 import type { PoolFlags } from '../flags.ts';
 import { printJson, printLine, printLines } from '../output.ts';
 import { tableLines, type Column } from '../table.ts';
@@ -27,7 +27,7 @@ export async function pool(flags: PoolFlags): Promise<void> {
 async function waitingAt(source: Source, limit: number): Promise<readonly Waiting[]> {
   const known = new Set<string>();
   const waiting: Waiting[] = [];
-  // A transaction that changes its queue between two requests may be in two answers.
+  // A transaction can move to another queue between two requests. It is then in two answers.
   for (const state of POOL_STATES) {
     const path = `node/transactions/${state}?sort=timestamp:asc&limit=${limit}`;
     for (const transaction of await source.ask<readonly TransactionJson[]>(path, POOLED_TRANSACTIONS)) {
@@ -44,7 +44,7 @@ const COLUMNS: readonly Column<Waiting>[] = [
   { heading: 'waits', of: waitsFor },
   { heading: 'fee', of: ({ transaction }) => lsk(transaction.fee), isNumber: true },
   { heading: 'sender', of: ({ transaction }) => transaction.senderId },
-  { heading: 'does', of: ({ transaction }) => deedOf(transaction) },
+  { heading: 'does', of: ({ transaction }) => descriptionOf(transaction) },
 ];
 
 function waitsFor({ state, transaction: { signatures = [] } }: Waiting): string {

@@ -13,10 +13,10 @@ import { thisHolder } from '../sink/sink-lock.ts';
  * @throws ProtocolError like `fillSink` and `ClickHouseSink`
  */
 export async function sinkClickHouse(flags: ClickHouseFlags): Promise<void> {
-  const { url, database } = flags;
+  const { url, database, cluster } = flags;
   const password = await passwordOf(flags);
   await fillSink(
-    new ClickHouseSink(openServer(url, database, systemClock, password), systemClock, thisHolder()),
+    new ClickHouseSink(openServer(url, database, systemClock, password), systemClock, thisHolder(), cluster),
     flags,
   );
 }

@@ -94,7 +94,7 @@ function listeners(config: Config): { host: string; port: number }[] {
 }
 
 /**
- * Decrypts the passphrases before the start. After an error, nothing must then be closed.
+ * Decrypts the passphrases before any part of the node is open. An error then needs no clean-up.
  *
  * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` with the first delegate whose passphrase the password does not
  *   decrypt

@@ -5,7 +5,7 @@ import { epochMsOf } from '../explore/epoch.ts';
 import { POOL_STATES } from '../explore/pool-states.ts';
 import { POOLED_TRANSACTIONS, TRANSACTIONS, type TransactionJson } from '../explore/shapes.ts';
 import { askSource, type Source } from '../explore/source.ts';
-import { deedOf, lsk, rowLines, timeText, typeName } from '../explore/words.ts';
+import { descriptionOf, lsk, rowLines, timeText, typeName } from '../explore/words.ts';
 import type { QuestionFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 
@@ -26,7 +26,7 @@ async function show(source: Source, id: string, flags: QuestionFlags): Promise<v
     rowLines([
       ['transaction', id],
       ['type', `${type}, ${typeName(type)}`],
-      ['sender', `${senderId} ${deedOf(transaction)}`],
+      ['sender', `${senderId} ${descriptionOf(transaction)}`],
       ['fee', lsk(fee)],
       ...(timestamp === undefined ? [] : [['time', timeText(timestamp, await epochMsOf(source))] as const]),
       ...(signatures.length === 0 ? [] : [['signatures', `${signatures.length} of members`] as const]),

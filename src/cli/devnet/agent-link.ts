@@ -53,7 +53,7 @@ export class ProcessLink implements AgentLink {
         this.#isSilent = false;
         onReturn();
       }
-      if ('number' in message) {
+      if (!('event' in message)) {
         this.#answered(message);
         return;
       }

@@ -31,7 +31,13 @@ export type AgentRequest =
   /** Closes the node; the process stays. */
   | { readonly op: 'close' }
   /** Opens the node again with the present content of its folder, and adds these transactions to the pool. */
-  | { readonly op: 'open'; readonly transactions: readonly JsonObject[] };
+  | { readonly op: 'open'; readonly transactions: readonly JsonObject[] }
+  /** The outcome of an operation that the node asked for. */
+  | { readonly op: 'outcome'; readonly operation: number; readonly outcome: OperationOutcome };
+
+/** The end of an operation for the dashboard. */
+export type OperationOutcome =
+  { readonly result: object } | { readonly error: { readonly code: string; readonly message: string } };
 
 /** The answer to every request. */
 export interface AgentState {
@@ -66,6 +72,8 @@ export interface AgentStart {
   readonly isHeld: boolean;
   readonly impersonated: readonly string[];
   readonly faults: NodeFaults;
+  /** True when the node offers controls of the devnet to the dashboard. */
+  readonly hasPageControls?: boolean;
   /** True when the chain in the node's folder is a copy of one that the supervisor has just checked. */
   readonly isChainChecked?: boolean;
   /** For a forked devnet: the number of this node, and the number of nodes among which delegates are divided. */
@@ -81,7 +89,14 @@ export interface ForkShare {
 export type AgentEvent =
   /** The node runs, or runs again. */
   | { readonly event: 'ready'; readonly state: AgentState }
-  | { readonly event: 'transaction'; readonly id: string; readonly transaction: JsonObject };
+  | { readonly event: 'transaction'; readonly id: string; readonly transaction: JsonObject }
+  /** The dashboard asks for an operation of the devnet; the request `outcome` answers it. */
+  | {
+      readonly event: 'operation';
+      readonly number: number;
+      readonly operation: string;
+      readonly parameters: Readonly<Record<string, unknown>>;
+    };
 
 /** A request in the form of the channel, after the first message. */
 export interface NumberedRequest {

@@ -13,6 +13,7 @@ import type { JsonObject, Transaction } from '../../protocol/types.ts';
 import { copyState, writePool } from './node-state.ts';
 import { FaultyTransport } from './faulty-transport.ts';
 import type { NodeFaults } from './faults.ts';
+import { PageControls } from './page-controls.ts';
 import { Impersonation } from './impersonation.ts';
 import { nodeOfDelegate, StandIn, standInFor } from './fork/stand-in.ts';
 import {
@@ -48,6 +49,8 @@ const CLOSED: AgentState = { tip: { id: '', height: 0, slot: 0 }, peers: 0, pool
 export class NodeAgent implements NodeControl {
   readonly chainClock: MovableClock;
   readonly ed25519: Ed25519;
+  /** Present if the supervisor offers its operations to the dashboard. */
+  readonly devnet?: PageControls;
   readonly #impersonation: Impersonation;
   readonly #standIn: StandIn | undefined;
   readonly #fork: ForkShare | undefined;
@@ -63,6 +66,7 @@ export class NodeAgent implements NodeControl {
 
   constructor(options: AgentOptions) {
     const { clock, random, setting, isHeld, impersonated, faults, fork, isChainChecked = false, tell, place } = options;
+    if (options.hasPageControls === true) this.devnet = new PageControls(tell);
     this.#isChainChecked = isChainChecked;
     this.#impersonation = new Impersonation(impersonated);
     this.#fork = fork;
@@ -133,6 +137,9 @@ export class NodeAgent implements NodeControl {
         if (this.#parts === undefined) return CLOSED;
         break;
       }
+      case 'outcome':
+        this.devnet?.ended(request.operation, request.outcome);
+        return CLOSED;
       case 'state':
         break;
       case 'forge': {

@@ -18,7 +18,7 @@ export interface OperationParts {
     'mode' | 'setting' | 'nowMs' | 'mine' | 'setMode' | 'warp' | 'freeze' | 'resume'
   >;
   readonly snapshots: Pick<Snapshots, 'create' | 'revert' | 'list'>;
-  readonly people: Pick<People, 'fund' | 'impersonate'>;
+  readonly people: Pick<People, 'fund' | 'send' | 'payers' | 'impersonate'>;
   readonly faults: Pick<FaultControl, 'partition' | 'delay' | 'lose' | 'skew' | 'heal' | 'standing'>;
   /** Starts an additional node, which follows the other nodes. */
   readonly add: () => Promise<SupervisedNode>;
@@ -117,6 +117,16 @@ export function operationsOf(parts: OperationParts): ReadonlyMap<string, Control
     ['snapshot', (parameters) => moved(snapshots.create(textOf(parameters, 'name')))],
     ['revert', (parameters) => moved(snapshots.revert(textOf(parameters, 'name')))],
     ['fund', (parameters) => moved(people.fund(textOf(parameters, 'address'), textOf(parameters, 'amount')))],
+    [
+      'send',
+      (parameters) => {
+        const [from, address, amount, data] = ['from', 'address', 'amount', 'data'].map((name) =>
+          textOf(parameters, name),
+        );
+        return people.send({ from: from ?? '', address: address ?? '', amount: amount ?? '', data: data ?? '' });
+      },
+    ],
+    ['accounts', () => Promise.resolve({ accounts: people.payers() })],
     ['impersonate', (parameters) => people.impersonate(textOf(parameters, 'address'))],
     ['snapshots', () => Promise.resolve({ snapshots: snapshots.list() })],
   ]);

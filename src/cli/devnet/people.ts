@@ -39,6 +39,16 @@ export interface ImpersonatedAccount {
   readonly secondPublicKey?: string;
 }
 
+export interface Transfer {
+  /** Name of a known account. */
+  readonly from: string;
+  readonly address: string;
+  /** Beddows. */
+  readonly amount: string;
+  /** Text in the transaction; may be empty. */
+  readonly data: string;
+}
+
 interface SignedTransfer {
   readonly id: string;
   readonly json: JsonObject;
@@ -46,6 +56,8 @@ interface SignedTransfer {
 
 /** Amount that must remain for fees: several times the fee of a transfer. */
 const FEES_BEDDOWS_MAX = 100_000_000n;
+/** Both generations allow so many bytes of UTF-8 (`protocol/tx/`). */
+const DATA_BYTES_MAX = 64;
 const BEDDOWS = /^[1-9][0-9]{0,18}$/;
 
 export class People {
@@ -79,6 +91,40 @@ export class People {
   }
 
   /**
+   * Puts a transfer of a known account into the pool. A block takes it in its turn.
+   *
+   * @throws ProtocolError `USAGE`, or the refusal of the node
+   */
+  async send({ from, address, amount, data }: Transfer): Promise<{ readonly id: string }> {
+    const payer = this.#accountsIfKnown().find(({ name }) => name === from);
+    if (payer === undefined)
+      throw usageError(`\`${from}\` is no account of this devnet: bloomery devnet accounts lists them`);
+    checkAddress(address);
+    if (!BEDDOWS.test(amount)) throw usageError('the amount must be a number of beddows');
+    const bytes = Buffer.byteLength(data);
+    if (bytes > DATA_BYTES_MAX)
+      throw usageError(`the text has ${bytes} bytes: a transfer takes at most ${DATA_BYTES_MAX}`);
+    const text = data === '' ? {} : { data };
+    const { id, json } = this.#transferBy(keyPairOfPassphrase(payer.passphrase), address, BigInt(amount), text);
+    await this.#parts.timekeeper.ask({ op: 'transaction', transaction: json });
+    return { id };
+  }
+
+  /** Accounts that `send` knows, without their passphrases; none for a network without known passphrases. */
+  payers(): readonly Omit<KnownAccount, 'passphrase'>[] {
+    return this.#accountsIfKnown().map(({ name, address, publicKey }) => ({ name, address, publicKey }));
+  }
+
+  #accountsIfKnown(): readonly KnownAccount[] {
+    try {
+      return this.accounts();
+    } catch (error) {
+      if (error instanceof ProtocolError && error.code === 'NETWORK_UNREADABLE') return [];
+      throw error;
+    }
+  }
+
+  /**
    * @throws ProtocolError `NETWORK_UNREADABLE` for a network without known passphrases
    */
   accounts(): readonly KnownAccount[] {
@@ -108,11 +154,16 @@ export class People {
     throw new ProtocolError('DEVNET_FUNDS_MISSING', { amount: amount.toString() }, message);
   }
 
-  #transferBy(keyPair: KeyPair, address: string, amount: bigint): SignedTransfer {
+  #transferBy(
+    keyPair: KeyPair,
+    address: string,
+    amount: bigint,
+    text: { readonly data?: string } = {},
+  ): SignedTransfer {
     const { timekeeper, network } = this.#parts;
     const signer = createSigner(network.params, defaultEd25519());
     const transaction = signer.sign({
-      payload: { kind: 'transfer', amount, recipientId: address },
+      payload: { kind: 'transfer', amount, recipientId: address, ...text },
       timestamp: epochTimeS(timekeeper.nowMs(), network.params),
       keyPair,
     });

@@ -18,9 +18,11 @@ import { readClock, writeClock, writeNodeFolder } from './folder.ts';
 import type { ForkFacts } from './fork/prepare.ts';
 import { putBackState } from './node-state.ts';
 import { operationsOf } from './operations.ts';
+import { performForPage } from './page-controls.ts';
 import { People } from './people.ts';
 import { DEVNET_HOST, planFollower, type PlannedNode } from './plan.ts';
 import type { RestartMode } from './restart-policy.ts';
+import type { AgentEvent } from './messages.ts';
 import { Snapshots } from './snapshots.ts';
 import { SupervisedNode } from './supervised-node.ts';
 import { processParts, runDevnet, type DevnetResult } from './supervisor.ts';
@@ -57,6 +59,9 @@ export interface RunningSession {
   readonly nodes: () => readonly SupervisedNode[];
   readonly people: People;
 }
+
+/** An operation that a node asks for in the name of its page. */
+type AskedOperation = Extract<AgentEvent, { readonly event: 'operation' }>;
 
 const TOKEN_BYTES = 32;
 
@@ -96,6 +101,8 @@ class Session {
   #nodes: SupervisedNode[] = [];
   /** Nodes whose chain is an unchanged copy, because they were not started yet. */
   readonly #copied: Set<number>;
+  /** Operations by name, once the control port offers them. */
+  #operations: ReadonlyMap<string, ControlOperation> = new Map();
   /** Planned nodes that have not been ready yet; undefined once all nodes have been ready. */
   #missing: Set<number> | undefined;
 
@@ -142,7 +149,7 @@ class Session {
     this.#nodes = nodes;
   }
 
-  operations() {
+  operations(): ReadonlyMap<string, ControlOperation> {
     const { stop, directory, network } = this.#options;
     const operations = operationsOf({
       nodes: () => this.#nodes,
@@ -160,11 +167,12 @@ class Session {
       stop: () => stop.abort(),
       clockMoved: () => this.#keepClock(),
     });
-    return afterStart(operations, {
+    this.#operations = afterStart(operations, {
       hasBegun: () => this.#timekeeper.hasBegun,
       missing: () => [...(this.#missing ?? [])],
       clock: systemClock,
     });
+    return this.#operations;
   }
 
   close(): void {
@@ -181,14 +189,32 @@ class Session {
         ...{ setting, isHeld, impersonated: this.#people.impersonated, faults: this.#faults.of(index) },
         ...(fork === undefined ? {} : { fork: { index, nodes: nodes.length } }),
         isChainChecked,
+        hasPageControls: this.#hasWorthlessKeys,
       },
       onReturn: () => this.#welcome(index),
       onEvent: (event) => {
         if (event.event === 'transaction') {
           this.#timekeeper.transactionArrived(event.id, event.transaction, this.#nodes[index]?.process?.link);
-        } else this.#ready(index);
+        } else if (event.event === 'operation') void this.#performForPage(index, event);
+        else this.#ready(index);
       },
     };
+  }
+
+  /**
+   * True when everybody knows the keys of the network, or when a forked devnet signs with the stand-in key. Otherwise a
+   * transfer of this devnet might be valid on a network of the same name that somebody uses.
+   */
+  get #hasWorthlessKeys(): boolean {
+    const { network, fork } = this.#options;
+    return fork !== undefined || network.forgers?.arePublished === true;
+  }
+
+  async #performForPage(index: number, asked: AskedOperation): Promise<void> {
+    const outcome = await performForPage(this.#operations, asked, index);
+    const link = this.#nodes[index]?.process?.link;
+    // A node that has ended meanwhile has no page that waits.
+    await link?.ask({ op: 'outcome', operation: asked.number, outcome }).catch(() => undefined);
   }
 
   #ready(index: number): void {

@@ -21,7 +21,7 @@ export interface DevnetStart {
  * Operations that move or save the clock or the chain, and therefore wait. Other operations (stopping nodes, setting
  * faults) also work during a start.
  */
-const WAITING = ['mine', 'mode', 'warp', 'freeze', 'resume', 'snapshot', 'revert', 'fund', 'impersonate'];
+const WAITING = ['mine', 'mode', 'warp', 'freeze', 'resume', 'snapshot', 'revert', 'fund', 'send', 'impersonate'];
 const WAIT_MS_MAX = 60_000;
 const POLL_MS = 50;
 

@@ -1,4 +1,4 @@
-/** Address of a node for which the user gave none. */
+/** Finds the address of a node when the user gave no address. */
 
 import { loadConfig } from '../../config/load.ts';
 import { bloomeryHome, findNetworkDirectory, loadNetwork } from '../../config/network.ts';
@@ -28,7 +28,7 @@ export function addressOfNode({ network: name, config: file, environment }: Addr
   }
 }
 
-/** If the node listens on all addresses, it is queried on this machine. */
+/** Host that the doctor queries. A node that listens on all addresses is queried at the loopback address. */
 function hostOf({ host }: HttpConfig): string {
   return host === '0.0.0.0' ? '127.0.0.1' : host;
 }

@@ -1,7 +1,8 @@
 /**
- * Decides whether a network stands still, which means that it has no new blocks. Slots stay empty on every network, but
- * more often on some networks than on others. Therefore the recent blocks decide how many empty slots in a row are too
- * many for chance. The number of slots is low when all delegates forge, and high when half of them do not.
+ * Decides whether a network stands still, which means that it has no new blocks. Slots stay empty on every network,
+ * but more often on some networks than on others. Therefore the recent blocks decide how many empty slots in a row are
+ * too many for chance. This number of empty slots is low when all delegates forge, and high when half of the delegates
+ * do not forge.
  */
 
 export interface BlockState {
@@ -31,7 +32,7 @@ const UNUSED_SLOTS_MAX = 10;
 const FIRST_FORGED_HEIGHT = 2;
 
 /**
- * Age of the tip, when the network stands still.
+ * Returns the age of the tip if the network stands still.
  *
  * @param now last status of the node; if its height differs from that of the tip, new blocks are arriving
  * @returns age in whole seconds; undefined when the network does not stand still

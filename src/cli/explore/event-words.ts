@@ -1,7 +1,7 @@
 /** Formats events as lines for people. */
 
 import type { NodeEventJson } from '../event-stream.ts';
-import { deedOf, lsk } from './words.ts';
+import { descriptionOf, lsk } from './words.ts';
 import type { TransactionJson } from './shapes.ts';
 
 const ID_CHARACTERS = 10;
@@ -26,7 +26,7 @@ function contentOf(event: string, data: unknown): string {
   if (event.startsWith('transactions/')) {
     const fee = typeof content['fee'] === 'string' ? content['fee'] : '';
     const type = typeof content['type'] === 'number' ? content['type'] : -1;
-    return `${shown('id')}: ${shown('senderId')} ${deedOf({ ...content, type } as TransactionJson)}, fee ${lsk(fee)}`;
+    return `${shown('id')}: ${shown('senderId')} ${descriptionOf({ ...content, type } as TransactionJson)}, fee ${lsk(fee)}`;
   }
   if (event.startsWith('peers/')) return `${shown('ip')}:${shown('wsPort')}`;
   return Object.keys(content)

@@ -25,7 +25,7 @@ export interface TransactionJson {
   readonly type: number;
   readonly senderId: string;
   readonly fee: string;
-  /** Only generation 2 has the amount here, like the recipient. */
+  /** Only generation 2 sends the amount and the recipient as members of the transaction itself. */
   readonly amount?: string;
   readonly recipientId?: string | null;
   readonly asset?: unknown;

@@ -43,7 +43,7 @@ export function timeText(timestampS: number, epochMs: number): string {
 }
 
 /** Describes a transaction in a few words: `sends 12.5 LSK to 17L`. */
-export function deedOf({ type, amount, recipientId, asset }: TransactionJson): string {
+export function descriptionOf({ type, amount, recipientId, asset }: TransactionJson): string {
   const content = isRecord(asset) ? asset : {};
   switch (kindOf(type)) {
     case 0: {

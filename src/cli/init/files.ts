@@ -87,7 +87,7 @@ export function writeFiles(plan: InitPlan, write: WriteText = writeFileSync): re
 type WriteText = (descriptor: number, text: string) => void;
 
 function writeDraft({ draft, text, mode }: NewFile & { readonly draft: string }, write: WriteText): void {
-  // A process that has ended, with the same number, may have left this file.
+  // An earlier process with the same process id may have left this file.
   rmSync(draft, { force: true });
   const descriptor = openSync(draft, 'wx', mode);
   try {

@@ -1,4 +1,4 @@
-/** The blocks that a reader of a node's events has received, so that repeated events are reported only once. */
+/** Remembers the blocks that were received as events of a node, so that a repeated event is reported only once. */
 
 import type { Block } from '../../protocol/types.ts';
 import type { ChainChange } from '../../sinks/source.ts';

@@ -6,15 +6,15 @@ import { amountText, BEDDOWS_PER_LSK, countOf, countText, dateText, shareText } 
 import type { Place } from '../place.ts';
 import { ACCOUNT_ORDERS, accountsQuestion, orderOf } from '../questions.ts';
 import { Chart } from './chart.tsx';
-import { Copied, Raw } from './deed.tsx';
+import { Copied, Raw } from './copied.tsx';
 import { ForgedBlocks } from './delegates.tsx';
 import { FilterForm, sortingOf } from './filters.tsx';
 import { GroupsOf } from './group.tsx';
 import { useAnswer, useLive } from './hooks.ts';
-import { Amount, Answered, DelegateName, Facts, Id, More, Pages, Table } from './parts.tsx';
+import { Amount, Answered, DelegateName, Facts, Id, More, Table } from './parts.tsx';
+import { PAGE_ROWS, pageOf, Pages } from './paging.tsx';
 import { TransactionTable } from './transactions.tsx';
 
-const PAGE_ROWS = 25;
 const VOTES_MAX = 101;
 /** Maximum of transactions in one answer of the node. */
 const STEPS_MAX = 100;
@@ -22,19 +22,18 @@ const STEPS_MAX = 100;
 export function Accounts(place: Place) {
   const { page, filters } = place;
   const { status, constants } = useLive();
-  const pageOfList = { limit: PAGE_ROWS + 1, offset: (page - 1) * PAGE_ROWS };
-  const asked = useAnswer<Account[]>(accountsQuestion(filters, pageOfList), status?.height);
+  const asked = useAnswer<Account[]>(accountsQuestion(filters, pageOf(place)), status?.height);
   const isByWealth = orderOf(filters, ACCOUNT_ORDERS) === ACCOUNT_ORDERS[0]?.[0];
   return (
     <>
       <h1>Accounts</h1>
       <FilterForm place={place} fields={[]} orders={ACCOUNT_ORDERS} />
       <Answered asked={asked}>
-        {(accounts) => (
+        {(accounts, meta) => (
           <>
             <Table
               caption="Accounts by balance"
-              rows={accounts.slice(0, PAGE_ROWS).map((account, index) => ({ ...account, place: index + 1 }))}
+              rows={accounts.map((account, index) => ({ ...account, place: index + 1 }))}
               sorting={sortingOf(place, ACCOUNT_ORDERS)}
               keyOf={({ address }) => address}
               empty="No accounts."
@@ -62,7 +61,7 @@ export function Accounts(place: Place) {
                   isFigure: true,
                   onPhone: 'below-end',
                   cell: ({ balance }) => (
-                    <Amount beddows={balance} among={accounts.slice(0, PAGE_ROWS).map((account) => account.balance)} />
+                    <Amount beddows={balance} among={accounts.map((account) => account.balance)} />
                   ),
                 },
                 {
@@ -72,7 +71,7 @@ export function Accounts(place: Place) {
                 },
               ]}
             />
-            <Pages view="accounts" page={page} filters={filters} isLast={accounts.length <= PAGE_ROWS} />
+            <Pages place={place} meta={meta} />
           </>
         )}
       </Answered>
@@ -80,7 +79,8 @@ export function Accounts(place: Place) {
   );
 }
 
-export function AccountView({ item, page }: { item: string; page: number }) {
+export function AccountView(place: Place & { readonly item: string }) {
+  const { item } = place;
   const { status } = useLive();
   const member = /^[0-9a-f]{64}$/.test(item) ? 'publicKey' : 'address';
   const asked = useAnswer<Account[]>(`accounts?${member}=${encodeURIComponent(item)}`, status?.height);
@@ -92,7 +92,7 @@ export function AccountView({ item, page }: { item: string; page: number }) {
           account === undefined ? (
             <p class="none">No account {item} has been used yet.</p>
           ) : (
-            <AccountFacts account={account} page={page} />
+            <AccountFacts account={account} place={place} />
           )
         }
       </Answered>
@@ -100,11 +100,11 @@ export function AccountView({ item, page }: { item: string; page: number }) {
   );
 }
 
-function AccountFacts({ account, page }: { account: Account; page: number }) {
+function AccountFacts({ account, place }: { account: Account; place: Place }) {
   const { address, publicKey, balance, secondPublicKey, delegate } = account;
   const { status, constants } = useLive();
   const transactions = useAnswer<Transaction[]>(
-    `transactions?senderIdOrRecipientId=${address}&limit=${PAGE_ROWS}&offset=${(page - 1) * PAGE_ROWS}&sort=timestamp:desc`,
+    `transactions?senderIdOrRecipientId=${address}&limit=${PAGE_ROWS}&sort=timestamp:desc&after=${place.after}`,
     status?.height,
   );
   const votes = useAnswer<Votes>(`votes?address=${address}&limit=${VOTES_MAX}`, status?.height);
@@ -153,10 +153,10 @@ function AccountFacts({ account, page }: { account: Account; page: number }) {
       <GroupsOf address={address} />
       <h2>Transactions</h2>
       <Answered asked={transactions}>
-        {(list, count) => (
+        {(list, meta) => (
           <>
             <TransactionTable transactions={list} address={address} />
-            <Pages view="accounts" item={address} page={page} isLast={page * PAGE_ROWS >= (count ?? 0)} />
+            <Pages place={place} meta={meta} />
           </>
         )}
       </Answered>

@@ -1,6 +1,14 @@
 /** Questions to a node's HTTP interface. */
 
-export interface Answer<Data, Meta = { readonly count?: number }> {
+/** What the node says of a list besides its entries. */
+export interface ListMeta {
+  /** Number of entries of all pages. */
+  readonly count?: number;
+  /** Cursor of the next page; null on the last one. */
+  readonly next?: string | null;
+}
+
+export interface Answer<Data, Meta = ListMeta> {
   readonly meta: Meta;
   readonly data: Data;
 }
@@ -23,10 +31,7 @@ const TIMEOUT_MS = 8000;
  * @param origin origin of another node; default: this node
  * @throws AskFailed
  */
-export async function ask<Data, Meta = { readonly count?: number }>(
-  path: string,
-  origin = '',
-): Promise<Answer<Data, Meta>> {
+export async function ask<Data, Meta = ListMeta>(path: string, origin = ''): Promise<Answer<Data, Meta>> {
   return answerTo<Data, Meta>(`${origin}/${path}`, {});
 }
 
@@ -36,25 +41,43 @@ export async function ask<Data, Meta = { readonly count?: number }>(
  * @param path as for `ask`
  * @throws AskFailed
  */
-export async function tell<Data>(method: 'PUT' | 'POST', path: string, body: unknown): Promise<Answer<Data>> {
-  return answerTo(`/${path}`, {
-    method,
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+export async function tell<Data>(
+  method: 'PUT' | 'POST',
+  path: string,
+  body: unknown,
+  timeoutMs = TIMEOUT_MS,
+): Promise<Answer<Data>> {
+  const request = { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  return answerTo(`/${path}`, request, timeoutMs);
 }
 
-async function answerTo<Data, Meta>(url: string, request: RequestInit): Promise<Answer<Data, Meta>> {
+async function answerTo<Data, Meta>(
+  url: string,
+  request: RequestInit,
+  timeoutMs = TIMEOUT_MS,
+): Promise<Answer<Data, Meta>> {
   let response: Response;
   try {
-    response = await fetch(url, { ...request, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    response = await fetch(url, { ...request, signal: AbortSignal.timeout(timeoutMs) });
   } catch {
     throw new AskFailed('The node does not answer.');
   }
-  const answer = (await response.json().catch(() => ({}))) as Partial<Answer<Data, Meta>> & { message?: string };
+  const answer = (await response.json().catch(() => ({}))) as Partial<Answer<Data, Meta>> & Refusal;
   if (!response.ok || answer.data === undefined || answer.meta === undefined)
-    throw new AskFailed(answer.message ?? `The node answered with status ${response.status}.`, response.status);
+    throw new AskFailed(reasonIn(answer) ?? `The node answered with status ${response.status}.`, response.status);
   return { meta: answer.meta, data: answer.data };
+}
+
+interface Refusal {
+  readonly message?: string;
+  /** Faults of parameters have a message each; other refusals have texts here. */
+  readonly errors?: readonly (string | { readonly message?: string })[];
+}
+
+/** The first fault of a parameter, because the message itself then only says that there are faults. */
+function reasonIn({ message, errors }: Refusal): string | undefined {
+  const [first] = errors ?? [];
+  return typeof first === 'object' ? (first.message ?? message) : message;
 }
 
 /** Asks like `ask`, but returns undefined if this reader may not ask. */

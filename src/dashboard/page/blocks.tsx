@@ -4,7 +4,7 @@ import type { Block, Transaction } from '../answers.ts';
 import { amountText, countOf, countText } from '../format.ts';
 import { hashOf, type Place } from '../place.ts';
 import { BLOCK_ORDERS, blocksQuestion } from '../questions.ts';
-import { Copied, Raw } from './deed.tsx';
+import { Copied, Raw } from './copied.tsx';
 import { FilterForm, sortingOf } from './filters.tsx';
 import { useAnswer, useLive, useQuestion } from './hooks.ts';
 import {
@@ -16,14 +16,12 @@ import {
   Facts,
   Id,
   Moment,
-  Pages,
   Table,
   type Column,
   type Sorting,
 } from './parts.tsx';
+import { pageOf, Pages } from './paging.tsx';
 import { TransactionTable } from './transactions.tsx';
-
-const PAGE_ROWS = 25;
 
 export function BlockTable({
   blocks,
@@ -81,19 +79,17 @@ export function Blocks(place: Place) {
   const { page, filters } = place;
   const { status, names } = useLive();
   const keys = new Map([...names].map(([publicKey, name]) => [name, publicKey]));
-  const question = blocksQuestion(filters, { limit: PAGE_ROWS + 1, offset: (page - 1) * PAGE_ROWS }, (name) =>
-    keys.get(name),
-  );
+  const question = blocksQuestion(filters, pageOf(place), (name) => keys.get(name));
   const asked = useQuestion<Block[]>(question, page === 1 ? status?.height : '');
   return (
     <>
       <h1>Blocks</h1>
       <FilterForm place={place} orders={BLOCK_ORDERS} fields={[{ name: 'delegate', title: 'Delegate' }]} />
       <Answered asked={asked}>
-        {(blocks) => (
+        {(blocks, meta) => (
           <>
-            <BlockTable blocks={blocks.slice(0, PAGE_ROWS)} sorting={sortingOf(place, BLOCK_ORDERS)} />
-            <Pages view="blocks" page={page} filters={filters} isLast={blocks.length <= PAGE_ROWS} />
+            <BlockTable blocks={blocks} sorting={sortingOf(place, BLOCK_ORDERS)} />
+            <Pages place={place} meta={meta} />
           </>
         )}
       </Answered>

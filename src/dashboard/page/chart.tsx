@@ -10,6 +10,8 @@ const HEIGHT_PX = 170;
 const AXIS_PX = 32;
 const WIDE_AXIS_PX = 72;
 const COUNT_AXIS_PX = 52;
+/** Half the width of the longest text below a chart of times, a date. */
+const HALF_TIME_PX = 34;
 /** Allowed distances between the grid lines of a chart of whole numbers. */
 const COUNTS = [0, 1, 2, 3, 4, 5, 6].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
 
@@ -106,6 +108,8 @@ function optionsFor(element: HTMLElement, kind: ChartProps['kind'], isFromZero: 
     const isOfBars = kind === 'time-bars';
     return {
       ...common,
+      // The last time below the chart stands in the middle of its place, so half of it needs room at the right.
+      padding: [null, HALF_TIME_PX, null, null],
       scales: isOfBars || isFromZero ? { y: { range: (_plot, _min, max) => [0, Math.max(5, max)] } } : {},
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
       axes: [

@@ -24,7 +24,7 @@ export function Charts({ filters }: Place) {
         {SPANS.map(([name, title]) => (
           <a
             key={name}
-            href={hashOf('charts', undefined, 1, name === 'hour' ? {} : { span: name })}
+            href={hashOf('charts', undefined, name === 'hour' ? {} : { span: name })}
             {...(name === span ? { 'aria-current': 'true' } : {})}
           >
             {title}

@@ -5,11 +5,12 @@ import { amountText, countOf, countText } from '../format.ts';
 import type { Place } from '../place.ts';
 import { DELEGATE_ORDERS, delegatesQuestion, orderOf } from '../questions.ts';
 import { BlockTable } from './blocks.tsx';
-import { Copied, Raw } from './deed.tsx';
+import { Copied, Raw } from './copied.tsx';
 import { FilterForm, sortingOf } from './filters.tsx';
 import { NextSlot } from './forging.tsx';
 import { useAnswer, useLive } from './hooks.ts';
-import { Amount, Answered, DelegateName, Facts, Id, More, Pages, Table } from './parts.tsx';
+import { Amount, Answered, DelegateName, Facts, Id, More, Table } from './parts.tsx';
+import { pageOf, Pages } from './paging.tsx';
 import { LastRounds } from './rounds.tsx';
 
 /** Number of delegates of a round, unless the node sends another number. */
@@ -22,13 +23,9 @@ export function Delegates(place: Place) {
   const { page, filters } = place;
   const { status, constants } = useLive();
   const active = constants?.activeDelegates ?? ACTIVE_DELEGATES;
-  const questionFrom = (offset: number): string => delegatesQuestion(filters, { limit: PAGE_DELEGATES, offset });
-  const asked = useAnswer<Delegate[]>(questionFrom((page - 1) * PAGE_DELEGATES), status?.height);
-  // One answer of the node holds at most this many delegates, so a second request asks for the rest.
-  const beyond = useAnswer<Delegate[]>(questionFrom(page * PAGE_DELEGATES), page);
+  const asked = useAnswer<Delegate[]>(delegatesQuestion(filters, pageOf(place, PAGE_DELEGATES)), status?.height);
   const isByRank = orderOf(filters, DELEGATE_ORDERS) === DELEGATE_ORDERS[0]?.[0];
   const isWhole = page === 1 && Object.keys(filters).length === 0;
-  const isLast = beyond.kind !== 'answered' || beyond.answer.data.length === 0;
   return (
     <>
       <h1>Delegates</h1>
@@ -40,7 +37,7 @@ export function Delegates(place: Place) {
         orders={DELEGATE_ORDERS}
       />
       <Answered asked={asked}>
-        {(delegates) => (
+        {(delegates, meta) => (
           <>
             <Table
               caption="Delegates by rank"
@@ -112,7 +109,7 @@ export function Delegates(place: Place) {
                 },
               ]}
             />
-            <Pages view="delegates" page={page} filters={filters} isLast={isLast} />
+            <Pages place={place} meta={meta} />
           </>
         )}
       </Answered>

@@ -35,7 +35,7 @@ export function FilterForm({
   useEffect(() => setValues(filters), [key]);
   const apply = (chosen: Filters): void => {
     const [first] = orders;
-    location.hash = hashOf(view, undefined, 1, {
+    location.hash = hashOf(view, undefined, {
       ...chosen,
       ...(chosen['sort'] === first?.[0] ? { sort: '' } : {}),
     });
@@ -117,6 +117,6 @@ export function sortingOf({ view, filters }: Place, orders: readonly Order[]): S
   return {
     orders,
     current: orderOf(filters, orders),
-    hashFor: (sort) => hashOf(view, undefined, 1, { ...filters, sort: sort === orders[0]?.[0] ? '' : sort }),
+    hashFor: (sort) => hashOf(view, undefined, { ...filters, sort: sort === orders[0]?.[0] ? '' : sort }),
   };
 }

@@ -8,6 +8,7 @@ import { Accounts, AccountView } from './accounts.tsx';
 import { Blocks, BlockView } from './blocks.tsx';
 import { Charts } from './charts.tsx';
 import { Delegates, DelegateView } from './delegates.tsx';
+import { DevnetControls, isControlled } from './devnet.tsx';
 import { Forging } from './forging.tsx';
 import { Glance } from './glance.tsx';
 import { LiveContext, useLive, usePlace } from './hooks.ts';
@@ -32,6 +33,7 @@ const TITLES: Readonly<Record<View, string>> = {
   charts: 'Charts',
   forging: 'Forging',
   diagnostics: 'Diagnostics',
+  devnet: 'Devnet',
 };
 
 /** Name of one item of a view, by view. */
@@ -59,11 +61,12 @@ function Dashboard() {
     // A screen reader must announce that the page changed, and its new title.
     if (!isFirst.current) focusOn(main.current?.querySelector('h1') ?? main.current);
     isFirst.current = false;
-  }, [place.view, place.item, place.page]);
+  }, [place.view, place.item, place.after]);
   const hidden = new Set<View>([
     ...(nodes.length > 1 ? [] : ['nodes' as const]),
     ...(forging === undefined ? ['forging' as const] : []),
     ...(diagnostics === undefined ? ['diagnostics' as const] : []),
+    ...(isControlled() ? [] : ['devnet' as const]),
   ]);
   const views = (Object.keys(TITLES) as View[]).filter((view) => !hidden.has(view) || view === place.view);
   useEffect(() => {
@@ -124,7 +127,7 @@ function Shown({ place }: { place: Place }) {
     case 'pool':
       return <Pool />;
     case 'accounts':
-      return item === undefined ? <Accounts {...place} /> : <AccountView item={item} page={place.page} />;
+      return item === undefined ? <Accounts {...place} /> : <AccountView {...place} item={item} />;
     case 'delegates':
       return item === undefined ? <Delegates {...place} /> : <DelegateView item={item} />;
     case 'peers':
@@ -137,6 +140,8 @@ function Shown({ place }: { place: Place }) {
       return <Forging />;
     case 'diagnostics':
       return <Diagnostics />;
+    case 'devnet':
+      return <DevnetControls />;
   }
 }
 

@@ -2,9 +2,10 @@
 
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
-import { hashOf, type Filters, type View } from '../place.ts';
+import { hashOf, type View } from '../place.ts';
 import { nextOrder, type Order } from '../questions.ts';
 import { amountText, countText, dateText, decimalsOf, shortText, sinceText } from '../format.ts';
+import type { ListMeta } from './ask.ts';
 import { useLive, useNow, useOverflow, type Asked } from './hooks.ts';
 
 export function Go({
@@ -126,7 +127,7 @@ export function Answered<Data>({
   children,
 }: {
   asked: Asked<Data>;
-  children: (data: Data, count: number | undefined) => ComponentChildren;
+  children: (data: Data, meta: ListMeta) => ComponentChildren;
 }) {
   if (asked.kind === 'waiting') return <p class="quiet">Asking the node…</p>;
   if (asked.kind === 'failed')
@@ -135,7 +136,7 @@ export function Answered<Data>({
         {asked.reason}
       </p>
     );
-  return <>{children(asked.answer.data, asked.answer.meta.count)}</>;
+  return <>{children(asked.answer.data, asked.answer.meta)}</>;
 }
 
 export interface Column<Row> {
@@ -279,28 +280,5 @@ export function More({
       <summary>{summary}</summary>
       <div class={isLong ? 'more long' : 'more'}>{children}</div>
     </details>
-  );
-}
-
-export function Pages({
-  view,
-  item,
-  page,
-  isLast,
-  filters = {},
-}: {
-  view: View;
-  item?: string;
-  page: number;
-  isLast: boolean;
-  filters?: Filters;
-}) {
-  if (page === 1 && isLast) return null;
-  return (
-    <nav class="pages" aria-label="Pages">
-      {page > 1 ? <a href={hashOf(view, item, page - 1, filters)}>← Previous</a> : <span />}
-      <span>Page {countText(page)}</span>
-      {isLast ? <span /> : <a href={hashOf(view, item, page + 1, filters)}>Next →</a>}
-    </nav>
   );
 }

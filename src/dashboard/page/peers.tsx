@@ -62,7 +62,7 @@ function Verdicts({ version }: { version: number }) {
     <>
       <h1>Peers</h1>
       <Answered asked={asked}>
-        {(verdicts, count) => (
+        {(verdicts, { count }) => (
           <>
             <p class="quiet">{summaryOf(verdicts, count ?? verdicts.length)}</p>
             <Table

@@ -4,7 +4,7 @@ import type { Signers, Transaction } from '../answers.ts';
 import { countOf } from '../format.ts';
 import { POOL_STATES, waitsFor, type PoolState } from '../pool.ts';
 import { ask, type Answer } from './ask.ts';
-import { Deed } from './deed.tsx';
+import { Description } from './description.tsx';
 import { useAnswer, useAsked, useLive } from './hooks.ts';
 import { Age, Amount, Answered, Id, More, Table } from './parts.tsx';
 
@@ -30,7 +30,7 @@ export function Pool() {
     <>
       <h1>Pool</h1>
       <Answered asked={asked}>
-        {(waiting, count) => (
+        {(waiting, { count }) => (
           <>
             <p class="quiet">
               {count === 0
@@ -59,7 +59,7 @@ export function Pool() {
                   name: 'Does',
                   isText: true,
                   onPhone: 'below-all',
-                  cell: ({ transaction }) => <Deed transaction={transaction} />,
+                  cell: ({ transaction }) => <Description transaction={transaction} />,
                 },
                 {
                   name: 'Waits for',

@@ -6,27 +6,14 @@ import type { Place } from '../place.ts';
 import { waitsFor } from '../pool.ts';
 import { KINDS, TRANSACTION_ORDERS, transactionsQuestion } from '../questions.ts';
 import { ask, type Answer } from './ask.ts';
-import { Copied, Deed, Raw, Targets } from './deed.tsx';
+import { Copied, Raw } from './copied.tsx';
+import { Description, Targets } from './description.tsx';
 import { FilterForm, sortingOf, type Field } from './filters.tsx';
 import { OwnGroup } from './group.tsx';
 import { useAsked, useLive, useQuestion } from './hooks.ts';
+import { pageOf, Pages } from './paging.tsx';
 import { findWaiting, MissingSigners, type Waiting } from './pool.tsx';
-import {
-  Age,
-  Amount,
-  Answered,
-  BlockLink,
-  Facts,
-  Go,
-  Id,
-  Moment,
-  Pages,
-  Table,
-  type Column,
-  type Sorting,
-} from './parts.tsx';
-
-const PAGE_ROWS = 25;
+import { Age, Amount, Answered, BlockLink, Facts, Go, Id, Moment, Table, type Column, type Sorting } from './parts.tsx';
 
 /**
  * @param props.address account of the list; sent and received amounts then have different signs
@@ -127,9 +114,8 @@ const FIELDS: readonly Field[] = [
 export function Transactions(place: Place) {
   const { page, filters } = place;
   const { status, arrivals, constants } = useLive();
-  const pageOfList = { limit: PAGE_ROWS, offset: (page - 1) * PAGE_ROWS };
   const question =
-    constants === undefined ? { path: '' } : transactionsQuestion(filters, pageOfList, hasFinality(constants));
+    constants === undefined ? { path: '' } : transactionsQuestion(filters, pageOf(place), hasFinality(constants));
   const asked = useQuestion<Transaction[]>(question, page === 1 ? status?.height : '');
   const isWhole = page === 1 && Object.keys(filters).length === 0;
   return (
@@ -144,11 +130,11 @@ export function Transactions(place: Place) {
       )}
       <FilterForm place={place} fields={FIELDS} orders={TRANSACTION_ORDERS} />
       <Answered asked={asked}>
-        {(transactions, count) => (
+        {(transactions, meta) => (
           <>
-            {!isWhole && count !== undefined && <p class="quiet">{countOf(count, 'transaction')}</p>}
+            {!isWhole && meta.count !== undefined && <p class="quiet">{countOf(meta.count, 'transaction')}</p>}
             <TransactionTable transactions={transactions} sorting={sortingOf(place, TRANSACTION_ORDERS)} />
-            <Pages view="transactions" page={page} filters={filters} isLast={page * PAGE_ROWS >= (count ?? 0)} />
+            <Pages place={place} meta={meta} />
           </>
         )}
       </Answered>
@@ -191,8 +177,8 @@ function TransactionFacts({ transaction, state }: Found) {
   const isFinal = height !== undefined && status !== undefined && height <= status.chainMaxHeightFinalized;
   return (
     <>
-      <p class="deed">
-        <Id view="accounts" item={senderId} isWhole /> <Deed transaction={transaction} />.
+      <p class="description">
+        <Id view="accounts" item={senderId} isWhole /> <Description transaction={transaction} />.
       </p>
       <Facts
         facts={[

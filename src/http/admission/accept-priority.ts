@@ -12,7 +12,10 @@ import type { MonotonicClock } from '../monotonic-clock.ts';
  * connections.
  */
 const ACCEPTING_MS = 50;
-/** Time for work between two such phases, in milliseconds, so that a flood of connections does not stop all service. */
+/**
+ * Time for other work between two accepting phases, in milliseconds. Without this time, a flood of connections would
+ * stop all other work.
+ */
 const WORKING_MS = 10;
 
 export class AcceptPriority {

@@ -1,10 +1,11 @@
 /**
  * Controls all incoming HTTP connections before the application sees them. The admission decides which connections are
  * accepted, and passes on one request of a connection at a time. The admission limits the memory that clients occupy,
- * the time that they take, and their share of the main thread. The admission shuts out addresses that continue after
- * many refusals. A part of the connections is reserved for trusted clients.
+ * the time that they take, and their share of the main thread. The admission shuts out addresses that continue to send
+ * requests after many refusals. A part of the connections is reserved for trusted clients.
  *
- * The admission does not depend on routes or on global state: the server passes clock, limits and observer.
+ * The admission does not depend on routes or on global state: the server passes the clock, the limits and the observer
+ * to it.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -53,7 +54,7 @@ export class Admission implements ConnectionHost {
   readonly #connections: Connections<ClientConnection>;
   readonly #penalties: Penalties;
   readonly #refusals: Refusals;
-  /** Connections of strangers that end after their last answer is sent. */
+  /** Connections of strangers whose last answer was sent, and whose further input is discarded. */
   readonly #lingering = new Set<ClientConnection>();
   readonly #bySocket = new WeakMap<Socket, ClientConnection>();
   /** Complete answers for clients that are refused but not shut out. */
@@ -89,8 +90,8 @@ export class Admission implements ConnectionHost {
    * Handles an accepted connection.
    *
    * @param canTell true when the client can read an answer without TLS
-   * @param admitted called for a connection that may stay: at once, or after the answer of the process that counts for
-   *   all processes
+   * @param admitted called when the connection may stay: at once, or after the answer of the process that counts
+   *   the connections of all processes
    */
   accept(socket: Socket, canTell: boolean, admitted: (connection: ClientConnection) => void): void {
     const address = socket.remoteAddress;
@@ -116,8 +117,8 @@ export class Admission implements ConnectionHost {
   }
 
   /**
-   * Asks the process that counts for all processes whether the connection may stay. Nothing is read from the connection
-   * meanwhile.
+   * Asks the process that counts the connections of all processes whether the connection may stay. Until the answer
+   * comes, nothing is read from the connection.
    */
   async #acceptTogether(
     shared: SharedLimits,
@@ -149,12 +150,12 @@ export class Admission implements ConnectionHost {
     else closeWith(socket, answer);
   }
 
-  /** Associates another socket with a connection: the TLS socket above it. */
+  /** Assigns the TLS socket of a connection to the connection. */
   bind(socket: Socket, connection: ClientConnection): void {
     this.#bySocket.set(socket, connection);
   }
 
-  /** The connection of an accepted socket. */
+  /** Returns the connection of an accepted socket. */
   of(socket: Socket): ClientConnection | undefined {
     return this.#bySocket.get(socket);
   }
@@ -166,7 +167,7 @@ export class Admission implements ConnectionHost {
     return true;
   }
 
-  /** Refuses the present request; the caller sends the answer. */
+  /** Counts the refusal of the present request. The caller sends the answer. */
   refuse(request: IncomingMessage, reason: RefusalReason): void {
     const connection = this.of(request.socket);
     if (connection === undefined) this.#refusals.count(reason);
@@ -237,8 +238,8 @@ export class Admission implements ConnectionHost {
 }
 
 /**
- * Sends an answer and closes. If the client has already sent data, the system may reset the connection, but most
- * clients still read the answer.
+ * Sends an answer and closes the connection. If the client has already sent data, the system may reset the connection,
+ * but most clients still read the answer.
  */
 function closeWith(socket: Socket, answer: Buffer): void {
   socket.on('error', () => socket.destroy());

@@ -1,4 +1,4 @@
-/** Decision of the rate limit for a request. */
+/** The decision of the rate limit about a request. */
 export interface Allowance {
   /** Requests that the client may make in a window; 0 for no limit. */
   readonly max: number;

@@ -1,5 +1,5 @@
 /**
- * Counts the bytes that the node holds for strangers, for each connection. Above the limit, the node closes connections
+ * Counts the bytes that the node holds for each connection of a stranger. Above the limit, the node closes connections
  * of the stranger with the most bytes.
  */
 
@@ -7,12 +7,12 @@
 export interface Holder {
   readonly key: string;
   readonly isTrusted: boolean;
-  /** Bytes that the connection holds now. Only this file writes the number. */
+  /** Bytes that the node holds for the connection. Only this file changes the number. */
   bufferedBytes: number;
   cutForBuffers(): void;
 }
 
-/** Bytes of one address. */
+/** Bytes that the node holds for one address. */
 interface Share {
   bytes: number;
   readonly holders: Set<Holder>;
@@ -32,8 +32,8 @@ export class Buffers {
   }
 
   /**
-   * Sets the number of bytes that a connection holds. Above the limit, this or another connection is closed, but never
-   * a trusted one.
+   * Sets the number of bytes that a connection holds. Above the limit, a connection of a stranger is closed, which may
+   * be this one.
    */
   hold(holder: Holder, bytes: number): void {
     if (holder.isTrusted || bytes === holder.bufferedBytes) return;
@@ -58,7 +58,7 @@ export class Buffers {
     return share;
   }
 
-  /** The largest connection of the stranger with the most bytes. */
+  /** Finds the largest connection of the stranger with the most bytes. */
   #largest(): Holder | undefined {
     let most: Share | undefined;
     for (const share of this.#shares.values()) if (most === undefined || share.bytes > most.bytes) most = share;

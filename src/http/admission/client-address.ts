@@ -1,12 +1,13 @@
-/** Decides which addresses limits count as one client. */
+/** Decides which addresses count as one client under the limits. */
 
 import { isIPv6 } from 'node:net';
 
 /**
- * The key of a client for limits: its IPv4 address (also when it is written as IPv6, `::ffff:192.0.2.1`), or the /64 of
- * its IPv6 address. A /64 is the smallest network that providers give to one customer.
+ * Returns the key under which the limits count a client: its IPv4 address, or the /64 network of its IPv6 address. An
+ * IPv4 address written as IPv6 (`::ffff:192.0.2.1`) has the key of the IPv4 address. A /64 is the smallest network that
+ * providers give to one customer.
  *
- * @param address address in the form of a socket
+ * @param address address in the form that node:net gives it
  */
 export function clientKey(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
@@ -15,7 +16,7 @@ export function clientKey(address: string): string {
   return `${groupsOf(address).slice(0, NETWORK_GROUPS).join(':')}::/64`;
 }
 
-/** Groups of 16 bits in a /64. */
+/** Number of groups of 16 bits in a /64 network. */
 const NETWORK_GROUPS = 4;
 const GROUPS = 8;
 

@@ -1,8 +1,8 @@
 /**
- * A connection of a client from its acceptance to its end. This class decides when the connection is read, how long it
- * may take, how much memory it occupies, and how it ends. A gate (`request-gate.ts`) between the socket and the parser
- * of node:http passes on the bytes of one request at a time. The next request is parsed only when the answer to the
- * previous one has left the process. Without the gate, node:http would parse all requests of one read, possibly
+ * Manages a client's connection from its acceptance to its end. This class decides when the connection is read, how
+ * long it may take, how much memory it occupies, and how it ends. A gate (`request-gate.ts`) between the socket and the
+ * parser of node:http passes on the bytes of one request at a time. The next request is parsed only when the answer to
+ * the previous one has left the process. Without the gate, node:http would parse all requests of one read, possibly
  * thousands, before it answers the first one.
  *
  * Nothing is read from a stranger before its turn. A body is passed on only after its request was accepted. If the
@@ -33,9 +33,9 @@ export interface ConnectionHost {
   readonly scheduler: FairScheduler;
   readonly buffers: Buffers;
   readonly headersTimeoutMs: number;
-  /** True when there is time and memory to read what a client still sends after its last answer. */
+  /** True when the node has time and memory to read the input that a client sends after its last answer. */
   mayLinger(connection: ClientConnection): boolean;
-  /** Counts a refusal, and may close all connections of the address for it. */
+  /** Counts a refusal. After too many refusals, all connections of the address are closed. */
   refused(connection: ClientConnection, reason: RefusalReason): void;
   /** Shuts the address out for behaviour that no correct client shows. */
   offended(connection: ClientConnection, reason: RefusalReason): void;
@@ -65,15 +65,13 @@ export class ClientConnection implements Place, Holder {
   #socket: Socket;
   #phase: Phase = 'arriving';
   #phaseStartMs: number;
-  /** True when the socket is not read; a new socket of the listener is paused. */
+  /** True while the socket is paused. A new socket of the listener is paused. */
   #isPaused = true;
   #isPassing = false;
   #lingeredBytes = 0;
   #parse: (chunk: Buffer) => void = () => undefined;
 
-  /**
-   * @param socket paused socket of which nothing was read
-   */
+  /** @param socket paused socket from which nothing was read */
   constructor(socket: Socket, key: string, isTrusted: boolean, host: ConnectionHost) {
     this.#arrived = socket;
     this.#socket = socket;
@@ -92,8 +90,8 @@ export class ClientConnection implements Place, Holder {
   }
 
   /**
-   * Connects the connection to a parser. A stranger's connection gets its parser only after its first bytes, in its
-   * turn, so a silent connection costs almost nothing.
+   * Connects the connection to a parser. A stranger's connection gets its parser only in its turn, after its first
+   * bytes have arrived. A silent connection therefore costs almost nothing.
    *
    * @param socket the connection itself, or the TLS socket above it
    * @param takeOver makes a server of node:http listen to the socket
@@ -126,8 +124,8 @@ export class ClientConnection implements Place, Holder {
   }
 
   /**
-   * Called when a request was read up to its body. Until the request is answered, only its body is read, and only if
-   * the route takes a body.
+   * Called when the head of a request was read. Until the request is answered, only its body is read, and only if the
+   * route takes a body.
    */
   begin(request: IncomingMessage, response: ServerResponse): void {
     this.#gate.begin(request);
@@ -142,8 +140,8 @@ export class ClientConnection implements Place, Holder {
   }
 
   /**
-   * Allows reading the body of the present request. @param start starts the handler, when the body is complete or, for
-   * a body in chunks, at once
+   * Allows reading the body of the present request. @param start starts the handler; called when the body is complete,
+   * or at once for a body in chunks
    */
   acceptBody(start: () => void): void {
     this.#gate.acceptBody(start);
@@ -236,7 +234,8 @@ export class ClientConnection implements Place, Holder {
     this.#parse = parse;
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
     socket.removeListener('data', parse);
-    // When node:http ends the connection after an answer, unread bytes of the request would make the system reset it.
+    // When node:http ends the connection after an answer, bytes of the request may be unread. The system would then
+    // reset the connection.
     const destroySoon = socket.destroySoon.bind(socket);
     socket.destroySoon = () => {
       if (this.#gate.heldBytes > 0 || this.#gate.isIncomplete) this.#linger();

@@ -1,11 +1,11 @@
-/** The open connections by address: their maximum, and which connection is closed for a new one. */
+/** Keeps the open connections by address, limits their number, and decides which connection is closed for a new one. */
 
 import type { AdmissionLimits } from './limits.ts';
 import { RESERVED_SHARE } from './limits.ts';
 
 /** The part of a connection that this file uses. */
 export interface Place {
-  /** Key of the client for limits. */
+  /** Key under which the limits count the client. */
   readonly key: string;
   readonly isTrusted: boolean;
   /** True when the connection waits for a request and no byte of the request has arrived. */
@@ -77,8 +77,8 @@ export class Connections<T extends Place> {
   }
 
   /**
-   * Closes the oldest idle connection of the stranger with the most connections, unless the new connection's address
-   * has as many connections.
+   * Closes the oldest idle connection of the stranger with the most connections, unless the address of the new
+   * connection already has as many connections.
    */
   makeRoom(key: string): boolean {
     let most: Iterable<T> = [];

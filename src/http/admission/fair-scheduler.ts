@@ -21,7 +21,7 @@ export interface FairSchedulerOptions {
   readonly share: WorkShare;
 }
 
-/** From this number of waiting tasks on, optional work is left out. */
+/** From this number of waiting tasks on, the node skips optional work. */
 const PRESSED_FROM = 16;
 
 export class FairScheduler {

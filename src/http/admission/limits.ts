@@ -10,7 +10,7 @@ export interface AdmissionLimits {
   readonly connectionsMax: number;
   /** Connections of one address that is not trusted. */
   readonly connectionsPerAddressMax: number;
-  /** New connections of one such address in a window. */
+  /** New connections of one address that is not trusted, in a window of `WINDOW_MS`. */
   readonly arrivalsPerAddressMax: number;
   /** Bytes that the node holds for clients that are not trusted: unread requests, bodies, answers not yet sent. */
   readonly bufferBytesMax: number;
@@ -19,8 +19,9 @@ export interface AdmissionLimits {
 }
 
 /**
- * Sum of all buffers of HTTP connections: 2,000 connections with 16 kB each, or 125 bodies of the largest size. Honest
- * clients together need less than that at a time, and it is a small share of a node's memory.
+ * Maximum size of all buffers of HTTP connections together: 2,000 connections with 16 kB each, or 125 bodies of the
+ * largest size. All honest clients together need less than that at any time. The maximum is a small share of a node's
+ * memory.
  */
 export const HTTP_BUFFER_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -39,7 +40,7 @@ export const RESERVED_SHARE = 0.1;
  */
 export const BODY_BYTES_MAX = 128 * 1024;
 
-/** A body counts as one more request for each such number of bytes, under the rate limit. */
+/** Under the rate limit, a body counts as one more request for each of these numbers of bytes. */
 export const BODY_BYTES_PER_REQUEST = 16 * 1024;
 
 /** Largest unread request: the largest body and the largest head. */
@@ -68,7 +69,8 @@ export const READING_TIMEOUT_MS = 60_000;
 export const LINGER_MS = 5_000;
 export const LINGER_BYTES_MAX = 128 * 1024;
 /**
- * Maximum of connections of strangers in this phase at once. Few clients send large bodies to paths that take no body.
+ * Maximum number of strangers' connections that discard input after their last answer at the same time. Few clients
+ * send large bodies to paths that take no body.
  */
 export const LINGERING_MAX = 64;
 
@@ -86,17 +88,17 @@ export const ADDRESSES_MAX = 20_000;
 /** Interval of the checks of time limits, in milliseconds. */
 export const SWEEP_MS = 500;
 
-/** Time that counts for accepting and closing a connection of a stranger, in milliseconds. */
+/** Time that the scheduler counts for accepting and closing a connection of a stranger, in milliseconds. */
 export const ACCEPT_MS = 0.1;
 /**
- * Time that counts for reading a byte, in milliseconds. Reading 64 kB costs a copy by the system and a buffer of that
- * size. With many connections, the main cost is the garbage collection of such buffers.
+ * Time that the scheduler counts for reading a byte, in milliseconds. Reading 64 kB costs a copy by the system and a
+ * buffer of that size. With many connections, the main cost is the garbage collection of such buffers.
  */
 export const READ_MS_PER_BYTE = 0.25 / (64 * 1024);
 
 /**
- * Lowest limit of new connections in a window: somewhat more than twice the rate limit, for clients that open a
- * connection for each request.
+ * Lowest limit on new connections of an address in a window. The limit is somewhat more than twice the rate limit,
+ * because some clients open a connection for each request.
  */
 const ARRIVALS_MIN = 400;
 

@@ -1,6 +1,6 @@
 /**
- * Recent behaviour of addresses: their rate of new connections, their number of refusals, and whether they are shut
- * out.
+ * Records the recent behaviour of addresses: their rate of new connections, their number of refusals, and whether they
+ * are shut out.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -23,7 +23,7 @@ export class Penalties {
   readonly #arrivalsMax: number;
   readonly #records = new LruMap<string, Record>(ADDRESSES_MAX);
 
-  /** @param arrivalsMax new connections of an address in a window */
+  /** @param arrivalsMax maximum of new connections of one address in a window */
   constructor(clock: MonotonicClock, arrivalsMax: number) {
     this.#clock = clock;
     this.#arrivalsMax = arrivalsMax;

@@ -4,7 +4,7 @@
 
 import { STATUS_CODES } from 'node:http';
 
-/** A complete answer that ends its connection. @param headers header lines */
+/** Builds a complete answer that ends its connection. @param headers header lines */
 export function lastAnswer(
   status: number,
   body: object | undefined = undefined,
@@ -23,18 +23,15 @@ export function lastAnswer(
 
 export const REQUEST_TIMEOUT_ANSWER = lastAnswer(408);
 
-/**
- * Answer to a client with too many connections. The answer to a client with too many connections is sent before the
- * client's first request.
- */
+/** Builds the answer to a client with too many connections. It is sent before the client's first request. */
 export function tooManyConnectionsAnswer(message: string): Buffer {
   return lastAnswer(503, { message }, [`Retry-After: ${RETRY_AFTER_S}`]);
 }
 
-/** Seconds after which a client that closes unused connections can connect again. */
+/** The client may connect again after this time, when it has closed unused connections. */
 const RETRY_AFTER_S = 5;
 
-/** Answer to a request that cannot be parsed, by the code of the parser's error. */
+/** Returns the answer to a request that cannot be parsed, by the code of the parser's error. */
 export function malformedAnswer(code: string | undefined): Buffer {
   if (code === 'HPE_HEADER_OVERFLOW') return HEADERS_TOO_LARGE;
   return code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW' ? TOO_LARGE : BAD_REQUEST;

@@ -64,8 +64,8 @@ export class RequestGate {
   }
 
   /**
-   * Number of held bytes, plus the possible size of the present request's body if it is wanted: arrived, arriving or
-   * passed on.
+   * Number of bytes to count for the connection: the held bytes and, if the present request's body is wanted, the whole
+   * size of the body, even before it arrives.
    */
   get bytes(): number {
     if (this.#exchange?.takesBody !== true) return this.#heldBytes;
@@ -98,7 +98,8 @@ export class RequestGate {
 
   /**
    * Returns the function that starts the handler of a request with a body, once the body is complete. An incomplete
-   * body thus causes no work. A body in chunks is read by the handler, because only the parser knows its end.
+   * body thus causes no work. The handler itself reads a body in chunks, because only the parser finds the end of such
+   * a body.
    */
   takeStart(): (() => void) | undefined {
     if (this.#exchange?.start === undefined) return undefined;
@@ -158,8 +159,8 @@ function isChunked({ headers }: GatedRequest): boolean {
 }
 
 /**
- * Number of bytes up to the end of a head. If the end is missing, bytes that may begin it are held back, so that the
- * passed bytes never reach into the next request.
+ * Number of bytes up to the end of a head. If the end has not arrived, the gate holds back the last bytes if they may
+ * be the beginning of it. The passed bytes thus never reach into the next request.
  */
 function upToHeadEnd(bytes: Buffer): number {
   const end = bytes.indexOf(HEAD_END);

@@ -1,7 +1,7 @@
 /**
- * Limits for addresses, shared by several processes. One process counts, and the other processes ask that process. Each
- * process still applies its own limits first. Without its own limits, a process would turn a flood of requests into a
- * flood of questions.
+ * Limits for addresses that several processes share. One process counts, and the other processes ask that process. Each
+ * process first applies its own limits. Otherwise a flood of requests would become a flood of questions between the
+ * processes.
  */
 
 import type { Allowance } from './allowance.ts';
@@ -17,7 +17,8 @@ export interface SharedLimits {
    */
   take(client: string, cost: number): Promise<Allowance>;
   /**
-   * Counts a stranger's new connection until `left`, unless there is an obstacle.
+   * Counts a stranger's new connection until `left` is called. If the connection must be closed, returns the reason and
+   * does not count it.
    *
    * @throws ProtocolError `NODE_BUSY` like `take`
    */

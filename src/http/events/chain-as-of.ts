@@ -1,4 +1,4 @@
-/** The chain as it was after one record of its log, even if blocks were applied or reverted since. */
+/** Shows the chain as it was after one record of its log, even if blocks were applied or reverted since then. */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';
 import type { NodeApi } from '../../ports/node-api.ts';
@@ -13,15 +13,13 @@ export class ChainAsOf {
   readonly sequence: number;
   readonly #api: Pick<NodeApi, 'chain' | 'log'>;
   /**
-   * For each height, the first later record that reverted a block there. Each block that a later record reverted was in
-   * the chain. The map of reverted blocks has at most one entry for each kept record.
+   * The first record after `sequence` that reverted a block, for each height. That block was in the chain after the
+   * record `sequence`. The map has at most one entry for each record in the log.
    */
   readonly #reverted = new Map<number, ChainRecord>();
   #lookedTo: number;
 
-  /**
-   * @param sequence number of a record after which the log has no gap: at least one below the floor of the log
-   */
+  /** @param sequence number of the record; the log must contain all later records */
   constructor(api: Pick<NodeApi, 'chain' | 'log'>, sequence: number) {
     this.#api = api;
     this.sequence = sequence;
@@ -63,13 +61,16 @@ export class ChainAsOf {
   }
 }
 
-/** Height of the last block that is sent as a past block, before the following records of the log. */
+/**
+ * Height of the last block that the stream reads from the chain. The events after this block come from the records of
+ * the log.
+ */
 export function lastPastHeight(past: ChainAsOf, finality: Finality): number {
   return finality === 'final' ? past.finalizedHeight() : past.tipHeight();
 }
 
 /**
- * Start of a stream that sends all blocks from a height on, and then the following events.
+ * Returns the place where a stream starts that sends all blocks from a height on, and then the following events.
  *
  * @returns undefined when the block below the height does not exist yet, or is not final
  */
@@ -84,7 +85,7 @@ export function placeAtHeight(
   return height > last ? endOfLog(api) : { sequence, height, index: -1 };
 }
 
-/** Place after all events of the log. */
+/** Returns the place after all events of the log. */
 export function endOfLog({ log }: Pick<NodeApi, 'log'>): EventPlace {
   return { sequence: log.last(), index: Number.MAX_SAFE_INTEGER };
 }

@@ -1,4 +1,4 @@
-/** Events of the stream as readers get them: names, content and text format. */
+/** Defines the events of the stream as readers get them: names, content and text format. */
 
 import type { Schema } from '../schema.ts';
 import { COUNT, FLAG, ID, objectOf, PUBLIC_KEY } from '../views/shapes.ts';
@@ -25,23 +25,29 @@ export type EventName = (typeof EVENT_NAMES)[number];
 
 export interface NodeEvent {
   readonly name: EventName;
-  /** Content of the event. The content of an event is computed when a reader wants it. */
+  /** Computes the content of the event. It is called only when a reader wants the event. */
   data(): unknown;
-  /** Accounts that the event concerns; undefined when it concerns no particular one. */
+  /** Accounts that the event concerns; undefined when the event concerns no particular account. */
   readonly addresses?: readonly string[];
-  /** Delegates that the event concerns, by public key; undefined when it concerns no particular one. */
+  /** Delegates that the event concerns, by public key; undefined when the event concerns no particular delegate. */
   readonly delegates?: readonly string[];
 }
 
-/** Place in the stream: the number of a record in the chain's log, and the index among the events of that record. */
+/**
+ * Place of an event in the stream: the number of a record in the chain's log, and the index among the events of that
+ * record.
+ */
 export interface EventPlace {
   readonly sequence: number;
-  /** For a past block: its height in the chain as it was before the records after `sequence`. */
+  /**
+   * Present while the stream sends the blocks that a client requested from a height on. It is the height of a block in
+   * the chain as the chain was after the record `sequence`.
+   */
   readonly height?: number;
   readonly index: number;
 }
 
-/** Reads `12.3`, or `12:345.6` with a height; undefined for anything else. */
+/** Reads a place from its text: `12.3`, or `12:345.6` with a height. Undefined for any other text. */
 export function placeOf(id: string): EventPlace | undefined {
   const [, sequence, height, index] = /^([0-9]{1,15})(?::([0-9]{1,15}))?\.([0-9]{1,9})$/.exec(id) ?? [];
   if (sequence === undefined) return undefined;
@@ -49,12 +55,12 @@ export function placeOf(id: string): EventPlace | undefined {
   return height === undefined ? place : { ...place, height: Number(height) };
 }
 
-/** Id of the event at a place. */
+/** Returns the id of the event at a place. */
 export function idOf({ sequence, height, index }: EventPlace): string {
   return height === undefined ? `${sequence}.${index}` : `${sequence}:${height}.${index}`;
 }
 
-/** @param place undefined for an event of the moment, which cannot be requested later */
+/** @param place undefined for an event that is not in the log; a reader cannot request such an event later */
 export function eventText(event: NodeEvent, place: EventPlace | undefined): string {
   const id = place === undefined ? '' : `id: ${idOf(place)}\n`;
   return `${id}event: ${event.name}\ndata: ${JSON.stringify(event.data())}\n\n`;

@@ -37,8 +37,8 @@ export function eventsOf(
 }
 
 /**
- * Events of a past block, as they were when the block was applied. For the newest past block, the event of the
- * finalized height follows.
+ * Makes the events of a block that the stream reads from the chain and not from the log. They are the same as when the
+ * block was applied. After the last such block, the event of the finalized height follows.
  */
 export function pastEvents(
   api: NodeApi,
@@ -70,7 +70,7 @@ function appliedEvents(api: NodeApi, block: Block | undefined, dialect: HttpDial
 
 function blockEvent(name: 'blocks/new' | 'blocks/delete', block: Block, dialect: HttpDialect): NodeEvent {
   const { generatorPublicKey } = block;
-  // At the time of the event the block is the tip, so it has one confirmation.
+  // At the time of the event, the block is the tip. It therefore has one confirmation.
   const data = (): unknown => blockView(block, block.height, dialect);
   return { name, data, addresses: [addressOf(generatorPublicKey)], delegates: [generatorPublicKey] };
 }
@@ -90,8 +90,8 @@ function transactionEvent(
 }
 
 /**
- * Parties of a transaction: sender and recipient as accounts; the sender and the delegates that it votes for as
- * delegates.
+ * Returns the parties of a transaction. The accounts are the sender and the recipient. The delegates are the sender and
+ * the delegates that the transaction votes for.
  */
 export function partiesOf(transaction: Transaction): Required<Pick<NodeEvent, 'addresses' | 'delegates'>> {
   const { payload, senderId, senderPublicKey } = transaction;

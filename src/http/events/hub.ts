@@ -1,8 +1,8 @@
 /**
- * Serves all readers of the event stream. A reader has no queue, but a place in the chain's log. When the reader's
- * connection takes more data, the next events are read from the log. A reader that takes no data for a while is
- * disconnected. The reader resumes at its place when it connects again. Reading for strangers uses the time budget of
- * all work for strangers.
+ * Serves all readers of the event stream. A reader has no queue. The hub only knows the reader's place in the chain's
+ * log. When the reader's connection can take more data, the hub reads the next events from the log. A reader that takes
+ * no data for a while is disconnected. The reader resumes at its place when it connects again. Reading for strangers
+ * uses the time budget of all work for strangers.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -21,9 +21,9 @@ import { PeerChanges } from './peer-changes.ts';
 import { withLive } from '../with-live.ts';
 import { Replays } from './replays.ts';
 
-/** Client of a reader. */
+/** The client that opened a stream. */
 export interface EventClient {
-  /** Key of the client for limits. */
+  /** Key under which the limits count the client. */
   readonly key: string;
   /** True for a client that may use the reserved places and need not wait for a turn. */
   readonly isTrusted: boolean;
@@ -31,7 +31,7 @@ export interface EventClient {
 
 /** A response as the hub uses it. */
 export interface EventSink {
-  /** @returns false while earlier data still wait to be taken by the reader */
+  /** @returns false while the reader has not taken earlier data */
   write(text: string): boolean;
   end(): unknown;
   destroy(): unknown;
@@ -47,7 +47,7 @@ export interface EventHub {
    */
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): boolean;
   /**
-   * Start of a stream that sends all blocks from a height on, and then the following events.
+   * Returns the place where a stream starts that sends all blocks from a height on, and then the following events.
    *
    * @returns undefined when the block below the height does not exist yet, or is not final
    */
@@ -69,8 +69,8 @@ export interface EventHubOptions {
 }
 
 /**
- * Time for which the readers of one client are served before those of the next client. The time for one client is
- * short, because forging must not wait.
+ * Time for which the readers of one client are served before the readers of the next client. The time is short, because
+ * forging must not wait.
  */
 const SERVING_MS = 5;
 /** Number of records that one reader gets before the next reader is served. */
@@ -78,8 +78,8 @@ const RECORDS_PER_READER = 20;
 /** Share of the places that is reserved for trusted readers. */
 const RESERVED_SHARE = 0.1;
 /**
- * Number of records that are cached with their texts, because most readers want the same ones. A reader that is further
- * behind counts as a replay.
+ * Number of records that are cached with their texts, because most readers want the same records. A reader that is
+ * further behind counts as a replay.
  */
 export const RECORDS_CACHED_MAX = 64;
 /** Key under which all trusted readers are served together. */
@@ -89,20 +89,20 @@ interface Reader {
   readonly response: EventSink;
   readonly filter: EventFilter;
   readonly client: EventClient;
-  /** Last event that was sent or skipped. */
+  /** Place of the last event that was sent or skipped. */
   place: EventPlace;
-  /** The past chain, as long as the place of the reader has a height. */
+  /** The chain as of the record of the reader's place; undefined when that place has no height. */
   past: ChainAsOf | undefined;
-  /** True when the requested place is not in this log, because the log was started anew. */
+  /** True when the log does not have the requested place, because the log was started anew. */
   isAstray: boolean;
-  /** True while the reader is sent old events. */
+  /** True while the reader receives old events. */
   isReplaying: boolean;
   isFull: boolean;
   /** Time when the reader last took data, on a monotonic clock. */
   tookMs: number;
 }
 
-/** An event; its text is made when the first reader wants it. */
+/** An event whose text is made when the first reader wants it. */
 interface LazyEvent {
   readonly event: NodeEvent;
   text: string | undefined;
@@ -119,7 +119,7 @@ class Hub implements EventHub {
   readonly #readers = new Set<Reader>();
   readonly #cached = new LruMap<string, readonly LazyEvent[]>(RECORDS_CACHED_MAX);
   readonly #replays = new Replays();
-  /** Readers that may have events to get, by the client that waits for a turn. */
+  /** Readers for which there may be new events, by the client that waits for a turn. */
   readonly #waiting = new Map<string, Set<Reader>>();
   readonly #moments = new Moments((gathered) => this.#sendMoments(gathered));
   readonly #peers = new PeerChanges();
@@ -168,8 +168,7 @@ class Hub implements EventHub {
   }
 
   /**
-   * Events of a record. A record has no events here if the reader cannot want any of them. In this case, its block is
-   * not read.
+   * Returns the events of a record. If the reader cannot want any of them, the list is empty and the block is not read.
    */
   #eventsAt(sequence: number, filter: EventFilter): readonly LazyEvent[] {
     const key = `${filter.finality} ${sequence}`;
@@ -213,7 +212,7 @@ class Hub implements EventHub {
       if (height === undefined) this.#sendWanted(reader, this.#eventsAt(sequence, reader.filter));
       else this.#sendPast(reader, height);
       if (reader.isFull) return false;
-      // The past block was sent completely, and the reader's place is after the block.
+      // The last record of the log was sent completely.
       if (height === undefined && sequence >= this.#api.log.last()) {
         this.#endReplay(reader);
         if (reader.filter.endsWithLog === true) {
@@ -228,12 +227,15 @@ class Hub implements EventHub {
     return !reader.isFull;
   }
 
-  /** Sends the events of a past block. The reader then continues with the next past block, or with the log. */
+  /**
+   * Sends the events of a block that is read from the chain. The reader then continues with the next block, or with the
+   * log.
+   */
   #sendPast(reader: Reader, height: number): void {
     const { sequence } = reader.place;
     const past = (reader.past ??= new ChainAsOf(this.#api, sequence));
     const last = lastPastHeight(past, reader.filter.finality);
-    // No event has such a place, because blocks at this height are in the log.
+    // No block at this height was in the chain at that time. Blocks at this height have their events in the log.
     if (height > last) return this.#beginLog(reader);
     const finalized = height === last ? past.finalizedHeight() : undefined;
     const events = pastEvents(this.#api, past.block(height), finalized, this.#dialect);
@@ -308,7 +310,7 @@ class Hub implements EventHub {
     else this.#waiting.delete(key);
   }
 
-  /** Sends events of the moment to all readers that can take data now. */
+  /** Sends events that are not in the log to all readers that can take data now. */
   #sendMoments(gathered: readonly Moment[]): void {
     const startMs = performance.now();
     for (const reader of this.#readers) {

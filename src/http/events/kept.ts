@@ -1,6 +1,6 @@
 /**
- * The events of a log that no process extends. A reader of the stream would get the same events up to the end of the
- * log.
+ * Reads the events of a log that no process extends. A reader of the stream would get the same events up to the end of
+ * the log.
  */
 
 import type { NodeApi } from '../../ports/node-api.ts';
@@ -56,7 +56,7 @@ export function* keptEvents(api: NodeApi, query: string): Iterable<KeptEvent> {
   }
 }
 
-/** The wanted events after a place, among the events of one record or block. */
+/** Returns the wanted events after a place, among the events of one record or block. */
 function* wanted(events: readonly NodeEvent[], place: EventPlace, filter: EventFilter): Iterable<KeptEvent> {
   for (const [index, event] of events.entries())
     if (index > place.index && isWanted(event, filter))
@@ -74,7 +74,7 @@ interface Refusal {
   readonly errors: readonly { readonly message: string; readonly errors?: readonly { readonly message: string }[] }[];
 }
 
-/** The message of a thrown error, if it is a refusal of the interface; undefined otherwise. */
+/** Returns the message of a thrown error if the error is a refusal of the interface; undefined otherwise. */
 export function refusalOf(error: unknown, { params }: Pick<NodeApi, 'params'>): string | undefined {
   const body = problemOf(error, params.generation)?.body as Partial<Refusal> | undefined;
   const [first] = body?.errors ?? [];

@@ -1,13 +1,14 @@
 /**
- * Events of the moment. The events are collected for a short time and written to each reader together, because a write
- * costs as much as making an event. Events beyond the capacity of a usual connection are dropped.
+ * Collects events that are not in the chain's log, such as changes of peers. The events of a short time are written to
+ * each reader together, because a write costs as much as making an event. Events beyond the capacity of a usual
+ * connection are dropped.
  */
 
 import { eventText, type NodeEvent } from './event.ts';
 
 /** Time between two writes, in milliseconds. */
 const GATHER_MS = 25;
-/** Maximum of characters that are collected for one write, which allows 10 MB in a second. */
+/** Maximum number of characters that are collected for one write. It allows 10 MB in a second. */
 const MOMENTS_CHARS_MAX = 256 * 1024;
 
 export interface Moment {

@@ -9,7 +9,7 @@ export class PeerChanges {
   /** Connected peers, as the last check reported them. */
   readonly #told = new Map<string, PeerEntry>();
 
-  /** Stores the present state as already reported. */
+  /** Begins with the present state, which later checks do not report as a change. */
   begin(entries: readonly PeerEntry[]): void {
     this.#told.clear();
     for (const [key, entry] of connectedOf(entries)) this.#told.set(key, entry);

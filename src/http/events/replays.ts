@@ -1,6 +1,9 @@
-/** Limits the readers that are sent old events at the same time: of one address, and of all strangers. */
+/** Limits how many readers receive old events at the same time: readers of one address, and all strangers together. */
 
-/** Maximum of replays of one address at the same time. A client that was disconnected needs only one replay. */
+/**
+ * Maximum number of readers of one address that receive old events at the same time. A client that was disconnected
+ * needs only one such reader.
+ */
 export const REPLAYS_PER_ADDRESS_MAX = 4;
 export const REPLAYS_MAX = 32;
 

@@ -1,4 +1,4 @@
-/** Routes for accounts and their multisignature groups. */
+/** Declares the routes for accounts and their multisignature groups. */
 
 import type { AccountQuery } from '../../ports/queries.ts';
 import type { HttpDialect } from '../dialect.ts';

@@ -1,5 +1,6 @@
-/** Every route of the interface. */
+/** Lists every route of the interface. */
 
+import type { DevnetControls } from '../../ports/devnet-controls.ts';
 import type { HttpDialect } from '../dialect.ts';
 import type { ReferencePage } from '../reference.ts';
 import type { Route } from '../route.ts';
@@ -7,6 +8,7 @@ import { accountRoutes } from './accounts.ts';
 import { blockRoutes } from './blocks.ts';
 import { dappsRoute } from './dapps.ts';
 import { delegateRoutes } from './delegates.ts';
+import { devnetRoutes } from './devnet.ts';
 import { eventsRoute } from './events.ts';
 import { forgingStatisticsRoute } from './forging-statistics.ts';
 import { HEALTH_ROUTE, READINESS_ROUTE } from './health.ts';
@@ -25,6 +27,7 @@ import { voterRoutes } from './voters.ts';
 export interface RouteOptions {
   readonly legacySignatures?: { readonly enabled: boolean };
   readonly metrics?: boolean;
+  readonly devnet?: DevnetControls;
   /** Folder of the page at `/`. */
   readonly dashboardDirectory?: string;
   /** The interactive reference; without it the plain page is used. */
@@ -49,6 +52,7 @@ export function allRoutes(dialect: HttpDialect, options: RouteOptions = {}): rea
     HEALTH_ROUTE,
     READINESS_ROUTE,
     ...(options.metrics === false ? [] : [METRICS_ROUTE]),
+    ...(options.devnet === undefined || dialect.strict ? [] : devnetRoutes(options.devnet)),
   ];
   const described = withIndex(routes, dialect, options);
   return [...described, ...specRoutes(described, dialect, options.referencePage)];

@@ -1,4 +1,4 @@
-/** Routes for blocks. */
+/** Declares the routes for blocks. */
 
 import type { BlockQuery } from '../../ports/queries.ts';
 import type { HttpDialect } from '../dialect.ts';

@@ -1,6 +1,6 @@
 /**
- * Routes for applications registered on the chain. The applications belong to the history of generation 2; on most
- * networks the list is empty.
+ * Declares the routes for applications that are registered on the chain. Only generation 2 had such registrations, so
+ * the list is empty on most networks.
  */
 
 import type { DappQuery } from '../../ports/queries.ts';
@@ -57,7 +57,7 @@ export function dappsRoute(dialect: HttpDialect): Route {
       const name = filters.text('name');
       const transactionId = filters.id('transactionId');
       const query: DappQuery = { ...pageOf(request), sort: sortOf(request), ...given({ transactionId, name }) };
-      // If the id cannot exist, only the name filters, because the two filters are combined by OR.
+      // The store joins the two filters with OR. If the id cannot exist, the filter by name is used alone.
       const page =
         name === undefined ? pageBy(filters, query, (asked) => api.chain.dapps(asked)) : api.chain.dapps(query);
       return { meta: listMeta(request, page), data: page.items.flatMap(dappView) };

@@ -1,4 +1,4 @@
-/** Routes for delegates and for the next forgers. */
+/** Declares the routes for delegates and for the next forgers. */
 
 import type { DelegateQuery } from '../../ports/queries.ts';
 import { slotAt } from '../../protocol/slots.ts';

@@ -1,4 +1,4 @@
-/** The route of the event stream. */
+/** Declares the route of the event stream. */
 
 import type { HttpDialect } from '../dialect.ts';
 import { EVENT_NAMES, eventShapes, placeOf, type EventName } from '../events/event.ts';

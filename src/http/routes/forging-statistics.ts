@@ -1,4 +1,4 @@
-/** The route for the earnings of a delegate. */
+/** Declares the route for the earnings of a delegate. */
 
 import type { NodeApi } from '../../ports/node-api.ts';
 import type { ForgingStatistics } from '../../ports/queries.ts';

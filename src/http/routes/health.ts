@@ -1,6 +1,6 @@
 /**
- * Health routes: one reports that the process is alive, the other that the node is ready. Supervisors and load
- * balancers use the health routes.
+ * Declares two health routes for supervisors and load balancers. One reports that the process is alive, and the other
+ * reports that the node is ready.
  */
 
 import type { NodeApi, NodeStatus } from '../../ports/node-api.ts';
@@ -8,8 +8,7 @@ import type { Route } from '../route.ts';
 import { COUNT, FLAG, objectOf, TEXT } from '../views/shapes.ts';
 
 /**
- * Number of blocks that a node may be behind most of its peers and still count as synced, because blocks take time to
- * arrive.
+ * A node counts as synced if it is at most this number of blocks behind most of its peers. Blocks take time to arrive.
  */
 const LAG_BLOCKS_MAX = 2;
 

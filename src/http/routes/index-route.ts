@@ -1,4 +1,4 @@
-/** The root of the interface, which lists the other paths. */
+/** Declares the route at the root of the interface, which lists the other paths. */
 
 import { softwareVersionOf } from '../../primitives/software-version.ts';
 import type { EnvelopeRoute, Route } from '../route.ts';
@@ -8,7 +8,7 @@ import { listOf, objectOf, TEXT } from '../views/shapes.ts';
 const PREFIX = '/api';
 
 /**
- * @param routes all other routes; the answer lists those with GET that need no parameters besides those in the path
+ * @param routes all other routes; the answer lists the GET routes that require no query parameter
  * @param hasDashboard true when there is a page at `/`
  */
 export function indexRoute(routes: readonly Route[], hasDashboard: boolean): EnvelopeRoute {

@@ -1,4 +1,4 @@
-/** The route of the metrics for Prometheus. */
+/** Declares the route of the metrics for Prometheus. */
 
 import type { Route } from '../route.ts';
 

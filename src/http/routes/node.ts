@@ -1,4 +1,4 @@
-/** Routes for the node itself: status, constants, forging, state digest. */
+/** Declares the routes for the node itself: status, constants, forging and state digest. */
 
 import type { ForgingDelegate } from '../../ports/node-api.ts';
 import { joined, joinedOnly, joinedShape, type HttpDialect } from '../dialect.ts';
@@ -109,7 +109,7 @@ function forgingRoute(dialect: HttpDialect): Route {
   };
 }
 
-/** The view of a delegate that forges or is disabled has only the members that clients of Lisk know. */
+/** For a delegate that forges or is disabled, the view has only the members that clients of Lisk know. */
 function forgingView({ forging, publicKey, waiting, paused }: ForgingDelegate, dialect: HttpDialect) {
   return joined(dialect, { forging, publicKey }, { ...waitingView(waiting), ...pausedView(paused) });
 }

@@ -1,4 +1,4 @@
-/** The route of the peers that the node knows. */
+/** Declares the route of the peers that the node knows. */
 
 import type { PeerEntry } from '../../ports/node-api.ts';
 import type { Sort } from '../../ports/queries.ts';

@@ -1,4 +1,4 @@
-/** Routes for transactions that wait in the queues of the pool. */
+/** Declares the routes for transactions that wait in the queues of the pool. */
 
 import type { GroupSigners, NodeApi, PoolEntry, PoolState } from '../../ports/node-api.ts';
 import type { Direction } from '../../ports/queries.ts';
@@ -29,7 +29,7 @@ const SORT_FIELDS = ['amount', 'fee', 'type', 'timestamp'] as const;
 const RECIPIENT_KEY = keyParameter('recipientPublicKey', 'Public key of the recipient.');
 type SortField = (typeof SORT_FIELDS)[number];
 
-/** Routes for a named queue, and for the verified queue without a name. */
+/** Returns a route for each named queue, and a route without a queue's name for the verified queue. */
 export function poolRoutes(dialect: HttpDialect): readonly Route[] {
   const state: Parameter = {
     name: 'state',
@@ -138,8 +138,8 @@ function filterOf(request: CheckedRequest, { generation }: HttpDialect): (entry:
   const type = request.number('type');
   const recipientKey = request.text('recipientPublicKey');
   const recipientId = recipientKey === undefined ? request.text('recipientId') : addressOf(recipientKey.toLowerCase());
-  // If a transaction has a recipient in its asset, the filter uses that member, because the reference searches for it
-  // in every asset.
+  // In generation 3, the reference searches the asset of every transaction for the recipient. The filter therefore uses
+  // a recipient in the asset if there is one.
   const isTo = (transaction: Transaction, address: string): boolean =>
     generation === 3 ? namesRecipient(transaction, address) : recipientOf(transaction) === address;
   return ({ transaction }) =>

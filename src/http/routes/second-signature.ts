@@ -1,6 +1,7 @@
 /**
- * Registration of second signatures by passphrase, as the oldest clients expect it. Both success and refusal of the
- * registration are answered with 200 and `success`. The request is never logged, kept or repeated.
+ * Declares the route that registers a second signature by passphrase, as the oldest clients expect it. The answer has
+ * status 200 for a success and for a refusal, and `success` tells them apart. The request is never logged, kept or
+ * repeated.
  */
 
 import { addressOf, keyPairOfPassphrase } from '../../crypto/keys.ts';
@@ -36,7 +37,7 @@ const FEE_ROUTE: Route = {
 /** A passphrase, with the length limits of the legacy interface. */
 const SECRET: Schema = { type: 'string', minLength: 1, maxLength: 100 };
 
-/** The second secret has two accepted spellings. Missing members are reported in reverse order. */
+/** The name of the second secret has two accepted spellings. Errors about missing members come in reverse order. */
 const BODY: Schema = {
   type: 'object',
   required: ['secret', 'secondSecret'],
@@ -106,8 +107,8 @@ async function register(api: NodeApi, raw: unknown, client: string | undefined):
 const ALREADY = 'Account already has a second passphrase';
 
 /**
- * Renames the other spelling of the second secret to the spelling in messages. If both are sent, the spelling in
- * messages counts.
+ * Renames the second secret to the spelling that error messages use. If the body has both spellings, the value under
+ * that spelling counts.
  */
 function normalised(raw: unknown): unknown {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw;
@@ -130,7 +131,7 @@ function tooPoor(publicKey: string, account: Account | undefined): string {
   return `Account does not have enough LSK: ${addressOf(publicKey)} balance: ${inLsk(account?.balance ?? 0n)}`;
 }
 
-/** The amount as a decimal number of whole tokens, without trailing zeros. */
+/** Writes an amount as a decimal number of whole tokens, without trailing zeros. */
 function inLsk(beddows: bigint): string {
   const digits = (beddows < 0n ? -beddows : beddows).toString().padStart(9, '0');
   const text = `${digits.slice(0, -8)}.${digits.slice(-8)}`.replace(/\.?0+$/, '');

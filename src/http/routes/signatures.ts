@@ -1,4 +1,4 @@
-/** The route for signatures of group members on pending transactions. */
+/** Declares the route for signatures of group members on pending transactions. */
 
 import { NOT_KEPT, signatureRefused } from '../problems.ts';
 import type { Route } from '../route.ts';

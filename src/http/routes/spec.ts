@@ -1,4 +1,4 @@
-/** Routes for the description of the interface, as a document and as a page. */
+/** Declares the routes for the description of the interface, as a document and as a page. */
 
 import type { NodeApi } from '../../ports/node-api.ts';
 import { softwareVersionOf } from '../../primitives/software-version.ts';
@@ -50,7 +50,7 @@ export function specRoutes(routes: readonly Route[], dialect: HttpDialect, page?
 
 const PLAIN_HEADERS = { 'Content-Security-Policy': DOCS_PAGE_POLICY };
 
-/** Version of the software; `version` in answers is the version of the protocol. */
+/** Returns the version of the software. In contrast, `version` in answers is the version of the protocol. */
 function versionOf({ identity }: NodeApi): string {
   return softwareVersionOf(identity.build) ?? identity.version;
 }
@@ -61,8 +61,8 @@ export function describedInterface(routes: readonly Route[], dialect: HttpDialec
 }
 
 /**
- * Answer of `/spec`. A strict dialect has no examples, because the recorded examples have members of the joined
- * dialect.
+ * Returns the answer of `/spec`. A strict dialect has no examples, because the recorded examples have members of the
+ * joined dialect.
  */
 async function servedDocument(routes: readonly Route[], dialect: HttpDialect, version: string): Promise<NamedDocument> {
   const document = describedInterface(routes, dialect, version);

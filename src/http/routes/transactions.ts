@@ -1,4 +1,4 @@
-/** Routes for transactions of the chain, and for sending a new one. */
+/** Declares the routes for transactions of the chain, and for sending a new transaction. */
 
 import { TRANSACTION_SORTS, type TransactionQuery } from '../../ports/queries.ts';
 import { joinedOnly, type HttpDialect } from '../dialect.ts';

@@ -1,4 +1,4 @@
-/** Routes for the votes that an account received and placed. */
+/** Declares the routes for the votes that an account received and placed. */
 
 import type { NodeApi } from '../../ports/node-api.ts';
 import type { AccountIdentity } from '../../ports/queries.ts';
@@ -34,8 +34,8 @@ const IDENTITY: readonly Parameter[] = [
 ];
 
 /**
- * Public key of an account that never sent a transaction. The key is null on these routes only, because real nodes
- * answer this way although their description allows only text. The strict dialect sends an empty text, because its
+ * Returns the public key to show for an account that never sent a transaction. Only these routes send null, because
+ * real nodes do so, although their description allows only text. The strict dialect sends an empty text, because its
  * clients compare answers with that description.
  */
 function noKey(dialect: HttpDialect): '' | null {
@@ -132,8 +132,8 @@ function votesRoute(dialect: HttpDialect): Route {
 }
 
 /**
- * The account that the parameters name. No account has an empty public key; if no other parameter is given, an empty
- * key counts as not given.
+ * Finds the account that the parameters name. No account has an empty public key. If the request has no other
+ * parameter, an empty key counts as absent.
  */
 function accountOf(api: NodeApi, request: CheckedRequest): Account {
   const identity: AccountIdentity = given({
@@ -149,7 +149,7 @@ function accountOf(api: NodeApi, request: CheckedRequest): Account {
   return account;
 }
 
-/** Messages for each missing name, in the order that clients know. */
+/** Error messages for each missing parameter, in the order that clients know. */
 const NOTHING_GIVEN = (
   [
     ['address', 'publicKey, secondPublicKey and username'],

@@ -1,4 +1,4 @@
-/** Accounts, delegates and multisignature groups as clients get them. */
+/** Shows accounts, delegates and multisignature groups as clients get them. */
 
 import type { AccountEntry, DelegateEntry, GroupEntry } from '../../ports/queries.ts';
 import type { Account } from '../../protocol/state.ts';
@@ -8,7 +8,7 @@ import * as shape from './shapes.ts';
 
 type View = Readonly<Record<string, unknown>>;
 
-/** An account, with its delegate record if it has one. */
+/** Shows an account, and its delegate if the account is registered as one. */
 export function accountView(entry: AccountEntry, dialect: HttpDialect): View {
   const { account, delegate } = entry;
   return {
@@ -21,7 +21,7 @@ export function accountView(entry: AccountEntry, dialect: HttpDialect): View {
   };
 }
 
-/** A delegate with its account, as in the list of delegates. */
+/** Shows a delegate with its account, as in the list of delegates. */
 export function delegateView(entry: DelegateEntry, dialect: HttpDialect): View {
   const { account } = entry;
   const accountPart = {
@@ -38,7 +38,7 @@ export function delegateView(entry: DelegateEntry, dialect: HttpDialect): View {
   return joined(dialect, own, { vote, rank });
 }
 
-/** A multisignature account and its members. */
+/** Shows a multisignature account and its members. */
 export function groupView(group: GroupEntry): View {
   const { account, members } = group;
   return {

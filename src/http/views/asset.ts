@@ -1,4 +1,4 @@
-/** Effects of a transaction, read from its payload: amount, recipient, and the asset object of each generation. */
+/** Reads the effects of a transaction from its payload: amount, recipient, and the asset object of each generation. */
 
 import { addressOf } from '../../crypto/keys.ts';
 import { amountOf } from '../../protocol/tx/amounts.ts';
@@ -8,7 +8,10 @@ import type { HttpDialect } from '../dialect.ts';
 
 type Asset = Readonly<Record<string, unknown>>;
 
-/** True for a transaction whose asset has a recipient, even as a member that the rules do not know. */
+/**
+ * True for a transaction whose asset has this address as recipient, even if the rules do not know that member of the
+ * asset.
+ */
 export function namesRecipient(transaction: Transaction, address: string): boolean {
   const asset = transaction.written?.asset;
   if (asset === undefined) return recipientOf(transaction) === address;
@@ -16,8 +19,8 @@ export function namesRecipient(transaction: Transaction, address: string): boole
 }
 
 /**
- * The asset of a confirmed transaction. For a delegate registration, the asset also contains the sender's key and
- * address, which were not part of the signed asset. Generation 3 flattens the nested assets of generation 2, except
+ * Returns the asset of a confirmed transaction. For a delegate registration, the asset also contains the sender's key
+ * and address, which were not part of the signed asset. Generation 3 flattens the nested assets of generation 2, except
  * those of application types.
  */
 export function confirmedAsset(transaction: Transaction, dialect: HttpDialect): Asset {

@@ -1,4 +1,4 @@
-/** Blocks as clients get them: headers with derived values, without transactions. */
+/** Shows blocks as clients get them: headers with derived values, without transactions. */
 
 import { addressOf } from '../../crypto/keys.ts';
 import type { BlockHeader } from '../../protocol/types.ts';

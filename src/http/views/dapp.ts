@@ -1,8 +1,8 @@
-/** Registered applications as clients get them. */
+/** Shows registered applications as clients get them. */
 
 import type { TransactionEntry } from '../../ports/queries.ts';
 
-/** One application; empty for a transaction that registers no application. */
+/** Shows one application; the result is empty for a transaction that registers no application. */
 export function dappView({ transaction }: TransactionEntry): readonly Readonly<Record<string, unknown>>[] {
   const { payload } = transaction;
   if (payload.kind !== 'dapp') return [];

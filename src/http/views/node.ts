@@ -1,4 +1,4 @@
-/** Status and constants of the node; the members of the generation come first. */
+/** Shows status and constants of the node. The members that real nodes of the generation send come first. */
 
 import type {
   BranchChange,
@@ -16,7 +16,7 @@ import { given } from '../given.ts';
 import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
-/** Smaller differences are not reported, because blocks take time to arrive. */
+/** Smaller offsets of the clock are not reported, because blocks take time to arrive. */
 const CLOCK_OFFSET_TOLD_MS = 2_000;
 
 type View = Readonly<Record<string, unknown>>;
@@ -64,14 +64,14 @@ function branchChangeView({ timeMs, commonHeight, revertedBlocks }: BranchChange
   return { time: new Date(timeMs).toISOString(), commonHeight, revertedBlocks };
 }
 
-/** The latest diagnostics as JSON. */
+/** Shows the latest diagnostics as JSON. */
 export function diagnosticsView(diagnostics: readonly Diagnostic[]): readonly View[] {
   return diagnostics.map(({ number, timeMs, module, code, message, fields }) => {
     return { number, time: new Date(timeMs).toISOString(), module, code, message, fields };
   });
 }
 
-/** The last hour or day as JSON. */
+/** Shows the last hour or day of the node's history as JSON. */
 export function historyView({ intervalMs, points }: NodeHistory): View {
   return {
     intervalS: intervalMs / 1000,
@@ -79,7 +79,7 @@ export function historyView({ intervalMs, points }: NodeHistory): View {
   };
 }
 
-/** The slot report as JSON. */
+/** Shows the slot report as JSON. */
 export function slotReportView({ sinceMs, slots, switches, branches, looks, oldOrders }: SlotReport): View {
   const instant = (timeMs: number): string => new Date(timeMs).toISOString();
   return {
@@ -109,12 +109,12 @@ export function constantsView(api: NodeApi, dialect: HttpDialect): View {
   const networkId = params.networkIdentifier;
   const [own, other] =
     dialect.generation === 2 ? [{ nethash, nonce }, { networkId }] : [{ networkId }, { nethash, nonce }];
-  // The member is present only when the number is not the usual one. With the usual number, the answer has only
-  // the members that clients of Lisk know.
+  // The member `activeDelegates` is present only when the number is not the usual one. With the usual number, the
+  // answer has only the members that clients of Lisk know.
   const { activeDelegates } = params;
   const round = activeDelegates === ACTIVE_DELEGATES ? {} : { activeDelegates };
   const members = {
-    // Real nodes leave out unknown members.
+    // Real nodes omit members whose value is unknown.
     ...(dialect.strict ? given({ build: build || undefined, commit: commit || undefined }) : { build, commit }),
     epoch: new Date(params.epochMs).toISOString(),
     fees: FEE_VIEW,
@@ -319,7 +319,7 @@ const READERS_SHAPE: Schema = {
 
 const STATUS_SHAPES_3: Readonly<Record<string, Schema>> = { chainMaxHeightFinalized: shape.COUNT };
 
-/** Members of the status that are present only at times. */
+/** Shapes of the members of the status that are not always present. */
 const RARE_STATUS_SHAPES: Readonly<Record<string, Schema>> = {
   syncProgress: PROGRESS_SHAPE,
   clockOffsetMs: CLOCK_SHAPE,

@@ -1,4 +1,6 @@
-/** Peers as clients get them: a fixed table of fields; a field is present only if the peer sent it. */
+/**
+ * Shows peers as clients get them. The fields come from a fixed table, and a field is present only if the peer sent it.
+ */
 
 import type { PeerEntry } from '../../ports/node-api.ts';
 import type { ChainParams } from '../../protocol/params.ts';

@@ -1,4 +1,4 @@
-/** A second-signature registration as the oldest clients get it, with amounts as numbers. */
+/** Shows a second-signature registration as the oldest clients get it, with amounts as numbers. */
 
 import type { Transaction } from '../../protocol/types.ts';
 import type { HttpDialect } from '../dialect.ts';
@@ -6,8 +6,9 @@ import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
 /**
- * Generation 3's own asset member is sent beside the asset member that the oldest clients use. A registration has no
- * recipient and no requester; both are empty texts. Old nodes sent null, and the strict dialect sends null, too.
+ * Shows the registration with two asset members: that of generation 3, and that of the oldest clients. A registration
+ * has no recipient and no requester, so both are empty texts. Old nodes sent null, and the strict dialect also sends
+ * null.
  */
 export function registrationView(
   transaction: Transaction,

@@ -1,4 +1,4 @@
-/** Transactions of the chain and of the pool, as clients get them. */
+/** Shows transactions of the chain and of the pool as clients get them. */
 
 import type { NodeApi, PoolEntry } from '../../ports/node-api.ts';
 import type { TransactionEntry } from '../../ports/queries.ts';
@@ -18,7 +18,8 @@ export interface Remarks {
   /** True for a transaction that concerns a multisignature group; otherwise undefined. */
   readonly ready: boolean | undefined;
   /**
-   * Time when the pool accepted the transaction, in Unix milliseconds; undefined when it came in a block or long ago.
+   * Time when the pool accepted the transaction, in Unix milliseconds; undefined when the transaction came in a block,
+   * or when the node no longer knows the time.
    */
   readonly receivedAtMs: number | undefined;
 }
@@ -28,9 +29,9 @@ export function remarksOn(transaction: Transaction, api: Pick<NodeApi, 'readyOf'
 }
 
 /**
- * A confirmed transaction.
+ * Shows a confirmed transaction.
  *
- * @param tipHeight height of the last block: transactions in it have one confirmation
+ * @param tipHeight height of the last block, whose transactions have one confirmation
  */
 export function confirmedView(
   entry: TransactionEntry,
@@ -66,7 +67,7 @@ export function confirmedView(
   });
 }
 
-/** A transaction of the pool, with its asset as submitted. */
+/** Shows a transaction of the pool, with its asset as submitted. */
 export function pooledView(entry: PoolEntry, api: NodeApi, dialect: HttpDialect): View {
   const { transaction, ready } = entry;
   const { amount, recipientId } = movedBy(transaction);
@@ -86,12 +87,12 @@ export function pooledView(entry: PoolEntry, api: NodeApi, dialect: HttpDialect)
   return joined(dialect, own, { amount, recipientId, recipientPublicKey, ...given({ ready }) });
 }
 
-/** Public key of an account on the chain; empty when the account has none. */
+/** Returns the public key of an account on the chain; empty when the account has none. */
 function keyOf(address: string, api: NodeApi): string {
   return (address === '' ? undefined : api.chain.accountBy({ address })?.publicKey) ?? '';
 }
 
-/** A transaction that the pool has just accepted. */
+/** Shows a transaction that the pool has just accepted. */
 export function receivedView(transaction: Transaction, api: NodeApi, dialect: HttpDialect): View {
   const { receivedAt: _moment, ...view } = pooledView({ transaction, receivedAtMs: 0 }, api, dialect);
   return view;
@@ -109,7 +110,7 @@ const COMMON: Readonly<Record<string, Schema>> = {
   asset: shape.ANY_OBJECT,
 };
 
-/** Members that are in the asset only in generation 3. */
+/** Members that only generation 3 has in the asset. */
 const MOVED: Readonly<Record<string, Schema>> = {
   recipientPublicKey: shape.PUBLIC_KEY,
   recipientId: shape.ADDRESS,
@@ -145,7 +146,10 @@ export function receivedShape(): Schema {
   return shape.objectOf({ ...COMMON, ...MOVED, ...SECOND_SIGNATURE, ...READY }, optional);
 }
 
-/** Amount and recipient of a transaction; `0` and no recipient when it moves nothing. */
+/**
+ * Returns amount and recipient of a transaction. If the transaction moves no tokens, the amount is `0` and the
+ * recipient is empty.
+ */
 function movedBy(transaction: Transaction): { readonly amount: string; readonly recipientId: string } {
   return { amount: amountOf(transaction).toString(), recipientId: recipientOf(transaction) ?? '' };
 }

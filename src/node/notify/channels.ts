@@ -1,5 +1,6 @@
 /**
- * Receivers of notifications: a URL, or a program on this machine. A failed delivery throws the reason of the failure.
+ * Delivers notifications to a receiver: a URL, or a program on this machine. A failed delivery throws the reason of the
+ * failure.
  */
 
 import { createHmac } from 'node:crypto';

@@ -1,7 +1,7 @@
 /**
- * Events that wait for delivery, in a file of checked lines to which lines are appended. An event is on the disk before
- * its first delivery. The delivery of an event is noted afterwards, so a kill at any moment loses no event. An event
- * that was delivered but not yet noted is delivered again, with the same id.
+ * Stores events that wait for delivery, in an append-only file of checked lines. An event is on the disk before its
+ * first delivery. The delivery of an event is noted afterwards, so a kill at any moment loses no event. An event that
+ * was delivered but not yet noted is delivered again, with the same id.
  */
 
 import { renameSync, statSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * The processes that answer HTTP beside the node, over one shared port. A process that ends or hangs is replaced at
- * once. A hanging process is killed only after a longer time, because it may recover.
+ * Runs the processes that answer HTTP beside the node, over one shared port. A process that ends or hangs is replaced
+ * at once. A hanging process is killed only after a longer time, because it may recover.
  */
 
 import cluster, { type Worker } from 'node:cluster';

@@ -1,6 +1,6 @@
 /**
- * A process that answers HTTP beside the node. A reader process has no keys and no journal, writes to no file, and ends
- * with its node. The reader asks the node for missing data over the channel between the processes.
+ * Runs a process that answers HTTP beside the node (a reader). A reader process has no keys and no journal, writes to
+ * no file, and ends with its node. The reader asks the node for missing data over the channel between the processes.
  */
 
 import { createHttpServer, type HttpServer } from '../../http/app.ts';

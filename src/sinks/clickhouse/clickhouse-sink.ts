@@ -10,6 +10,14 @@ import { identityFault } from '../identity.ts';
 import type { LeaseHolder } from '../lease.ts';
 import type { BlockPlace, HeightSpan, Sink, SinkBlock, SinkIdentity, SinkPlace } from '../sink.ts';
 import { columnsOf, SINK_TABLE_NAMES, valueIn, type Rows, type SinkTable } from '../tables.ts';
+import {
+  checkCluster,
+  checkClusterName,
+  dropUnmarkedOnCluster,
+  rangeIdOf,
+  refuseOtherCluster,
+  runOnCluster,
+} from './cluster.ts';
 import { ClickHouseLease } from './lease.ts';
 import {
   FENCED_SUFFIX,
@@ -18,6 +26,7 @@ import {
   LEASE_COLUMN,
   leaseTable,
   migrations,
+  RANGE_ID_COLUMN,
   TAIL_SUFFIX,
 } from './schema.ts';
 import type { ClickHouseServer } from './server.ts';
@@ -42,17 +51,26 @@ export class ClickHouseSink implements Sink {
   readonly #server: ClickHouseServer;
   readonly #clock: Clock;
   readonly #lease: ClickHouseLease;
+  readonly #cluster: string | undefined;
+  /** Number of ranges that this process began to write. */
+  #attempts = 0;
   #rangeBlocks = 0;
   #finalHeight = 0;
   #tail: readonly BlockPlace[] = [];
 
-  constructor(server: ClickHouseServer, clock: Clock, holder: LeaseHolder) {
+  /**
+   * @param cluster name of the cluster over which the final tables are spread; undefined to keep them on the server
+   */
+  constructor(server: ClickHouseServer, clock: Clock, holder: LeaseHolder, cluster?: string) {
+    if (cluster !== undefined) checkClusterName(cluster);
     this.#server = server;
+    this.#cluster = cluster;
     this.#clock = clock;
     this.#lease = new ClickHouseLease(server, clock, holder);
   }
 
   async begin(identity: SinkIdentity): Promise<SinkPlace> {
+    if (this.#cluster !== undefined) await checkCluster(this.#server, this.#cluster);
     await this.#makeFirstTables();
     await this.#refuseOtherChain(identity);
     await this.#lease.take();
@@ -92,17 +110,39 @@ export class ClickHouseSink implements Sink {
   async putRange({ fromHeight, toHeight }: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void> {
     await this.#lease.keep();
     if (toHeight > this.#finalHeight) {
-      for (const table of SINK_TABLE_NAMES) {
-        if (rows[table].length === 0) continue;
-        await this.#insert(`${table}${FINAL_SUFFIX}`, namesOf(table), linesOf(table, rows[table]));
-      }
+      const rangeId = await this.#insertRange(rows).catch(async (error: unknown) => {
+        throw await this.#lease.reasonOf(error);
+      });
       const written = Math.floor(this.#clock.nowMs() / 1000);
-      const marker = `${fromHeight}\t${toHeight}\t${lastBlockId}\t${written}\n`;
-      await this.#insert('sink_ranges', ['from_height', 'to_height', 'last_block_id', 'written'], [marker]);
+      const values = [fromHeight, toHeight, lastBlockId, written, ...rangeId];
+      const columns = ['from_height', 'to_height', 'last_block_id', 'written', ...rangeId.map(() => RANGE_ID_COLUMN)];
+      await this.#insert('sink_ranges', columns, [`${values.join('\t')}\n`]);
       this.#finalHeight = toHeight;
     }
     this.#tail = this.#tail.filter(({ height }) => height > this.#finalHeight);
     await this.#dropOldTail();
+  }
+
+  /**
+   * Inserts the rows of a range, which the marker makes visible.
+   *
+   * @returns on a cluster the id of this attempt, for the marker; otherwise nothing
+   */
+  async #insertRange(rows: Rows): Promise<readonly string[]> {
+    const tables = SINK_TABLE_NAMES.filter((table) => rows[table].length > 0);
+    if (this.#cluster === undefined) {
+      for (const table of tables)
+        await this.#insert(`${table}${FINAL_SUFFIX}`, namesOf(table), linesOf(table, rows[table]));
+      return [];
+    }
+    this.#attempts += 1;
+    const id = rangeIdOf(this.#lease.token, this.#attempts);
+    for (const table of tables) {
+      const lines = prefixed(id, linesOf(table, rows[table]));
+      const columns = [RANGE_ID_COLUMN, ...namesOf(table)];
+      await this.#server.insert(`${table}${FINAL_SUFFIX}`, columns, lines, { isWaitingForShards: true });
+    }
+    return [id];
   }
 
   async putTail(blocks: readonly SinkBlock[]): Promise<void> {
@@ -175,20 +215,25 @@ export class ClickHouseSink implements Sink {
     );
     const fault = made === undefined ? undefined : identityFault(identityOf(made), identity);
     if (fault !== undefined) throw fault;
-    const known = migrations(database, identity.rangeBlocks).length;
+    await refuseOtherCluster(this.#server, this.#cluster);
+    const known = this.#migrations(identity).length;
     if ((made?.version ?? 0) > known) throw tooNew(database, made?.version ?? 0, known);
     return made?.version ?? 0;
   }
 
+  #migrations({ rangeBlocks }: SinkIdentity): readonly (readonly string[])[] {
+    return migrations({ database: this.#server.database, rangeBlocks, cluster: this.#cluster });
+  }
+
   async #migrate(identity: SinkIdentity): Promise<void> {
-    const { database } = this.#server;
     const made = await this.#refuseOtherChain(identity);
-    for (const [index, statements] of migrations(database, identity.rangeBlocks).entries()) {
+    for (const [index, statements] of this.#migrations(identity).entries()) {
       const version = index + 1;
       if (version <= made) continue;
       for (const statement of statements) {
         await this.#lease.keep();
-        await this.#server.run(statement);
+        if (this.#cluster === undefined) await this.#server.run(statement);
+        else await runOnCluster(this.#server, this.#cluster, statement);
       }
       const { network, generation, genesisBlockId, rangeBlocks } = identity;
       const line = `${version}\t${escaped(network)}\t${generation}\t${genesisBlockId}\t${rangeBlocks}\n`;
@@ -199,6 +244,7 @@ export class ClickHouseSink implements Sink {
 
   /** Removes rows of a range whose marker was never written. */
   async #dropUnmarked(): Promise<void> {
+    if (this.#cluster !== undefined) return dropUnmarkedOnCluster(this.#server, this.#cluster, this.#finalHeight);
     const { database } = this.#server;
     for (const table of SINK_TABLE_NAMES) {
       const name = `${table}${FINAL_SUFFIX}`;

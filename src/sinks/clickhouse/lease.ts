@@ -7,7 +7,7 @@
 
 import type { Clock, Timer } from '../../ports/clock.ts';
 import { LEASE_S, leaseLost, RENEW_MS, sinkInUse, type LeaseHolder } from '../lease.ts';
-import { heldTokens } from './schema.ts';
+import { heldTokens, SHARD_SUFFIX } from './schema.ts';
 import type { ClickHouseServer } from './server.ts';
 
 /** Interval of the checks whether the server has ended earlier work. */
@@ -85,6 +85,17 @@ export class ClickHouseLease {
     return leaseLost(this.#name(), cause);
   }
 
+  /**
+   * The reason why a write failed: the loss of the lease, if this process lost it, because the next holder ends the
+   * writes of the earlier one; otherwise the error itself.
+   */
+  async reasonOf(error: unknown): Promise<unknown> {
+    // If the server does not answer, the error says so already.
+    const holders = await this.#holders().catch(() => undefined);
+    const isHeld = holders?.some(({ token }) => token === this.#holder.token) ?? true;
+    return isHeld ? error : this.lost(error);
+  }
+
   /** Releases the lease, so that another process can take it at once. */
   async release(): Promise<void> {
     this.#timer?.cancel();
@@ -158,7 +169,10 @@ export class ClickHouseLease {
       await this.#server.run(`KILL QUERY WHERE ${own} ASYNC`);
       while ((await this.#server.rows(inserts)).length > 0) await this.#pause();
     }
-    const removals = `SELECT mutation_id FROM system.mutations WHERE database = '${database}' AND NOT is_done`;
+    // A removal from the part of a table on a shard removes invisible rows alone (`cluster.ts`), and may take its time.
+    const removals =
+      `SELECT mutation_id FROM system.mutations WHERE database = '${database}' AND NOT is_done ` +
+      `AND NOT endsWith(table, '${SHARD_SUFFIX}')`;
     while ((await this.#server.rows(removals)).length > 0) await this.#pause();
   }
 

@@ -7,6 +7,9 @@
  * lease's holder, and refuses an insert with any other token. Rows of the tail need no fence: they are invisible
  * without their marker, and a repeated insert replaces them by equal rows.
  *
+ * On a cluster, the final tables are spread over the shards by ranges of heights. Their rows carry the id of the attempt
+ * to write their range, and the marker names the attempt that counts. So these rows need no fence either.
+ *
  * One insert of a marker makes rows visible. The marker of a range is a row of `sink_ranges`. The marker of a block in
  * the tail is a row of `sink_tail`, which collapses when the block is reverted.
  */
@@ -37,8 +40,21 @@ export const FENCED_SUFFIX = '_fenced';
 /** Column with the token of the lease. */
 export const LEASE_COLUMN = 'lease';
 
+/** Suffix of the part of a final table that lies on one shard of a cluster. */
+export const SHARD_SUFFIX = '_shard';
+/** Column with the id of the attempt to write a range; only on a cluster. */
+export const RANGE_ID_COLUMN = 'range_id';
+
 const RANGES = 'from_height UInt32, to_height UInt32, last_block_id UInt64, written DateTime';
 const TAIL_MARKERS = 'height UInt32, block_id UInt64, sign Int8';
+
+/** Where the tables of a sink are. */
+export interface TablesPlace {
+  readonly database: string;
+  readonly rangeBlocks: number;
+  /** Cluster over which the final tables are spread; undefined for tables on one server. */
+  readonly cluster: string | undefined;
+}
 
 /** SELECT of the tokens whose leases have not ended. */
 export function heldTokens(database: string): string {
@@ -57,31 +73,55 @@ export function leaseTable(database: string): string {
  * Statements of each version of the schema, in order. The statements of versions that the database already has are
  * skipped.
  */
-export function migrations(database: string, rangeBlocks: number): readonly (readonly string[])[] {
+export function migrations({ database, rangeBlocks, cluster }: TablesPlace): readonly (readonly string[])[] {
+  const ranges = cluster === undefined ? RANGES : `${RANGES}, ${RANGE_ID_COLUMN} UInt64`;
   return [
     [
+      ...(cluster === undefined ? [] : [`CREATE DATABASE IF NOT EXISTS ${database}${onCluster(cluster)}`]),
       ...SINK_TABLE_NAMES.flatMap((table) => [
-        `CREATE TABLE IF NOT EXISTS ${database}.${table}${FINAL_SUFFIX} (${columnList(table)}) ENGINE = MergeTree ` +
-          `PARTITION BY intDiv(height, ${PARTITION_HEIGHTS}) ORDER BY ${ORDERS[table]}`,
+        ...finalTable({ database, rangeBlocks, cluster }, table),
         `CREATE TABLE IF NOT EXISTS ${database}.${table}${TAIL_SUFFIX} (block_id UInt64, ${columnList(table)}) ENGINE = ` +
           `ReplacingMergeTree PARTITION BY intDiv(height - 1, ${rangeBlocks}) ORDER BY (height, block_id, position)`.replace(
             '(height, block_id, position)',
             table === 'blocks' ? '(height, block_id)' : '(height, block_id, position)',
           ),
       ]),
-      `CREATE TABLE IF NOT EXISTS ${database}.sink_ranges (${RANGES}) ENGINE = MergeTree ORDER BY to_height`,
+      `CREATE TABLE IF NOT EXISTS ${database}.sink_ranges (${ranges}) ENGINE = MergeTree ORDER BY to_height`,
       `CREATE TABLE IF NOT EXISTS ${database}.sink_tail (${TAIL_MARKERS}) ENGINE = ` +
         `CollapsingMergeTree(sign) PARTITION BY intDiv(height - 1, ${rangeBlocks}) ORDER BY (height, block_id)`,
-      ...SINK_TABLE_NAMES.map((table) => viewOf(database, table)),
+      ...SINK_TABLE_NAMES.map((table) => viewOf(database, table, cluster)),
       ...Object.entries(QUESTION_VIEWS).map(
         ([name, select]) => `CREATE VIEW IF NOT EXISTS ${database}.${name} AS ${select(`${database}.`)}`,
       ),
     ],
     [
-      ...SINK_TABLE_NAMES.flatMap((table) => fence(database, `${table}${FINAL_SUFFIX}`, columnList(table))),
-      ...fence(database, 'sink_ranges', RANGES),
+      ...SINK_TABLE_NAMES.flatMap((table) =>
+        cluster === undefined ? fence(database, `${table}${FINAL_SUFFIX}`, columnList(table)) : [],
+      ),
+      ...fence(database, 'sink_ranges', ranges),
       ...fence(database, 'sink_tail', TAIL_MARKERS),
     ],
+  ];
+}
+
+/** Part of a statement that makes every server of a cluster run it. */
+export function onCluster(cluster: string): string {
+  return ` ON CLUSTER '${cluster}'`;
+}
+
+/** On a cluster: a replicated table on each shard, and a table on the first server that reads and writes all of them. */
+function finalTable({ database, rangeBlocks, cluster }: TablesPlace, table: SinkTable): readonly string[] {
+  const name = `${database}.${table}${FINAL_SUFFIX}`;
+  const order = `PARTITION BY intDiv(height, ${PARTITION_HEIGHTS}) ORDER BY ${ORDERS[table]}`;
+  if (cluster === undefined)
+    return [`CREATE TABLE IF NOT EXISTS ${name} (${columnList(table)}) ENGINE = MergeTree ${order}`];
+  const columns = `(${RANGE_ID_COLUMN} UInt64, ${columnList(table)})`;
+  const part = `${table}${SHARD_SUFFIX}`;
+  return [
+    `CREATE TABLE IF NOT EXISTS ${database}.${part}${onCluster(cluster)} ${columns} ENGINE = ` +
+      `ReplicatedMergeTree('/clickhouse/tables/{shard}/${database}/${part}', '{replica}') ${order}`,
+    `CREATE TABLE IF NOT EXISTS ${name} ${columns} ENGINE = ` +
+      `Distributed('${cluster}', ${database}, ${part}, intDiv(height - 1, ${rangeBlocks}))`,
   ];
 }
 
@@ -108,15 +148,20 @@ function columnList(table: SinkTable): string {
  * View of a table for readers: the rows of whole ranges and, above them, of the blocks in the tail that were not
  * reverted.
  */
-function viewOf(database: string, table: SinkTable): string {
+function viewOf(database: string, table: SinkTable, cluster: string | undefined): string {
   const columns = columnsOf(table)
     .map(([name]) => name)
     .join(', ');
   const finalHeight = `(SELECT max(to_height) FROM ${database}.sink_ranges)`;
   const standing = `(SELECT block_id FROM ${database}.sink_tail GROUP BY height, block_id HAVING sum(sign) > 0)`;
+  // GLOBAL: only this server has the markers, and it sends their ids to the shards.
+  const marked =
+    cluster === undefined
+      ? `height <= ${finalHeight}`
+      : `${RANGE_ID_COLUMN} GLOBAL IN (SELECT ${RANGE_ID_COLUMN} FROM ${database}.sink_ranges)`;
   return (
     `CREATE VIEW IF NOT EXISTS ${database}.${table} AS ` +
-    `SELECT ${columns} FROM ${database}.${table}${FINAL_SUFFIX} WHERE height <= ${finalHeight} UNION ALL ` +
+    `SELECT ${columns} FROM ${database}.${table}${FINAL_SUFFIX} WHERE ${marked} UNION ALL ` +
     `SELECT ${columns} FROM ${database}.${table}${TAIL_SUFFIX} FINAL ` +
     `WHERE height > ${finalHeight} AND block_id IN ${standing}`
   );

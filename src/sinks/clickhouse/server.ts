@@ -21,8 +21,13 @@ export interface ClickHouseServer {
    *
    * @param lines rows in the format TabSeparated, with their values in the order of the columns
    */
-  insert(table: string, columns: readonly string[], lines: Iterable<string>): Promise<void>;
+  insert(table: string, columns: readonly string[], lines: Iterable<string>, options?: InsertOptions): Promise<void>;
   close(): Promise<void>;
+}
+
+interface InsertOptions {
+  /** Ends the insert only when the shards of a Distributed table have the rows, and not the first server alone. */
+  readonly isWaitingForShards?: true;
 }
 
 /** Limit of a request. An insert of a range takes about a second, but a mutation of large tables takes minutes. */
@@ -93,7 +98,7 @@ export function openServer(
       const result = await told(client.query({ query: select, format: 'JSONEachRow' }));
       return told(result.json<T>()) as Promise<readonly T[]>;
     },
-    insert: async (table, columns, lines) => {
+    insert: async (table, columns, lines, options) => {
       await told(
         client.insert({
           table: `${database}.${table}`,
@@ -101,6 +106,7 @@ export function openServer(
           values: Readable.from(chunks(lines), { objectMode: false }),
           format: 'TabSeparated',
           query_id: nextQueryId(),
+          ...(options?.isWaitingForShards === true ? { clickhouse_settings: { insert_distributed_sync: 1 } } : {}),
         }),
       );
     },

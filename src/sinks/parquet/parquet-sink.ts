@@ -1,4 +1,4 @@
-/** A folder of Parquet files: a sink that needs no server. */
+/** Writes the tables of a chain as Parquet files into a folder. This sink needs no server. */
 
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile } from 'node:fs/promises';

@@ -1,4 +1,6 @@
-/** Caches accounts in memory: those used most recently, and all accounts that the running transaction changed. */
+/**
+ * Caches accounts in memory: the most recently used accounts, and all accounts that the running transaction changed.
+ */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Account } from '../../protocol/state.ts';
@@ -7,13 +9,13 @@ import { sameTexts } from '../index/indexes.ts';
 import type { OverwrittenAccount } from './undo.ts';
 
 /**
- * Maximum of cached accounts with votes. An account with all its votes takes about 10 KB, so the cache takes at most 20
- * MB of memory.
+ * Maximum number of cached accounts with votes. An account with all its votes takes about 10 KB, so the cache takes at
+ * most 20 MB of memory.
  */
 export const VOTERS_CACHED_MAX = 2048;
 /**
- * Maximum of cached accounts without votes. An account takes about 600 bytes, and a large commit of an import touches
- * this number of accounts.
+ * Maximum number of cached accounts without votes. An account takes about 600 bytes, and a large commit of an import
+ * touches this number of accounts.
  */
 export const ACCOUNTS_CACHED_MAX = 32_768;
 

@@ -1,6 +1,6 @@
 /**
- * The tables of blocks and transactions, with their indexes. Each block at the tip adds an entry to the lists in these
- * tables.
+ * Stores blocks and transactions in tables, with their indexes. Each block that is appended adds an entry to the lists
+ * in these tables.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -24,7 +24,9 @@ import {
   transactionTotal,
 } from '../tables/stored-transactions.ts';
 
-/** Maximum of delegates whose list lengths are cached. A round has fewer delegates than this number. */
+/**
+ * Maximum number of delegates for which the length of the list is cached. A round has fewer delegates than this number.
+ */
 const GENERATORS_CACHED_MAX = 512;
 /** Length of a generator's list, updated with each block. */
 interface List {
@@ -36,8 +38,8 @@ export class BlockTables {
   readonly #codec: Codec;
   readonly #generators = new LruMap<PublicKey, List>(GENERATORS_CACHED_MAX);
   /**
-   * Number of transactions up to the last appended height. To append a block, the store needs the number of
-   * transactions up to its parent.
+   * Number of transactions in all blocks up to the last appended height. Appending a block needs the number up to the
+   * parent block.
    */
   #total: { readonly height: number; readonly transactions: number } | undefined;
   readonly #indexes: DeferredIndexes;
@@ -66,7 +68,7 @@ export class BlockTables {
     return transactionAt(this.#keys, this.#codec, place);
   }
 
-  /** The indexes of transactions. */
+  /** Returns the indexes of transactions. */
   get indexes(): DeferredIndexes {
     return this.#indexes;
   }
@@ -145,7 +147,7 @@ export class BlockTables {
   }
 }
 
-/** Number of blocks that a generator has forged. */
+/** Returns the number of blocks that a generator has forged. */
 export function generatorBlocks(keys: KeyValueReader, publicKey: PublicKey): number {
   const [last] = keys.keys({ ...TABLES.blocksByGenerator.range(publicKey), reverse: true, limit: 1 });
   return last === undefined ? 0 : TABLES.blocksByGenerator.read(last)[1] + 1;

@@ -85,8 +85,8 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
     block({ sequence, height, blockId }) {
       const block = store.block(height);
       if (block?.id === blockId) return block;
-      // The block was reverted later. The content of the block is in the record of its revert, which is this record or
-      // a later one.
+      // The block was reverted later. The record of the revert has the content of the block. It is this record or a
+      // later one.
       for (let later = sequence; later <= head.last; later += 1) {
         const found = savedAt(later);
         if (found?.kind === 'reverted' && found.blockId === blockId) return blockOf(store, found.content);
@@ -97,8 +97,8 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
 }
 
 /**
- * Reads the position of the log. A tool may have changed the chain without the log. After a change without the log, the
- * log skips one number, so that readers of earlier records notice the missing change.
+ * Reads the position of the log. If a tool has changed the chain without the log, the log skips one number. A reader of
+ * earlier records then notices the missing change.
  */
 function openHead(store: StoredChain, finalized: number): Head {
   const tipId = store.tip()?.id;

@@ -33,7 +33,10 @@ import { stateDigestOf, StateTables } from './state-tables.ts';
 import type { Overwritten } from './undo.ts';
 import { undoChanged, UndoRecords } from './undo-records.ts';
 
-/** Maximum of cached headers. The rules look back over fewer headers, so they seldom read the disk. */
+/**
+ * Maximum of cached headers. The rules look back over fewer headers than this, so they seldom read headers from the
+ * disk.
+ */
 export const HEADERS_CACHED_MAX = 1024;
 
 /** Records each block that is applied or reverted, in the same transaction of the store. */
@@ -51,7 +54,7 @@ export interface StoredChain extends ChainStore {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
   /**
-   * Largest number of items in a short list, which is stored in the order of the chain only
+   * Largest number of items in a short list. Such a list is stored in the order of the chain only
    * (index/transaction-lists.ts).
    */
   readonly shortListMax: number;
@@ -67,7 +70,7 @@ export interface StoredChain extends ChainStore {
   /** After this call, the indexes of transactions lag behind appended blocks until `backfill` is called. */
   deferIndexing(): void;
   /**
-   * Writes the missing entries into the indexes of transactions, in one short transaction for each step. No block may
+   * Writes the missing entries into the indexes of transactions, in steps of one short transaction each. No block may
    * be appended before the last step. If the caller stops before the last step, the next opening of the store completes
    * the backfill.
    *
@@ -92,9 +95,7 @@ export interface StoredChain extends ChainStore {
   recordWith(recorder: ChangeRecorder): void;
 }
 
-/**
- * Callers use this object as a `StoredChain`. The work inside a transaction uses the same object as a `ChainWriter`.
- */
+/** Callers use this object as a `StoredChain`. Inside a transaction, the same object is the `ChainWriter`. */
 export class KeyValueChainStore implements StoredChain, ChainWriter {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
@@ -115,7 +116,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
   readonly damaged: Promise<ProtocolError>;
   readonly #tellDamage: (error: ProtocolError) => void;
 
-  /** @param directory folder of the store, which errors about damage name */
+  /** @param directory folder of the store, for error messages about damage */
   constructor(keyValue: CountedKeySets, codec: Codec, shortListMax: number, directory: string) {
     this.#keyValue = keyValue;
     this.tables = keyValue;

@@ -29,9 +29,9 @@ export interface Comparison {
 
 /**
  * Walks through both stores and compares their keys and values. Notes are not compared, because they belong to one
- * node. The borders of leaf blocks depend on the order in which keys were added. The keys are compared, not the leaf
- * blocks, because leaf blocks of equal sets may differ. A store may have dropped undo records of final blocks. So an
- * undo record that only one store has is a difference only above the finalized height.
+ * node. Leaf blocks are compared by their keys, because their borders depend on the order in which the keys were added.
+ * A store may have dropped undo records of final blocks. An undo record that only one store has is therefore a
+ * difference only above the finalized height.
  *
  * @param finalizedHeight called only if one store lacks an undo record
  */

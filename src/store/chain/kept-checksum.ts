@@ -1,5 +1,5 @@
 /**
- * The checksum of consensus state in a store. The checksum is updated with each write and saved with each transaction.
+ * Keeps the checksum of the consensus state in a store. Each write updates the checksum, and each transaction saves it.
  */
 
 import type { CountedWriter } from '../index/counted-key-sets.ts';
@@ -12,9 +12,9 @@ import { StateChecksum } from './state-checksum.ts';
  * two steps. The computation reads from the store only during a step.
  */
 export interface StateCheck {
-  /** Reads on up to a key. The entry of this key is not read. */
+  /** Reads the entries of the state below a key, beginning where the last step ended. */
   readTo(key: Uint8Array): void;
-  /** Reads on to the end of the state. @returns true if the state matches the checksum */
+  /** Reads the remaining entries of the state. @returns true if the state matches the checksum */
   finish(): boolean;
 }
 

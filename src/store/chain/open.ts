@@ -32,8 +32,8 @@ export interface MemoryChainStoreOptions {
   readonly codec: Codec;
   readonly params: ChainParams;
   /**
-   * Largest number of items in a short list, which is stored in the order of the chain only. This limit never changes
-   * during the life of a store. Tests use small numbers.
+   * Largest number of items in a short list. Such a list is stored in the order of the chain only. The limit never
+   * changes during the life of a store. Tests use small numbers.
    */
   readonly shortListMax?: number;
 }
@@ -49,8 +49,8 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
    */
   readonly durable?: boolean;
   /**
-   * Needed for a folder that other containers can reach. With a clock, processes of different containers see each
-   * other's locks.
+   * Clock for the lock. It is needed for a folder that processes of several containers can reach, so that each process
+   * sees the locks of the others.
    */
   readonly clock?: Clock;
   /**

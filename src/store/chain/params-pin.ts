@@ -47,7 +47,7 @@ function shortened(text: string): string {
   return text.length <= VALUE_LENGTH_MAX ? text : `sha256:${sha256Hex(utf8(text))}`;
 }
 
-/** JSON without spaces. Sets, maps and objects have a fixed order in it. */
+/** Writes a value as JSON without spaces, with sets, maps and objects in a fixed order. */
 function canonical(value: unknown): string {
   if (value instanceof Set) return `[${[...value].map(canonical).sort().join()}]`;
   if (value instanceof Map) {

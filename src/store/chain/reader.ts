@@ -1,5 +1,5 @@
 /**
- * The chain store of a folder, opened read-only by a process beside the node. All reads use one read transaction of the
+ * Opens the chain store of a folder read-only, for a process beside the node. All reads use one read transaction of the
  * database, so they see the chain at one moment. The process moves to a newer moment on request.
  */
 
@@ -9,7 +9,7 @@ import type { StoredChain } from './chain-store.ts';
 import { claimedStore, readChainStore, type ChainStoreOptions, type MemoryChainStoreOptions } from './open.ts';
 
 /**
- * Longest time for which an old moment stays open for the questions that began in it. After this time, open questions
+ * Longest time for which an old moment stays open for the queries that began in it. After this time, these queries
  * fail, and the database can reuse the pages of the old moment.
  */
 const MOMENT_MS_MAX = 30_000;
@@ -17,7 +17,7 @@ const MOMENT_MS_MAX = 30_000;
 /** The chain at one moment. */
 export interface Moment {
   readonly store: StoredChain;
-  /** Keeps this moment open until the question is answered. */
+  /** Keeps this moment open until the query is answered. */
   hold<T>(question: () => Promise<T>): Promise<T>;
 }
 
@@ -47,8 +47,8 @@ export class ChainReader {
   }
 
   /**
-   * Moves this reader to the last commit of the node. While an old moment has open questions, it stays open and
-   * occupies its pages. So a caller must pass a condition if strangers can trigger the call at will.
+   * Moves this reader to the last commit of the node. While an old moment has open queries, it stays open and occupies
+   * its pages. If strangers can trigger the call at will, the caller must therefore pass a condition.
    *
    * @param isWanted decides whether to move to the new moment; by default always
    * @returns true if this reader moved

@@ -5,12 +5,12 @@
 
 import { CHECKSUM_BYTES, checksumOfEntry } from './state-checksum.ts';
 
-/** Stored form of a record: its content, then the checksum. */
+/** Returns the stored form of a record: its content, then the checksum. */
 export function sealed(key: Uint8Array, content: Uint8Array): Buffer {
   return Buffer.concat([content, checksumOfEntry(key, content)]);
 }
 
-/** Content of a stored record; undefined if the record does not match its checksum. */
+/** Returns the content of a stored record; undefined if the record does not match its checksum. */
 export function unsealed(key: Uint8Array, record: Buffer): Buffer | undefined {
   if (record.length < CHECKSUM_BYTES) return undefined;
   const content = record.subarray(0, -CHECKSUM_BYTES);

@@ -1,9 +1,9 @@
 /**
- * A checksum over the tables of consensus state. It is the sum of one hash for each entry. A write subtracts the hash
- * of the old entry and adds the hash of the new one. So the cost of a write does not depend on the size of the state,
- * and the order of writes does not matter. The sum is stored beside the state and written in the same transaction. If
- * the hashes of the entries do not add up to it, the state is damaged. The checksum finds accidental damage. It cannot
- * find forgery, because its hash is fast and not cryptographic.
+ * Computes a checksum over the tables of consensus state: the sum of one hash for each entry. A write subtracts the
+ * hash of the old entry and adds the hash of the new one. So the cost of a write does not depend on the size of the
+ * state, and the order of writes does not matter. The sum is stored beside the state and written in the same
+ * transaction. If the hashes of the entries do not add up to it, the state is damaged. The checksum finds accidental
+ * damage. It cannot find forgery, because its hash is fast and not cryptographic.
  */
 
 import { compareKeys } from '../index/key-block.ts';
@@ -102,7 +102,7 @@ export class StateChecksum {
   }
 }
 
-/** Checksum of a single entry. */
+/** Returns the checksum of a single entry. */
 export function checksumOfEntry(key: Uint8Array, value: Uint8Array): Buffer {
   hashEntry(key, value);
   return bytesOf({ low: hashLow, high: hashHigh });
@@ -125,8 +125,8 @@ function change(sum: Sum, sign: 1 | -1): void {
 }
 
 /**
- * Hash of 64 bits over key and value, with the multipliers and the mixing of MurmurHash3. Each step is a bijection of a
- * half of the hash. So two entries that differ in one word only never have the same hash.
+ * Computes a hash of 64 bits over key and value, with the multipliers and the mixing of MurmurHash3. Each step is a
+ * bijection of a half of the hash. So two entries that differ in one word only never have the same hash.
  */
 function hashEntry(key: Uint8Array, value: Uint8Array): void {
   hashLow = key.length;

@@ -1,5 +1,5 @@
 /**
- * The tables of consensus state, with their indexes and a cache of decoded values. A transaction of the store writes
+ * Stores the consensus state in tables, with indexes and a cache of decoded values. A transaction of the store writes
  * each account, each delegate and the ledger only once, at its end (`flush`), even if many of its blocks changed them.
  * Before `flush`, the changes are in memory, and all reads look there first.
  */
@@ -286,12 +286,12 @@ function addToAccountTotal(keys: KeyValueWriter, by: number): void {
   keys.put(TABLES.meta.key(META_ACCOUNTS), total);
 }
 
-/** Number of accounts in the state. */
+/** Returns the number of accounts in the state. */
 export function accountTotal(keys: KeyValueReader): number {
   return Number(keys.get(TABLES.meta.key(META_ACCOUNTS))?.readBigUInt64BE() ?? 0n);
 }
 
-/** SHA-256 over all consensus state in key order, as hexadecimal text. */
+/** Computes SHA-256 over all consensus state in key order, as hexadecimal text. */
 export function stateDigestOf(keys: KeyValueReader): string {
   const hash = createHash('sha256');
   const size = Buffer.allocUnsafe(8);

@@ -1,7 +1,7 @@
 /**
- * The entries of consensus state that a block overwrote. Each has a key with its earlier value, or a mark that the key
- * had no value. Indexes, counters and the block itself are not recorded, because they follow from the overwritten
- * values and from the stored block.
+ * Encodes the entries of consensus state that a block overwrote. An entry is a key with its earlier value, or with a
+ * mark that it had no value. Indexes, counters and the block itself are not recorded, because they follow from the
+ * overwritten values and from the stored block.
  */
 
 import type { Account, Delegate } from '../../protocol/state.ts';

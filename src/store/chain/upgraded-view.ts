@@ -1,6 +1,6 @@
 /**
- * A read-only view of a store that has an earlier layout. The view shows the store as if it were upgraded. The changes
- * of the upgrade stay in memory and are never written to the store.
+ * Shows a store of an earlier layout as if it were upgraded, read-only. The changes of the upgrade stay in memory and
+ * are never written to the store.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

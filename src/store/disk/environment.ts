@@ -29,7 +29,7 @@ import { ownerElsewhere, ownerOf, takeLock, type ProcessLock } from './process-l
 import { withOpenLock } from './open-lock.ts';
 
 const LOCKS_FILE = 'lock.mdb';
-/** Size of the lock file with its 126 reader slots. */
+/** Size in bytes of the lock file with its 126 reader slots. */
 const LOCKS_FILE_BYTES = 8272;
 const LOCK_NAME = 'in-use';
 const MAP_BYTES = 64 * 2 ** 30;
@@ -80,7 +80,7 @@ export function openForWriting(
   try {
     makeFolder(directory);
   } catch (error) {
-    // The error says that no folder can be created here, and it says nothing about a store.
+    // The error reports that no folder can be created here. It is not an error of a store.
     if (error instanceof ProtocolError) throw error;
     const isOfWriting = isMissingRight(error) || isReadOnlyMedium(error);
     throw isOfWriting ? refusalToWrite(directory, error) : unreadable(directory, messageOf(error), error);
@@ -148,7 +148,7 @@ export function openForReading(
   }
 }
 
-/** Name of the process that may be writing to the store of a folder; undefined if there is none. */
+/** Returns the name of the process that may be writing to the store of a folder; undefined if there is none. */
 export function storeOwner(directory: string, clock: Clock): string | undefined {
   return existsSync(directory) ? ownerOf(directory, LOCK_NAME, clock) : undefined;
 }
@@ -368,8 +368,8 @@ function refuseDamagedFile(directory: string): Exclude<DataFile['kind'], 'damage
  * Checks pages before the library reads them, because the library ends the process with a signal if it reads a damaged
  * page.
  *
- * @param pagesMax number of pages to check: first this number among the pages of the state, which every block needs,
- *   then this number among all pages
+ * @param pagesMax largest number of pages for each of two checks. The first check covers the pages of the state, which
+ *   every block needs, and the second check covers all pages
  * @throws ProtocolError `STORE_DAMAGED`
  */
 function refuseDamagedPages(directory: string, pagesMax: number): void {

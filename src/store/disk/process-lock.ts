@@ -1,8 +1,7 @@
 /**
  * Locks a folder, or a named object in it, for one process. A claim is a file that is named after its process and the
- * start time of that process. So a claim of a killed process is recognised, and does not block a restart. In this case,
- * the process of the claim has ended, or another process with the same number started at another time. Because the
- * names differ, removing a stale claim never removes a new claim.
+ * start time of that process. The claim of a killed process therefore does not block a restart: no running process has
+ * that number and start time. Removing a stale claim never removes a new claim, because their names differ.
  *
  * Process numbers of different containers cannot be compared, because each node may have number 1. So a process with a
  * clock updates the time of its claim every few seconds, and listens on a socket beside the claim. A claim of another
@@ -89,7 +88,7 @@ export function takeLock(directory: string, name: string, clock?: Clock): Proces
 }
 
 /**
- * Name of the owner of a valid claim; undefined if there is none. The function changes no files.
+ * Returns the name of the owner of a valid claim; undefined if there is none. The function changes no files.
  *
  * @param clock the same as for `takeLock`
  */
@@ -156,7 +155,7 @@ function wordsFor({ pid, isElsewhere }: Owner): string {
   return `process ${pid} of another container (one that was killed counts for ${ELSEWHERE_MS_MAX / 1000} s, a paused one until it is ended)`;
 }
 
-/** Name of the socket beside a claim. */
+/** Returns the name of the socket beside a claim. */
 function socketOf(claim: string): string {
   return `${basename(claim)}.sock`;
 }
@@ -212,8 +211,8 @@ function isOfThisBoot(start: string): boolean {
 }
 
 /**
- * Start of a process: the boot of the machine, and the clock ticks from the boot to the start. The result is `ended`
- * for a killed process that waits for its parent, and undefined if the system reports no start.
+ * Returns the start of a process: the boot of the machine, and the clock ticks from the boot to the start. The result
+ * is `ended` for a killed process that waits for its parent, and undefined if the system reports no start.
  */
 function startOf(pid: number): string | undefined {
   try {

@@ -1,8 +1,8 @@
 /**
- * Sets of keys without values. Each set counts its keys. Each counted table is split into leaf blocks of neighbouring
- * keys. A leaf block is one value on the disk (key-block.ts), and an inner block stores the number of its keys. So it
- * takes about as long to count a range, or to skip its first million keys, as to read its first page. Readers and
- * writers work with single keys, not with blocks.
+ * Stores sets of keys without values, and counts the keys of each set. Each counted table is split into leaf blocks of
+ * neighbouring keys. A leaf block is one value on the disk (key-block.ts), and an inner block stores the number of its
+ * keys. Counting a range, or skipping its first million keys, therefore takes about as long as reading the first page
+ * of the range. Readers and writers work with single keys, not with blocks.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -142,7 +142,7 @@ export class CountedKeySets implements KeyValue {
     };
   }
 
-  /** The leaf blocks of a counted table; undefined for other tables. */
+  /** Returns the leaf blocks of a counted table; undefined for other tables. */
   #leavesOf(table = 0): LeafBlocks | undefined {
     if (!this.#tables.has(table)) return undefined;
     let leaves = this.#tables.get(table);

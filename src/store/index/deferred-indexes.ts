@@ -1,8 +1,8 @@
 /**
- * The indexes of transactions. The indexes may lag behind the chain while many blocks are appended and not queried,
- * because writing the entries of many blocks at once is faster. The entries of a hundred blocks are mostly far apart in
- * an index. In some thousand blocks, about ten entries are next to each other. Writing ten neighbours takes as long as
- * writing one entry.
+ * Writes the indexes of transactions. While many blocks are appended and nobody queries them, the indexes may lag
+ * behind the chain. Writing the entries of many blocks at once is faster than writing them block by block. The entries
+ * of a hundred blocks are mostly far apart in an index. In some thousand blocks, about ten entries are next to each
+ * other. Writing ten neighbours takes as long as writing one entry.
  *
  * The transaction that appends the first block without index entries saves the index watermark in the store. The
  * missing entries are also kept in memory. A new process reads them again from the blocks.

@@ -1,6 +1,6 @@
 /**
- * An inner block of the tree over the leaf blocks of a table. An inner block has, for each child, its start and the
- * number of keys below it.
+ * An inner block of the tree over the leaf blocks of a table. For each child, the inner block has the start of the
+ * child and the number of keys below it.
  */
 
 import { KeyBlock } from './key-block.ts';
@@ -70,7 +70,7 @@ export class InnerBlock {
     return sum;
   }
 
-  /** The child that contains the place of a key. This child is the last child whose start is not above the key. */
+  /** Finds the child in whose range a key lies: the last child whose start is not above the key. */
   childOf(key: Uint8Array): number {
     const rank = this.starts.rank(key);
     return rank < this.sizes.length && this.starts.isAt(rank, key) ? rank : Math.max(0, rank - 1);

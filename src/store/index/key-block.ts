@@ -1,18 +1,15 @@
 /**
  * Packs neighbouring keys into one value: their number (u16), the length of each (u16), then the keys. Integers are
- * little-endian. An index has many small keys. Writing one value for some hundred keys is much faster than finding the
- * place of each key in the tree of the database.
+ * little-endian. An index has many small keys. Writing some hundred keys as one value is much faster than inserting
+ * each key into the tree of the database.
  */
 
 import { EMPTY } from '../tables/ordered-bytes.ts';
 
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
-/**
- * Maximum of unused bytes that the buffer of a block may keep in memory. The limit is the size of Node's pool of small
- * buffers.
- */
-const SHARED_MEMORY_MIN = 8192;
+/** Number of unused bytes that the memory of a block may have: the size of Node's pool of small buffers. */
+const UNUSED_BYTES_MAX = 8192;
 
 /** Sorted keys in one buffer, without duplicates. */
 export class KeyBlock {
@@ -77,7 +74,7 @@ export class KeyBlock {
     return this.#ends.at(-1) ?? 0;
   }
 
-  /** A copy of the key at a position from 0. */
+  /** Returns a copy of the key at a position from 0. */
   key(at: number): Buffer {
     const from = this.#from(at);
     const to = this.#ends[at] ?? from;
@@ -194,7 +191,7 @@ export class KeyBlock {
 
   packed(): Buffer {
     // A part of a large buffer would keep the whole buffer in memory, so the part is copied.
-    const isShared = this.#bytes.buffer.byteLength > this.bytes * 2 + SHARED_MEMORY_MIN;
+    const isShared = this.#bytes.buffer.byteLength > this.bytes * 2 + UNUSED_BYTES_MAX;
     const packed = isShared ? Buffer.allocUnsafeSlow(this.bytes) : Buffer.allocUnsafe(this.bytes);
     packed.writeUInt16LE(this.size, 0);
     let at = COUNT_BYTES;

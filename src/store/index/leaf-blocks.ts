@@ -1,4 +1,4 @@
-/** The leaf blocks of a counted table. Each leaf block has neighbouring keys. */
+/** Stores the leaf blocks of a counted table. Each leaf block has neighbouring keys. */
 
 import { assert } from '../../primitives/errors.ts';
 import type { LruMap } from '../../primitives/bounded.ts';

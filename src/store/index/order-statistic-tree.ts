@@ -1,8 +1,8 @@
 /**
- * An order-statistic B-tree whose leaves are the leaf blocks of a table. Inner blocks in the same database have the
- * start of each leaf block and its number of keys. Higher inner blocks have the same data of inner blocks below them.
- * To find a key, the tree reads one block of each level, and it caches some hundred blocks. So neither the time to open
- * a store nor the memory of the tree depends on the number of leaf blocks.
+ * Implements an order-statistic B-tree whose leaves are the leaf blocks of a table. Inner blocks in the same database
+ * have the start of each leaf block and its number of keys. Higher inner blocks have the same data of inner blocks
+ * below them. To find a key, the tree reads one block of each level, and it caches some hundred blocks. So neither the
+ * time to open a store nor the memory of the tree depends on the number of leaf blocks.
  */
 
 import type { LruMap } from '../../primitives/bounded.ts';

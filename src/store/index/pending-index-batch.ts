@@ -1,6 +1,6 @@
 /**
- * Transactions whose index entries are not written yet. The transactions are stored as columns of numbers. As objects,
- * a hundred thousand transactions would take several times the memory, and garbage collection would copy them.
+ * Stores transactions whose index entries are not written yet. The transactions are stored as columns of numbers. As
+ * objects, a hundred thousand transactions would take several times the memory, and garbage collection would copy them.
  */
 
 import type { TransactionPlace } from '../../ports/store.ts';

@@ -1,7 +1,7 @@
 /**
- * Answers queries that no index can answer. One query runs at a time, in chunks, over a snapshot of the store. So
- * blocks can be applied meanwhile, and other work waits for one chunk at most. The resulting list is stored until the
- * chain changes. So the next page of the same list takes no longer than any page.
+ * Answers queries that no index can answer. One query runs at a time, in chunks, over a snapshot of the store. Blocks
+ * can be applied between two chunks, and other work waits for one chunk at most. The resulting list is stored until the
+ * chain changes. The next page of the same list is read from the stored list.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

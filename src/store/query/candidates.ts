@@ -1,6 +1,6 @@
 /**
- * Candidates for a query are places of transactions. The candidates include all matching transactions, and as few
- * others as possible.
+ * Finds the candidates for a query, which are places of transactions. The candidates include all matching transactions,
+ * and as few others as possible.
  */
 
 import type { TransactionPlace } from '../../ports/store.ts';

@@ -1,6 +1,6 @@
 /**
- * Patterns of SQL LIKE. The time of a match is at most proportional to pattern length times subject length, so no
- * pattern can take long.
+ * Matches texts with patterns of SQL LIKE. The time of a match is at most proportional to pattern length times subject
+ * length, so no pattern can take long.
  */
 
 const MANY = -1;

@@ -1,4 +1,4 @@
-/** Queries for accounts, votes and groups. */
+/** Answers queries for accounts, votes and groups. */
 
 import { addressOf } from '../../crypto/keys.ts';
 import { ProtocolError } from '../../primitives/errors.ts';

@@ -1,4 +1,6 @@
-/** Queries for blocks. The timestamps of blocks rise with their heights, so each time span is a span of heights. */
+/**
+ * Answers queries for blocks. The timestamps of blocks rise with their heights, so each time span is a span of heights.
+ */
 
 import { assert, ProtocolError } from '../../primitives/errors.ts';
 import type { BlockAmountSort, BlockQuery, Cursor, Direction, ForgingStatistics, Page } from '../../ports/queries.ts';

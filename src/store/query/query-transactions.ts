@@ -1,7 +1,7 @@
 /**
- * Queries for transactions. If an index has the result in the requested order, the page is read from the index. If no
- * index has it, the shortest list of candidates is used. A short list is filtered and sorted at once, a long one in
- * chunks (background-queries.ts).
+ * Answers queries for transactions. If an index has the result in the requested order, the page is read from the index.
+ * If no index has it, the shortest list of candidates is used. A short list is filtered and sorted at once, a long one
+ * in chunks (background-queries.ts).
  */
 
 import { assert } from '../../primitives/errors.ts';

@@ -1,7 +1,7 @@
 /**
- * The filters of a query for transactions, with one row for each filter. The compiler requires each row. A row has the
- * predicate of its filter and a source of matching transactions: a list of an address or a type, a range of an order,
- * or a few candidates.
+ * Defines the filters of a query for transactions, with one row for each filter. The compiler requires each row. A row
+ * has the predicate of its filter and a source of matching transactions: a list of an address or a type, a range of an
+ * order, or a few candidates.
  */
 
 import { addressOf } from '../../crypto/keys.ts';

@@ -1,7 +1,7 @@
 /**
- * The parts of keys. A part converts a value into bytes that sort like the value, finds the end of these bytes, and
- * reads the value back. A table names the parts of its keys (`layout.ts`). Only two modules read or write keys byte by
- * byte: this one, and the one for the columns of an import (`index/list-entries.ts`).
+ * Defines the parts of keys. A part converts a value into bytes that sort like the value, finds the end of these bytes,
+ * and reads the value back. A table names the parts of its keys (`layout.ts`). Only two modules read or write keys byte
+ * by byte: this one, and the one for the columns of an import (`index/list-entries.ts`).
  */
 
 import { writeU64BE } from '../../primitives/bytes.ts';

@@ -1,7 +1,7 @@
 /**
- * Ordered binary keys with small values. The interface has only the operations that the chain store needs from a
- * database. Keys are sorted by bytes. No code may change a byte array after it was passed in or out, because both sides
- * use the same memory.
+ * Defines the interface of a database with ordered binary keys and small values. The interface has only the operations
+ * that the chain store needs from a database. Keys are sorted by bytes. No code may change a byte array after it was
+ * passed in or out, because both sides use the same memory.
  */
 
 /** Keys from `gte` (inclusive) to `lt` (exclusive), in ascending order unless `reverse` is true. */

@@ -1,7 +1,7 @@
 /**
- * The table of all keys. The page docs/store-layout.md is generated from this table. The store is one database of
- * binary keys. The first byte of a key is the number of its table. The rest of the key is big-endian, so that keys sort
- * like their values. Each change of the form of a key or value needs a new `LAYOUT_VERSION`.
+ * Declares the tables of all keys. The page docs/store-layout.md is generated from this declaration. The store is one
+ * database of binary keys. The first byte of a key is the number of its table. The rest of the key is big-endian, so
+ * that keys sort like their values. Each change of the form of a key or value needs a new `LAYOUT_VERSION`.
  */
 
 import { TRANSACTION_SORTS, type BlockAmountSort, type TransactionSort } from '../../ports/queries.ts';

@@ -1,4 +1,6 @@
-/** Sort values in keys: integers as bytes that sort like the integers. No value is a prefix of another value. */
+/**
+ * Writes sort values into keys: integers as bytes that sort like the integers. No value is a prefix of another value.
+ */
 
 import { PARTS } from './key-parts.ts';
 import { writeOrderedNumber } from './ordered-bytes.ts';

@@ -1,22 +1,22 @@
 import test from 'ava';
-import { deedOf, targetsOf, type Deed, type Part } from '../../src/dashboard/deeds.ts';
+import { descriptionOf, targetsOf, type Described, type Part } from '../../src/dashboard/descriptions.ts';
 
 const KEY = 'ab'.repeat(32);
 const OTHER = 'cd'.repeat(32);
 
 /** Things by what names them, in brackets. */
-function told(deed: Partial<Deed> & Pick<Deed, 'type'>, describe = deedOf): string {
+function told(transaction: Partial<Described> & Pick<Described, 'type'>, describe = descriptionOf): string {
   const shown = (part: Part): string => {
     if (typeof part === 'string') return part.replaceAll('\u202f', ' ');
     const { kind, ...named } = part;
     return `[${kind} ${Object.values(named).join('').slice(0, 6)}]`;
   };
-  return describe({ amount: '0', asset: {}, ...deed })
+  return describe({ amount: '0', asset: {}, ...transaction })
     .map(shown)
     .join('');
 }
 
-for (const [deed, sentence] of [
+for (const [transaction, sentence] of [
   [{ type: 8, amount: '150000000', recipientId: '17L', asset: {} }, 'sends 1.5 LSK to [account 17L]'],
   [
     { type: 0, amount: '1', recipientId: '17L', asset: { data: 'rent' } },
@@ -41,11 +41,11 @@ for (const [deed, sentence] of [
     'becomes a group: 2 of 1 members must sign, who have 5 h to sign: [key ababab]',
   ],
   [{ type: 5, asset: {} }, 'is of type 5'],
-] as const satisfies readonly (readonly [Partial<Deed> & Pick<Deed, 'type'>, string])[]) {
-  test(`type ${deed.type} reads: ${sentence}`, (t) => t.is(told(deed), sentence));
+] as const satisfies readonly (readonly [Partial<Described> & Pick<Described, 'type'>, string])[]) {
+  test(`type ${transaction.type} reads: ${sentence}`, (t) => t.is(told(transaction), sentence));
 }
 
-for (const [deed, targets] of [
+for (const [transaction, targets] of [
   [{ type: 8, amount: '1', recipientId: '17L', asset: {} }, '[account 17L]'],
   [{ type: 1, asset: { signature: { publicKey: KEY } } }, ''],
   [{ type: 10, asset: { username: 'smith' } }, '[name smith]'],
@@ -55,7 +55,7 @@ for (const [deed, targets] of [
   [{ type: 12, asset: { min: 2, keysgroup: [`+${KEY}`, `+${OTHER}`, `+${KEY}`] } }, '2 of 3'],
   [{ type: 4, asset: { multisignature: { min: 1, keysgroup: [`+${KEY}`] } } }, '1 of 1'],
 ] as const) {
-  test(`a list names what a transaction of type ${deed.type} is directed to: ${targets}`, (t) => {
-    t.is(told(deed, targetsOf), targets);
+  test(`a list names what a transaction of type ${transaction.type} is directed to: ${targets}`, (t) => {
+    t.is(told(transaction, targetsOf), targets);
   });
 }

@@ -15,7 +15,7 @@ export type Part =
 /** First type number in generation 3, which counts the same kinds of transactions from here. */
 const SECOND_TYPES_FROM = 8;
 
-export function deedOf({ type, amount, recipientId, asset }: Deed): readonly Part[] {
+export function descriptionOf({ type, amount, recipientId, asset }: Described): readonly Part[] {
   switch (type >= SECOND_TYPES_FROM ? type - SECOND_TYPES_FROM : type) {
     case 0:
       return [
@@ -50,7 +50,7 @@ const VOTES_SHOWN = 2;
  * The target of a transaction, in the short form of a list: its recipient, the delegates that it votes for, or the name
  * that it registers.
  */
-export function targetsOf({ type, recipientId, asset }: Deed): readonly Part[] {
+export function targetsOf({ type, recipientId, asset }: Described): readonly Part[] {
   switch (type >= SECOND_TYPES_FROM ? type - SECOND_TYPES_FROM : type) {
     case 2: {
       const username = asset['username'] ?? recordOf(asset['delegate'])['username'];
@@ -75,7 +75,8 @@ export function targetsOf({ type, recipientId, asset }: Deed): readonly Part[] {
   }
 }
 
-export type Deed = Pick<Transaction, 'type' | 'amount' | 'recipientId' | 'asset'>;
+/** The members of a transaction that its description needs. */
+export type Described = Pick<Transaction, 'type' | 'amount' | 'recipientId' | 'asset'>;
 
 function votesOf(votes: readonly string[]): readonly Part[] {
   const given = votes.filter((vote) => vote.startsWith('+'));

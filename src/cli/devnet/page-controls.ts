@@ -1,0 +1,96 @@
+/**
+ * The controls of a devnet that its nodes offer to the dashboard: operations of the control port, in the same names,
+ * parameters and results. A node passes them to the supervisor over the channel between parent and child.
+ */
+
+import type { DevnetControls } from '../../ports/devnet-controls.ts';
+import { messageOf, ProtocolError } from '../../primitives/errors.ts';
+import type { ControlOperation, ControlParameters } from './control-server.ts';
+import type { AgentEvent, OperationOutcome } from './messages.ts';
+
+/** Operations for the dashboard. The others write to the disk, change keys or end the devnet. */
+const OFFERED: ReadonlySet<string> = new Set([
+  ...['list', 'accounts', 'fund', 'send', 'mine', 'mode', 'warp', 'freeze', 'resume'],
+  ...['kill', 'restart', 'pause', 'add', 'partition', 'delay', 'loss', 'skew', 'heal'],
+]);
+/** Operations that end or suspend the process of a node. */
+const ON_PROCESSES: ReadonlySet<string> = new Set(['kill', 'restart', 'pause']);
+
+/**
+ * Performs an operation for the page of a node.
+ *
+ * @param page number of the node that serves the page
+ */
+export async function performForPage(
+  operations: ReadonlyMap<string, ControlOperation>,
+  { operation: name, parameters }: { readonly operation: string; readonly parameters: ControlParameters },
+  page: number,
+): Promise<OperationOutcome> {
+  try {
+    const operation = OFFERED.has(name) ? operations.get(name) : undefined;
+    if (operation === undefined) {
+      throw new ProtocolError('CONTROL_UNKNOWN', {}, `the dashboard has no operation ${name} of the devnet`);
+    }
+    if (ON_PROCESSES.has(name) && parameters['node'] === page) {
+      const reason = `node ${page} serves this page: use the dashboard of another node, or bloomery devnet ${name} ${page}`;
+      throw new ProtocolError('CONTROL_OWN_NODE', {}, reason);
+    }
+    return { result: await operation(parameters) };
+  } catch (error) {
+    const code = error instanceof ProtocolError ? error.code : 'DEVNET_FAILED';
+    return { error: { code, message: messageOf(error) } };
+  }
+}
+
+/** One page asks for one thing at a time, so more than this is a fault. */
+const WAITING_MAX = 16;
+/** Shorter than the time after which the HTTP interface closes a connection without data. */
+const ANSWER_MS_MAX = 15_000;
+
+interface Waiting {
+  readonly resolve: (result: object) => void;
+  readonly reject: (error: ProtocolError) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** The node's end: sends operations to the supervisor, and waits for their outcomes. */
+export class PageControls implements DevnetControls {
+  readonly #tell: (event: AgentEvent) => void;
+  readonly #answerMsMax: number;
+  readonly #waiting = new Map<number, Waiting>();
+  #number = 0;
+
+  constructor(tell: (event: AgentEvent) => void, answerMsMax = ANSWER_MS_MAX) {
+    this.#tell = tell;
+    this.#answerMsMax = answerMsMax;
+  }
+
+  /** @throws ProtocolError, see `DevnetControls`; `DEVNET_BUSY`, or `DEVNET_STILL_WORKING` after the time limit */
+  ask(operation: string, parameters: ControlParameters): Promise<object> {
+    if (this.#waiting.size >= WAITING_MAX) {
+      const message = 'the devnet still works on earlier operations: wait for them';
+      return Promise.reject(new ProtocolError('DEVNET_BUSY', {}, message));
+    }
+    this.#number += 1;
+    const number = this.#number;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.delete(number);
+        const message = `the devnet still works on ${operation}: this page shows the result when it is there`;
+        reject(new ProtocolError('DEVNET_STILL_WORKING', {}, message));
+      }, this.#answerMsMax);
+      this.#waiting.set(number, { resolve, reject, timer });
+      this.#tell({ event: 'operation', number, operation, parameters });
+    });
+  }
+
+  /** Takes the outcome of an operation; one that came after the time limit is dropped. */
+  ended(number: number, outcome: OperationOutcome): void {
+    const waiting = this.#waiting.get(number);
+    if (waiting === undefined) return;
+    this.#waiting.delete(number);
+    clearTimeout(waiting.timer);
+    if ('result' in outcome) waiting.resolve(outcome.result);
+    else waiting.reject(new ProtocolError(outcome.error.code, {}, outcome.error.message));
+  }
+}

@@ -1,0 +1,118 @@
+/** The controls of a devnet: what its supervisor answers, and what a person types as parameters of an operation. */
+
+import { addressOf, beddowsOf } from './questions.ts';
+
+export interface DevnetNode {
+  readonly index: number;
+  readonly state: 'running' | 'starting' | 'silent' | 'paused' | 'killed' | 'ended' | 'dead';
+  /** Ports. */
+  readonly http: number;
+  readonly ws: number;
+  readonly delegates: number;
+}
+
+export interface DevnetFaults {
+  /** Numbers of the nodes of each part; empty while the network is whole. */
+  readonly parts: readonly (readonly number[])[];
+  readonly nodes: readonly {
+    readonly node: number;
+    readonly delayMs: number;
+    /** From 0 to 1. */
+    readonly loss: number;
+    readonly skewMs: number;
+  }[];
+}
+
+export type MiningMode = 'interval' | 'instant' | 'on-demand';
+
+export interface Devnet {
+  readonly mode: MiningMode;
+  readonly clock: 'running' | 'frozen';
+  /** ISO 8601. */
+  readonly time: string;
+  readonly nodes: readonly DevnetNode[];
+  readonly faults: DevnetFaults;
+}
+
+/** An account whose key everybody knows. */
+export interface KnownAccount {
+  readonly name: string;
+  readonly address: string;
+}
+
+export type NodeAction = 'pause' | 'resume' | 'kill' | 'restart';
+
+/** What can be done with a node in its state. */
+export function actionsFor({ state }: Pick<DevnetNode, 'state'>): readonly NodeAction[] {
+  switch (state) {
+    case 'running':
+      return ['pause', 'restart', 'kill'];
+    case 'paused':
+      return ['resume', 'kill'];
+    case 'starting':
+    case 'silent':
+      return ['restart', 'kill'];
+    case 'killed':
+    case 'ended':
+    case 'dead':
+      return ['restart'];
+  }
+}
+
+/** A parameter, or the reason why the text is none. */
+type Read<Value> = { readonly value: Value } | { readonly problem: string };
+
+export interface TransferTexts {
+  readonly address: string;
+  readonly amount: string;
+}
+
+/** Address, and beddows as text. */
+export function transferOf({ address, amount }: TransferTexts): Read<TransferTexts> {
+  const known = addressOf(address.trim());
+  if (known === undefined) return { problem: `“${address}” is no address: an address is digits followed by L.` };
+  const beddows = beddowsOf(amount);
+  if (beddows === undefined || beddows === '0') {
+    return { problem: `“${amount}” is no amount: write LSK above 0 with at most 8 decimals, such as 12.5.` };
+  }
+  return { value: { address: known, amount: beddows } };
+}
+
+/** Milliseconds from 0 to a minute. */
+export function delayOf(text: string): Read<number> {
+  const delayMs = /^\d{1,5}$/.test(text.trim()) ? Number(text) : Number.NaN;
+  return delayMs <= 60_000
+    ? { value: delayMs }
+    : { problem: `“${text}” is no delay: write milliseconds from 0 to 60000.` };
+}
+
+/** Share from 0 to 1 of a text in percent. */
+export function lossOf(text: string): Read<number> {
+  const percent = /^\d{1,3}(\.\d{1,3})?$/.test(text.trim()) ? Number(text) : Number.NaN;
+  return percent <= 100
+    ? { value: percent / 100 }
+    : { problem: `“${text}” is no share of messages: write percent from 0 to 100.` };
+}
+
+/** Milliseconds of a text in seconds, at most a day before or after. */
+export function offsetOf(text: string): Read<number> {
+  const seconds = /^[+-]?\d{1,5}(\.\d{1,3})?$/.test(text.trim()) ? Number(text) : Number.NaN;
+  return Math.abs(seconds) <= 86_400
+    ? { value: Math.round(seconds * 1000) }
+    : { problem: `“${text}” is no offset: write seconds from -86400 to 86400, such as -3.` };
+}
+
+/** Faults in words, one line for the parts and one for each node. */
+export function faultLines({ parts, nodes }: DevnetFaults): readonly string[] {
+  const cut =
+    parts.length === 0 ? [] : [`The network is cut into ${parts.map((part) => part.join(', ')).join(' | ')}.`];
+  const own = nodes.map(({ node, delayMs, loss, skewMs }) => {
+    const words = [
+      delayMs > 0 && `messages ${delayMs} ms late`,
+      loss > 0 && `${Number((loss * 100).toFixed(3))} % of messages lost`,
+      skewMs !== 0 && `clock ${Math.abs(skewMs) / 1000} s ${skewMs > 0 ? 'ahead' : 'behind'}`,
+    ];
+    return `Node ${node}: ${words.filter(Boolean).join(', ')}.`;
+  });
+  return [...cut, ...own];
+}

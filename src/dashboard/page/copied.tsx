@@ -1,0 +1,44 @@
+/** Texts that can be copied, and the JSON behind a page. */
+
+import { useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { shortText } from '../format.ts';
+
+const TOLD_MS = 1500;
+
+/** A text with a button that copies it. */
+export function Copied({ text, children }: { text: string; children?: ComponentChildren }) {
+  const [isCopied, setCopied] = useState(false);
+  const shown = children ?? <code>{text}</code>;
+  // Browsers have no clipboard for pages from other machines without TLS.
+  const clipboard: Clipboard | undefined = navigator.clipboard;
+  if (clipboard === undefined) return <>{shown}</>;
+  const copy = async (): Promise<void> => {
+    await clipboard.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), TOLD_MS);
+  };
+  return (
+    <span class="copied">
+      {shown}
+      <button type="button" class="copy" aria-label={`Copy ${shortText(text)}`} onClick={() => void copy()}>
+        {isCopied ? 'copied' : 'copy'}
+      </button>
+    </span>
+  );
+}
+
+/** The answer of the node, as JSON. */
+export function Raw({ value }: { value: unknown }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details class="raw" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>JSON</summary>
+      {isOpen && (
+        <pre tabIndex={0} aria-label="The answer of the node, as JSON">
+          {JSON.stringify(value, undefined, 2)}
+        </pre>
+      )}
+    </details>
+  );
+}

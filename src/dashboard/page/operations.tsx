@@ -1,0 +1,154 @@
+/** Operations of the devnet: asks for one at a time, and shows its result or its refusal. */
+
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Devnet } from '../devnet.ts';
+import { AskFailed, tell } from './ask.ts';
+
+/** Properties of each part of the page. */
+export interface PartProps {
+  readonly devnet: Devnet;
+  /** Called after each operation. */
+  readonly changed: () => void;
+}
+
+/** Restarting a node and mining many blocks take long; the node answers within 15 s. */
+const OPERATION_MS_MAX = 18_000;
+
+/** @throws AskFailed with the refusal */
+export async function operate<Result>(operation: string, parameters: object = {}): Promise<Result> {
+  return (await tell<Result>('POST', `devnet/${operation}`, parameters, OPERATION_MS_MAX)).data;
+}
+
+interface Operations {
+  readonly isBusy: boolean;
+  /** Runs one operation; what it returns is shown. */
+  run(operation: () => Promise<ComponentChildren>): void;
+  /** Shows why nothing is asked. */
+  refuse(problem: string): void;
+  readonly outcome: ComponentChildren;
+}
+
+/** @param done called after each operation */
+export function useOperations(done: () => void): Operations {
+  const [isBusy, setBusy] = useState(false);
+  const [shown, setShown] = useState<ComponentChildren>('');
+  const [problem, setProblem] = useState('');
+  const run = async (operation: () => Promise<ComponentChildren>): Promise<void> => {
+    if (isBusy) return;
+    setBusy(true);
+    setProblem('');
+    setShown('The devnet works on it…');
+    try {
+      setShown(await operation());
+    } catch (error) {
+      setShown('');
+      setProblem(error instanceof AskFailed ? error.message : 'The node gave no answer that can be read.');
+    } finally {
+      setBusy(false);
+      done();
+    }
+  };
+  return {
+    isBusy,
+    run: (operation) => void run(operation),
+    refuse: (text) => {
+      setShown('');
+      setProblem(text);
+    },
+    outcome: (
+      <>
+        <p class="outcome" role="status">
+          {shown}
+        </p>
+        <p class="outcome problem" role="alert">
+          {problem}
+        </p>
+      </>
+    ),
+  };
+}
+
+/** A form for one operation, with a title above its fields. */
+export function Operation({
+  label,
+  isBusy,
+  onSend,
+  children,
+}: {
+  /** Text of the button. */
+  label: string;
+  isBusy: boolean;
+  onSend: () => void;
+  children?: ComponentChildren;
+}) {
+  return (
+    <form
+      class="operation"
+      // The page says itself what is wrong with a text.
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSend();
+      }}
+    >
+      {children}
+      {/* A disabled button would lose the focus of the keyboard. */}
+      <button type="submit" aria-disabled={isBusy}>
+        {label}
+      </button>
+    </form>
+  );
+}
+
+export function TextField({
+  title,
+  value,
+  onText,
+  example,
+  isLong = false,
+}: {
+  title: string;
+  value: string;
+  onText: (text: string) => void;
+  example?: string;
+  isLong?: boolean;
+}) {
+  return (
+    <label class={isLong ? 'long' : ''}>
+      <span>{title}</span>
+      <input
+        value={value}
+        placeholder={example}
+        autocomplete="off"
+        spellcheck={false}
+        onInput={(event) => onText(event.currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+export function ChoiceField({
+  title,
+  value,
+  options,
+  onChoose,
+}: {
+  title: string;
+  value: string;
+  options: readonly (readonly [string, string])[];
+  onChoose: (value: string) => void;
+}) {
+  return (
+    <label>
+      <span>{title}</span>
+      <select value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
+        {options.map(([each, text]) => (
+          <option key={each} value={each}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

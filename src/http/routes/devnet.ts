@@ -1,0 +1,68 @@
+/**
+ * The controls of a devnet, for the dashboard. Only nodes that a supervisor of a devnet started have these routes. They
+ * serve this machine only, and no page of another site.
+ */
+
+import type { DevnetControls } from '../../ports/devnet-controls.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
+import { Problem } from '../problems.ts';
+import type { Reply, Route } from '../route.ts';
+import type { Schema } from '../schema.ts';
+import { NO_META } from '../views/shapes.ts';
+
+/** The supervisor describes its results (`bloomery devnet --help`); each operation has a shape of its own. */
+const RESULT: Schema = { type: 'object' };
+const ERRORS = {
+  403: 'The client is not on this machine, or the request comes from a page of another site.',
+  404: 'The devnet has no such operation.',
+  409: 'The devnet refuses the operation, for the reason in the message.',
+};
+
+export function devnetRoutes(controls: DevnetControls): readonly Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/devnet',
+      summary: 'Shows the nodes of the devnet, its clock, its mining mode and its faults.',
+      parameters: [],
+      unknownParameters: 'refused',
+      answer: { meta: NO_META, data: RESULT },
+      errors: ERRORS,
+      access: 'loopback',
+      handle: () => answerOf(controls, 'list', {}),
+    },
+    {
+      method: 'POST',
+      path: '/devnet/{operation}',
+      summary: 'Performs an operation of the devnet’s control port, with its parameters as the body.',
+      parameters: [
+        {
+          name: 'operation',
+          in: 'path',
+          schema: { type: 'string', minLength: 1, maxLength: 20, description: 'Name, such as `mine`.' },
+        },
+      ],
+      unknownParameters: 'refused',
+      body: { name: 'parameters', schema: { type: 'object' } },
+      answer: { meta: NO_META, data: RESULT },
+      errors: ERRORS,
+      access: 'loopback',
+      handle: (_api, request) => answerOf(controls, request.text('operation') ?? '', request.body),
+    },
+  ];
+}
+
+const STATUSES: Readonly<Record<string, number>> = { USAGE: 400, CONTROL_UNKNOWN: 404 };
+
+async function answerOf(
+  controls: DevnetControls,
+  operation: string,
+  parameters: Readonly<Record<string, unknown>>,
+): Promise<Reply> {
+  try {
+    return { meta: {}, data: await controls.ask(operation, parameters) };
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error;
+    throw new Problem(STATUSES[error.code] ?? 409, { message: error.message });
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * The final tables of a sink on a cluster. A range lies on one shard. Its rows carry an id that is new for each attempt to
+ * write the range, and readers see the rows whose id is in a marker. So rows of an attempt that failed, or that come late from
+ * a process without the lease, stay invisible forever, and a removal of them does no harm at any time.
+ */
+
+import { sha256 } from '../../crypto/hash.ts';
+import { messageOf, ProtocolError } from '../../primitives/errors.ts';
+import { SINK_TABLE_NAMES } from '../tables.ts';
+import { FINAL_SUFFIX, onCluster, RANGE_ID_COLUMN, SHARD_SUFFIX } from './schema.ts';
+import type { ClickHouseServer } from './server.ts';
+
+const NAME = /^[A-Za-z0-9_.-]{1,100}$/;
+
+/** Checks the name of a cluster, because it becomes part of statements. */
+export function checkClusterName(cluster: string): void {
+  if (NAME.test(cluster)) return;
+  throw new ProtocolError(
+    'USAGE',
+    { cluster },
+    `\`${cluster}\` is no name of a cluster: use letters, digits, _, - and .`,
+  );
+}
+
+/**
+ * Checks that the server and the shards are set up for replicated tables.
+ *
+ * @throws ProtocolError `CLICKHOUSE_CLUSTER_UNFIT`, which names the setting that is missing or wrong
+ */
+export async function checkCluster(server: ClickHouseServer, cluster: string): Promise<void> {
+  const known = await server.rows<{ readonly cluster: string; readonly shard_num: number }>(
+    'SELECT DISTINCT cluster, shard_num FROM system.clusters',
+  );
+  const shards = known.filter((row) => row.cluster === cluster).length;
+  if (shards === 0) {
+    const names = [...new Set(known.map((row) => row.cluster))].join(', ') || 'none';
+    throw unfit(cluster, '<remote_servers>', `the server knows no cluster of this name (it knows: ${names})`);
+  }
+  const [keepers] = await server.rows<{ readonly count: string }>(
+    `SELECT count() AS count FROM cluster('${cluster}', system.tables) WHERE database = 'system' AND name = 'zookeeper'`,
+  );
+  if (Number(keepers?.count ?? 0) < shards)
+    throw unfit(cluster, '<zookeeper>', `${keepers?.count ?? 0} of ${shards} shards know a ZooKeeper`);
+  const macros = await server.rows<{ readonly macro: string; readonly servers: string; readonly names: string }>(
+    `SELECT macro, count() AS servers, uniqExact(substitution) AS names FROM cluster('${cluster}', system.macros) GROUP BY macro`,
+  );
+  const [shard, replica] = ['shard', 'replica'].map((name) => macros.find(({ macro }) => macro === name));
+  if (Number(shard?.names ?? 0) < shards) {
+    throw unfit(
+      cluster,
+      '<macros>',
+      `the ${shards} shards have ${shard?.names ?? 0} different values of the macro shard`,
+    );
+  }
+  if (Number(replica?.servers ?? 0) < shards)
+    throw unfit(cluster, '<macros>', `the macro replica is set on ${replica?.servers ?? 0} of ${shards} shards`);
+}
+
+/** Runs a statement on all servers of a cluster. */
+export async function runOnCluster(server: ClickHouseServer, cluster: string, statement: string): Promise<void> {
+  try {
+    await server.run(statement);
+  } catch (error) {
+    if (!/DistributedDDL|DDL background/i.test(messageOf(error))) throw error;
+    throw unfit(cluster, '<distributed_ddl>', 'the server cannot run statements ON CLUSTER', error);
+  }
+}
+
+/**
+ * @returns the cluster over which the final tables were spread when they were made; undefined for tables on one server;
+ *   'none' when there are no tables yet
+ */
+async function madeCluster(server: ClickHouseServer): Promise<{ readonly cluster: string | undefined } | 'none'> {
+  const [made] = await server.rows<{ readonly engine_full: string }>(
+    `SELECT engine_full FROM system.tables WHERE database = '${server.database}' AND name = 'blocks${FINAL_SUFFIX}'`,
+  );
+  if (made === undefined) return 'none';
+  return { cluster: /^Distributed\('?([^',]+)'?,/.exec(made.engine_full)?.[1] };
+}
+
+/**
+ * @throws ProtocolError `SINK_OF_OTHER_CLUSTER` for tables that were made for another cluster, or for one server
+ */
+export async function refuseOtherCluster(server: ClickHouseServer, cluster: string | undefined): Promise<void> {
+  const made = await madeCluster(server);
+  if (made === 'none' || made.cluster === cluster) return;
+  const { database } = server;
+  const [is, needs] = [made.cluster, cluster].map((name) =>
+    name === undefined ? 'on one server' : `on cluster ${name}`,
+  );
+  throw new ProtocolError(
+    'SINK_OF_OTHER_CLUSTER',
+    { database, made: made.cluster, wanted: cluster },
+    `the tables in ${database} are ${is}, and not ${needs}: ` +
+      `${made.cluster === undefined ? 'leave out --cluster' : `give --cluster ${made.cluster}`}, or name another database`,
+  );
+}
+
+/**
+ * Id of an attempt to write a range: no other attempt has it.
+ *
+ * @param token token of the process that holds the lease
+ * @param number number of the attempt in this process
+ */
+export function rangeIdOf(token: string, number: number): string {
+  return sha256(Buffer.from(`${token} ${number}`))
+    .readBigUInt64LE()
+    .toString();
+}
+
+/** Removes rows of ranges whose marker was never written. The shards do so after the function has returned. */
+export async function dropUnmarkedOnCluster(
+  server: ClickHouseServer,
+  cluster: string,
+  finalHeight: number,
+): Promise<void> {
+  const { database } = server;
+  for (const table of SINK_TABLE_NAMES) {
+    const unmarked = await server.rows<{ readonly id: string }>(
+      `SELECT DISTINCT toString(${RANGE_ID_COLUMN}) AS id FROM ${database}.${table}${FINAL_SUFFIX} WHERE height > ${finalHeight}`,
+    );
+    if (unmarked.length === 0) continue;
+    await runOnCluster(
+      server,
+      cluster,
+      `ALTER TABLE ${database}.${table}${SHARD_SUFFIX}${onCluster(cluster)} DELETE ` +
+        `WHERE ${RANGE_ID_COLUMN} IN (${unmarked.map(({ id }) => id).join(', ')})`,
+    );
+  }
+}
+
+function unfit(cluster: string, setting: string, fault: string, cause?: unknown): ProtocolError {
+  return new ProtocolError(
+    'CLICKHOUSE_CLUSTER_UNFIT',
+    { cluster, setting },
+    `cluster ${cluster} cannot hold the tables: ${fault}; see ${setting} in the configuration of the servers`,
+    { cause },
+  );
+}

@@ -1,0 +1,190 @@
+/** ClickHouse servers and a ZooKeeper on the loopback interface, from the packages of the system, in folders of a test. */
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { freePorts } from '../support/ports.ts';
+
+/** Name of the cluster of the servers. */
+export const CLUSTER = 'three';
+const SHARDS = 3;
+const START_MS = 120_000;
+const POLL_MS = 100;
+const JARS = '/usr/share/java';
+const ZOOKEEPER_JAR = join(JARS, 'zookeeper.jar');
+
+/** A server that can be killed and started again. */
+export interface TestServer {
+  readonly url: string;
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface TestCluster {
+  readonly servers: readonly TestServer[];
+  stop(): Promise<void>;
+}
+
+/** What of the cluster is not on this machine, with the way to install it; undefined when all is there. */
+export function missingForCluster(): string | undefined {
+  if (missingServer() !== undefined) return missingServer();
+  if (programAt('java') === undefined || !existsSync(ZOOKEEPER_JAR))
+    return 'ZooKeeper is missing: `apt-get install zookeeperd`';
+  return undefined;
+}
+
+/** Like `missingForCluster`, for one server without ZooKeeper. */
+export function missingServer(): string | undefined {
+  return programAt('clickhouse-server') === undefined
+    ? 'clickhouse-server is missing: `apt-get install clickhouse-server`'
+    : undefined;
+}
+
+/** Starts three servers, each of them a shard of a cluster. */
+export async function startCluster(folder: string): Promise<TestCluster> {
+  const zooKeeperPort = await freePorts(1);
+  const zooKeeper = startZooKeeper(folder, zooKeeperPort);
+  const ports = Array.from({ length: SHARDS }, () => freePorts(3));
+  const firstPorts = await Promise.all(ports);
+  const servers = firstPorts.map((port, index) =>
+    serverAt(join(folder, `server-${index + 1}`), port, shardSettings(index + 1, zooKeeperPort, firstPorts)),
+  );
+  const stop = async (): Promise<void> => {
+    await Promise.all(servers.map((server) => server.stop()));
+    await end(zooKeeper, 'SIGKILL');
+  };
+  try {
+    await Promise.all(servers.map((server) => server.start()));
+    const [first] = servers;
+    await until(
+      async () => (await answerOf(first?.url ?? '', "SELECT 1 FROM system.zookeeper WHERE path = '/'")) !== '',
+    );
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { servers, stop };
+}
+
+/** Starts one server. */
+export async function startServer(folder: string): Promise<TestServer> {
+  const server = serverAt(folder, await freePorts(3), '');
+  await server.start();
+  return server;
+}
+
+function serverAt(folder: string, port: number, more: string): TestServer {
+  const url = `http://127.0.0.1:${port}`;
+  mkdirSync(folder, { recursive: true });
+  const config = join(folder, 'config.xml');
+  writeFileSync(config, configOf(folder, port, more));
+  writeFileSync(join(folder, 'users.xml'), USERS);
+  let child: ChildProcess | undefined;
+  const endBy = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
+    if (child !== undefined) await end(child, signal);
+    child = undefined;
+  };
+  return {
+    url,
+    kill: () => endBy('SIGKILL'),
+    stop: () => endBy('SIGTERM'),
+    async start() {
+      child = spawn('clickhouse-server', [`--config-file=${config}`], { stdio: 'ignore' });
+      const started = child;
+      await until(async () => {
+        if (started.exitCode !== null) throw new Error(`clickhouse-server ended; see ${join(folder, 'errors')}`);
+        return (await answerOf(url, 'SELECT 1')) === '1\n';
+      });
+    },
+  };
+}
+
+function startZooKeeper(folder: string, port: number): ChildProcess {
+  const home = join(folder, 'zookeeper');
+  mkdirSync(home, { recursive: true });
+  const config = join(home, 'zoo.cfg');
+  const settings = [
+    'tickTime=500',
+    `dataDir=${join(home, 'data')}`,
+    `clientPort=${port}`,
+    'clientPortAddress=127.0.0.1',
+    'admin.enableServer=false',
+    'maxClientCnxns=0',
+  ];
+  writeFileSync(config, `${settings.join('\n')}\n`);
+  const classes = [ZOOKEEPER_JAR, join(JARS, 'slf4j-nop.jar'), join(JARS, '*')].join(delimiter);
+  const main = 'org.apache.zookeeper.server.quorum.QuorumPeerMain';
+  return spawn('java', ['-Xmx256m', '-Dzookeeper.jmx.log4j.disable=true', '-cp', classes, main, config], {
+    stdio: 'ignore',
+  });
+}
+
+const USERS = `<yandex>
+<profiles><default><max_memory_usage>6000000000</max_memory_usage></default></profiles>
+<users><default><password></password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default></users>
+<quotas><default></default></quotas>
+</yandex>
+`;
+
+/** @param port of HTTP; the two after it are for queries and replicas */
+function configOf(folder: string, port: number, more: string): string {
+  return `<yandex>
+<logger><level>warning</level><log>${folder}/log</log><errorlog>${folder}/errors</errorlog></logger>
+<listen_host>127.0.0.1</listen_host>
+<http_port>${port}</http_port>
+<tcp_port>${port + 1}</tcp_port>
+<interserver_http_port>${port + 2}</interserver_http_port>
+<interserver_http_host>127.0.0.1</interserver_http_host>
+<path>${folder}/data/</path>
+<tmp_path>${folder}/tmp/</tmp_path>
+<users_config>${folder}/users.xml</users_config>
+<default_profile>default</default_profile>
+<default_database>default</default_database>
+<mark_cache_size>268435456</mark_cache_size>
+${more}</yandex>
+`;
+}
+
+function shardSettings(shard: number, zooKeeperPort: number, ports: readonly number[]): string {
+  const shards = ports.map(
+    (port) =>
+      `<shard><internal_replication>true</internal_replication><replica><host>127.0.0.1</host><port>${port + 1}</port></replica></shard>`,
+  );
+  return `<remote_servers><${CLUSTER}>${shards.join('')}</${CLUSTER}></remote_servers>
+<zookeeper><node><host>127.0.0.1</host><port>${zooKeeperPort}</port></node></zookeeper>
+<macros><shard>${shard}</shard><replica>1</replica></macros>
+<distributed_ddl><path>/clickhouse/task_queue/ddl</path></distributed_ddl>
+`;
+}
+
+function programAt(name: string): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  return folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
+}
+
+/** Answer of a server; empty when it does not answer. */
+async function answerOf(url: string, sql: string): Promise<string> {
+  try {
+    const response = await fetch(url, { method: 'POST', body: sql });
+    return response.ok ? await response.text() : '';
+  } catch {
+    return '';
+  }
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  const endMs = performance.now() + START_MS;
+  while (!(await isSo())) {
+    if (performance.now() > endMs) throw new Error('a server did not start in two minutes');
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+async function end(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill(signal);
+  await ended;
+}

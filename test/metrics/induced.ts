@@ -1,0 +1,339 @@
+/**
+ * Faults of real nodes, and the alert that each must raise: a devnet whose nodes are killed, restarted, cut off or set to a
+ * wrong clock, a peer that sends a second block of a delegate, and one more node on a small disk, with much memory and a webhook
+ * that refuses.
+ */
+
+import { strict as assert } from 'node:assert';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parse } from 'yaml';
+import { askDevnet } from '../../src/cli/devnet/control-client.ts';
+import { readAccounts } from '../../src/cli/genesis/accounts-file.ts';
+import { loadNetwork } from '../../src/config/network.ts';
+import { keyPairOfPassphrase } from '../../src/crypto/keys.ts';
+import { partsOf } from '../../src/node/generations.ts';
+import { createRules } from '../../src/protocol/generations.ts';
+import { Intruder } from '../attacks/intruder.ts';
+import { signBlock } from '../support/chain-maker.ts';
+import { headerWith } from '../support/fixtures.ts';
+import { CLI_ENTRY } from '../support/cli.ts';
+import { waitFor } from '../support/devnet.ts';
+import { freePortRanges } from '../support/ports.ts';
+import type { Untyped } from '../support/untyped.ts';
+import { RULES_FILE } from './rules.ts';
+
+export interface InducedOptions {
+  /** The program's name or path. */
+  readonly prometheus: string;
+  readonly say: (line: string) => void;
+}
+
+export interface InducedResult {
+  /** Alerts that fired on their fault. */
+  readonly fired: readonly string[];
+  /** Alerts whose fault could not be made here, with the reason. */
+  readonly left: ReadonlyMap<string, string>;
+}
+
+const NODES = 4;
+const START_MS_MAX = 150_000;
+const ALERT_MS_MAX = 150_000;
+/** Scrapes of a healthy net, before the first fault. */
+const HEALTHY_MS = 45_000;
+/** In the copy of the rules an alert waits this long before it fires. */
+const FOR = '6s';
+/** The window in which no block became final, in place of half an hour. */
+const FINALITY_WINDOW = '1m';
+const CEILING_MB = 1280;
+/** With a node's own memory this is more than 85 % of the ceiling, and less than all of it. */
+const BALLAST_BYTES = 1_080_000_000;
+const SMALL_DISK_MB = 400;
+
+/** @throws Error that names the alert that did not fire, or that fired on the healthy net */
+export async function induceFaults({ prometheus, say }: InducedOptions): Promise<InducedResult> {
+  const directory = mkdtempSync(join(tmpdir(), 'bloomery-induced-'));
+  const { http, ws } = await freePortRanges(NODES + 2);
+  const net = join(directory, 'net');
+  const flags = ['--nodes', `${NODES}`, '--delegates', '5', '--data-dir', net, '--restart', 'never'];
+  const devnet = spawn(
+    process.execPath,
+    [CLI_ENTRY, 'devnet', ...flags, '--http-port', `${http}`, '--ws-port', `${ws}`],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
+  const children: ChildProcess[] = [devnet];
+  const place: Place = { directory, net, http, ws, children };
+  try {
+    const isUp = async (): Promise<boolean> => (await list(net)).every(({ state }) => state === 'running');
+    await waitFor('the devnet', isUp, START_MS_MAX, () => (devnet.exitCode === null ? undefined : 'it ended'));
+    const ports = Array.from({ length: NODES }, (_, index) => http + index);
+    writeTargets(directory, ports);
+    const port = http + NODES + 1;
+    children.push(startPrometheus(prometheus, directory, port));
+    const alerts = new Alerts(port, http, say);
+    await waitFor('scrapes of all nodes', async () => (await alerts.count('up == 1')) === NODES, START_MS_MAX);
+    await sleep(HEALTHY_MS);
+    assert.deepEqual(await alerts.firing(), [], 'alerts on a healthy net, with shortened windows');
+    say(`healthy for ${HEALTHY_MS / 1000} s: no alert`);
+    await faultsOfDevnet(place, alerts);
+    const left = await faultsOfOneNode(place, alerts, ports);
+    await faultsThatStay(place, alerts);
+    return { fired: [...alerts.seen].sort(), left };
+  } finally {
+    for (const child of children) child.kill();
+    for (const child of children) if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    spawnSync('umount', [join(directory, 'small')]);
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+interface Place {
+  readonly directory: string;
+  /** Folder of the devnet. */
+  readonly net: string;
+  /** First port of HTTP, and of peers. */
+  readonly http: number;
+  readonly ws: number;
+  /** Processes to end. */
+  readonly children: ChildProcess[];
+}
+
+/** A wrong clock, a node that stands still, a partition, restarts. */
+async function faultsOfDevnet({ net }: Place, alerts: Alerts): Promise<void> {
+  await askDevnet(net, 'skew', { node: 3, skewMs: -10_000 });
+  await alerts.wait('BloomeryLag', 3);
+  await alerts.wait('BloomeryClock', 3);
+  await askDevnet(net, 'heal');
+  await alerts.end('BloomeryLag');
+
+  const { pid = 0 } = (await list(net))[2] ?? {};
+  process.kill(pid, 'SIGSTOP');
+  // Its delegate has a slot every ten seconds.
+  await sleep(25_000);
+  process.kill(pid, 'SIGCONT');
+  await alerts.wait('BloomerySlotMissed', 2);
+
+  await askDevnet(net, 'partition', { parts: [[2, 3]] });
+  await sleep(25_000);
+  await askDevnet(net, 'heal');
+  await alerts.wait('BloomeryBlockReverted');
+
+  for (let time = 1; time <= 3; time += 1) {
+    await askDevnet(net, 'restart', { node: 3 });
+    await sleep(3000);
+  }
+  await alerts.wait('BloomeryRestarts', 3);
+}
+
+/** One more node, which follows the devnet and has three troubles of its own. */
+async function faultsOfOneNode(
+  { directory, net, http, ws, children }: Place,
+  alerts: Alerts,
+  ports: readonly number[],
+): Promise<ReadonlyMap<string, string>> {
+  const left = new Map<string, string>();
+  const small = join(directory, 'small');
+  mkdirSync(small);
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SMALL_DISK_MB}m`, 'tmpfs', small]);
+  if (mounted.status !== 0) left.set('BloomeryDiskLow', 'no small file system can be mounted here');
+  const ballast = join(directory, 'ballast.mjs');
+  writeFileSync(
+    ballast,
+    `import { isMainThread } from 'node:worker_threads';\nif (isMainThread) globalThis.ballast = Buffer.alloc(${BALLAST_BYTES}, 1);\n`,
+  );
+  const config = join(directory, 'troubled.json');
+  const port = http + NODES;
+  writeFileSync(
+    config,
+    JSON.stringify({
+      http: { port, host: '127.0.0.1' },
+      p2p: { port: ws + NODES, host: '127.0.0.1', fixedPeers: ports.map((_, index) => `127.0.0.1:${ws + index}`) },
+      forging: { enabled: false },
+      memory: { ceilingMb: CEILING_MB },
+      // Nothing listens at this port.
+      notify: { webhook: `http://127.0.0.1:${ws + NODES + 1}/` },
+    }),
+  );
+  const flags = ['--network', join(net, 'network'), '--data-dir', join(small, 'data'), '--config', config];
+  const troubled = spawn(process.execPath, [CLI_ENTRY, 'start', ...flags], {
+    stdio: 'ignore',
+    env: { ...process.env, NODE_OPTIONS: `--import=${ballast}` },
+  });
+  children.push(troubled);
+  writeTargets(directory, [...ports, port]);
+  if (!left.has('BloomeryDiskLow')) await alerts.wait('BloomeryDiskLow', NODES);
+  await alerts.wait('BloomeryMemoryNearCeiling', NODES);
+  await alerts.wait('BloomeryNotifyFails', NODES);
+  troubled.kill();
+  await once(troubled, 'exit');
+  writeTargets(directory, ports);
+  return left;
+}
+
+/** Nodes that stay down: blocks come, but none becomes final; then no block comes. */
+async function faultsThatStay({ net, http, ws }: Place, alerts: Alerts): Promise<void> {
+  await askDevnet(net, 'mode', { mode: 'on-demand' });
+  await askDevnet(net, 'mine', { slots: 1 });
+  await sendSecondBlock(net, { http: http + 1, ws: ws + 1 });
+  await alerts.wait('BloomeryDoubleForging', 1);
+  // Node 0 has two of the five delegates.
+  await askDevnet(net, 'kill', { node: 0 });
+  await alerts.wait('BloomeryDown', 0);
+  for (let time = 0; time < 8; time += 1) {
+    await askDevnet(net, 'mine', { slots: 25 });
+    await sleep(4000);
+  }
+  await alerts.wait('BloomeryFinalityStands', 1);
+  await askDevnet(net, 'kill', { node: 3 });
+  await alerts.wait('BloomeryFewPeers', 1);
+  await askDevnet(net, 'warp', { to: '10m' });
+  await alerts.wait('BloomeryChainStands', 1);
+}
+
+/** Sends a node another block of the delegate that forged its tip, in the same place: a second later in the same slot. */
+async function sendSecondBlock(net: string, ports: { readonly http: number; readonly ws: number }): Promise<void> {
+  const network = loadNetwork(join(net, 'network'));
+  const [tip] = ((await (await fetch(`http://127.0.0.1:${ports.http}/api/blocks?limit=1`)).json()) as Untyped).data;
+  const delegate = readAccounts(network.directory).find(({ publicKey }) => publicKey === tip.generatorPublicKey);
+  assert(delegate !== undefined, 'the keys of the delegates are public');
+  const { version, height, timestamp, previousBlockId, maxHeightPrevoted, maxHeightPreviouslyForged } = tip;
+  const header = headerWith({
+    ...{ version, height, previousBlockId, maxHeightPrevoted, maxHeightPreviouslyForged },
+    timestamp: timestamp + 1,
+    reward: BigInt(tip.reward),
+  });
+  const block = signBlock({ ...header, transactions: [] }, {}, keyPairOfPassphrase(delegate.passphrase));
+  const { protocolVersion, appVersion, params } = network;
+  const nonce = 'secondblock00000';
+  const identity = { networkName: '', version: appVersion, protocolVersion, build: '', commit: '', nonce };
+  const dialect = partsOf(params).createDialect(params, identity);
+  const query = dialect.query({
+    os: 'linux',
+    version: appVersion,
+    wsPort: 5000,
+    httpPort: 0,
+    protocolVersion,
+    nonce,
+    height: 1,
+  });
+  const packed = dialect.packMessage({ kind: 'block', block: createRules(params).codec.blockToJson(block) });
+  assert(packed !== undefined, 'the generation has a word for a block');
+  const target = `${dialect.path}?${new URLSearchParams(query).toString()}`;
+  const peer = new Intruder({ host: '127.0.0.1', port: ports.ws, target, ip: '127.99.1.1' });
+  assert(await peer.greet(), 'the node takes the stranger for a peer');
+  peer.say({ event: packed.event, data: packed.data });
+  await sleep(2000);
+  peer.leave();
+}
+
+interface ListedNode {
+  readonly state: string;
+  readonly pid?: number;
+}
+
+async function list(net: string): Promise<readonly ListedNode[]> {
+  return ((await askDevnet(net, 'list')) as Untyped).nodes;
+}
+
+/** The alerts of a Prometheus. */
+class Alerts {
+  /** Names of those that fired on their fault. */
+  readonly seen = new Set<string>();
+  readonly #url: string;
+  readonly #firstPort: number;
+  readonly #say: (line: string) => void;
+
+  constructor(port: number, firstPort: number, say: (line: string) => void) {
+    this.#url = `http://127.0.0.1:${port}/api/v1`;
+    this.#firstPort = firstPort;
+    this.#say = say;
+  }
+
+  async count(expression: string): Promise<number> {
+    return (await this.#ask(`query?query=${encodeURIComponent(expression)}`)).result.length;
+  }
+
+  /** Names and nodes of the alerts that fire. */
+  async firing(): Promise<readonly { readonly name: string; readonly node: number }[]> {
+    const { alerts } = await this.#ask('alerts');
+    return alerts
+      .filter(({ state }: Untyped) => state === 'firing')
+      .map(({ labels }: Untyped) => ({
+        name: labels.alertname,
+        node: Number(labels.instance.split(':')[1]) - this.#firstPort,
+      }));
+  }
+
+  /** Waits until an alert fires, for a node if one is given. */
+  async wait(name: string, node?: number): Promise<void> {
+    const beganMs = performance.now();
+    const fires = async (): Promise<boolean> =>
+      (await this.firing()).some((each) => each.name === name && (node === undefined || each.node === node));
+    await waitFor(`${name}${node === undefined ? '' : ` of node ${node}`}`, fires, ALERT_MS_MAX);
+    this.seen.add(name);
+    this.#say(`${name} fires ${((performance.now() - beganMs) / 1000).toFixed(1)} s later`);
+  }
+
+  /** Waits until an alert fires for no node. */
+  async end(name: string): Promise<void> {
+    const isOver = async (): Promise<boolean> => (await this.firing()).every((each) => each.name !== name);
+    await waitFor(`the end of ${name}`, isOver, ALERT_MS_MAX);
+  }
+
+  async #ask(path: string): Promise<Untyped> {
+    const answer = (await (await fetch(`${this.#url}/${path}`)).json()) as Untyped;
+    if (answer.status !== 'success') throw new Error(`${path}: ${answer.error}`);
+    return answer.data;
+  }
+}
+
+/** Prometheus reads this file again when it changes. */
+function writeTargets(directory: string, ports: readonly number[]): void {
+  const targets = ports.map((port) => `127.0.0.1:${port}`);
+  writeFileSync(join(directory, 'targets.json'), JSON.stringify([{ targets }]));
+}
+
+function startPrometheus(program: string, directory: string, port: number): ChildProcess {
+  // JSON is YAML.
+  const write = (name: string, content: unknown): string => {
+    const file = join(directory, name);
+    writeFileSync(file, JSON.stringify(content));
+    return file;
+  };
+  const rules = write('rules.json', shortened(parse(readFileSync(RULES_FILE, 'utf8')) as Untyped));
+  const discovery = { files: [join(directory, 'targets.json')], refresh_interval: '1s' };
+  const config = write('prometheus.json', {
+    global: { scrape_interval: '2s', evaluation_interval: '1s' },
+    rule_files: [rules],
+    scrape_configs: [{ job_name: 'bloomery', file_sd_configs: [discovery] }],
+  });
+  const flags = [
+    `--config.file=${config}`,
+    `--storage.tsdb.path=${join(directory, 'data')}`,
+    `--web.listen-address=127.0.0.1:${port}`,
+    '--log.level=error',
+  ];
+  return spawn(program, flags, { stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
+/** The rules with shorter windows; thresholds stay. */
+function shortened({ groups }: Untyped): Untyped {
+  return {
+    groups: groups.map((group: Untyped) => ({
+      ...group,
+      rules: group.rules.map((rule: Untyped) => ({
+        ...rule,
+        ...(rule.for === undefined ? {} : { for: FOR }),
+        ...(rule.alert === 'BloomeryFinalityStands'
+          ? { expr: rule.expr.replaceAll('[30m]', `[${FINALITY_WINDOW}]`) }
+          : {}),
+      })),
+    })),
+  };
+}

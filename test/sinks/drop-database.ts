@@ -1,0 +1,11 @@
+/** Removes the database of a sink, from all servers of a cluster where it is spread over one. */
+
+import { systemClock } from '../../src/node/system.ts';
+import { openServer } from '../../src/sinks/clickhouse/server.ts';
+
+export async function dropDatabase(url: string, database: string, cluster: string | undefined): Promise<void> {
+  const server = openServer(url, database, systemClock);
+  const everywhere = cluster === undefined ? '' : ` ON CLUSTER '${cluster}'`;
+  await server.run(`DROP DATABASE IF EXISTS ${database}${everywhere}`);
+  await server.close();
+}
