@@ -31,7 +31,8 @@ test('every code that the sources have is known, and no other', (t) => {
   t.true(codes.length > 100);
   const lines = codes.map((code) => `  ${code}`).join('\n');
   const text =
-    '/** Codes that a node may tell: `UPDATE_DOCS=1` with `test/config/event-codes.test.ts` writes them anew. */\n' +
+    '/**\n * Lists the codes of all events that a node can report. `test/config/event-codes.test.ts` with `UPDATE_DOCS=1`\n' +
+    ' * generates the list.\n */\n' +
     `\nexport const EVENT_CODES: ReadonlySet<string> = new Set(\n  \`\n${lines}\n\`\n    .trim()\n    .split(/\\s+/),\n);\n`;
   if (process.env['UPDATE_DOCS'] === '1') writeFileSync(FILE, text);
   t.is(readFileSync(FILE, 'utf8'), text, 'run the test with UPDATE_DOCS=1, then build');

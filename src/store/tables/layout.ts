@@ -40,8 +40,7 @@ export const TABLES = {
     number: 6,
     role: 'local',
     key: ['table', 'level', 'start'],
-    value:
-      'for each block of the level below: its first key, and its number of keys, u32 (`order-statistic-tree.ts`)',
+    value: 'for each block of the level below: its first key, and its number of keys, u32 (`order-statistic-tree.ts`)',
   }),
 
   transactions: new Table({
@@ -61,7 +60,12 @@ export const TABLES = {
     value: 'public keys of the delegates that the account votes for; an account without votes has no entry',
   }),
   delegates: new Table({ number: 18, role: 'state', key: ['key'], value: 'delegate (`records.ts`)' }),
-  roundLists: new Table({ number: 19, role: 'state', key: ['listIndex'], value: 'public keys of the delegates, highest rank first' }),
+  roundLists: new Table({
+    number: 19,
+    role: 'state',
+    key: ['listIndex'],
+    value: 'public keys of the delegates, highest rank first',
+  }),
   ledger: new Table({ number: 20, role: 'state', key: [], value: 'bytes whose form the generation defines' }),
   facts: new Table({ number: 21, role: 'state', key: ['name'], value: 'text whose form the generation defines' }),
 
@@ -79,7 +83,8 @@ export const TABLES = {
     number: 37,
     role: 'index',
     key: ['key', 'ordinal'],
-    value: 'height, timestamp u32, then u64 sums of the fees and of the rewards of all blocks of this delegate up to this one',
+    value:
+      'height, timestamp u32, then u64 sums of the fees and of the rewards of all blocks of this delegate up to this one',
   }),
   generatorBlocksByAmount: new Table({
     number: 38,
