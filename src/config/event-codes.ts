@@ -1,4 +1,7 @@
-/** Codes that a node may tell: `UPDATE_DOCS=1` with `test/config/event-codes.test.ts` writes them anew. */
+/**
+ * Lists the codes of all events that a node can report. `test/config/event-codes.test.ts` with `UPDATE_DOCS=1`
+ * generates the list.
+ */
 
 export const EVENT_CODES: ReadonlySet<string> = new Set(
   `
