@@ -26,7 +26,10 @@ export function useScrollMemory(): void {
       // Earlier scrolling belongs to the history entry that was left.
       clearTimeout(noting);
       stop();
-      stop = scrollWhenThere((event.state as Kept | null)?.scrollY ?? 0);
+      const target = (event.state as Kept | null)?.scrollY ?? 0;
+      scrollTo(0, target);
+      // The top needs no restoring: nothing that arrives later moves it, and the reader may scroll at once.
+      if (target > 0) stop = scrollWhenThere(target);
     };
     addEventListener('scroll', note, { passive: true });
     addEventListener('popstate', arrived);
@@ -45,7 +48,6 @@ export function useScrollMemory(): void {
  * @returns a function that ends the scrolling
  */
 function scrollWhenThere(target: number): () => void {
-  scrollTo(0, target);
   const beganMs = performance.now();
   let height = 0;
   let changedMs = beganMs;
