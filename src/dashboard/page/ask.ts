@@ -1,6 +1,6 @@
 /** Questions to a node's HTTP interface. */
 
-/** What the node says of a list besides its entries. */
+/** Facts about a list that the node sends beside its entries. */
 export interface ListMeta {
   /** Number of entries of all pages. */
   readonly count?: number;
