@@ -42,7 +42,7 @@ export interface KnownAccount {
 
 export type NodeAction = 'pause' | 'resume' | 'kill' | 'restart';
 
-/** What can be done with a node in its state. */
+/** Operations that a node allows in its state. */
 export function actionsFor({ state }: Pick<DevnetNode, 'state'>): readonly NodeAction[] {
   switch (state) {
     case 'running':
