@@ -55,7 +55,7 @@ test('a node on a full disk answers and signs nothing, names the fault, and catc
   t.is(readFileSync(journal, 'utf8'), signed);
   t.is((await full.client.status()).height, height);
   t.is(await full.client.blockId(height), tip);
-  // The tip itself may be of a branch that was left, which takes module.
+  // The tip and the block before it may belong to a branch that the other node has left.
   const below = height - TIP_BLOCKS;
   t.is(await full.client.blockId(below), await sound.client.blockId(below));
   const findings = await examine({ url: full.url, environment: {} });
