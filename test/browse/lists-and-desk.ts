@@ -34,6 +34,7 @@ export async function visitLists({ page, photographs, isPhone, address }: ListsV
   assert.equal(await hash(), '#/transactions?kind=3');
   await photographs.take('transactions-votes');
   await page.getByRole('link', { name: 'Clear' }).click();
+  await page.getByRole('link', { name: 'Clear' }).waitFor({ state: 'detached' });
   await openForm();
   await field('To').fill(address.slice(0, -1));
   await field('Order').selectOption({ label: 'smallest amount first' });

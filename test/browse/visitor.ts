@@ -208,6 +208,8 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   await photograph('nodes');
   await open('Forging');
   await page.getByText('on', { exact: true }).first().waitFor();
+  // The results of the delegates come after their names.
+  await page.getByRole('cell', { name: '…' }).first().waitFor({ state: 'detached' });
   await photograph('forging');
   await open('Diagnostics');
   await heading('Diagnostics');

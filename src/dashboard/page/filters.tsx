@@ -3,7 +3,7 @@
  * and send the choice.
  */
 
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { hashOf, type Filters, type Place } from '../place.ts';
 import { orderOf, type Order } from '../questions.ts';
 import type { Sorting } from './parts.tsx';
@@ -31,8 +31,9 @@ export function FilterForm({
   const [values, setValues] = useState(filters);
   const [isOpen, setOpen] = useState(Object.keys(filters).length > 0);
   const key = JSON.stringify(filters);
-  // Going back in the browser leads to an earlier choice.
-  useEffect(() => setValues(filters), [key]);
+  // Going back in the browser leads to an earlier choice. An effect after the next paint could overwrite text that the
+  // user has typed meanwhile.
+  useLayoutEffect(() => setValues(filters), [key]);
   const apply = (chosen: Filters): void => {
     const [first] = orders;
     location.hash = hashOf(view, undefined, {

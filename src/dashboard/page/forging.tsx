@@ -34,6 +34,9 @@ export function Forging() {
     );
   }
   const results = asked.kind === 'answered' ? asked.answer.data : NO_RESULTS;
+  // A dash would say that a delegate has no result, while the answer is still on its way.
+  const missing = asked.kind === 'waiting' ? '…' : '–';
+  const figureOf = (count: number | undefined): string => (count === undefined ? missing : countText(count));
   const addresses = new Map(forgers.map(({ publicKey, address }) => [publicKey, address]));
   const placeOf = ({ publicKey }: ForgingDelegate): number =>
     nextSlots.get(publicKey) ?? Number.MAX_SAFE_INTEGER - (addresses.has(publicKey) ? 1 : 0);
@@ -47,6 +50,11 @@ export function Forging() {
       <p class="quiet">
         {countText(on)} of {countText(forging.length)} delegates of this node forge. The next slot comes first.
       </p>
+      {asked.kind === 'failed' && (
+        <p class="problem" role="alert">
+          {asked.reason}
+        </p>
+      )}
       <Table
         caption="Delegates configured on this node"
         rows={rows}
@@ -82,9 +90,8 @@ export function Forging() {
             isFigure: true,
             cell: ({ publicKey }) => {
               const { delegate } = results.get(publicKey) ?? {};
-              return delegate === undefined || delegate.producedBlocks + delegate.missedBlocks === 0
-                ? '–'
-                : `${delegate.productivity} %`;
+              if (delegate === undefined) return missing;
+              return delegate.producedBlocks + delegate.missedBlocks === 0 ? '–' : `${delegate.productivity} %`;
             },
           },
           {
@@ -92,7 +99,7 @@ export function Forging() {
             isFigure: true,
             cell: ({ publicKey }) => {
               const { earnings } = results.get(publicKey) ?? {};
-              return earnings === undefined ? '–' : <Amount beddows={earnings.forged} among={earned} />;
+              return earnings === undefined ? missing : <Amount beddows={earnings.forged} among={earned} />;
             },
           },
           {
@@ -122,10 +129,6 @@ export function Forging() {
       )}
     </>
   );
-}
-
-function figureOf(count: number | undefined): string {
-  return count === undefined ? '–' : countText(count);
 }
 
 function Paused({ forging }: { forging: readonly ForgingDelegate[] }) {
