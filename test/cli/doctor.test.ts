@@ -70,7 +70,10 @@ interface NodeFixture extends DiskFixture {
 }
 
 /** A node whose folder and answers are whole. */
-async function setUpNode(t: ExecutionContext, answers: Record<string, Untyped> | 'silent' = healthy()): Promise<NodeFixture> {
+async function setUpNode(
+  t: ExecutionContext,
+  answers: Record<string, Untyped> | 'silent' = healthy(),
+): Promise<NodeFixture> {
   const folder = temporaryFolder(t);
   const dataDir = join(folder, 'data');
   const place = placeIn(dataDir, network);

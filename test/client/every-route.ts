@@ -134,7 +134,12 @@ async function hand(t: ExecutionContext, fixture: RouteFixture, { name, method, 
 const EMPTY_IS_ANSWERED = 'PUT /signatures';
 
 /** Reads as many events with the client as the node tells of at once, and compares each. */
-async function askEvents(t: ExecutionContext, fixture: RouteFixture, asked: Asked, amounts: Set<string>): Promise<void> {
+async function askEvents(
+  t: ExecutionContext,
+  fixture: RouteFixture,
+  asked: Asked,
+  amounts: Set<string>,
+): Promise<void> {
   const { name } = asked;
   const { types, follow: _, ...others } = asked.parameters;
   const start = others['lastEventId'] === undefined ? { fromHeight: 1 } : {};

@@ -90,7 +90,9 @@ test('a spoilt copy of a block does not hide the good one of the same id', async
 });
 
 test('the same refused document costs once, an applied block is not looked at again', async (t) => {
-  const { give, received, penalties } = setUpGossip((block) => (block.id === '8' ? 'BLOCK_SIGNATURE_INVALID' : undefined));
+  const { give, received, penalties } = setUpGossip((block) =>
+    block.id === '8' ? 'BLOCK_SIGNATURE_INVALID' : undefined,
+  );
   for (const id of ['8', '8', '9', '9']) await give({ id, height: 2 });
   t.deepEqual(
     received.map(({ id }) => id),

@@ -21,7 +21,12 @@ for (const [what, pass, code, reason] of [
     'FORGING_SLOT_SLEPT',
     /^the process was stopped, or the machine had no processor for it, for 6\d(\.\d)? s$/,
   ],
-] as const satisfies readonly (readonly [string, (its: ReturnType<typeof setUpForging>) => unknown, string, RegExp])[]) {
+] as const satisfies readonly (readonly [
+  string,
+  (its: ReturnType<typeof setUpForging>) => unknown,
+  string,
+  RegExp,
+])[]) {
   test(`slots that passed because ${what} are logged with that reason alone`, async (t) => {
     const its = setUpForging();
     its.scheduler.start();

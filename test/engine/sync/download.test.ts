@@ -145,7 +145,11 @@ test('every peer at the same tip is tried, and most is fetched from the fastest'
 });
 
 test('a silent leader costs moments as long as others have its chain', async (t) => {
-  const fixture = new DownloadFixture({ leader: { latencyMs: Infinity }, one: { latencyMs: 30 }, other: { latencyMs: 40 } });
+  const fixture = new DownloadFixture({
+    leader: { latencyMs: Infinity },
+    one: { latencyMs: 30 },
+    other: { latencyMs: 40 },
+  });
   // Nobody but the leader can say that there is no more, so its silence lasts until the wire gives it up.
   await fixture.run(20);
   t.deepEqual(fixture.heights, ALL);
