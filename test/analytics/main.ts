@@ -18,7 +18,7 @@ import { runSink } from '../../src/sinks/run.ts';
 import { placeIn, storeChain } from '../support/chain-folder.ts';
 import { fullChain } from '../sinks/full-chain.ts';
 import { listSource } from '../sinks/list-source.ts';
-import { makeChain, TRANSFERS_PER_BLOCK } from '../bench/stage.ts';
+import { makeChain, TRANSFERS_PER_BLOCK } from '../bench/chains.ts';
 import { runBackfill } from './backfill.ts';
 import { goldenChain, goldenDifferences } from './golden.ts';
 import { chdbFolder, clickHouseEngine, parquetEngine, type Engine } from './engines.ts';

@@ -11,7 +11,7 @@ import { publicKeyOf } from '../support/chain-maker.ts';
 import { benchKey, benchNetwork, fillStore } from './filled-store.ts';
 import { load } from './load.ts';
 import { pagesByDepth, type List } from './pages.ts';
-import { figure, printTable } from './stage.ts';
+import { figure, printTable } from './chains.ts';
 
 const CONNECTIONS = [1, 16, 64];
 

@@ -17,7 +17,7 @@ import { writeNetworkFolder } from '../support/chain-folder.ts';
 import { freePortRanges } from '../support/ports.ts';
 import { writeLongChain } from './long-chain.ts';
 import { EXECUTABLE, runImport, type ImportRun } from './import-run.ts';
-import { figure, printTable, TRANSFERS_PER_BLOCK } from './stage.ts';
+import { figure, printTable, TRANSFERS_PER_BLOCK } from './chains.ts';
 
 /** One block in so many of a mixed chain is full. */
 const FULL_EVERY = 5;

@@ -23,7 +23,7 @@ import {
   publicKeyOf,
   type TestNetwork,
 } from '../support/chain-maker.ts';
-import { TRANSFERS_PER_BLOCK } from './stage.ts';
+import { TRANSFERS_PER_BLOCK } from './chains.ts';
 
 /** Funded in the genesis block: enough that one seldom occurs twice in a block, few enough that it is made in moments. */
 const ACCOUNTS = 500;

@@ -5,7 +5,7 @@ import { createNoble, loadSodium, selectEd25519, type Ed25519 } from '../../src/
 import { sha256 } from '../../src/crypto/hash.ts';
 import { utf8 } from '../../src/primitives/bytes.ts';
 import { createInlineVerifier, createVerifierPool } from '../../src/workers/verifier-pool.ts';
-import { applyChain, figure, makeChain, printTable, TRANSFERS_PER_BLOCK } from './stage.ts';
+import { applyChain, figure, makeChain, printTable, TRANSFERS_PER_BLOCK } from './chains.ts';
 
 const FULL_BLOCKS = 600;
 const EMPTY_BLOCKS = 3000;

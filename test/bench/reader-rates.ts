@@ -11,7 +11,7 @@ import { cpuSecondsOf, runImport } from './import-run.ts';
 import { load } from './load.ts';
 import { writeLongChain } from './long-chain.ts';
 import { startServedNode, type ServedNode } from './served-node.ts';
-import { figure, printTable, TRANSFERS_PER_BLOCK } from './stage.ts';
+import { figure, printTable, TRANSFERS_PER_BLOCK } from './chains.ts';
 
 const PROCESSES = [1, 2, 3];
 const BLOCKS = 4_000;

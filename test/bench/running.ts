@@ -5,7 +5,7 @@ import { measureDevnet } from './devnet.ts';
 import { measureEventReaders } from './event-readers.ts';
 import { measureSlots } from './slots.ts';
 import { runCycles } from './snapshot-cycles.ts';
-import { figure, middle, printTable } from './stage.ts';
+import { figure, middle, printTable } from './chains.ts';
 
 const EVENT_READERS = 1000;
 const READER_BLOCKS = 20;

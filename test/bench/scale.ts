@@ -14,7 +14,7 @@ import { load } from './load.ts';
 import { writeLongChain } from './long-chain.ts';
 import { pagesByDepth, type List, type PageTimes } from './pages.ts';
 import { memoryOfProcess, startServedNode, type Memory, type ServedNode } from './served-node.ts';
-import { figure, printTable, TRANSFERS_PER_BLOCK } from './stage.ts';
+import { figure, printTable, TRANSFERS_PER_BLOCK } from './chains.ts';
 
 export interface ScaleOptions {
   /** Millions of transactions at which the chain is measured, ascending. */

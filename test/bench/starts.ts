@@ -4,7 +4,7 @@ import { packageDirectory } from '../../src/config/package.ts';
 import { measureDevnetStart, type StartFigures } from './devnet-start.ts';
 import { makeForkSource } from './fork-source.ts';
 import { measureKitStart, type KitFigures } from './kit-start.ts';
-import { figure, middle, printTable } from './stage.ts';
+import { figure, middle, printTable } from './chains.ts';
 
 const START_RUNS = 20;
 const FORK_RUNS = 3;

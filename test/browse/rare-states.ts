@@ -6,7 +6,7 @@ import { waitFor, type TestDevnet } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
 import { LOOKS, photographer, problemsOf } from './looks.ts';
 
-interface Scene {
+interface RareState {
   /** What becomes of the data of answers on their way to the page, by path and question. */
   readonly answers: Readonly<Record<string, (data: Untyped) => Untyped>>;
   /** Whether nothing happens while one looks. */
@@ -24,7 +24,7 @@ const BEHIND_S = 7200;
 /** Several questions of the page. */
 const STEADY_MS = 15_000;
 
-const SCENES: Readonly<Record<string, Scene>> = {
+const RARE_STATES: Readonly<Record<string, RareState>> = {
   rare: {
     answers: {
       'node/status': (status) => ({
@@ -159,20 +159,20 @@ export async function visitRareStates(
   { devnet, name, directory }: { readonly devnet: TestDevnet; readonly name: string; readonly directory: string },
 ): Promise<number> {
   let taken = 0;
-  for (const [what, scene] of Object.entries(SCENES)) {
+  for (const [what, state] of Object.entries(RARE_STATES)) {
     const context = await browser.newContext(LOOKS[name] ?? {});
     const page = await context.newPage();
     const problems = problemsOf(page);
-    if (scene.isStill === true) await page.addInitScript(STILL_EVENTS);
-    for (const [path, edit] of Object.entries(scene.answers)) await change(page, path, edit);
+    if (state.isStill === true) await page.addInitScript(STILL_EVENTS);
+    for (const [path, edit] of Object.entries(state.answers)) await change(page, path, edit);
     const photographs = photographer(page, `${name}-${what}`, directory);
-    for (const [view, texts] of Object.entries(scene.views)) {
+    for (const [view, texts] of Object.entries(state.views)) {
       await page.goto(`${devnet.nodes[0]?.url}/${view === 'glance' ? '' : `#/${view}`}`);
       for (const text of texts) await page.getByText(text).first().waitFor();
       // While a block goes round a page that was just opened may see the peers without it.
-      const areRight = async (): Promise<boolean> => (await page.locator('.figures .bad').count()) === scene.alarms;
-      if (view === 'glance') await waitFor(`${what}: ${scene.alarms} alarming figures`, areRight, STEADY_MS);
-      const [summary, ...shown] = scene.opened?.[view] ?? [];
+      const areRight = async (): Promise<boolean> => (await page.locator('.figures .bad').count()) === state.alarms;
+      if (view === 'glance') await waitFor(`${what}: ${state.alarms} alarming figures`, areRight, STEADY_MS);
+      const [summary, ...shown] = state.opened?.[view] ?? [];
       if (summary !== undefined) await page.getByText(summary).first().click();
       for (const text of shown) await page.getByText(text, { exact: true }).first().waitFor();
       await photographs.take(view);

@@ -19,7 +19,7 @@ const START_MS_MAX = 120_000;
 const folder = mkdtempSync(join(tmpdir(), 'bloomery-paused-'));
 
 try {
-  for (let time = 1; time <= TIMES; time += 1) console.log(`${time}: ${await scene(time)}`);
+  for (let time = 1; time <= TIMES; time += 1) console.log(`${time}: ${await runOnce(time)}`);
   console.log(`${TIMES} times exactly one node ran and forged in the end`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
@@ -32,8 +32,8 @@ interface Node {
   isGone(): boolean;
 }
 
-/** One scene. @returns what became of the two */
-async function scene(time: number): Promise<string> {
+/** Pauses the first node and starts the second, once. @returns the end state of both nodes */
+async function runOnce(time: number): Promise<string> {
   const data = join(folder, `data-${time}`);
   const nodes: Node[] = [];
   try {

@@ -20,7 +20,7 @@ const HEIGHT = 200;
 const { maker, network, blocks } = madeChain(HEIGHT);
 const text = blocks.map((block) => `${lineOfBlock(block, maker.rules.codec)}\n`).join('');
 
-interface Scene {
+interface CommandFixture {
   readonly network: string;
   readonly data: string;
   readonly file: string;
@@ -28,7 +28,7 @@ interface Scene {
 }
 
 /** A network folder, a file with the chain and a place for data; commands know both folders. */
-function scene(t: ExecutionContext, its = network): Scene {
+function setUpCommands(t: ExecutionContext, its = network): CommandFixture {
   const folder = temporaryFolder(t);
   const networkFolder = writeNetworkFolder(join(folder, 'net'), its);
   const data = join(folder, 'data');
@@ -48,7 +48,7 @@ function scene(t: ExecutionContext, its = network): Scene {
 test.serial(
   'a store of an earlier layout is brought up to this one by a command, as often as it is asked for',
   async (t) => {
-    const { run, file, data, network: networkFolder } = scene(t);
+    const { run, file, data, network: networkFolder } = setUpCommands(t);
     t.is((await run('upgrade')).code, 2, 'there is no store yet');
     await run('import', file);
     const chain = join(data, NETWORK_NAME, 'chain');
@@ -93,7 +93,7 @@ function contentOf(keys: KeyValue): string {
 }
 
 test.serial('a chain is imported, verified, exported, rolled back and imported again', async (t) => {
-  const { run, file, data, network: networkFolder } = scene(t);
+  const { run, file, data, network: networkFolder } = setUpCommands(t);
   const imported = await run('import', file);
   t.is(imported.stderr, '');
   t.is(imported.code, 0);
@@ -135,7 +135,7 @@ test.serial('a chain is imported, verified, exported, rolled back and imported a
 });
 
 test.serial('a refused block ends the import with exit code 1 and one line that names it', async (t) => {
-  const { run, file } = scene(t);
+  const { run, file } = setUpCommands(t);
   const lines = text.split('\n');
   lines[99] = (lines[99] ?? '').replace(/"blockSignature":"../, '"blockSignature":"00');
   writeFileSync(file, lines.join('\n'));
@@ -153,7 +153,7 @@ test.serial(
   async (t) => {
     const long = madeChain(1100);
     const lines = long.blocks.map((block) => `${lineOfBlock(block, long.maker.rules.codec)}\n`);
-    const { run, file, data, network: networkFolder } = scene(t, long.network);
+    const { run, file, data, network: networkFolder } = setUpCommands(t, long.network);
     writeFileSync(file, lines.join(''));
     const place = placeIn(data, long.network);
     const heightNow = async (): Promise<number> => {
@@ -189,7 +189,7 @@ test.serial(
 );
 
 test.serial('what a chain does not have is a wrong use, said in one line', async (t) => {
-  const { run, file, data, network: networkFolder } = scene(t);
+  const { run, file, data, network: networkFolder } = setUpCommands(t);
   const none = await run('verify');
   t.is(none.code, 2);
   t.regex(none.stderr, /^bloomery: there is no chain of made in .*: correct --data-dir\n$/);
@@ -216,7 +216,7 @@ test.serial('what a chain does not have is a wrong use, said in one line', async
 });
 
 test.serial('a store is read while a node holds it, and changed by nobody else', async (t) => {
-  const { run, file, data, network: networkFolder } = scene(t);
+  const { run, file, data, network: networkFolder } = setUpCommands(t);
   await run('import', file);
   const args = ['start', '--data-dir', data, '--network', networkFolder, '--http-port', '0', '--no-peers'];
   const node = spawn(process.execPath, [CLI_ENTRY, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
@@ -238,7 +238,7 @@ test.serial('a store is read while a node holds it, and changed by nobody else',
 });
 
 test.serial('a file that is there is replaced by nobody unless --force says so', async (t) => {
-  const { run, file, data, network: networkFolder } = scene(t);
+  const { run, file, data, network: networkFolder } = setUpCommands(t);
   await run('import', file);
   const mine = `${file}.mine`;
   const place = ['--data-dir', data, '--network', networkFolder];

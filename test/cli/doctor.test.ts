@@ -12,7 +12,7 @@ import { chainDirectory } from '../../src/node/chain-tool.ts';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
 import { madeChain, placeIn, storeChain, writeNetworkFolder } from '../support/chain-folder.ts';
 import { claimElsewhere } from '../support/claim-elsewhere.ts';
-import { diskFaults, type DiskScene } from '../support/disk-faults.ts';
+import { diskFaults, type DiskFixture } from '../support/disk-faults.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import { freePort } from '../support/ports.ts';
 import type { Untyped } from '../support/untyped.ts';
@@ -65,12 +65,15 @@ function scripted(t: ExecutionContext, answers: Record<string, Untyped>): Promis
   return listen(t, server);
 }
 
-interface Scene extends DiskScene {
+interface NodeFixture extends DiskFixture {
   readonly folder: string;
 }
 
 /** A node whose folder and answers are whole. */
-async function scene(t: ExecutionContext, answers: Record<string, Untyped> | 'silent' = healthy()): Promise<Scene> {
+async function setUpNode(
+  t: ExecutionContext,
+  answers: Record<string, Untyped> | 'silent' = healthy(),
+): Promise<NodeFixture> {
   const folder = temporaryFolder(t);
   const dataDir = join(folder, 'data');
   const place = placeIn(dataDir, network);
@@ -111,18 +114,18 @@ async function found(t: ExecutionContext, request: ExamineRequest): Promise<read
 }
 
 test('nothing is found on a healthy node, with and without its folder', async (t) => {
-  const healthyScene = await scene(t);
-  t.deepEqual(await found(t, healthyScene), []);
-  const { url, environment } = healthyScene;
+  const healthyNode = await setUpNode(t);
+  t.deepEqual(await found(t, healthyNode), []);
+  const { url, environment } = healthyNode;
   const remote = { url, environment: { ...environment }, lookAgainMs: 5 };
   t.deepEqual(
-    await found(t, { ...remote, dataDir: healthyScene.dataDir ?? '', network: healthyScene.network ?? '' }),
+    await found(t, { ...remote, dataDir: healthyNode.dataDir ?? '', network: healthyNode.network ?? '' }),
     [],
   );
 });
 
 test('the record of signatures is left as it is, with a claim of a paused container and half a last line', async (t) => {
-  const { dataDir = '', ...its } = await scene(t);
+  const { dataDir = '', ...its } = await setUpNode(t);
   const { dataDirectory } = its.place;
   const file = journalFileOf(dataDirectory);
   openJournal(file).close();
@@ -140,7 +143,7 @@ test('the record of signatures is left as it is, with a claim of a paused contai
 
 for (const [code, induce] of Object.entries(diskFaults)) {
   test.serial(`${code} is named when it is made on the disk`, async (t) => {
-    const its = await scene(t, 'silent');
+    const its = await setUpNode(t, 'silent');
     await induce(its, t);
     const codes = await found(t, its);
     t.true(codes.includes(code as FaultCode), codes.join(', '));
@@ -223,7 +226,7 @@ const nodeFaults: Partial<Record<FaultCode, Record<string, Untyped>>> = {
 
 for (const [code, changes] of Object.entries(nodeFaults)) {
   test.serial(`${code} is named, and nothing else, when the node shows it`, async (t) => {
-    t.deepEqual(await found(t, await scene(t, { ...healthy(), ...changes })), [code as FaultCode]);
+    t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...changes })), [code as FaultCode]);
   });
 }
 
@@ -247,7 +250,7 @@ test.serial('downloads that end well are no failures, and neither are failures b
     [failed, failed, failed, failed, started, ended],
     [['sync', 'BLOCK_SIGNATURE_INVALID', {}], ['sync', 'BLOCK_SIGNATURE_INVALID', {}], failed, failed, started, ended],
   ] as const)
-    t.deepEqual(await found(t, await scene(t, { ...healthy(), ...decidedInTurn(entries) })), []);
+    t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...decidedInTurn(entries) })), []);
   const failing = decidedInTurn([
     started,
     ended,
@@ -257,25 +260,25 @@ test.serial('downloads that end well are no failures, and neither are failures b
     started,
     ['sync', 'SYNC_ENDED', { blocks: 0 }],
   ]);
-  t.deepEqual(await found(t, await scene(t, { ...healthy(), ...failing })), ['SYNC_FAILS']);
+  t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...failing })), ['SYNC_FAILS']);
 });
 
 test.serial('downloads that peers do not answer are failures', async (t) => {
   const unanswered = ['sync', 'REQUEST_FAILED', { reason: 'no answer' }] as const;
   const failing = decidedInTurn([unanswered, unanswered, unanswered]);
-  t.deepEqual(await found(t, await scene(t, { ...healthy(), ...failing })), ['SYNC_FAILS']);
+  t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...failing })), ['SYNC_FAILS']);
 });
 
 test.serial('refused blocks that the chain has passed are no fault: anybody can make them up', async (t) => {
   const passed = decidedInTurn([refused(998), refused(999), refused(1000), refused(1000)]);
-  t.deepEqual(await found(t, await scene(t, { ...healthy(), ...passed })), []);
+  t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...passed })), []);
   const twice = ['chain', 'BLOCK_DOUBLE_FORGING', { height: 1001 }] as const;
-  t.deepEqual(await found(t, await scene(t, { ...healthy(), ...decidedInTurn([twice, twice, twice]) })), []);
+  t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...decidedInTurn([twice, twice, twice]) })), []);
 });
 
 test.serial('a delegate that was on elsewhere is no fault any more once it does not wait for that', async (t) => {
   const { 'node/diagnostics': diagnostics } = decided('forge', 'FORGING_ELSEWHERE', missed, 1) as Untyped;
-  t.deepEqual(await found(t, await scene(t, { ...healthy(), 'node/diagnostics': diagnostics })), []);
+  t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), 'node/diagnostics': diagnostics })), []);
 });
 
 test.serial(
@@ -288,12 +291,12 @@ test.serial(
       ['notify', 'NOTIFY_FAILED', { channel: 'webhook', waiting: 1, reason: 'gone', failingSince: at }],
       ['notify', 'NOTIFY_RECOVERED', { channel: 'webhook' }],
     ]);
-    t.deepEqual(await found(t, await scene(t, { ...healthy(), ...over })), []);
+    t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...over })), []);
     const other = decidedInTurn([
       ['notify', 'NOTIFY_FAILED', { channel: 'webhook', waiting: 1, reason: 'gone', failingSince: at }],
       ['notify', 'NOTIFY_RECOVERED', { channel: 'command' }],
     ]);
-    t.deepEqual(await found(t, await scene(t, { ...healthy(), ...other })), ['ALERTS_UNDELIVERED']);
+    t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...other })), ['ALERTS_UNDELIVERED']);
   },
 );
 
@@ -304,7 +307,7 @@ test.serial('how many blocks may wait for finality follows from the number of de
     const changes = { 'node/constants': constants, 'delegates/forgers': forgers };
     return found(
       t,
-      await scene(t, { ...healthy(), ...changes, ...status({ chainMaxHeightFinalized: 1000 - blocks }) }),
+      await setUpNode(t, { ...healthy(), ...changes, ...status({ chainMaxHeightFinalized: 1000 - blocks }) }),
     );
   };
   t.deepEqual(await lagging(undefined, 404), []);
@@ -326,14 +329,14 @@ test.serial(
       { 'node/status/forging': Array.from({ length: 101 }, () => ({ publicKey: KEY, forging: false })) },
       { 'node/peers': [], ...status({ isAlone: true, consensus: 0, networkHeight: 0 }) },
     ])
-      t.deepEqual(await found(t, await scene(t, { ...healthy(), ...changes })), []);
+      t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...changes })), []);
     let answers = 0;
     const waverer = healthy();
     Object.defineProperty(waverer, 'node/status', {
       enumerable: true,
       get: () => ({ ...healthy()['node/status'], ...(answers++ % 3 === 0 ? { consensus: 0, height: 995 } : {}) }),
     });
-    const its = await scene(t, healthy());
+    const its = await setUpNode(t, healthy());
     t.deepEqual(await found(t, { ...its, url: await scripted(t, waverer) }), []);
     // Peers need a moment for a new block, and some of them two.
     let looks = 0;
@@ -365,8 +368,8 @@ test.serial(
       ['FORGING_PAUSED', 'SLOTS_MISSED'],
       ['FORGING_SLOT_SLEPT', 'MACHINE_TOO_SLOW'],
     ] as const) {
-      t.deepEqual(await found(t, await scene(t, { ...healthy(), ...twice(code) })), [fault]);
-      t.deepEqual(await found(t, await scene(t, { ...healthy(), ...many, ...twice(code) })), []);
+      t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...twice(code) })), [fault]);
+      t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...many, ...twice(code) })), []);
     }
   },
 );
@@ -378,7 +381,7 @@ test.serial('every fault of the catalogue has been induced', (t) => {
 });
 
 test('without an address the node is asked where its configuration has its HTTP interface', async (t) => {
-  const its = await scene(t, 'silent');
+  const its = await setUpNode(t, 'silent');
   const { network: name = '', environment } = its;
   const at = (http: object): string => {
     writeFileSync(its.config, JSON.stringify({ http }));
@@ -398,7 +401,7 @@ test('without an address the node is asked where its configuration has its HTTP 
 });
 
 test('a secret for alerts that cannot be read is found, as start finds it', async (t) => {
-  const its = await scene(t);
+  const its = await setUpNode(t);
   writeFileSync(
     its.config,
     JSON.stringify({ notify: { webhook: 'http://a/', webhookSecretFile: `${its.folder}/none` } }),
@@ -409,7 +412,7 @@ test('a secret for alerts that cannot be read is found, as start finds it', asyn
 });
 
 test('a ceiling of memory that is too low for the configuration is found, as start finds it', async (t) => {
-  const its = await scene(t);
+  const its = await setUpNode(t);
   writeFileSync(its.config, JSON.stringify({ memory: { ceilingMb: 1300 }, pool: { transactionsPerQueueMax: 5000 } }));
   const [first] = await examine(its);
   t.is(first?.code, 'CONFIG_WRONG');
@@ -429,7 +432,7 @@ test('docs/troubleshooting.md has every fault with its cause and remedy', (t) =>
 });
 
 test('a disk without room for files is told apart from one without room for bytes', async (t) => {
-  const its = await scene(t);
+  const its = await setUpNode(t);
   const evidenceOf = async (files: number | undefined, bytes: number): Promise<string | undefined> => {
     const findings = await examine({ ...its, freeFilesOf: () => files, freeBytesOf: () => bytes });
     return findings.find(({ code }) => code === 'DISK_NEARLY_FULL')?.evidence.replace(/ at .*/, '');

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../support/network-folder.ts';
 const WORDS = `${'abandon '.repeat(11)}about`;
 const PASSWORD = 'a long password';
 
-function scene(t: ExecutionContext) {
+function setUpHome(t: ExecutionContext) {
   const home = temporaryFolder(t);
   const data = join(home, 'data of mine');
   const run = (args: readonly string[], lines: readonly string[] = []) =>
@@ -32,7 +32,7 @@ function configIn(data: string): Written {
 }
 
 test('answers to the questions lead to a configuration that a node takes, a new account and a unit', async (t) => {
-  const { home, data, run } = scene(t);
+  const { home, data, run } = setUpHome(t);
   const answers = ['devnet', data, '4321', '', 'y', 'y', '', PASSWORD, PASSWORD, 'y', 'y'];
   const { code, stdout, stderr } = await run([], answers);
   t.is(code, 0, stderr);
@@ -71,7 +71,7 @@ test('answers to the questions lead to a configuration that a node takes, a new 
 });
 
 test('flags answer all questions with --yes, and the result is one object with --json', async (t) => {
-  const { home, data, run } = scene(t);
+  const { home, data, run } = setUpHome(t);
   const [passphrase, password] = [join(home, 'words'), join(home, 'password')];
   writeFileSync(passphrase, `${WORDS}\n`);
   writeFileSync(password, `${PASSWORD}\n`);
@@ -89,7 +89,7 @@ test('flags answer all questions with --yes, and the result is one object with -
 });
 
 test('without a delegate and without a unit there is a configuration alone', async (t) => {
-  const { data, run } = scene(t);
+  const { data, run } = setUpHome(t);
   const { code } = await run(['--network', 'devnet', '--data-dir', data, '--no-unit'], ['', '', 'n', 'n', 'y']);
   t.is(code, 0);
   t.deepEqual(configIn(data), { http: { port: 4000 }, p2p: { port: 5000 } });
@@ -97,7 +97,7 @@ test('without a delegate and without a unit there is a configuration alone', asy
 });
 
 test('no file is replaced, and one that is in the way leaves the others unwritten', async (t) => {
-  const { data, run } = scene(t);
+  const { data, run } = setUpHome(t);
   const places = ['--yes', '--network', 'devnet', '--data-dir', data];
   t.is((await run(places)).code, 0);
   const before = readFileSync(join(data, 'config.json5'), 'utf8');
@@ -110,7 +110,7 @@ test('no file is replaced, and one that is in the way leaves the others unwritte
 });
 
 test('an answer that will not do is asked again, and neither a no nor an end of the answers writes anything', async (t) => {
-  const { data, run } = scene(t);
+  const { data, run } = setUpHome(t);
   const corrected = ['nowhere', 'devnet', data, '99999', '4001', '5001', 'perhaps', 'n', 'n', 'n', 'n'];
   const refused = await run([], corrected);
   t.not(refused.code, 0);
@@ -126,7 +126,7 @@ test('an answer that will not do is asked again, and neither a no nor an end of 
 });
 
 test('what cannot be is told as one line: no network with --yes, one port for both, two kinds of account, a misspelt passphrase', async (t) => {
-  const { home, data, run } = scene(t);
+  const { home, data, run } = setUpHome(t);
   const wrong = join(home, 'wrong');
   writeFileSync(wrong, `${WORDS} about\n`);
   const places = ['--yes', '--network', 'devnet', '--data-dir', data];

@@ -2,7 +2,7 @@ import test from 'ava';
 import { createProgress, createStepProgress, durationText, progressText } from '../../src/cli/progress.ts';
 
 /** A progress whose output is kept and whose clock is set by hand. */
-function scene(isTTY: boolean, fromHeight: number) {
+function setUpProgress(isTTY: boolean, fromHeight: number) {
   const written: string[] = [];
   let nowMs = 0;
   const progress = createProgress({
@@ -29,7 +29,7 @@ test('durations are said in the two largest units', (t) => {
 });
 
 test('a terminal gets a bar that is drawn again and leaves its line', (t) => {
-  const { progress, written, at } = scene(true, 1000);
+  const { progress, written, at } = setUpProgress(true, 1000);
   at(200);
   progress.show(1340, 0.5);
   at(250);
@@ -43,7 +43,7 @@ test('a terminal gets a bar that is drawn again and leaves its line', (t) => {
 });
 
 test('a file gets a line every ten seconds, whose rate counts from the block that was there before', (t) => {
-  const { progress, written, at } = scene(false, 1000);
+  const { progress, written, at } = setUpProgress(false, 1000);
   for (const [ms, height, fraction] of [
     [5000, 1340, 0.1],
     [10_000, 1680, 0.2],
@@ -60,7 +60,7 @@ test('a file gets a line every ten seconds, whose rate counts from the block tha
   ]);
 });
 
-function stepScene(isTTY: boolean, isQuiet = false) {
+function setUpStepProgress(isTTY: boolean, isQuiet = false) {
   const written: string[] = [];
   let nowMs = 0;
   const progress = createStepProgress({
@@ -76,7 +76,7 @@ function stepScene(isTTY: boolean, isQuiet = false) {
 }
 
 test('a terminal gets one line that is renewed and left, and nothing of what is over at once', (t) => {
-  const { progress, written, show } = stepScene(true);
+  const { progress, written, show } = setUpStepProgress(true);
   show(300, 'copying', 0.1);
   show(600, 'copying', 0.256);
   show(650, 'copying', 0.3);
@@ -87,7 +87,7 @@ test('a terminal gets one line that is renewed and left, and nothing of what is 
 });
 
 test('elsewhere a line comes every five seconds', (t) => {
-  const { progress, written, show } = stepScene(false);
+  const { progress, written, show } = setUpStepProgress(false);
   for (const ms of [1000, 4999, 5000, 9000, 10_001]) show(ms, 'waiting', 1.2);
   progress.end();
   t.deepEqual(written, ['waiting: 100 %, 5 s\n', 'waiting: 100 %, 10 s\n']);
@@ -95,7 +95,7 @@ test('elsewhere a line comes every five seconds', (t) => {
 
 test('with --json nothing is shown', (t) => {
   for (const isTTY of [false, true]) {
-    const { progress, written, show } = stepScene(isTTY, true);
+    const { progress, written, show } = setUpStepProgress(isTTY, true);
     show(60_000, 'waiting');
     progress.end();
     t.deepEqual(written, []);

@@ -7,7 +7,7 @@ import { nodeAnswering } from '../support/node-answering.ts';
 
 const CONFIRMED = 104;
 
-async function scene(t: ExecutionContext, pools: readonly number[]): Promise<Expectations> {
+async function expectationsOver(t: ExecutionContext, pools: readonly number[]): Promise<Expectations> {
   const ports = await Promise.all(pools.map((pool) => nodeWith(t, pool)));
   const unused = { wsPort: 0, directory: '', configFile: '', logFile: '', config: {}, delegates: [] };
   const nodes = ports.map((httpPort, index) => ({
@@ -31,7 +31,7 @@ function poolOf(bounds: Bounds<number>, nodes?: readonly number[]) {
 }
 
 test('a pool is held to its bounds on each node, and confirmed transactions do not count', async (t) => {
-  const expectations = await scene(t, [2, 3]);
+  const expectations = await expectationsOver(t, [2, 3]);
   t.is(await expectations.difference(poolOf({ min: 2, max: 3 })), undefined);
   t.deepEqual(await expectations.difference(poolOf({ min: 2, max: 2 })), {
     expected: 'transactions in the pool 2 on nodes 0, 1',
@@ -44,7 +44,7 @@ test('a pool is held to its bounds on each node, and confirmed transactions do n
 });
 
 test('the pool of one node can be expected alone', async (t) => {
-  const expectations = await scene(t, [2, 0]);
+  const expectations = await expectationsOver(t, [2, 0]);
   t.is(await expectations.difference(poolOf({ min: 0, max: 0 }, [1])), undefined);
   t.deepEqual(await expectations.difference(poolOf({ min: 0, max: 0 }, [0])), {
     expected: 'transactions in the pool 0 on node 0',

@@ -9,7 +9,7 @@ import { startDevnet, type TestDevnet } from '../../src/testing/index.ts';
 import type { Untyped } from '../support/untyped.ts';
 import { askEveryRoute, routeCount } from './every-route.ts';
 import { generatedClient } from './generate.ts';
-import { prepareScene } from './route-scene.ts';
+import { setUpRoutes } from './route-fixture.ts';
 
 const LSK = 100_000_000n;
 const SOURCE = join(packageDirectory(), 'src/client/generated.ts');
@@ -32,14 +32,14 @@ for (const generation of [2, 3] as const) {
   test(`generation ${generation}: every route answers the client, which differs from what the node sent in amounts alone`, async (t) => {
     const net = await devnet(t, { generation, nodes: 2, delegates: 5 });
     const { networkIdentifier, blockTimeS, epoch } = net.network;
-    const scene = await prepareScene({
+    const fixture = await setUpRoutes({
       ...{ generation, url: net.url, networkIdentifier, blockTimeS, epochMs: epoch.getTime() },
       forgingPassword: passwordOf(generation),
       account: (name) => net.account(name),
       setMining: (mode) => net.setMining(mode),
     });
     // Nodes of the kit keep no figures.
-    const answered = await askEveryRoute(t, scene, { 'GET /metrics': 503 });
+    const answered = await askEveryRoute(t, fixture, { 'GET /metrics': 503 });
     t.is(answered.length, routeCount(generation) - 1);
   });
 

@@ -5,7 +5,7 @@ import { ClientError } from '../../src/client/index.ts';
 import { AMOUNTS } from '../../src/client/generated.ts';
 import type { Untyped } from '../support/untyped.ts';
 import { documentOf } from './generate.ts';
-import type { RouteScene } from './route-scene.ts';
+import type { RouteFixture } from './route-fixture.ts';
 
 /** Lists that nothing fills here, and why. */
 const RIGHTLY_EMPTY: readonly (readonly [RegExp, string])[] = [
@@ -35,22 +35,22 @@ interface Asked {
  */
 export async function askEveryRoute(
   t: ExecutionContext,
-  scene: RouteScene,
+  fixture: RouteFixture,
   refused: Readonly<Record<string, number>> = {},
 ): Promise<readonly string[]> {
   const answered = new Set<string>();
   const amounts = new Set<string>();
-  for (const asked of askings(scene)) {
+  for (const asked of askings(fixture)) {
     const status = refused[asked.name];
     if (status !== undefined) {
-      const asking = scene.client.get(asked.path, asked.parameters);
+      const asking = fixture.client.get(asked.path, asked.parameters);
       const error = await t.throwsAsync<ClientError>(asking, { instanceOf: ClientError, code: 'REFUSED' });
       t.is(error?.status, status, asked.name);
       continue;
     }
-    if (asked.path === '/events') await askEvents(t, scene, asked, amounts);
-    else if (asked.method === 'get') await askGet(t, scene, asked, amounts);
-    else await hand(t, scene, asked);
+    if (asked.path === '/events') await askEvents(t, fixture, asked, amounts);
+    else if (asked.method === 'get') await askGet(t, fixture, asked, amounts);
+    else await hand(t, fixture, asked);
     answered.add(routeOf(asked));
   }
   t.deepEqual([...amounts].sort(), amountsSeen(), 'each amount of the documents came as a bigint');
@@ -58,7 +58,7 @@ export async function askEveryRoute(
 }
 
 /** Each route bare, and once with each value of each parameter that it may have. */
-function* askings({ generation, values }: RouteScene): Generator<Asked> {
+function* askings({ generation, values }: RouteFixture): Generator<Asked> {
   for (const [path, methods] of Object.entries(documentOf(generation).paths)) {
     for (const [method, { parameters = [] }] of Object.entries(methods)) {
       const valuesOf = (name: string, choices: readonly Untyped[] | undefined): readonly Untyped[] => {
@@ -91,12 +91,12 @@ function* askings({ generation, values }: RouteScene): Generator<Asked> {
 const BARE_PARAMETERS: Readonly<Record<string, string>> = { '/votes': 'address', '/voters': 'address' };
 const LEADING = ['address', 'publicKey', 'secondPublicKey', 'username'];
 
-async function askGet(t: ExecutionContext, scene: RouteScene, asked: Asked, amounts: Set<string>): Promise<void> {
+async function askGet(t: ExecutionContext, fixture: RouteFixture, asked: Asked, amounts: Set<string>): Promise<void> {
   const { name, path, parameters } = asked;
-  const answer: Untyped = await scene.client.get(path, parameters);
-  const { url, method, response } = scene.exchange();
+  const answer: Untyped = await fixture.client.get(path, parameters);
+  const { url, method, response } = fixture.exchange();
   t.is(method, 'GET', name);
-  t.is(new URL(url).href, new URL(urlOf(scene.url, asked)).href, name);
+  t.is(new URL(url).href, new URL(urlOf(fixture.url, asked)).href, name);
   if (typeof answer === 'string') {
     t.is(answer, await response.text(), name);
     t.true(answer.length > 0, name);
@@ -110,42 +110,47 @@ async function askGet(t: ExecutionContext, scene: RouteScene, asked: Asked, amou
 }
 
 /** Hands in what the node takes, and nothing at all, which it refuses. */
-async function hand(t: ExecutionContext, scene: RouteScene, { name, method, path }: Asked): Promise<void> {
-  const body = scene.bodies[name]?.();
+async function hand(t: ExecutionContext, fixture: RouteFixture, { name, method, path }: Asked): Promise<void> {
+  const body = fixture.bodies[name]?.();
   if (body === undefined) throw new Error(`${name}: no body that the node takes`);
-  const answer: Untyped = await scene.client[method](path, body);
-  const exchange = scene.exchange();
-  t.is(exchange.url, urlOf(scene.url, { path, parameters: {} }), name);
+  const answer: Untyped = await fixture.client[method](path, body);
+  const exchange = fixture.exchange();
+  t.is(exchange.url, urlOf(fixture.url, { path, parameters: {} }), name);
   t.is(exchange.method, method.toUpperCase(), name);
   t.deepEqual(exchange.body, JSON.parse(JSON.stringify(body)), name);
   t.deepEqual(answer, await exchange.response.json(), name);
   if (name === EMPTY_IS_ANSWERED) {
-    t.false((await scene.client[method](path, {})).success, name);
+    t.false((await fixture.client[method](path, {})).success, name);
     return;
   }
   t.not(answer.success, false, name);
-  const error = await t.throwsAsync<ClientError>(scene.client[method](path, {}), { instanceOf: ClientError }, name);
+  const error = await t.throwsAsync<ClientError>(fixture.client[method](path, {}), { instanceOf: ClientError }, name);
   t.is(error?.code, 'REFUSED', name);
   t.is(error?.status, 400, name);
-  t.deepEqual(error?.body, await scene.exchange().response.json(), name);
+  t.deepEqual(error?.body, await fixture.exchange().response.json(), name);
 }
 
 /** The oldest clients are told of a refusal by `success` in an answer 200. */
 const EMPTY_IS_ANSWERED = 'PUT /signatures';
 
 /** Reads as many events with the client as the node tells of at once, and compares each. */
-async function askEvents(t: ExecutionContext, scene: RouteScene, asked: Asked, amounts: Set<string>): Promise<void> {
+async function askEvents(
+  t: ExecutionContext,
+  fixture: RouteFixture,
+  asked: Asked,
+  amounts: Set<string>,
+): Promise<void> {
   const { name } = asked;
   const { types, follow: _, ...others } = asked.parameters;
   const start = others['lastEventId'] === undefined ? { fromHeight: 1 } : {};
   const filter = { ...start, ...others, ...(types === undefined ? {} : { types: String(types).split(',') }) };
-  const place = urlOf(scene.url, { path: '/events', parameters: { ...start, ...asked.parameters, follow: false } });
+  const place = urlOf(fixture.url, { path: '/events', parameters: { ...start, ...asked.parameters, follow: false } });
   const told = (await (await fetch(place)).text()).split('\n\n').filter((each) => each.includes('data:'));
   t.true(told.length > 0 || others['finality'] === 'final', `${name} tells something`);
   const stop = new AbortController();
   let index = 0;
   if (told.length === 0) return;
-  for await (const { type, id, data } of scene.client.events({ ...filter, signal: stop.signal })) {
+  for await (const { type, id, data } of fixture.client.events({ ...filter, signal: stop.signal })) {
     const lines = told[index]!.split('\n').map((line) => [
       line.slice(0, line.indexOf(':')),
       line.slice(line.indexOf(':') + 2),

@@ -14,7 +14,7 @@ import { CLI_ENTRY } from '../support/cli.ts';
 import { waitFor } from '../support/devnet.ts';
 import { freePortRanges } from '../support/ports.ts';
 import { askEveryRoute, routeCount } from './every-route.ts';
-import { prepareScene } from './route-scene.ts';
+import { setUpRoutes } from './route-fixture.ts';
 
 const START_MS_MAX = 150_000;
 const NODES = 2;
@@ -25,7 +25,7 @@ for (const generation of [2, 3] as const) {
     const { directory, url, otherUrl } = await startProcesses(t, generation);
     const { params, forgers } = loadNetwork(join(directory, 'network'));
     const accounts = readAccounts(join(directory, 'network'));
-    const scene = await prepareScene({
+    const fixture = await setUpRoutes({
       ...{ generation, url, forgingPassword: forgers?.defaultPassword ?? '' },
       ...{ networkIdentifier: params.networkIdentifier, blockTimeS: params.blockTimeS, epochMs: params.epochMs },
       account: (name) => {
@@ -35,7 +35,7 @@ for (const generation of [2, 3] as const) {
       },
       setMining: (mode) => askDevnet(directory, 'mode', { mode }),
     });
-    const answered = await askEveryRoute(t, scene);
+    const answered = await askEveryRoute(t, fixture);
     t.is(answered.length, routeCount(generation));
     // What the client handed in to one node is in a block of the other, too.
     await askDevnet(directory, 'mine', { slots: 5 });

@@ -7,7 +7,7 @@ import { waitFor, type TestDevnet } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
 
 /** What stands in the chain when the methods are called. */
-export interface MethodScene {
+export interface MethodFixture {
   readonly devnet: TestDevnet;
   /** Clients of all nodes, in their order. */
   readonly clients: readonly Untyped[];
@@ -26,8 +26,8 @@ export interface MethodScene {
 const NODE_MS = 150_000;
 
 /** Calls the methods and checks that what they answer is what the devnet is; none that the library has may be left out. */
-export async function callEveryMethod(t: ExecutionContext, scene: MethodScene): Promise<void> {
-  const { devnet, clients, transfer, groupOwner, members, voter } = scene;
+export async function callEveryMethod(t: ExecutionContext, fixture: MethodFixture): Promise<void> {
+  const { devnet, clients, transfer, groupOwner, members, voter } = fixture;
   const [client, other] = clients as [Untyped, Untyped];
   const { plan } = devnet.nodes[0]!;
   const called = new Set<string>();
@@ -96,13 +96,13 @@ export async function callEveryMethod(t: ExecutionContext, scene: MethodScene): 
   }
   await t.throwsAsync(call('node.updateForgingStatus', { ...change, password: 'wrong', forging: false }));
 
-  const fromGroup = scene.transferFromGroup();
+  const fromGroup = fixture.transferFromGroup();
   t.is((await call('transactions.broadcast', fromGroup)).data.message, 'Transaction(s) accepted');
   const isPending = async () =>
     (await listOf('node.getTransactions', 'pending', { id: fromGroup.id })).some(({ id }) => id === fromGroup.id);
   await waitFor('the transaction to wait for its members', isPending, NODE_MS);
   for (const member of members) {
-    const answer = await call('signatures.broadcast', scene.signatureOf(fromGroup, member));
+    const answer = await call('signatures.broadcast', fixture.signatureOf(fromGroup, member));
     t.is(answer.data.message, 'Signature Accepted');
   }
   const isIncluded = async () => (await other.transactions.get({ id: fromGroup.id })).data.length === 1;

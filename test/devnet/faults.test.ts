@@ -119,9 +119,9 @@ test.serial('the folder of a node that was stopped, and its configuration', asyn
     cpSync(node.place.config, config);
     const loaded = loadNetwork(network);
     const place = { network: loaded, dataDirectory: join(dataDir, loaded.name) };
-    const scene = { url: node.url, environment: {}, network, dataDir, config, place };
-    await induce(scene, t);
-    await watch.named(t, scene, [code as FaultCode], { beside: ['NODE_NOT_RUNNING'] });
+    const fixture = { url: node.url, environment: {}, network, dataDir, config, place };
+    await induce(fixture, t);
+    await watch.named(t, fixture, [code as FaultCode], { beside: ['NODE_NOT_RUNNING'] });
   }
 });
 

@@ -60,7 +60,7 @@ const GUIDE: Runner = { file: 'guide/main.ts', title: 'walkGuide(' };
 const SIM: Runner = { file: 'sim/scripted/seeds.test.ts', title: 'the world of seed' };
 const ATTACKS: Runner = { file: 'attacks/attacks.test.ts', title: 'attacksOn' };
 const FUZZ: Runner = { file: 'fuzz/fuzz.test.ts', title: 'no decoder is brought down' };
-const BENCH: Runner = { file: 'bench/bench.test.ts', title: 'the stage of the bench' };
+const BENCH: Runner = { file: 'bench/bench.test.ts', title: 'the bench makes' };
 
 /** Of commands of npm: the test of the short form, or the proof that the command itself is. */
 export const NPM_RUNNERS: Readonly<Record<string, Runner>> = {

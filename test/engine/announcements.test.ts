@@ -14,7 +14,7 @@ interface Sent {
 }
 
 /** @param areTaken whether peers ask for what they are told */
-function scene(peers: string[], changes: Partial<AnnouncementOptions<string>> = {}, areTaken = true) {
+function setUpAnnouncements(peers: string[], changes: Partial<AnnouncementOptions<string>> = {}, areTaken = true) {
   const time = new VirtualTime(0);
   const sent: Sent[] = [];
   const gone = new Set<string>();
@@ -36,7 +36,7 @@ function scene(peers: string[], changes: Partial<AnnouncementOptions<string>> = 
 }
 
 test('news goes to a peer that was told nothing lately within a moment, with what comes beside it', async (t) => {
-  const { announcements, sent, run } = scene(['a', 'b']);
+  const { announcements, sent, run } = setUpAnnouncements(['a', 'b']);
   await run(60);
   announcements.add('1');
   announcements.add('2');
@@ -52,7 +52,7 @@ test('news goes to a peer that was told nothing lately within a moment, with wha
 });
 
 test('a peer is never told faster than the rate, however much there is, and everything is told once', async (t) => {
-  const { announcements, sent, run } = scene(['a']);
+  const { announcements, sent, run } = setUpAnnouncements(['a']);
   for (let second = 0; second < 60; second += 1) {
     announcements.add(`${second}`);
     await run(1);
@@ -67,7 +67,7 @@ test('a peer is never told faster than the rate, however much there is, and ever
 });
 
 test('a message has 25 items at most', async (t) => {
-  const { announcements, sent, run } = scene(['a']);
+  const { announcements, sent, run } = setUpAnnouncements(['a']);
   for (let item = 0; item < 60; item += 1) announcements.add(`${item}`);
   await run(30);
   t.deepEqual(
@@ -77,7 +77,7 @@ test('a message has 25 items at most', async (t) => {
 });
 
 test('a peer is not told what it has told of, and what others have not told of comes first', async (t) => {
-  const { announcements, sent, run } = scene(['a', 'b']);
+  const { announcements, sent, run } = setUpAnnouncements(['a', 'b']);
   await run(1);
   announcements.heard('a', ['relayed', 'own of b']);
   announcements.add('relayed');
@@ -93,7 +93,7 @@ test('a peer is not told what it has told of, and what others have not told of c
 });
 
 test('what is no news any more when a turn comes is left out', async (t) => {
-  const { announcements, sent, gone, run } = scene(['a']);
+  const { announcements, sent, gone, run } = setUpAnnouncements(['a']);
   announcements.add('1');
   await run(1);
   announcements.add('2');
@@ -108,7 +108,7 @@ test('what is no news any more when a turn comes is left out', async (t) => {
 
 test('a peer that connects later is told what is current, at the rate that it had before', async (t) => {
   const peers: string[] = [];
-  const { announcements, sent, run } = scene(peers);
+  const { announcements, sent, run } = setUpAnnouncements(peers);
   announcements.add('1');
   await run(100);
   t.deepEqual(sent, []);
@@ -128,7 +128,7 @@ test('a peer that connects later is told what is current, at the rate that it ha
 });
 
 test('where not everybody is told, each thing goes to so many peers', async (t) => {
-  const { announcements, sent, run } = scene(['a', 'b', 'c', 'd'], { peersPerItemMax: 3 });
+  const { announcements, sent, run } = setUpAnnouncements(['a', 'b', 'c', 'd'], { peersPerItemMax: 3 });
   announcements.add('1');
   await run(60);
   t.is(sent.length, 3);
@@ -136,7 +136,7 @@ test('where not everybody is told, each thing goes to so many peers', async (t) 
 
 test('news goes to three peers at once, and to the others one after another: not all of them wait for the next together', async (t) => {
   const peers = Array.from({ length: 10 }, (_, index) => `${index}`);
-  const { announcements, sent, run } = scene(peers);
+  const { announcements, sent, run } = setUpAnnouncements(peers);
   announcements.add('1');
   await run(0.5);
   t.is(sent.length, 3);
@@ -153,7 +153,7 @@ test('news goes to three peers at once, and to the others one after another: not
 });
 
 test('what no peer asks for is told again, with growing pauses, until one does', async (t) => {
-  const { announcements, sent, run } = scene(['a', 'b'], {}, false);
+  const { announcements, sent, run } = setUpAnnouncements(['a', 'b'], {}, false);
   announcements.add('1');
   await run(400);
   const moments = sent.filter(({ to }) => to === 'a').map(({ atMs }) => Math.round(atMs / 10_000) * 10);
@@ -167,7 +167,7 @@ test('what no peer asks for is told again, with growing pauses, until one does',
 });
 
 test('what is in no pool any more is not told again', async (t) => {
-  const { announcements, sent, gone, run } = scene(['a'], {}, false);
+  const { announcements, sent, gone, run } = setUpAnnouncements(['a'], {}, false);
   announcements.add('1');
   await run(10);
   gone.add('1');
@@ -176,7 +176,7 @@ test('what is in no pool any more is not told again', async (t) => {
 });
 
 test('what is handed in again is told again at once where no peer has it, and not more often than every ten seconds', async (t) => {
-  const { announcements, sent, run } = scene(['a'], {}, false);
+  const { announcements, sent, run } = setUpAnnouncements(['a'], {}, false);
   announcements.add('1');
   await run(12);
   for (let time = 0; time < 5; time += 1) announcements.addAgain('1');

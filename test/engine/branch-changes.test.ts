@@ -5,13 +5,13 @@ function blocks(...heights: readonly number[]): readonly { readonly height: numb
   return heights.map((height) => ({ height }));
 }
 
-function scene(): BranchChanges {
+function createBranchChanges(): BranchChanges {
   let nowMs = 0;
   return new BranchChanges({ nowMs: () => (nowMs += 1000) });
 }
 
 test('each change of branch is told with the height that stayed and how many blocks went, newest first', (t) => {
-  const changes = scene();
+  const changes = createBranchChanges();
   t.is(changes.count, 0);
   changes.note(blocks(12, 11));
   changes.note(blocks(14));
@@ -23,14 +23,14 @@ test('each change of branch is told with the height that stayed and how many blo
 });
 
 test('nothing reverted is no change of branch', (t) => {
-  const changes = scene();
+  const changes = createBranchChanges();
   changes.note([]);
   t.is(changes.count, 0);
   t.deepEqual(changes.latest, []);
 });
 
 test('all changes are counted, and only the latest twenty kept', (t) => {
-  const changes = scene();
+  const changes = createBranchChanges();
   for (let height = 2; height < 52; height++) changes.note(blocks(height));
   t.is(changes.count, 50);
   t.is(changes.latest.length, 20);
@@ -39,7 +39,7 @@ test('all changes are counted, and only the latest twenty kept', (t) => {
 });
 
 test('a branch of any length can be reverted', (t) => {
-  const changes = scene();
+  const changes = createBranchChanges();
   const heights = Array.from({ length: 200_000 }, (_, index) => 200_002 - index);
   changes.note(heights.map((height) => ({ height })));
   t.like(changes.latest[0], { commonHeight: 2, revertedBlocks: 200_000 });

@@ -23,7 +23,7 @@ function listening(): { readonly observer: Observer; readonly lines: Line[]; rea
   return { observer: inModule(''), lines, metrics };
 }
 
-function scene() {
+function setUpDiagnostics() {
   let nowMs = 1000;
   const { observer, lines, metrics } = listening();
   const diagnostics = new Diagnostics({ nowMs: () => (nowMs += 1) });
@@ -31,7 +31,7 @@ function scene() {
 }
 
 test('a refusal is kept with its module, reason and moment, newest first', (t) => {
-  const { diagnostics, observer } = scene();
+  const { diagnostics, observer } = setUpDiagnostics();
   observer.module('chain').log('warn', 'BLOCK_SIGNATURE_INVALID', 'refused a block', { height: 7, blockId: '5' });
   observer
     .module('forge')
@@ -58,7 +58,7 @@ test('a refusal is kept with its module, reason and moment, newest first', (t) =
 });
 
 test('everything is passed on as it was said', (t) => {
-  const { observer, lines, metrics } = scene();
+  const { observer, lines, metrics } = setUpDiagnostics();
   observer.module('chain').log('warn', 'BLOCK_KNOWN', 'refused a block', { height: 7 });
   observer.log('info', 'NODE_STARTED', 'the node runs');
   observer.module('chain').count('blocks', 2);
@@ -71,7 +71,7 @@ test('everything is passed on as it was said', (t) => {
 });
 
 test('what is no diagnostic is not kept', (t) => {
-  const { diagnostics, observer } = scene();
+  const { diagnostics, observer } = setUpDiagnostics();
   for (const [module, level, code] of [
     ['chain', 'info', 'BLOCK_APPLIED'],
     ['sync', 'info', 'SYNC_PROGRESS'],
@@ -86,7 +86,7 @@ test('what is no diagnostic is not kept', (t) => {
 });
 
 test('changes of branch, dropped peers and downloads that fail are', (t) => {
-  const { diagnostics, observer } = scene();
+  const { diagnostics, observer } = setUpDiagnostics();
   const said = [
     ['chain', 'info', 'CHAIN_SWITCHED'],
     ['sync', 'info', 'SYNC_STARTED'],
@@ -104,7 +104,7 @@ test('changes of branch, dropped peers and downloads that fail are', (t) => {
 });
 
 test('a module keeps its latest entries only, and none of those of another module', (t) => {
-  const { diagnostics, observer } = scene();
+  const { diagnostics, observer } = setUpDiagnostics();
   observer.module('forge').log('warn', 'FORGING_PAUSED', 'a slot of ours passes unused');
   for (let i = 0; i < 1000; i += 1)
     observer.module('peers').log('debug', 'PEER_PENALISED', 'a peer broke a rule', { i });
@@ -115,7 +115,7 @@ test('a module keeps its latest entries only, and none of those of another modul
 });
 
 test('fields are plain and short, whatever a peer has sent', (t) => {
-  const { diagnostics, observer } = scene();
+  const { diagnostics, observer } = setUpDiagnostics();
   const fields = { reason: 'x'.repeat(10_000), error: new Error('no'), amount: 5n, nothing: undefined, yes: true };
   observer.module('sync').log('warn', 'BLOCK_MALFORMED', 'could not synchronise', fields);
   t.deepEqual(diagnostics.latest(1)[0]?.fields, {

@@ -3,7 +3,7 @@ import { DiskWatch } from '../../src/engine/disk-watch.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 import { SILENT, type Observer } from '../../src/ports/observer.ts';
 
-function scene(observer: Observer = SILENT) {
+function setUpDiskWatch(observer: Observer = SILENT) {
   const world = { nowMs: 0, failure: undefined as Error | undefined, trials: 0 };
   const watch = new DiskWatch({
     store: {
@@ -29,7 +29,7 @@ function full(): ProtocolError {
 }
 
 test('a write that failed is thrown on, and is an obstacle until a trial comes through', (t) => {
-  const { world, watch, fail } = scene();
+  const { world, watch, fail } = setUpDiskWatch();
   t.is(watch.checkWritable(), undefined);
   t.throws(fail, { message: 'no space left' });
   world.failure = full();
@@ -45,7 +45,7 @@ test('a write that failed is thrown on, and is an obstacle until a trial comes t
 });
 
 test('an obstacle says since when writes fail: trials and failures after the first leave it, a write that succeeds ends it', (t) => {
-  const { world, watch, fail } = scene();
+  const { world, watch, fail } = setUpDiskWatch();
   world.nowMs = 1000;
   t.throws(fail);
   world.failure = full();
@@ -62,7 +62,7 @@ test('an obstacle says since when writes fail: trials and failures after the fir
 
 test('the advice is that of the failure: nobody is sent to the disk where another process has the folder', (t) => {
   const said: string[] = [];
-  const { watch, world } = scene({
+  const { watch, world } = setUpDiskWatch({
     ...SILENT,
     log: (level, code, message) => void said.push(`${level} ${code}: ${message}`),
   });
@@ -84,7 +84,7 @@ test('the advice is that of the failure: nobody is sent to the disk where anothe
 });
 
 test('what is no write failure is thrown on, and no obstacle', (t) => {
-  const { watch } = scene();
+  const { watch } = setUpDiskWatch();
   const refuse = (): void =>
     watch.watch(() => {
       throw new Error('refused');
@@ -94,7 +94,7 @@ test('what is no write failure is thrown on, and no obstacle', (t) => {
 });
 
 test('a change that is on disk stands whatever becomes of the trial after it', (t) => {
-  const { world, watch, fail } = scene();
+  const { world, watch, fail } = setUpDiskWatch();
   t.throws(fail);
   world.nowMs = 5000;
   world.failure = new Error('the library says something else');

@@ -46,31 +46,31 @@ test('peers take turns: a busy peer waits behind its own questions, and a named 
 
 test('answers and what else is done for strangers share half of the time', async (t) => {
   let answers = 0;
-  const scene = queueOf(() => {
+  const queue = queueOf(() => {
     answers += 1;
-    scene.spend(10);
+    queue.spend(10);
     return Promise.resolve();
   });
-  const startMs = scene.nowMs();
+  const startMs = queue.nowMs();
   for (const peerId of ['a', 'b', 'c', 'd', 'e']) {
-    for (let index = 0; index < 4; index += 1) void scene.answers.answer(peerId, TIP);
+    for (let index = 0; index < 4; index += 1) void queue.answers.answer(peerId, TIP);
   }
   let others = 0;
   const work = (): void => {
-    const charge = scene.share.begin();
+    const charge = queue.share.begin();
     others += 1;
-    scene.spend(10);
+    queue.spend(10);
     charge();
-    scene.share.whenFree(work);
+    queue.share.whenFree(work);
   };
-  scene.share.whenFree(work);
+  queue.share.whenFree(work);
   const isDone = (): boolean => answers === 20;
   for (let step = 0; !isDone(); step += 1) {
     if (step > 10_000) return t.fail('no more answers');
     await settle();
-    await scene.timers.advance(1);
+    await queue.timers.advance(1);
   }
-  const spentMs = scene.nowMs() - startMs;
+  const spentMs = queue.nowMs() - startMs;
   const workedMs = (answers + others) * 10;
   t.true(others >= 15, `${others} others got their turn`);
   t.true(workedMs <= spentMs / 2 + 30, `${workedMs} of ${spentMs} ms`);

@@ -45,7 +45,7 @@ const QUIET: GossipDependencies = {
 };
 
 /** A gossip over a chain that only notes what it is given, and refuses what it is told to. */
-function stage(refuse: (block: Block) => BlockRejectionCode | 'passOver' | undefined) {
+function setUpGossip(refuse: (block: Block) => BlockRejectionCode | 'passOver' | undefined) {
   const received: Block[] = [];
   const penalties: string[] = [];
   const timed: string[] = [];
@@ -81,7 +81,7 @@ function stage(refuse: (block: Block) => BlockRejectionCode | 'passOver' | undef
 }
 
 test('a spoilt copy of a block does not hide the good one of the same id', async (t) => {
-  const { give, received } = stage((block) =>
+  const { give, received } = setUpGossip((block) =>
     Reflect.get(block, 'spoilt') === true ? 'BLOCK_PAYLOAD_INVALID' : undefined,
   );
   await give({ id: '7', height: 2, spoilt: true });
@@ -90,7 +90,9 @@ test('a spoilt copy of a block does not hide the good one of the same id', async
 });
 
 test('the same refused document costs once, an applied block is not looked at again', async (t) => {
-  const { give, received, penalties } = stage((block) => (block.id === '8' ? 'BLOCK_SIGNATURE_INVALID' : undefined));
+  const { give, received, penalties } = setUpGossip((block) =>
+    block.id === '8' ? 'BLOCK_SIGNATURE_INVALID' : undefined,
+  );
   for (const id of ['8', '8', '9', '9']) await give({ id, height: 2 });
   t.deepEqual(
     received.map(({ id }) => id),
@@ -100,7 +102,7 @@ test('the same refused document costs once, an applied block is not looked at ag
 });
 
 test('a copy of a block with a wrong height, which nobody signed, does not hide the one with the right height', async (t) => {
-  const { give, received } = stage((block) => (block.height === 1 ? 'passOver' : undefined));
+  const { give, received } = setUpGossip((block) => (block.height === 1 ? 'passOver' : undefined));
   for (const height of [1, 1, 2, 2]) await give({ id: '7', height });
   t.deepEqual(
     received.map(({ height }) => height),
@@ -110,7 +112,7 @@ test('a copy of a block with a wrong height, which nobody signed, does not hide 
 
 for (const code of ['BLOCK_TIMESTAMP_INVALID', 'BLOCK_TRANSACTION_INVALID'] as const) {
   test(`a block refused with ${code} is looked at again: our clock may have run slow`, async (t) => {
-    const { give, received } = stage(() => code);
+    const { give, received } = setUpGossip(() => code);
     await give({ id: '8', height: 2 });
     await give({ id: '8', height: 2 });
     t.is(received.length, 2);
@@ -122,7 +124,7 @@ test('the time of a block tells of the clock of each peer that sent it, unless i
     '2': 'BLOCK_TIMESTAMP_INVALID',
     '3': 'BLOCK_SIGNATURE_INVALID',
   };
-  const { give, timed } = stage((block) => codes[block.id]);
+  const { give, timed } = setUpGossip((block) => codes[block.id]);
   await give({ id: '1' });
   await give({ id: '1' }, '10.0.0.2:5000');
   await give({ id: '2' });

@@ -22,7 +22,7 @@ interface Asked {
  * @param isRefused what is given and not taken
  * @param isUnreadable what makes an answer fail that has it
  */
-function scene(
+function setUpFetcher(
   silent: readonly string[] = [],
   isRefused: (id: string, peerId: string) => boolean = () => false,
   isUnreadable: (id: string) => boolean = () => false,
@@ -59,14 +59,14 @@ function scene(
 }
 
 test('what several peers announce is asked of one', async (t) => {
-  const { fetcher, asked, run } = scene();
+  const { fetcher, asked, run } = setUpFetcher();
   for (const peerId of ['a', 'b', 'c']) fetcher.announced(peerId, ['1', '2']);
   await run(30);
   t.deepEqual(asked, [{ atMs: 0, peerId: 'a', ids: ['1', '2'] }]);
 });
 
 test('a peer that does not answer hides nothing: another is asked after moments', async (t) => {
-  const { fetcher, asked, here, run } = scene(['liar']);
+  const { fetcher, asked, here, run } = setUpFetcher(['liar']);
   fetcher.announced('liar', ['1']);
   fetcher.announced('honest', ['1']);
   await run(3);
@@ -78,7 +78,7 @@ test('a peer that does not answer hides nothing: another is asked after moments'
 });
 
 test('what never came is as never asked for after a minute', async (t) => {
-  const { fetcher, asked, run } = scene(['liar']);
+  const { fetcher, asked, run } = setUpFetcher(['liar']);
   fetcher.announced('liar', ['1']);
   await run(30);
   fetcher.announced('other', ['2']);
@@ -88,7 +88,7 @@ test('what never came is as never asked for after a minute', async (t) => {
   t.deepEqual(asked.at(-1), { atMs: 59_000, peerId: 'a', ids: ['1'] });
   t.is(asked.length, 3);
 
-  const late = scene(['liar', 'second']);
+  const late = setUpFetcher(['liar', 'second']);
   late.fetcher.announced('liar', ['1']);
   await late.run(61);
   late.fetcher.announced('second', ['1']);
@@ -105,7 +105,7 @@ test('what never came is as never asked for after a minute', async (t) => {
 });
 
 test('a peer that announces every second is asked every five seconds, and never for more ids than it announced at once', async (t) => {
-  const { fetcher, asked, here, run } = scene();
+  const { fetcher, asked, here, run } = setUpFetcher();
   for (let second = 0; second < 60; second += 1) {
     fetcher.announced('a', [`${second} a`, `${second} b`, `${second} c`]);
     await run(1);
@@ -119,7 +119,7 @@ test('a peer that announces every second is asked every five seconds, and never 
 });
 
 test('what came another way is not asked for when its turn comes', async (t) => {
-  const { fetcher, asked, here, run } = scene();
+  const { fetcher, asked, here, run } = setUpFetcher();
   fetcher.announced('a', ['1']);
   fetcher.announced('a', ['2']);
   fetcher.announced('a', ['3']);
@@ -132,7 +132,7 @@ test('what came another way is not asked for when its turn comes', async (t) => 
 });
 
 test('the question for the pool counts as well, and a peer that comes back finds its rate where it was', async (t) => {
-  const { fetcher, asked, run } = scene();
+  const { fetcher, asked, run } = setUpFetcher();
   await fetcher.pool('a');
   fetcher.disconnected('a');
   await t.throwsAsync(fetcher.pool('a'), { code: 'REQUEST_FAILED' });
@@ -144,7 +144,7 @@ test('the question for the pool counts as well, and a peer that comes back finds
 });
 
 test('what is refused here is asked of three peers, however many announce it, and of others only after a pause', async (t) => {
-  const { fetcher, asked, run } = scene([], (id) => id === 'junk');
+  const { fetcher, asked, run } = setUpFetcher([], (id) => id === 'junk');
   const peers = Array.from({ length: 40 }, (_, index) => `peer ${index}`);
   for (const peerId of peers) fetcher.announced(peerId, ['junk']);
   await run(30);
@@ -160,7 +160,7 @@ test('what is refused here is asked of three peers, however many announce it, an
 });
 
 test('three peers that give false content for an id hide the good one for a pause, not for longer', async (t) => {
-  const { fetcher, asked, here, run } = scene([], (_id, peerId) => peerId.startsWith('liar'));
+  const { fetcher, asked, here, run } = setUpFetcher([], (_id, peerId) => peerId.startsWith('liar'));
   const liars = ['liar 1', 'liar 2', 'liar 3'];
   for (const peerId of liars) fetcher.announced(peerId, ['1']);
   await run(10);
@@ -175,14 +175,14 @@ test('three peers that give false content for an id hide the good one for a paus
 
 test('a transaction that makes every answer unreadable keeps no other from being fetched', async (t) => {
   const ids = Array.from({ length: 25 }, (_, index) => `${index}`);
-  const { fetcher, here, run } = scene([], undefined, (id) => id === '13');
+  const { fetcher, here, run } = setUpFetcher([], undefined, (id) => id === '13');
   fetcher.announced('a', ids);
   for (let second = 0; second < 120; second += 1) await run(1);
   t.deepEqual([...here].sort(), ids.filter((id) => id !== '13').sort());
 });
 
 test('ids that were refused make room for new ones', async (t) => {
-  const { fetcher, here, run } = scene([], (id) => id.startsWith('junk'));
+  const { fetcher, here, run } = setUpFetcher([], (id) => id.startsWith('junk'));
   const junk = Array.from({ length: 500 }, (_, index) => `junk ${index}`);
   const givers = ['a', 'b', 'c'];
   for (const peerId of givers) for (let at = 0; at < 500; at += 25) fetcher.announced(peerId, junk.slice(at, at + 25));
@@ -194,7 +194,7 @@ test('ids that were refused make room for new ones', async (t) => {
 });
 
 test('an id that was refused once is asked for again while ever new ones are announced', async (t) => {
-  const { fetcher, asked, here, run } = scene([], (id, peerId) => id === '1' && peerId === 'liar');
+  const { fetcher, asked, here, run } = setUpFetcher([], (id, peerId) => id === '1' && peerId === 'liar');
   fetcher.announced('liar', ['1']);
   await run(6);
   fetcher.announced('honest', ['fresh', '1']);
@@ -212,7 +212,7 @@ test('an id that was refused once is asked for again while ever new ones are ann
 });
 
 test('a peer that is gone is not asked', async (t) => {
-  const { fetcher, asked, run } = scene();
+  const { fetcher, asked, run } = setUpFetcher();
   fetcher.announced('a', ['1']);
   fetcher.announced('a', ['2']);
   fetcher.disconnected('a');

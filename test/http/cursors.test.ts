@@ -11,7 +11,7 @@ import { Dice, nextStep, PEOPLE } from '../store/world.ts';
 import { fakeNode, serve } from './fake-node.ts';
 
 /** A node over a chain of random blocks that grows when told. */
-async function stage(t: ExecutionContext, generation: 2 | 3) {
+async function setUpNode(t: ExecutionContext, generation: 2 | 3) {
   const params = paramsWith({ generation });
   const store = openMemoryChainStore({ codec: FAKE_CODEC, params, shortListMax: 5 });
   const dice = new Dice(generation);
@@ -74,7 +74,7 @@ async function walk(
 
 for (const generation of [2, 3] as const) {
   test(`generation ${generation}: going through a list by cursor gives what its offsets give`, async (t) => {
-    const { ask } = await stage(t, generation);
+    const { ask } = await setUpNode(t, generation);
     for (const [list, namesOf] of LISTS(generation)) {
       const { data, meta } = await ask(`/api${list}limit=100`);
       t.false('next' in meta, 'whoever does not ask for it is not told');
@@ -83,7 +83,7 @@ for (const generation of [2, 3] as const) {
   });
 
   test(`generation ${generation}: blocks that come meanwhile neither repeat nor hide entries of a list`, async (t) => {
-    const { ask, grow } = await stage(t, generation);
+    const { ask, grow } = await setUpNode(t, generation);
     for (const list of [
       '/blocks?',
       '/blocks?sort=totalFee:desc&',
@@ -104,7 +104,7 @@ for (const generation of [2, 3] as const) {
 }
 
 test('a cursor of another sort, one that is none and one beside an offset are refused by name', async (t) => {
-  const { checked: ask } = await stage(t, 3);
+  const { checked: ask } = await setUpNode(t, 3);
   t.is((await ask('/api/blocks?limit=2&after=')).status, 200);
   const cursor = (sort: string, value: string, tie: string) => cursorText({ sort, value, tie });
   for (const [query, message] of [

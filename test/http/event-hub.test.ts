@@ -50,7 +50,7 @@ class Sink extends EventEmitter implements EventSink {
 }
 
 /** A hub over a log of so many blocks, whose strangers have the time that a test gives them. */
-function stage(t: ExecutionContext, blocks: number) {
+function setUpHub(t: ExecutionContext, blocks: number) {
   const clock = new ManualClock();
   const share = new WorkShare({ clock });
   const reads = { blocks: 0 };
@@ -99,7 +99,7 @@ function read(hub: EventHub, filter: Partial<EventFilter>, client = STRANGER, af
 }
 
 test('blocks of the log are read only for readers that can want something of them', async (t) => {
-  const { hub, reads } = stage(t, 3_000);
+  const { hub, reads } = setUpHub(t, 3_000);
   const names = [
     ['log/gap'],
     ['peers/connected', 'transactions/new'],
@@ -115,7 +115,7 @@ test('blocks of the log are read only for readers that can want something of the
 });
 
 test('a stream that does not follow ends with the last event that there is', async (t) => {
-  const { hub } = stage(t, 30);
+  const { hub } = setUpHub(t, 30);
   let isEnded = false;
   const sink = read(hub, { endsWithLog: true }, STRANGER, START);
   sink?.once('close', () => (isEnded = true));
@@ -128,7 +128,7 @@ test('a stream that does not follow ends with the last event that there is', asy
 });
 
 test('what is read for strangers waits for the time of all their work; trusted readers do not', async (t) => {
-  const { hub, share, clock, reads } = stage(t, 30);
+  const { hub, share, clock, reads } = setUpHub(t, 30);
   share.spend(40);
   const stranger = read(hub, {}, STRANGER, START);
   const operator = read(hub, {}, OPERATOR, START);
@@ -140,7 +140,7 @@ test('what is read for strangers waits for the time of all their work; trusted r
 });
 
 test('an address has few readers of what was long before at a time, and so have all strangers', (t) => {
-  const { hub } = stage(t, RECORDS_CACHED_MAX + 1_000);
+  const { hub } = setUpHub(t, RECORDS_CACHED_MAX + 1_000);
   const own = Array.from({ length: REPLAYS_PER_ADDRESS_MAX + 1 }, () => read(hub, {}, STRANGER, START));
   t.deepEqual(
     own.map((sink) => sink !== undefined),
@@ -158,7 +158,7 @@ test('an address has few readers of what was long before at a time, and so have 
 });
 
 test('events of the moment are written together, and not more than a line could carry', async (t) => {
-  const { hub, listeners } = stage(t, 0);
+  const { hub, listeners } = setUpHub(t, 0);
   const sinks = Array.from({ length: 20 }, () => read(hub, {}));
   for (let count = 0; count < 50_000; count += 1)
     for (const listener of listeners) listener.transactionReceived?.(transactionOf(3, TRANSFER));
@@ -170,7 +170,7 @@ test('events of the moment are written together, and not more than a line could 
 });
 
 test('a crowd of peers that comes is told of in several looks, and of all of them', async (t) => {
-  const { hub, peers } = stage(t, 0);
+  const { hub, peers } = setUpHub(t, 0);
   const sink = read(hub, {});
   for (let port = 1; port <= 3 * CHANGES_PER_LOOK_MAX; port += 1)
     peers.push({ info: { ip: '192.0.2.9', wsPort: port }, state: 'connected' });

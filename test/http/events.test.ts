@@ -2,7 +2,7 @@ import { createConnection } from 'node:net';
 import test from 'ava';
 import { keptEvents, refusalOf } from '../../src/http/events/kept.ts';
 import type { NodeApi } from '../../src/ports/node-api.ts';
-import { rebuildChain, stage } from './event-stage.ts';
+import { rebuildChain, setUpEvents } from './event-fixture.ts';
 import { EventReader, until, type Told } from './event-readers.ts';
 import { ALICE_KEY, transactionOf, TRANSFER } from './fake-node.ts';
 
@@ -12,19 +12,19 @@ const READERS = 100;
 const namesOf = (reader: EventReader) => reader.told.map(({ name }) => name);
 
 test('a block brings itself, its transactions and the round that it ends; a revert takes them back', async (t) => {
-  const scene = await stage(t);
+  const fixture = await setUpEvents(t);
   const reader = new EventReader();
-  await reader.connect(await scene.serve());
-  scene.append(101);
+  await reader.connect(await fixture.serve());
+  fixture.append(101);
   await until(() => namesOf(reader).includes('rounds/change'), 'the end of the round');
   t.deepEqual(reader.told.at(-1)?.data, { number: 2 });
   t.is(reader.blocks.size, 101);
   t.is(
     reader.transactions.size,
-    scene.blocks.reduce((sum, { transactions }) => sum + transactions.length, 0),
+    fixture.blocks.reduce((sum, { transactions }) => sum + transactions.length, 0),
   );
-  const count = scene.blocks.at(-1)?.transactions.length ?? 0;
-  scene.revert();
+  const count = fixture.blocks.at(-1)?.transactions.length ?? 0;
+  fixture.revert();
   await until(() => namesOf(reader).includes('blocks/delete'), 'the revert');
   t.deepEqual(namesOf(reader).slice(-count - 2), [
     ...Array.from({ length: count }, () => 'transactions/reverted'),
@@ -37,29 +37,29 @@ test('a block brings itself, its transactions and the round that it ends; a reve
 });
 
 test('a reader that begins without a place gets what comes next, and nothing of before', async (t) => {
-  const scene = await stage(t);
-  scene.append(5);
+  const fixture = await setUpEvents(t);
+  fixture.append(5);
   const reader = new EventReader();
-  await reader.connect(await scene.serve());
-  scene.append(1);
+  await reader.connect(await fixture.serve());
+  fixture.append(1);
   await until(() => reader.blocks.size > 0, 'a block');
   t.deepEqual([...reader.blocks.keys()], [6]);
   reader.disconnect();
 });
 
 test('a reader that comes from a process that has seen more goes on from where it was', async (t) => {
-  const scene = await stage(t, { processes: 0 });
-  scene.append(5);
-  const { log } = scene.fake.api;
+  const fixture = await setUpEvents(t, { processes: 0 });
+  fixture.append(5);
+  const { log } = fixture.fake.api;
   // This process was not told of the last two yet.
   let seen: number | undefined = 3;
   const refresh = (): void => {
     seen = undefined;
   };
-  Object.assign(scene.fake.api, { refresh, log: { ...log, last: () => seen ?? log.last() } });
+  Object.assign(fixture.fake.api, { refresh, log: { ...log, last: () => seen ?? log.last() } });
   const reader = new EventReader('finality=any&types=blocks/new');
-  await reader.connect(await scene.serve(), '5.0');
-  scene.append(1);
+  await reader.connect(await fixture.serve(), '5.0');
+  fixture.append(1);
   await until(() => reader.blocks.size > 0, 'a block');
   t.deepEqual([...reader.blocks.keys()], [6]);
   t.deepEqual(reader.complaints, []);
@@ -67,13 +67,13 @@ test('a reader that comes from a process that has seen more goes on from where i
 });
 
 test('final readers are told of blocks once they are final, and of no reverts', async (t) => {
-  const scene = await stage(t);
+  const fixture = await setUpEvents(t);
   const reader = new EventReader('finality=final');
-  await reader.connect(await scene.serve());
-  scene.append(6);
-  scene.revert();
-  scene.finalize(3);
-  scene.append(1);
+  await reader.connect(await fixture.serve());
+  fixture.append(6);
+  fixture.revert();
+  fixture.finalize(3);
+  fixture.append(1);
   await until(() => namesOf(reader).includes('finalized/change'), 'finality');
   t.deepEqual([...reader.blocks.keys()], [1, 2, 3]);
   t.deepEqual(reader.told.at(-1)?.data, { height: 3 });
@@ -82,8 +82,8 @@ test('final readers are told of blocks once they are final, and of no reverts', 
 });
 
 test('types, addresses and delegates choose what a reader is told', async (t) => {
-  const scene = await stage(t);
-  const origin = await scene.serve();
+  const fixture = await setUpEvents(t);
+  const origin = await fixture.serve();
   const generator = ALICE_KEY;
   const readers = {
     blocks: new EventReader('types=blocks/new,blocks/delete'),
@@ -92,8 +92,8 @@ test('types, addresses and delegates choose what a reader is told', async (t) =>
     delegate: new EventReader(`types=transactions/new&delegate=${generator.toUpperCase()}`),
   };
   for (const reader of Object.values(readers)) await reader.connect(origin);
-  for (const listener of scene.listeners) listener.transactionReceived?.(transactionOf(3, TRANSFER));
-  scene.append(4);
+  for (const listener of fixture.listeners) listener.transactionReceived?.(transactionOf(3, TRANSFER));
+  fixture.append(4);
   await until(() => readers.blocks.told.length === 4 && readers.delegate.told.length === 1, 'the events');
   t.deepEqual(new Set(namesOf(readers.blocks)), new Set(['blocks/new']));
   t.is(readers.address.told.length, 1);
@@ -103,12 +103,12 @@ test('types, addresses and delegates choose what a reader is told', async (t) =>
 });
 
 test('peers and forging are told of when they change; forging only to those who may know', async (t) => {
-  const scene = await stage(t);
+  const fixture = await setUpEvents(t);
   const events = { readersMax: 5, stallMs: 1000, heartbeatMs: 20, lookMs: 10 };
-  const origin = await scene.serve({ events });
+  const origin = await fixture.serve({ events });
   const reader = new EventReader();
   await reader.connect(origin);
-  const { fake } = scene;
+  const { fake } = fixture;
   const info = { ip: '10.0.0.1', wsPort: 5000 };
   const real = fake.api as { -readonly [K in keyof NodeApi]: NodeApi[K] };
   real.peers = () => [{ info, state: 'connected' }];
@@ -118,8 +118,8 @@ test('peers and forging are told of when they change; forging only to those who 
   await until(() => namesOf(reader).includes('forging/change'), 'forging');
   t.deepEqual(namesOf(reader), ['peers/connected', 'peers/disconnected', 'forging/change']);
   t.deepEqual(reader.told.at(-1)?.data, { publicKey: ALICE_KEY, forging: true });
-  await scene.stop();
-  const closed = await scene.serve({ events, forgingWhiteList: [] });
+  await fixture.stop();
+  const closed = await fixture.serve({ events, forgingWhiteList: [] });
   const stranger = new EventReader();
   await stranger.connect(closed);
   real.forgingDelegates = () => [{ publicKey: ALICE_KEY, forging: false }];
@@ -131,9 +131,9 @@ test('peers and forging are told of when they change; forging only to those who 
 });
 
 test('what is no longer kept is told as a gap, and a place of another log likewise', async (t) => {
-  const scene = await stage(t, { recordsMax: 10 });
-  scene.append(30);
-  const origin = await scene.serve();
+  const fixture = await setUpEvents(t, { recordsMax: 10 });
+  fixture.append(30);
+  const origin = await fixture.serve();
   for (const place of ['3.0', '4000.2']) {
     const reader = new EventReader('types=blocks/new,log/gap');
     await reader.connect(origin, place);
@@ -146,35 +146,35 @@ test('what is no longer kept is told as a gap, and a place of another log likewi
 });
 
 test('a reader that takes nothing is cut, and what it missed waits in the log', async (t) => {
-  const scene = await stage(t, { processes: 0 });
-  const origin = await scene.serve({ events: { readersMax: 5, stallMs: 100, heartbeatMs: 1000, lookMs: 20 } });
+  const fixture = await setUpEvents(t, { processes: 0 });
+  const origin = await fixture.serve({ events: { readersMax: 5, stallMs: 100, heartbeatMs: 1000, lookMs: 20 } });
   const { port } = new URL(origin);
   const socket = createConnection(Number(port), '127.0.0.1');
   socket.write('GET /api/events HTTP/1.1\r\nHost: x\r\n\r\n');
   socket.pause();
   socket.on('error', () => undefined);
-  await until(() => scene.listeners.size === 1, 'the reader');
-  scene.append(5);
+  await until(() => fixture.listeners.size === 1, 'the reader');
+  fixture.append(5);
   // Buffers of the system hold megabytes: large events of the moment fill them sooner than blocks, which cost much to make.
   const keysgroup = Array.from({ length: 15 }, () => `+${ALICE_KEY}`);
   const large = transactionOf(3, { kind: 'multisignature', min: 2, lifetime: 24, keysgroup });
-  for (let turn = 0; turn < 50_000 && scene.listeners.size > 0; turn += 1) {
-    for (let i = 0; i < 50; i += 1) for (const listener of scene.listeners) listener.transactionReceived?.(large);
-    if (turn % 100 === 0) scene.append(1);
+  for (let turn = 0; turn < 50_000 && fixture.listeners.size > 0; turn += 1) {
+    for (let i = 0; i < 50; i += 1) for (const listener of fixture.listeners) listener.transactionReceived?.(large);
+    if (turn % 100 === 0) fixture.append(1);
     await new Promise((resolve) => setImmediate(resolve));
   }
-  await until(() => scene.listeners.size === 0, 'the reader to be cut');
+  await until(() => fixture.listeners.size === 0, 'the reader to be cut');
   const reader = new EventReader();
   await reader.connect(origin, '0.0');
-  await until(() => reader.blocks.size === scene.blocks.length, 'everything');
+  await until(() => reader.blocks.size === fixture.blocks.length, 'everything');
   t.deepEqual(reader.complaints, []);
   reader.disconnect();
   socket.destroy();
 });
 
 test('a stream is refused for wrong names and places, and when there are too many', async (t) => {
-  const scene = await stage(t, { processes: 0 });
-  const origin = await scene.serve({ events: { readersMax: 1, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 } });
+  const fixture = await setUpEvents(t, { processes: 0 });
+  const origin = await fixture.serve({ events: { readersMax: 1, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 } });
   const statusOf = async (query: string) => (await fetch(`${origin}/api/events?${query}`)).status;
   t.is(await statusOf('types=blocks/new,nothing'), 400);
   t.is(await statusOf('lastEventId=x'), 400);
@@ -186,26 +186,26 @@ test('a stream is refused for wrong names and places, and when there are too man
   t.is(refused.status, 503);
   t.is(refused.headers.get('retry-after'), '5');
   reader.disconnect();
-  await until(() => scene.listeners.size === 0, 'the reader to be gone');
+  await until(() => fixture.listeners.size === 0, 'the reader to be gone');
 });
 
 test('a stream that begins at a height tells of all blocks since, also of those that the log has forgotten, then of what happens', async (t) => {
-  const scene = await stage(t, { recordsMax: 10 });
-  scene.append(120);
+  const fixture = await setUpEvents(t, { recordsMax: 10 });
+  fixture.append(120);
   const reader = new EventReader('fromHeight=7');
-  const origin = await scene.serve();
+  const origin = await fixture.serve();
   await reader.connect(origin);
   await until(() => reader.blocks.size === 114, 'what is there');
-  scene.append(2);
-  scene.revert();
+  fixture.append(2);
+  fixture.revert();
   await until(() => namesOf(reader).includes('blocks/delete'), 'the revert');
   t.deepEqual(
     [...reader.blocks],
-    scene.blocks.slice(6).map(({ height, id }) => [height, id]),
+    fixture.blocks.slice(6).map(({ height, id }) => [height, id]),
   );
   t.deepEqual(
     [...reader.transactions],
-    scene.blocks.slice(6).flatMap(({ transactions }) => transactions.map(({ id }) => id)),
+    fixture.blocks.slice(6).flatMap(({ transactions }) => transactions.map(({ id }) => id)),
   );
   t.is(namesOf(reader).filter((name) => name === 'rounds/change').length, 1);
   t.false(namesOf(reader).includes('log/gap'));
@@ -213,8 +213,8 @@ test('a stream that begins at a height tells of all blocks since, also of those 
   // The place of a block of before is one to come back to, also when the chain has changed there.
   const early = reader.told.find(({ name, data }) => name === 'blocks/new' && data['height'] === 118);
   reader.disconnect();
-  for (let i = 0; i < 3; i += 1) scene.revert();
-  scene.append(1);
+  for (let i = 0; i < 3; i += 1) fixture.revert();
+  fixture.append(1);
   const again = new EventReader('fromHeight=7&types=blocks/new,blocks/delete');
   await again.connect(origin, early?.id);
   await until(() => again.blocks.size === 1 && again.told.length >= 8, 'what came since');
@@ -229,11 +229,11 @@ test('a stream that begins at a height tells of all blocks since, also of those 
 });
 
 test('what is read of a log that nobody adds to is what a stream tells', async (t) => {
-  const scene = await stage(t, { recordsMax: 10 });
-  scene.append(120);
-  scene.revert();
-  scene.append(2);
-  const origin = await scene.serve();
+  const fixture = await setUpEvents(t, { recordsMax: 10 });
+  fixture.append(120);
+  fixture.revert();
+  fixture.append(2);
+  const origin = await fixture.serve();
   for (const query of [
     'fromHeight=7',
     'fromHeight=115&types=blocks/new',
@@ -243,7 +243,7 @@ test('what is read of a log that nobody adds to is what a stream tells', async (
   ]) {
     const reader = new EventReader(query);
     await reader.connect(origin);
-    const kept = [...keptEvents(scene.fake.api, query)];
+    const kept = [...keptEvents(fixture.fake.api, query)];
     t.true(kept.length > 5);
     await until(() => reader.told.length >= kept.length, 'what there is');
     t.deepEqual(
@@ -252,23 +252,23 @@ test('what is read of a log that nobody adds to is what a stream tells', async (
     );
     reader.disconnect();
   }
-  const error = t.throws(() => [...keptEvents(scene.fake.api, 'fromHeight=200')]);
-  t.is(refusalOf(error, scene.fake.api), 'No block of height 199 is there yet.');
+  const error = t.throws(() => [...keptEvents(fixture.fake.api, 'fromHeight=200')]);
+  t.is(refusalOf(error, fixture.fake.api), 'No block of height 199 is there yet.');
 });
 
 test('a final stream that begins at a height tells of final blocks alone, and up to where they are final', async (t) => {
-  const scene = await stage(t);
-  scene.append(20);
-  scene.finalize(12);
-  scene.append(1);
-  const origin = await scene.serve();
+  const fixture = await setUpEvents(t);
+  fixture.append(20);
+  fixture.finalize(12);
+  fixture.append(1);
+  const origin = await fixture.serve();
   const reader = new EventReader('finality=final&fromHeight=5');
   await reader.connect(origin);
   await until(() => namesOf(reader).includes('finalized/change'), 'what is final');
   t.deepEqual([...reader.blocks.keys()], [5, 6, 7, 8, 9, 10, 11, 12]);
   t.deepEqual(reader.told.at(-1)?.data, { height: 12 });
-  scene.finalize(14);
-  scene.append(1);
+  fixture.finalize(14);
+  fixture.append(1);
   await until(() => reader.blocks.size === 10, 'the next ones');
   t.deepEqual([...reader.blocks.keys()].slice(-2), [13, 14]);
   reader.disconnect();
@@ -279,7 +279,7 @@ test('a final stream that begins at a height tells of final blocks alone, and up
   t.is(await statusOf('fromHeight=x'), 400);
   const next = new EventReader('fromHeight=23');
   await next.connect(origin);
-  scene.append(1);
+  fixture.append(1);
   await until(() => next.blocks.size === 1, 'the next block');
   t.deepEqual([...next.blocks.keys()], [23]);
   next.disconnect();

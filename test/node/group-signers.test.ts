@@ -9,7 +9,7 @@ const stranger = person('stranger');
 const members = ['mary', 'mike', 'mia'].map((name) => person(name));
 const [mary, mike, mia] = members as [Person, Person, Person];
 
-function scene() {
+function setUpGroup() {
   const world = new PoolWorld();
   const group = { min: 2, lifetime: 1, members: members.map(({ publicKey }) => publicKey) };
   world.setAccount(alice, { group });
@@ -50,7 +50,7 @@ function largeGroup(world: PoolWorld, count: number): readonly string[] {
 }
 
 test('who of a group has signed is told in the order of the group, whoever signed first, with how many must', async (t) => {
-  const { world, ask } = scene();
+  const { world, ask } = setUpGroup();
   const json = world.transfer(alice, stranger);
   const id = world.submit(json);
   const standing = async () => (await ask(id))?.members.map(({ hasSigned }) => hasSigned);
@@ -67,7 +67,7 @@ test('who of a group has signed is told in the order of the group, whoever signe
 });
 
 test('a registration needs every member, whatever its transactions will need', async (t) => {
-  const { world, ask } = scene();
+  const { world, ask } = setUpGroup();
   const json = world.multisignature(stranger, [mary, mike], 1);
   const id = world.submit(json);
   t.true(world.pool.submitSignature(world.signatureOf(mike, json)).accepted);
@@ -81,13 +81,13 @@ test('a registration needs every member, whatever its transactions will need', a
 });
 
 test('nothing is told of a transaction that no group signs, nor of one that is not there', async (t) => {
-  const { world, ask } = scene();
+  const { world, ask } = setUpGroup();
   t.is(await ask(world.submit(world.transfer(stranger, alice))), undefined);
   t.is(await ask('1'), undefined);
 });
 
 test('asking again costs no checks, and a new signature is looked for at once', async (t) => {
-  const { world, ask } = scene();
+  const { world, ask } = setUpGroup();
   const json = world.transfer(alice, stranger);
   const id = world.submit(json);
   t.true(world.pool.submitSignature(world.signatureOf(mike, json)).accepted);
@@ -103,7 +103,7 @@ test('asking again costs no checks, and a new signature is looked for at once', 
 });
 
 test('strangers that ask without end get what a crowd may cost, are refused then, and programs here are answered', async (t) => {
-  const { world, ask } = scene();
+  const { world, ask } = setUpGroup();
   const ids = largeGroup(world, 12);
   const before = world.checks;
   const spentMs = () => (world.checks - before) * CHECK_MS;
@@ -131,7 +131,7 @@ test('strangers that ask without end get what a crowd may cost, are refused then
 });
 
 test('a client that was refused goes on where it was, and tries no pair twice', async (t) => {
-  const { world, ask } = scene();
+  const { world, ask } = setUpGroup();
   const [id = ''] = largeGroup(world, 1);
   const before = world.checks;
   let left = 0;
@@ -157,7 +157,7 @@ test('a client that was refused goes on where it was, and tries no pair twice', 
 });
 
 test('two clients that ask of a transaction with and without its newest signature do not take the search from each other', async (t) => {
-  const { world, ask } = scene();
+  const { world, ask } = setUpGroup();
   const many = Array.from({ length: 15 }, (_, at) => person(`member ${at}`));
   world.setAccount(alice, { group: { min: 15, lifetime: 1, members: many.map(({ publicKey }) => publicKey) } });
   const json = world.transfer(alice, stranger);
@@ -176,7 +176,7 @@ test('two clients that ask of a transaction with and without its newest signatur
 });
 
 test('to ask is no waste: it does not keep a client from handing in, nor the node from other work', async (t) => {
-  const { world, ask, turns } = scene();
+  const { world, ask, turns } = setUpGroup();
   const [id = ''] = largeGroup(world, 1);
   let nowMs = 0;
   const budget = new VerificationBudget({ clock: { nowMs: () => nowMs }, spentMs: () => world.checks * CHECK_MS });

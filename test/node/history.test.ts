@@ -4,7 +4,7 @@ import { BoundedHistory } from '../../src/node/history.ts';
 const HOUR_MS = 3_600_000;
 
 /** A history whose clock stands at a moment after the epoch; slots last two seconds. */
-function scene() {
+function setUpHistory() {
   let nowMs = 0;
   const history = new BoundedHistory({
     clock: { nowMs: () => nowMs },
@@ -16,7 +16,7 @@ function scene() {
 }
 
 test('blocks, their transactions, their delay and the slots missed between them are counted by half a minute', (t) => {
-  const { history, block, at } = scene();
+  const { history, block, at } = setUpHistory();
   at(60_500);
   history.applied([block(60, 2)], 'received');
   at(66_300);
@@ -35,7 +35,7 @@ test('blocks, their transactions, their delay and the slots missed between them 
 });
 
 test('a download has neither delays nor missed slots, and after a reorg slots are counted from the new branch', (t) => {
-  const { history, block, at } = scene();
+  const { history, block, at } = setUpHistory();
   at(HOUR_MS);
   history.applied([block(2), block(40)], 'synced');
   history.reverted();
@@ -48,7 +48,7 @@ test('a download has neither delays nor missed slots, and after a reorg slots ar
 });
 
 test('it is bounded, and what is older than its span is left out', (t) => {
-  const { history, block, at } = scene();
+  const { history, block, at } = setUpHistory();
   for (let minute = 0; minute < 3000; minute += 1) {
     at(minute * 60_000);
     history.applied([block(minute * 60)], 'received');
@@ -62,7 +62,7 @@ test('it is bounded, and what is older than its span is left out', (t) => {
 });
 
 test('a clock that is set back loses nothing', (t) => {
-  const { history, block, at } = scene();
+  const { history, block, at } = setUpHistory();
   at(HOUR_MS);
   history.applied([block(3600)], 'received');
   at(HOUR_MS - 300_000);

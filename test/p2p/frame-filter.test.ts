@@ -16,7 +16,7 @@ const blockOf = (height: number, transactions: string): string =>
   `{"event":"remote-message","data":{"event":"postBlock","data":{"block":{"height":${height},"transactions":${transactions}}}}}`;
 const answerOf = (transactions: string): string => `{"rid":7,"data":{"data":{"transactions":${transactions}}}}`;
 
-class Scene {
+class FilterFixture {
   nowMs = 1_000_000;
   readonly charges: string[] = [];
   readonly #crowd = new SharedUnsolicitedBytesBudget();
@@ -48,8 +48,8 @@ for (const [what, payload] of [
   ['lists', LISTS],
 ] as const) {
   test(`blocks of the largest kind, full of ${what}, are read in each slot and mute nobody`, (t) => {
-    const scene = new Scene();
-    const peers = [scene.peer(), scene.peer('dialer')];
+    const fixture = new FilterFixture();
+    const peers = [fixture.peer(), fixture.peer('dialer')];
     for (let height = 1; height <= 4; height += 1) {
       const frame = blockOf(height, payload);
       t.true(frame.length < FRAME_BYTES_MAX);
@@ -58,25 +58,25 @@ for (const [what, payload] of [
       for (const peer of peers) t.true(peer.reads(NODE_INFO), `node info after block ${height}`);
       peers[(height + 1) % 2]?.reads(frame);
       for (const peer of peers) t.true(peer.reads(NODE_INFO));
-      scene.nowMs += height % 2 === 0 ? 11_000 : 9_000;
+      fixture.nowMs += height % 2 === 0 ? 11_000 : 9_000;
     }
-    t.deepEqual(scene.charges, []);
+    t.deepEqual(fixture.charges, []);
   });
 }
 
 test('eight blocks of the largest kind at once cost their sender nothing, and are not all read', (t) => {
-  const scene = new Scene();
-  const peer = scene.peer();
+  const fixture = new FilterFixture();
+  const peer = fixture.peer();
   const isRead = Array.from({ length: 8 }, (_, index) => peer.reads(blockOf(index, LISTS)));
   t.true(isRead[0]);
   t.true(isRead.filter(Boolean).length <= 2);
   t.true(peer.reads(NODE_INFO));
-  t.deepEqual(scene.charges, []);
+  t.deepEqual(fixture.charges, []);
 });
 
 test('an answer full of lists that was asked for takes nothing from the blocks of anybody', (t) => {
-  const scene = new Scene();
-  const [asked, other] = [scene.peer(), scene.peer()];
+  const fixture = new FilterFixture();
+  const [asked, other] = [fixture.peer(), fixture.peer()];
   asked.unsolicited.asked(FRAME_BYTES_MAX, 'other');
   t.true(asked.reads(NODE_INFO));
   t.true(asked.reads(answerOf(LISTS)));
@@ -84,41 +84,41 @@ test('an answer full of lists that was asked for takes nothing from the blocks o
   t.true(asked.reads(NODE_INFO));
   t.true(other.reads(blockOf(1, TEXT)));
   t.true(asked.reads(NODE_INFO));
-  t.deepEqual(scene.charges, []);
+  t.deepEqual(fixture.charges, []);
 });
 
 test('of answers full of lists that any peer can make us ask for, few are read at a time; those with blocks all are', (t) => {
-  const scene = new Scene();
-  const crowd = Array.from({ length: 10 }, () => scene.peer());
+  const fixture = new FilterFixture();
+  const crowd = Array.from({ length: 10 }, () => fixture.peer());
   const read = crowd.filter(({ unsolicited, reads }) => {
     unsolicited.asked(FRAME_BYTES_MAX, 'other');
     return reads(answerOf(LISTS));
   });
   t.is(read.length, 1);
-  const leader = scene.peer('dialer');
+  const leader = fixture.peer('dialer');
   for (let batch = 0; batch < 3; batch += 1) {
     leader.unsolicited.asked();
     t.true(leader.reads(answerOf(LISTS)));
     leader.unsolicited.settled();
   }
-  scene.nowMs += 8_000;
-  const next = scene.peer();
+  fixture.nowMs += 8_000;
+  const next = fixture.peer();
   next.unsolicited.asked(FRAME_BYTES_MAX, 'other');
   t.true(next.reads(answerOf(LISTS)));
 });
 
 test('a crowd that dials us and fills all that is read of strangers leaves room for a block of a peer that we dialled', (t) => {
-  const scene = new Scene();
-  const crowd = Array.from({ length: 30 }, () => scene.peer());
+  const fixture = new FilterFixture();
+  const crowd = Array.from({ length: 30 }, () => fixture.peer());
   t.is(crowd.filter(({ reads }) => reads(blockOf(1, LISTS))).length, 1);
-  t.true(scene.peer('dialer').reads(blockOf(2, LISTS)));
-  t.false(scene.peer().reads(blockOf(3, TEXT)));
-  t.true(scene.peer().reads(NODE_INFO));
+  t.true(fixture.peer('dialer').reads(blockOf(2, LISTS)));
+  t.false(fixture.peer().reads(blockOf(3, TEXT)));
+  t.true(fixture.peer().reads(NODE_INFO));
 });
 
 test('an event in the clothes of an answer is dropped, and its sender has no answer left', (t) => {
-  const scene = new Scene();
-  const peer = scene.peer();
+  const fixture = new FilterFixture();
+  const peer = fixture.peer();
   peer.unsolicited.asked(FRAME_BYTES_MAX, 'other');
   const event = blockOf(1, '[]').slice(1);
   for (const rid of ['7', 'null', '7,"rid":null', '"7"', '[]']) t.false(peer.reads(`{"rid":${rid},${event}`), rid);
@@ -129,18 +129,18 @@ test('an event in the clothes of an answer is dropped, and its sender has no ans
 
 test('a peer that sends small frames without end is closed, and one that does so for half a minute after a stall is not', (t) => {
   const flood = JSON.stringify({ event: 'remote-message', data: 'x'.repeat(250_000) });
-  const scene = new Scene();
-  const peer = scene.peer();
+  const fixture = new FilterFixture();
+  const peer = fixture.peer();
   // As fast as the line is let: 4 MB in a second.
   const sendFor = (seconds: number): void => {
-    for (let frame = 0; frame < 16 * seconds; frame += 1, scene.nowMs += 62.5) peer.reads(flood);
+    for (let frame = 0; frame < 16 * seconds; frame += 1, fixture.nowMs += 62.5) peer.reads(flood);
   };
   sendFor(25);
-  t.deepEqual(scene.charges, []);
-  scene.nowMs += 60_000;
+  t.deepEqual(fixture.charges, []);
+  fixture.nowMs += 60_000;
   sendFor(25);
-  t.deepEqual(scene.charges, [], 'counted by the minute');
+  t.deepEqual(fixture.charges, [], 'counted by the minute');
   sendFor(10);
-  t.true(scene.charges.length > 0);
-  t.true(scene.charges.every((detail) => detail.includes('beyond the budget')));
+  t.true(fixture.charges.length > 0);
+  t.true(fixture.charges.every((detail) => detail.includes('beyond the budget')));
 });

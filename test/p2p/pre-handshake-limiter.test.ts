@@ -11,7 +11,7 @@ import { codeLabel } from '../../src/p2p/close-codes.ts';
 import { FakeClock } from '../engine/peers/support.ts';
 import { greetedPeer, pause, rawPeer, startNode, until } from './support.ts';
 
-function stage(strangersMax: number, arrivalsPerIpMax = 1_000) {
+function setUpLimiter(strangersMax: number, arrivalsPerIpMax = 1_000) {
   const cut: string[] = [];
   let nowMs = 0;
   const clock = { nowMs: () => nowMs, after: () => ({ cancel: () => undefined }) };
@@ -21,7 +21,7 @@ function stage(strangersMax: number, arrivalsPerIpMax = 1_000) {
 }
 
 test('the address with most strangers gives up its oldest for a newcomer', (t) => {
-  const { limiter, socket, cut } = stage(4);
+  const { limiter, socket, cut } = setUpLimiter(4);
   for (const name of ['a1', 'b1', 'a2', 'a3']) limiter.enter(socket(name), name.slice(0, 1));
   t.true(limiter.enter(socket('c1'), 'c'));
   t.true(limiter.enter(socket('d1'), 'd'));
@@ -30,7 +30,7 @@ test('the address with most strangers gives up its oldest for a newcomer', (t) =
 });
 
 test('who became a peer or left is no stranger any more', (t) => {
-  const { limiter, socket, cut } = stage(2);
+  const { limiter, socket, cut } = setUpLimiter(2);
   const first = socket('a1');
   limiter.enter(first, 'a');
   limiter.leave(first);
@@ -40,7 +40,7 @@ test('who became a peer or left is no stranger any more', (t) => {
 });
 
 test('an address that connects again and again is cut before anything is read, until its ten seconds are over', (t) => {
-  const { limiter, socket, cut, pass } = stage(100, 3);
+  const { limiter, socket, cut, pass } = setUpLimiter(100, 3);
   const enter = (name: string) => limiter.enter(socket(name), name.slice(0, 1));
   t.deepEqual(['a1', 'a2', 'a3', 'a4', 'b1'].map(enter), [true, true, true, false, true]);
   t.deepEqual(cut, ['a4']);

@@ -15,7 +15,7 @@ import { json2Of, signedReference2 } from '../support/reference-transactions-2.t
 const alice = signer('alice');
 const ed25519 = defaultEd25519();
 
-interface Scene {
+interface GenerationFixture {
   readonly codec: Codec;
   readonly rules: Rules;
   /** Of a transfer to a recipient, with what the reference says of it. */
@@ -24,7 +24,7 @@ interface Scene {
 
 const params2 = paramsWith({ generation: 2 });
 const params3 = paramsWith({ generation: 3, networkIdentifier: NETWORK_IDENTIFIER });
-const SCENES: Readonly<Record<2 | 3, Scene>> = {
+const FIXTURES: Readonly<Record<2 | 3, GenerationFixture>> = {
   2: {
     codec: createGen2Codec(params2),
     rules: createGen2Rules(params2),
@@ -50,7 +50,7 @@ const SCENES: Readonly<Record<2 | 3, Scene>> = {
 };
 
 for (const generation of [2, 3] as const) {
-  const { codec, rules, transferTo } = SCENES[generation];
+  const { codec, rules, transferTo } = FIXTURES[generation];
 
   test(`generation ${generation}: a transfer to NaNL is taken as the reference takes it, and is not one to 10L`, (t) => {
     const { json, isTaken } = transferTo('NaNL');

@@ -12,7 +12,7 @@ import { openLmdb } from '../../src/store/disk/lmdb.ts';
 import { takePort } from './cli.ts';
 
 /** What the doctor is asked about, whole as yet. */
-export interface DiskScene extends ExamineRequest {
+export interface DiskFixture extends ExamineRequest {
   readonly place: ChainPlace;
   readonly network: string;
   readonly config: string;
@@ -22,7 +22,7 @@ export interface DiskScene extends ExamineRequest {
 const REMOVED_HEIGHT = 3;
 
 /** Makes the fault; what it leaves running ends with the test. */
-type Induce = (its: DiskScene, t: ExecutionContext) => unknown;
+type Induce = (its: DiskFixture, t: ExecutionContext) => unknown;
 
 export const diskFaults: Partial<Record<FaultCode, Induce>> = {
   NETWORK_FOLDER_WRONG: ({ network: folder }) => writeFileSync(join(folder, 'network.json'), '{'),
@@ -77,7 +77,7 @@ export const diskFaults: Partial<Record<FaultCode, Induce>> = {
   NODE_NOT_RUNNING: () => undefined,
 };
 
-async function mark({ place }: DiskScene, name: string, value: string): Promise<void> {
+async function mark({ place }: DiskFixture, name: string, value: string): Promise<void> {
   const store = openLmdb(chainDirectory(place), false);
   store.transact((writer) => writer.put(TABLES.meta.key(name), Buffer.from(value)));
   await store.close();

@@ -2,7 +2,7 @@
 
 import { parseArgs } from 'node:util';
 import { messageOf } from '../../../src/primitives/errors.ts';
-import { runHosts } from './scene.ts';
+import { runHosts } from './run-hosts.ts';
 
 const { values } = parseArgs({
   options: {

@@ -1,10 +1,10 @@
-/** A clock that is set while a delegate forges, a machine that sleeps, a process that gets no time: each is told as what it is. */
+/** A clock that is set while a delegate forges, a machine that sleeps, a process that gets no time: each is logged as what it is. */
 
 import test from 'ava';
-import { scene, type Told } from './forging-scene.ts';
+import { setUpForging, type LoggedEvent } from './forging-fixture.ts';
 
-const of = (told: readonly Told[], ...codes: readonly string[]): readonly Told[] =>
-  told.filter(({ code }) => codes.includes(code));
+const of = (logged: readonly LoggedEvent[], ...codes: readonly string[]): readonly LoggedEvent[] =>
+  logged.filter(({ code }) => codes.includes(code));
 
 for (const [what, pass, code, reason] of [
   ['the machine slept', (its) => its.sleep(30), 'FORGING_SLOT_SLEPT', /^the machine was asleep for 60 s$/],
@@ -21,24 +21,29 @@ for (const [what, pass, code, reason] of [
     'FORGING_SLOT_SLEPT',
     /^the process was stopped, or the machine had no processor for it, for 6\d(\.\d)? s$/,
   ],
-] as const satisfies readonly (readonly [string, (its: ReturnType<typeof scene>) => unknown, string, RegExp])[]) {
-  test(`slots that passed because ${what} are told with that reason alone`, async (t) => {
-    const its = scene();
+] as const satisfies readonly (readonly [
+  string,
+  (its: ReturnType<typeof setUpForging>) => unknown,
+  string,
+  RegExp,
+])[]) {
+  test(`slots that passed because ${what} are logged with that reason alone`, async (t) => {
+    const its = setUpForging();
     its.scheduler.start();
     await its.pass(10);
-    its.told.length = 0;
+    its.logged.length = 0;
     const from = its.currentSlot() + 1;
     pass(its);
     const missed = its.ownSlots(from, its.currentSlot());
     await its.pass(3);
     await its.scheduler.stop();
-    const told = of(its.told, 'FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED');
+    const logged = of(its.logged, 'FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED');
     t.deepEqual(
-      told.map((each) => [each.code, each.fields['slot']]),
+      logged.map((each) => [each.code, each.fields['slot']]),
       missed.map((slot) => [code, slot]),
     );
-    for (const { fields } of told) t.regex(String(fields['reason']), reason);
-    const events = of(its.told, 'CLOCK_SET', 'MACHINE_SLEPT').map((each) => [each.code, each.fields]);
+    for (const { fields } of logged) t.regex(String(fields['reason']), reason);
+    const events = of(its.logged, 'CLOCK_SET', 'MACHINE_SLEPT').map((each) => [each.code, each.fields]);
     const expected = {
       'the machine slept': [['MACHINE_SLEPT', { seconds: 60 }]],
       'the clock was set': [['CLOCK_SET', { bySeconds: 60 }]],
@@ -48,67 +53,67 @@ for (const [what, pass, code, reason] of [
 }
 
 test('where the system does not tell of sleep, a clock that was set and a machine that slept are both said to be possible', async (t) => {
-  const its = scene({ isBootKnown: false });
+  const its = setUpForging({ isBootKnown: false });
   its.scheduler.start();
   await its.pass(10);
-  its.told.length = 0;
+  its.logged.length = 0;
   its.sleep(30);
   await its.pass(3);
   await its.scheduler.stop();
-  const [first] = of(its.told, 'FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED');
+  const [first] = of(its.logged, 'FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED');
   t.regex(
     String(first?.fields['reason']),
     /^the clock was set forward by 60 s, or the machine was asleep for as long$/,
   );
 });
 
-test('a clock that is set back behind the newest block is told once, with what helps, and once when that is over', async (t) => {
-  const its = scene();
+test('a clock that is set back behind the newest block is logged once, with what helps, and once when that is over', async (t) => {
+  const its = setUpForging();
   its.scheduler.start();
   await its.pass(20);
   t.is(its.scheduler.paused(), undefined);
-  its.told.length = 0;
+  its.logged.length = 0;
   const { height } = its.chain.tip.header;
   its.setClock(-40);
   const setMs = its.nowMs();
   await its.pass(10);
   t.deepEqual(
-    its.told.map(({ code }) => code),
+    its.logged.map(({ code }) => code),
     ['CLOCK_SET', 'CLOCK_BEHIND_TIP'],
   );
-  t.is(its.told[0]?.fields['bySeconds'], -80);
-  t.is(its.told[1]?.fields['height'], height);
+  t.is(its.logged[0]?.fields['bySeconds'], -80);
+  t.is(its.logged[1]?.fields['height'], height);
   t.regex(
-    String(its.told[1]?.fields['reason']),
+    String(its.logged[1]?.fields['reason']),
     /before the newest block: it was set back, .*: set it right \(timedatectl/,
   );
   const paused = its.scheduler.paused();
   t.is(paused?.cause, 'CLOCK_BEHIND_TIP');
   t.true(Math.abs((paused?.sinceMs ?? 0) - setMs) <= 2000);
   t.is(its.chain.tip.header.height, height);
-  its.told.length = 0;
+  its.logged.length = 0;
   await its.pass(60);
   await its.scheduler.stop();
-  t.is(of(its.told, 'CLOCK_REACHED_TIP').length, 1);
-  t.is(of(its.told, 'CLOCK_BEHIND_TIP').length, 0);
-  t.true(of(its.told, 'BLOCK_FORGED').length > 3);
+  t.is(of(its.logged, 'CLOCK_REACHED_TIP').length, 1);
+  t.is(of(its.logged, 'CLOCK_BEHIND_TIP').length, 0);
+  t.true(of(its.logged, 'BLOCK_FORGED').length > 3);
 });
 
 test('a clock that is stepped by less than two seconds is nothing to tell of', async (t) => {
-  const its = scene();
+  const its = setUpForging();
   its.scheduler.start();
   await its.pass(20);
-  its.told.length = 0;
+  its.logged.length = 0;
   its.setClock(-0.6);
   await its.pass(20);
   its.setClock(0.6);
   await its.pass(20);
   await its.scheduler.stop();
-  t.deepEqual(of(its.told, 'CLOCK_SET', 'CLOCK_BEHIND_TIP', 'CLOCK_REACHED_TIP', 'FORGING_SLOT_SKIPPED'), []);
+  t.deepEqual(of(its.logged, 'CLOCK_SET', 'CLOCK_BEHIND_TIP', 'CLOCK_REACHED_TIP', 'FORGING_SLOT_SKIPPED'), []);
 });
 
-test('while something is in the way of forging it is told what, and since when', async (t) => {
-  const its = scene();
+test('while something is in the way of forging it is logged what, and since when', async (t) => {
+  const its = setUpForging();
   its.scheduler.start();
   await its.pass(10);
   t.is(its.scheduler.paused(), undefined);
@@ -127,7 +132,7 @@ test('while something is in the way of forging it is told what, and since when',
 });
 
 test('a disk that frozen slots do not go on by is tried again all the same', async (t) => {
-  const its = scene({ isChainClockFrozen: true });
+  const its = setUpForging({ isChainClockFrozen: true });
   its.scheduler.start();
   its.chain.disk.checkWritable();
   its.fillDisk(true);

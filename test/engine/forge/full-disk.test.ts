@@ -2,10 +2,10 @@
 
 import test from 'ava';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
-import { scene } from './forging-scene.ts';
+import { setUpForging } from './forging-fixture.ts';
 
 test('on a full disk one block is given up, nothing more is signed, and forging goes on when there is room', async (t) => {
-  const { scheduler, chain, signed, fillDisk, nowMs, pass, told } = scene();
+  const { scheduler, chain, signed, fillDisk, nowMs, pass, logged } = setUpForging();
   scheduler.start();
   await pass(12);
   const { height } = chain.tip.header;
@@ -19,36 +19,36 @@ test('on a full disk one block is given up, nothing more is signed, and forging 
   t.is(chain.tip.header.height, height);
   const bound = [...signed].filter(([publicKey, header]) => before.get(publicKey) !== header);
   t.is(bound.length, 1);
-  const codes = told.map(({ code }) => code);
+  const codes = logged.map(({ code }) => code);
   t.true(codes.includes('STORE_WRITE_FAILED'));
   t.true(codes.filter((code) => code === 'FORGING_PAUSED').length > 20);
-  const paused = told.find(({ code }) => code === 'FORGING_PAUSED');
+  const paused = logged.find(({ code }) => code === 'FORGING_PAUSED');
   t.is(paused?.fields['reason'], 'The chain store could not be written: full.');
   t.is(paused?.fields['cause'], 'STORE_WRITE_FAILED');
   t.false(codes.includes('STORE_WRITES_AGAIN'));
 
   // The slot of the failed write and each one after it say since when.
-  const failed = told.find(({ code, fields }) => code === 'STORE_WRITE_FAILED' && 'slot' in fields);
+  const failed = logged.find(({ code, fields }) => code === 'STORE_WRITE_FAILED' && 'slot' in fields);
   const since = String(failed?.fields['writesFailSince']);
   t.true(Date.parse(since) >= fullMs && Date.parse(since) <= fullMs + 40_000, since);
-  const pauses = told.filter(({ code }) => code === 'FORGING_PAUSED');
+  const pauses = logged.filter(({ code }) => code === 'FORGING_PAUSED');
   t.deepEqual(new Set(pauses.map(({ fields }) => fields['writesFailSince'])), new Set([since]));
 
   fillDisk(false);
   await pass(12);
   await scheduler.stop();
   t.true(chain.tip.header.height > height + 2);
-  t.is(told.filter(({ code }) => code === 'STORE_WRITES_AGAIN').length, 1);
+  t.is(logged.filter(({ code }) => code === 'STORE_WRITES_AGAIN').length, 1);
 });
 
 test('a slot whose signature cannot be recorded says since when that is so', async (t) => {
-  const { scheduler, chain, breakJournal, nowMs, pass, told } = scene();
+  const { scheduler, chain, breakJournal, nowMs, pass, logged } = setUpForging();
   breakJournal(new ProtocolError('JOURNAL_WRITE_FAILED', {}, 'forging-journal: cannot be written'));
   const fullMs = nowMs();
   scheduler.start();
   await pass(30);
   t.is(chain.tip.header.height, 1);
-  const refused = told.filter(({ code }) => code === 'JOURNAL_WRITE_FAILED');
+  const refused = logged.filter(({ code }) => code === 'JOURNAL_WRITE_FAILED');
   t.true(refused.length > 2);
   const [since, ...others] = new Set(refused.map(({ fields }) => String(fields['writesFailSince'])));
   t.deepEqual(others, []);
@@ -61,5 +61,5 @@ test('a slot whose signature cannot be recorded says since when that is so', asy
   breakJournal(new ProtocolError('JOURNAL_WRITE_FAILED', {}, 'forging-journal: cannot be written'));
   await pass(30);
   await scheduler.stop();
-  t.true(Date.parse(String(told.at(-1)?.fields['writesFailSince'])) >= roomMs);
+  t.true(Date.parse(String(logged.at(-1)?.fields['writesFailSince'])) >= roomMs);
 });

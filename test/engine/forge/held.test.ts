@@ -1,26 +1,26 @@
-/** Forging that waits to be told: how a devnet's supervisor mines. */
+/** Forging that waits for a command: how a devnet's supervisor mines. */
 
 import test from 'ava';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
 import { slotAt } from '../../../src/protocol/slots.ts';
-import { scene } from './forging-scene.ts';
+import { setUpForging } from './forging-fixture.ts';
 
 test('while forging is held no slot is filled, and none is said to have been slept', async (t) => {
-  const { scheduler, chain, pass, hold, told } = scene();
+  const { scheduler, chain, pass, hold, logged } = setUpForging();
   hold(true);
   scheduler.start();
   await pass(30);
   t.is(chain.tip.header.height, 1);
-  t.deepEqual(told, []);
+  t.deepEqual(logged, []);
   hold(false);
   await pass(30);
   await scheduler.stop();
   t.true(chain.tip.header.height > 1);
-  t.false(told.some(({ code }) => code === 'FORGING_SLOT_SLEPT'));
+  t.false(logged.some(({ code }) => code === 'FORGING_SLOT_SLEPT'));
 });
 
 test('a block that is asked for fills the present slot if it is ours, and once', async (t) => {
-  const { scheduler, chain, pass, hold, ownSlots, currentSlot, told } = scene();
+  const { scheduler, chain, pass, hold, ownSlots, currentSlot, logged } = setUpForging();
   hold(true);
   scheduler.start();
   let forged = 0;
@@ -36,12 +36,12 @@ test('a block that is asked for fills the present slot if it is ours, and once',
     t.is(await scheduler.forgeNow(), undefined, 'the slot is filled');
   }
   t.true(forged > 0);
-  t.is(told.filter(({ code }) => code === 'BLOCK_FORGED').length, forged);
+  t.is(logged.filter(({ code }) => code === 'BLOCK_FORGED').length, forged);
   await scheduler.stop();
 });
 
 test('a block that is asked for is in the journal before it is anywhere else, and is given up without it', async (t) => {
-  const { scheduler, chain, pass, hold, ownSlots, currentSlot, signed, breakJournal } = scene();
+  const { scheduler, chain, pass, hold, ownSlots, currentSlot, signed, breakJournal } = setUpForging();
   hold(true);
   scheduler.start();
   const [slot = 0] = ownSlots(currentSlot() + 1, currentSlot() + 20);

@@ -2,10 +2,10 @@
 
 import test from 'ava';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
-import { scene } from './forging-scene.ts';
+import { setUpForging } from './forging-fixture.ts';
 
 test('the header of a block is in the journal before anybody hears of the block', async (t) => {
-  const { scheduler, chain, signed, pass } = scene();
+  const { scheduler, chain, signed, pass } = setUpForging();
   let blocks = 0;
   chain.listen({
     applied: ([block], origin) => {
@@ -24,15 +24,15 @@ for (const [what, error, code] of [
   ['refuses', new ProtocolError('JOURNAL_UNWRITABLE', {}, 'no space left on the device'), 'JOURNAL_UNWRITABLE'],
   ['breaks down under', new Error('EIO'), 'FORGING_FAILED'],
 ] as const) {
-  test(`no block has a header that the journal ${what}, and the slot is told with the reason`, async (t) => {
-    const { scheduler, chain, breakJournal, pass, told } = scene();
+  test(`no block has a header that the journal ${what}, and the slot is logged with the reason`, async (t) => {
+    const { scheduler, chain, breakJournal, pass, logged } = setUpForging();
     breakJournal(error);
     scheduler.start();
     await pass(20);
     await scheduler.stop();
     t.is(chain.tip.header.height, 1);
-    t.true(told.length > 3);
-    t.deepEqual(new Set(told.map((each) => each.code)), new Set([code]));
-    t.is(told[0]?.fields['reason'], error.message);
+    t.true(logged.length > 3);
+    t.deepEqual(new Set(logged.map((each) => each.code)), new Set([code]));
+    t.is(logged[0]?.fields['reason'], error.message);
   });
 }

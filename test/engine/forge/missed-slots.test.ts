@@ -1,39 +1,39 @@
-/** Slots of our own delegates that pass unused: each is told once, with the reason. */
+/** Slots of our own delegates that pass unused: each is logged once, with the reason. */
 
 import test from 'ava';
 import { slotAt } from '../../../src/protocol/slots.ts';
 import { ACTIVE_DELEGATES } from '../../../src/protocol/params.ts';
-import { scene, type Told } from './forging-scene.ts';
+import { setUpForging, type LoggedEvent } from './forging-fixture.ts';
 
-const slotsOf = (told: readonly Told[], code: string): readonly unknown[] =>
-  told.filter((each) => each.code === code).map(({ fields }) => fields['slot']);
+const slotsOf = (logged: readonly LoggedEvent[], code: string): readonly unknown[] =>
+  logged.filter((each) => each.code === code).map(({ fields }) => fields['slot']);
 
 test('a node that is awake forges in its slots and misses none', async (t) => {
-  const { scheduler, pass, told } = scene();
+  const { scheduler, pass, logged } = setUpForging();
   scheduler.start();
   await pass(20);
   await scheduler.stop();
-  t.deepEqual(new Set(told.map(({ code }) => code)), new Set(['BLOCK_FORGED']));
+  t.deepEqual(new Set(logged.map(({ code }) => code)), new Set(['BLOCK_FORGED']));
 });
 
-test('a slot that an obstacle keeps us from is told once with the obstacle', async (t) => {
-  const { scheduler, pass, told, hinder, ownSlots, currentSlot } = scene();
+test('a slot that an obstacle keeps us from is logged once with the obstacle', async (t) => {
+  const { scheduler, pass, logged, hinder, ownSlots, currentSlot } = setUpForging();
   scheduler.start();
   await pass(10);
-  told.length = 0;
+  logged.length = 0;
   hinder('synchronising with the network');
   const from = currentSlot() + 1;
   await pass(15);
   await scheduler.stop();
-  t.deepEqual(slotsOf(told, 'FORGING_PAUSED'), ownSlots(from, from + 15));
-  t.true(told.every(({ fields }) => fields['reason'] === 'synchronising with the network'));
+  t.deepEqual(slotsOf(logged, 'FORGING_PAUSED'), ownSlots(from, from + 15));
+  t.true(logged.every(({ fields }) => fields['reason'] === 'synchronising with the network'));
 });
 
-test('a slot that is used in the end is not told to be missed, whatever kept us from it at first', async (t) => {
-  const { scheduler, pass, told, hinder, ownSlots, currentSlot } = scene();
+test('a slot that is used in the end is not logged to be missed, whatever kept us from it at first', async (t) => {
+  const { scheduler, pass, logged, hinder, ownSlots, currentSlot } = setUpForging();
   scheduler.start();
   await pass(10);
-  told.length = 0;
+  logged.length = 0;
   const [slot = 0] = ownSlots(currentSlot() + 1, currentSlot() + 20);
   hinder('synchronising with the network');
   await pass(slot - currentSlot() + 0.8);
@@ -41,23 +41,23 @@ test('a slot that is used in the end is not told to be missed, whatever kept us 
   scheduler.look();
   await pass(2);
   await scheduler.stop();
-  t.true(told.some(({ code, fields }) => code === 'BLOCK_FORGED' && fields['slot'] === slot));
-  t.deepEqual(slotsOf(told, 'FORGING_PAUSED'), []);
+  t.true(logged.some(({ code, fields }) => code === 'BLOCK_FORGED' && fields['slot'] === slot));
+  t.deepEqual(slotsOf(logged, 'FORGING_PAUSED'), []);
 });
 
 test('a node that stops in a slot of its own says why it did not use it', async (t) => {
-  const { scheduler, pass, told, hinder, ownSlots, currentSlot } = scene();
+  const { scheduler, pass, logged, hinder, ownSlots, currentSlot } = setUpForging();
   scheduler.start();
   await pass(10);
   const [slot = 0] = ownSlots(currentSlot() + 1, currentSlot() + 20);
   hinder('synchronising with the network');
   await pass(slot - currentSlot() + 0.8);
   await scheduler.stop();
-  t.deepEqual(slotsOf(told, 'FORGING_PAUSED'), [slot]);
+  t.deepEqual(slotsOf(logged, 'FORGING_PAUSED'), [slot]);
 });
 
-test('a missed slot is told with its delegate, and says when its order may be an old one', async (t) => {
-  const { scheduler, chain, pass, told, hinder, currentSlot } = scene();
+test('a missed slot is logged with its delegate, and says when its order may be an old one', async (t) => {
+  const { scheduler, chain, pass, logged, hinder, currentSlot } = setUpForging();
   scheduler.start();
   await pass(10);
   const { height, timestamp } = chain.tip.header;
@@ -65,32 +65,32 @@ test('a missed slot is told with its delegate, and says when its order may be an
   // By then others may have filled the round and begun the next one.
   const lastCertain = slotAt(timestamp, params) + params.activeDelegates - height;
   hinder('synchronising with the network');
-  told.length = 0;
+  logged.length = 0;
   await pass(params.activeDelegates + 10);
   await scheduler.stop();
-  t.true(told.length > 30);
-  t.true(Number(told.at(-1)?.fields['slot']) > lastCertain && currentSlot() > lastCertain);
-  for (const { fields } of told) {
+  t.true(logged.length > 30);
+  t.true(Number(logged.at(-1)?.fields['slot']) > lastCertain && currentSlot() > lastCertain);
+  for (const { fields } of logged) {
     t.regex(String(fields['delegate']), /^[0-9a-f]{64}$/);
     t.is(fields['orderOfHeight'], Number(fields['slot']) > lastCertain ? height + 1 : undefined, `${fields['slot']}`);
   }
 });
 
 test('a network that has not begun has no slots to miss', async (t) => {
-  const { scheduler, pass, told, hinder } = scene();
+  const { scheduler, pass, logged, hinder } = setUpForging();
   hinder('no peer has said yet where the network is');
   scheduler.start();
   await pass(10);
   hinder(undefined);
   await pass(10);
   await scheduler.stop();
-  t.true(told.some(({ code }) => code === 'FORGING_NOT_BEGUN'));
-  t.deepEqual(slotsOf(told, 'FORGING_PAUSED'), []);
-  t.true(told.some(({ code }) => code === 'BLOCK_FORGED'));
+  t.true(logged.some(({ code }) => code === 'FORGING_NOT_BEGUN'));
+  t.deepEqual(slotsOf(logged, 'FORGING_PAUSED'), []);
+  t.true(logged.some(({ code }) => code === 'BLOCK_FORGED'));
 });
 
-test('slots that passed while the machine slept are told when it wakes, each with its delegate', async (t) => {
-  const { scheduler, pass, told, sleep, ownSlots, currentSlot, chain } = scene();
+test('slots that passed while the machine slept are logged when it wakes, each with its delegate', async (t) => {
+  const { scheduler, pass, logged, sleep, ownSlots, currentSlot, chain } = setUpForging();
   scheduler.start();
   await pass(10);
   const forged = chain.tip.header.height;
@@ -100,16 +100,16 @@ test('slots that passed while the machine slept are told when it wakes, each wit
   t.true(missed.length > 5);
   await pass(3);
   await scheduler.stop();
-  t.deepEqual(slotsOf(told, 'FORGING_SLOT_SLEPT'), missed);
+  t.deepEqual(slotsOf(logged, 'FORGING_SLOT_SLEPT'), missed);
   t.is(
-    new Set(told.filter(({ code }) => code === 'FORGING_SLOT_SLEPT').map(({ fields }) => fields['delegate'])).size,
+    new Set(logged.filter(({ code }) => code === 'FORGING_SLOT_SLEPT').map(({ fields }) => fields['delegate'])).size,
     missed.length,
   );
   t.true(chain.tip.header.height > forged);
 });
 
-test('slots that passed in a sleep are told although a later block of another node arrives before anything else', async (t) => {
-  const { scheduler, pass, told, sleep, ownSlots, currentSlot, chain, receiveBlockOf } = scene();
+test('slots that passed in a sleep are logged although a later block of another node arrives before anything else', async (t) => {
+  const { scheduler, pass, logged, sleep, ownSlots, currentSlot, chain, receiveBlockOf } = setUpForging();
   scheduler.start();
   await pass(10);
   const asleepFrom = currentSlot() + 1;
@@ -122,16 +122,16 @@ test('slots that passed in a sleep are told although a later block of another no
   await pass(3);
   await scheduler.stop();
   t.true(missed.some((slot) => slot < filled) && missed.length > 5);
-  t.deepEqual(slotsOf(told, 'FORGING_SLOT_SLEPT'), missed);
+  t.deepEqual(slotsOf(logged, 'FORGING_SLOT_SLEPT'), missed);
 });
 
-test('after a very long sleep no more than a round of slots is told', async (t) => {
-  const { scheduler, pass, told, sleep } = scene();
+test('after a very long sleep no more than a round of slots is logged', async (t) => {
+  const { scheduler, pass, logged, sleep } = setUpForging();
   scheduler.start();
   await pass(5);
   sleep(100_000);
   await pass(3);
   await scheduler.stop();
-  const count = slotsOf(told, 'FORGING_SLOT_SLEPT').length;
+  const count = slotsOf(logged, 'FORGING_SLOT_SLEPT').length;
   t.true(count > 20 && count <= ACTIVE_DELEGATES, `${count}`);
 });

@@ -5,11 +5,11 @@ import { OwnSlotOutcomes, type OwnSlotsEvent } from '../../../src/engine/forge/o
 import { SILENT } from '../../../src/ports/observer.ts';
 import { slotAt } from '../../../src/protocol/slots.ts';
 import type { Block } from '../../../src/protocol/types.ts';
-import { scene } from './forging-scene.ts';
+import { setUpForging } from './forging-fixture.ts';
 
-/** A scene whose chain is watched, and what was told and counted of its slots. */
+/** Sets up forging, and records the events and the counts of its own slots. */
 function watched(isHeld = (): boolean => false) {
-  const made = scene();
+  const made = setUpForging();
   const events: OwnSlotsEvent[] = [];
   const counts = new Map<string, number>();
   const slots = new OwnSlotOutcomes({
@@ -25,31 +25,31 @@ function watched(isHeld = (): boolean => false) {
   });
   slots.listen((event) => events.push(event));
   made.chain.listen(slots);
-  const told = (kind: OwnSlotsEvent['kind']): readonly number[] =>
+  const eventSlots = (kind: OwnSlotsEvent['kind']): readonly number[] =>
     events
       .filter((event) => event.kind === kind)
       .flatMap((event) => event.slots)
       .sort((a, b) => a - b);
-  return { ...made, slots, events, counts, told };
+  return { ...made, slots, events, counts, eventSlots };
 }
 
 test('own slots that an obstacle left empty are missed when the next block stands, each once', async (t) => {
-  const { scheduler, pass, hinder, ownSlots, currentSlot, told, counts, chain } = watched();
+  const { scheduler, pass, hinder, ownSlots, currentSlot, eventSlots, counts, chain } = watched();
   scheduler.start();
   await pass(10);
-  t.deepEqual(told('missed'), []);
+  t.deepEqual(eventSlots('missed'), []);
   hinder('synchronising with the network');
   const from = currentSlot() + 1;
   await pass(15);
   // Whether they stay empty is not certain before a block of a later slot is there.
-  t.deepEqual(told('missed'), []);
+  t.deepEqual(eventSlots('missed'), []);
   const filled: number[] = [];
   const { params } = chain.rules;
   chain.listen({ applied: (blocks) => filled.push(...blocks.map(({ timestamp }) => slotAt(timestamp, params))) });
   hinder(undefined);
   await pass(10);
   await scheduler.stop();
-  const missed = told('missed');
+  const missed = eventSlots('missed');
   t.true(missed.length > 2);
   t.deepEqual(missed, ownSlots(from, filled[0] ?? 0));
   t.is(counts.get('missed'), missed.length);
@@ -74,7 +74,7 @@ test('each event names the owner of its slots', async (t) => {
 
 test('slots that are held or skipped on purpose are not missed', async (t) => {
   let isHeld = false;
-  const { scheduler, pass, hinder, currentSlot, slots, told } = watched(() => isHeld);
+  const { scheduler, pass, hinder, currentSlot, slots, eventSlots } = watched(() => isHeld);
   scheduler.start();
   await pass(10);
   hinder('held');
@@ -82,7 +82,7 @@ test('slots that are held or skipped on purpose are not missed', async (t) => {
   isHeld = true;
   hinder(undefined);
   await pass(5);
-  t.deepEqual(told('missed'), []);
+  t.deepEqual(eventSlots('missed'), []);
   hinder('held');
   await pass(12);
   isHeld = false;
@@ -90,22 +90,22 @@ test('slots that are held or skipped on purpose are not missed', async (t) => {
   hinder(undefined);
   await pass(5);
   await scheduler.stop();
-  t.deepEqual(told('missed'), []);
+  t.deepEqual(eventSlots('missed'), []);
 });
 
 test('of the time before the first block nothing is missed', async (t) => {
-  const { scheduler, pass, hinder, told } = watched();
+  const { scheduler, pass, hinder, eventSlots } = watched();
   hinder('no peer has said yet where the network is');
   scheduler.start();
   await pass(30);
   hinder(undefined);
   await pass(10);
   await scheduler.stop();
-  t.deepEqual(told('missed'), []);
+  t.deepEqual(eventSlots('missed'), []);
 });
 
-test('blocks of ours that give way to another branch are told, those of others are not', async (t) => {
-  const { scheduler, pass, slots, told, counts, chain } = watched();
+test('blocks of ours that give way to another branch are logged, those of others are not', async (t) => {
+  const { scheduler, pass, slots, eventSlots, counts, chain } = watched();
   const blocks: Block[] = [];
   chain.listen({ applied: (applied) => blocks.push(...applied) });
   scheduler.start();
@@ -115,6 +115,6 @@ test('blocks of ours that give way to another branch are told, those of others a
   if (first === undefined || second === undefined) throw new Error('there are no two blocks');
   scheduler.disable(first.generatorPublicKey);
   slots.reverted([second, first]);
-  t.deepEqual(told('reverted'), [slotAt(second.timestamp, chain.rules.params)]);
+  t.deepEqual(eventSlots('reverted'), [slotAt(second.timestamp, chain.rules.params)]);
   t.is(counts.get('reverted'), 1);
 });

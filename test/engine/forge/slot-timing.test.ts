@@ -2,11 +2,11 @@
 
 import test from 'ava';
 import { slotStartMs } from '../../../src/protocol/slots.ts';
-import { scene, type SceneOptions } from './forging-scene.ts';
+import { setUpForging, type ForgingFixtureOptions } from './forging-fixture.ts';
 
 /** Milliseconds from the start of a slot to its block, beyond the wait for a late block of the slot before. */
-async function delaysOf(slots: number, options: SceneOptions): Promise<readonly number[]> {
-  const { scheduler, chain, pass, currentSlot, nowMs } = scene(options);
+async function delaysOf(slots: number, options: ForgingFixtureOptions): Promise<readonly number[]> {
+  const { scheduler, chain, pass, currentSlot, nowMs } = setUpForging(options);
   const delays: number[] = [];
   const { params } = chain.rules;
   let tipSlot = currentSlot();
@@ -32,7 +32,7 @@ test('blocks are forged at the start of their slots though timers fire up to a m
 });
 
 test('an obstacle that goes away inside a slot leaves the rest of it to the block', async (t) => {
-  const { scheduler, chain, pass, hinder, ownSlots, currentSlot, nowMs } = scene();
+  const { scheduler, chain, pass, hinder, ownSlots, currentSlot, nowMs } = setUpForging();
   const { params } = chain.rules;
   scheduler.start();
   await pass(5);

@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000;
 const LASTING_MS = 120_000;
 
 /** An estimate whose warnings are noted. */
-function stage() {
+function setUpEstimate() {
   const warnings: unknown[] = [];
   const now = { ms: 1_000_000_000 };
   const observer: Observer = {
@@ -26,7 +26,7 @@ function stage() {
 }
 
 test('the block that came soonest counts for a peer, and the median for all', (t) => {
-  const { estimate, tell, warnings } = stage();
+  const { estimate, tell, warnings } = setUpEstimate();
   tell('1.0.0.1:5000', -900, -100, -4_000);
   t.is(estimate.estimateMs(), undefined, 'one peer says nothing');
   tell('1.0.0.2:5000', -300, -9_000, -800);
@@ -36,7 +36,7 @@ test('the block that came soonest counts for a peer, and the median for all', (t
 });
 
 test('a clock that differs from those of most peers is warned of, once an hour', (t) => {
-  const { estimate, tell, warnings, now } = stage();
+  const { estimate, tell, warnings, now } = setUpEstimate();
   for (const peer of ['1.0.0.1:5000', '1.0.0.2:5000', '1.0.0.3:5000']) tell(peer, 4_700, 4_900, 4_800);
   t.is(estimate.estimateMs(), 4_900);
   t.deepEqual(warnings, [['warn', 'CLOCK_OFFSET', 4_900]]);
@@ -49,19 +49,19 @@ test('a clock that differs from those of most peers is warned of, once an hour',
 });
 
 test('one address has one voice, however many peers it holds, except on the own machine', (t) => {
-  const { estimate, tell } = stage();
+  const { estimate, tell } = setUpEstimate();
   for (let port = 5_000; port < 5_020; port += 1) tell(`6.6.6.6:${port}`, 90_000, 90_000, 90_000);
   t.is(estimate.estimateMs(), undefined);
   tell('1.0.0.1:5000', -100, -100, -100);
   tell('1.0.0.2:5000', -200, -200, -200);
   t.is(estimate.estimateMs(), -100);
-  const own = stage();
+  const own = setUpEstimate();
   for (const port of [5_001, 5_002]) own.tell(`127.0.0.1:${port}`, -10, -10, -10);
   t.is(own.estimate.estimateMs(), -10);
 });
 
 test('too few or too old blocks say nothing, and the memory of peers is bounded', (t) => {
-  const { estimate, tell, now } = stage();
+  const { estimate, tell, now } = setUpEstimate();
   tell('1.0.0.1:5000', -1, -1);
   tell('1.0.0.2:5000', -1, -1);
   t.is(estimate.estimateMs(), undefined);
@@ -72,7 +72,7 @@ test('too few or too old blocks say nothing, and the memory of peers is bounded'
 });
 
 test('forging is held up by several chosen peers that agree on a difference, until one good block of each', (t) => {
-  const { estimate, tell } = stage();
+  const { estimate, tell } = setUpEstimate();
   const [a, b, c] = ['1.0.0.1:5000', '1.0.0.2:5000', '1.0.0.3:5000'] as const;
   const all = [a, b, c];
   tell(a, 3 * HOUR_MS, 3 * HOUR_MS, 3 * HOUR_MS);
@@ -87,11 +87,11 @@ test('forging is held up by several chosen peers that agree on a difference, unt
 });
 
 test('a clock that is fast is told from blocks that are late for a while', (t) => {
-  const { estimate, tell } = stage();
+  const { estimate, tell } = setUpEstimate();
   const [a, b] = ['1.0.0.1:5000', '1.0.0.2:5000'] as const;
   for (const peer of [a, b]) tell(peer, -100, -90_000, -80_000, -70_000);
   t.is(estimate.agreedMs([a, b], 10_000), undefined, 'they queued up while this node stood still');
-  const fast = stage();
+  const fast = setUpEstimate();
   for (const peer of [a, b]) fast.tell(peer, -HOUR_MS, -HOUR_MS - 40, -HOUR_MS - 7_000);
   t.is(fast.estimate.agreedMs([a, b], 10_000), -HOUR_MS);
   // The clock is set back.
@@ -104,7 +104,7 @@ test('a clock that is fast is told from blocks that are late for a while', (t) =
 test('of three clocks the odd one out is told about itself, and the others that it is wrong', (t) => {
   const [a, b] = ['1.0.0.1:5000', '1.0.0.2:5000'] as const;
   for (const offMs of [30_000, -30_000]) {
-    const healthy = stage();
+    const healthy = setUpEstimate();
     healthy.tell(a, -80, -90, -100);
     healthy.tell(b, offMs, offMs, offMs);
     t.deepEqual(healthy.warnings, [], 'this clock may have been set a moment ago');
@@ -113,7 +113,7 @@ test('of three clocks the odd one out is told about itself, and the others that 
     t.deepEqual(healthy.warnings, [['info', 'PEER_CLOCK_OFF', offMs]]);
     t.deepEqual(healthy.estimate.verdict(), { kind: 'peer', peerId: b, offsetMs: offMs });
     t.is(healthy.estimate.estimateMs(), -80);
-    const odd = stage();
+    const odd = setUpEstimate();
     for (const peer of [a, b]) odd.tell(peer, -offMs, -offMs, -offMs);
     t.deepEqual(odd.estimate.verdict(), { kind: 'own', offsetMs: -offMs });
     t.deepEqual(odd.warnings, [['warn', 'CLOCK_OFFSET', -offMs]]);
@@ -122,7 +122,7 @@ test('of three clocks the odd one out is told about itself, and the others that 
 });
 
 test('of two clocks that differ neither is called the wrong one', (t) => {
-  const { estimate, tell, warnings, now } = stage();
+  const { estimate, tell, warnings, now } = setUpEstimate();
   tell('1.0.0.1:5000', 30_000, 30_000, 30_000);
   now.ms += LASTING_MS;
   tell('1.0.0.1:5000', 30_000);
@@ -138,7 +138,7 @@ test('of two clocks that differ neither is called the wrong one', (t) => {
 });
 
 test('a clock that is set while the node runs is judged by what was known of the peers before, at once', (t) => {
-  const { estimate, tell, now } = stage();
+  const { estimate, tell, now } = setUpEstimate();
   const peers = ['1.0.0.1:5000', '1.0.0.2:5000', '1.0.0.3:5000'];
   for (const peer of peers) tell(peer, -100, -90, -110);
   now.ms += HOUR_MS;

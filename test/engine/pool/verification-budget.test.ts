@@ -2,7 +2,7 @@ import test from 'ava';
 import { VerificationBudget, type Crowd } from '../../../src/engine/pool/verification-budget.ts';
 
 /** A budget whose clock and costs are moved by hand. */
-function stage() {
+function setUpBudget() {
   const time = { nowMs: 1_000_000, spentMs: 0 };
   const budget = new VerificationBudget({ clock: { nowMs: () => time.nowMs }, spentMs: () => time.spentMs });
   /** Asks for as much work of the cost as there is leave for, at most `times`. */
@@ -20,7 +20,7 @@ function stage() {
 }
 
 test('an address has so much at once, and then what time brings', (t) => {
-  const { time, use } = stage();
+  const { time, use } = setUpBudget();
   t.is(use('1.1.1.1', 20), 10);
   time.nowMs += 1_000;
   t.is(use('1.1.1.1', 10), 5);
@@ -29,7 +29,7 @@ test('an address has so much at once, and then what time brings', (t) => {
 });
 
 test('work that overdraws the budget is paid back before the next', (t) => {
-  const { time, use } = stage();
+  const { time, use } = setUpBudget();
   t.is(use('1.1.1.1', 199), 2);
   time.nowMs += 3_000;
   t.is(use('1.1.1.1', 1), 0);
@@ -38,7 +38,7 @@ test('work that overdraws the budget is paid back before the next', (t) => {
 });
 
 test('however many addresses ask, they get no more than their crowd may have', (t) => {
-  const { time, use } = stage();
+  const { time, use } = setUpBudget();
   const durationS = 60;
   for (let tick = 0; tick < durationS * 10; tick += 1) {
     for (let source = 0; source < 40; source += 1) use(`1.1.${tick}.${source}`, 5, 3);
@@ -49,7 +49,7 @@ test('however many addresses ask, they get no more than their crowd may have', (
 });
 
 test('where a crowd wants more than there is, who took the least comes first', (t) => {
-  const { time, use } = stage();
+  const { time, use } = setUpBudget();
   let honest = 0;
   for (let tick = 0; tick < 600; tick += 1) {
     for (let source = 0; source < 99; source += 1) use(`9.9.9.${source}`, 5);
@@ -61,14 +61,14 @@ test('where a crowd wants more than there is, who took the least comes first', (
 });
 
 test('strangers do not use up what named peers and local programs need, nor clients what peers need', (t) => {
-  const { use } = stage();
+  const { use } = setUpBudget();
   for (let source = 0; source < 100; source += 1) use(`1.1.1.${source}`, 5);
   t.is(use('2.2.2.2', 5, 1), 0);
   for (const crowd of ['namedPeers', 'clients', 'localClients'] as const) t.is(use(`of ${crowd}`, 5, 1, crowd), 1);
 });
 
 test('an address whose work cost much and was of no use is wasteful, and is not looked at for a while', (t) => {
-  const { time, budget, use } = stage();
+  const { time, budget, use } = setUpBudget();
   const waste = (address: string, times?: number): number => use(address, 20, times, 'peers', false);
   t.is(waste('2.2.2.2', 4), 4);
   t.false(budget.isWasteful('2.2.2.2'), 'a few spoilt copies come from anybody');
@@ -83,7 +83,7 @@ test('an address whose work cost much and was of no use is wasteful, and is not 
 });
 
 test('a crowd of addresses with nothing but junk is told from others, address by address', (t) => {
-  const { time, budget, use } = stage();
+  const { time, budget, use } = setUpBudget();
   for (let tick = 0; tick < 100; tick += 1) {
     for (let source = 0; source < 5; source += 1) use(`1.1.1.${source}`, 5, 1_000, 'peers', false);
     time.nowMs += 220;
@@ -93,7 +93,7 @@ test('a crowd of addresses with nothing but junk is told from others, address by
 });
 
 test('a clock that was set back stops no budget from filling', (t) => {
-  const { time, use } = stage();
+  const { time, use } = setUpBudget();
   use('1.1.1.1', 20);
   time.nowMs -= 3_600_000;
   t.is(use('1.1.1.1', 10), 0);

@@ -4,7 +4,7 @@ import test from 'ava';
 
 import { type Claim, Claims } from '../../../src/engine/sync/claims.ts';
 
-function scene() {
+function setUpClaims() {
   const now = { ms: 1_000_000, round: 7 };
   const claims = new Claims({
     clock: { nowMs: () => now.ms },
@@ -20,7 +20,7 @@ function claim(peerId: string, changes: Partial<Claim> = {}): Claim {
 }
 
 test('of one signer one claim in a round is waited for, whoever brings it', (t) => {
-  const { now, claims } = scene();
+  const { now, claims } = setUpClaims();
   t.true(claims.isWaitedFor(claim('1.1.0.1:5000', { signer: 'aa' })));
   t.false(claims.isWaitedFor(claim('2.2.0.1:5000', { signer: 'aa' })));
   t.true(claims.isWaitedFor(claim('2.2.0.1:5000', { signer: 'bb' })));
@@ -29,7 +29,7 @@ test('of one signer one claim in a round is waited for, whoever brings it', (t) 
 });
 
 test('a signer whose claim came to nothing calls us to nobody in that round', (t) => {
-  const { now, claims } = scene();
+  const { now, claims } = setUpClaims();
   claims.failed(claim('1.1.0.1:5000', { signer: 'aa' }));
   t.false(claims.isHeard(claim('2.2.0.1:5000', { signer: 'aa', direction: 'outbound' })));
   t.true(claims.isHeard(claim('2.2.0.1:5000', { signer: 'bb' })));
@@ -38,7 +38,7 @@ test('a signer whose claim came to nothing calls us to nobody in that round', (t
 });
 
 test('a netgroup is doubted for twice as long with each claim of it that came to nothing', (t) => {
-  const { now, claims } = scene();
+  const { now, claims } = setUpClaims();
   for (const doubtMs of [30_000, 60_000, 120_000]) {
     claims.failed(claim('1.1.0.1:5000'));
     now.ms += doubtMs - 1;
@@ -54,7 +54,7 @@ test('a netgroup is doubted for twice as long with each claim of it that came to
 });
 
 test('claims from ever new netgroups and signers are soon waited for no more, but those of peers that we dialled are', (t) => {
-  const { now, claims } = scene();
+  const { now, claims } = setUpClaims();
   let waited = 0;
   for (let second = 0; second < 600; second += 1) {
     const stranger = claim(`${second >> 8}.${second & 255}.0.1:5000`, { signer: `signer ${second}` });
@@ -69,7 +69,7 @@ test('claims from ever new netgroups and signers are soon waited for no more, bu
 });
 
 test('a claim that proves true ends the doubts of its kind', (t) => {
-  const { claims } = scene();
+  const { claims } = setUpClaims();
   claims.failed(claim('1.1.0.1:5000', { signer: 'aa' }));
   claims.proved(claim('1.1.0.2:5000', { signer: 'bb' }));
   t.true(claims.isWaitedFor(claim('1.1.0.3:5000', { signer: 'bb' })));

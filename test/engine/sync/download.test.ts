@@ -26,7 +26,7 @@ interface Peer {
 }
 
 /** A download of the whole chain from peers with answer times. The first peer leads, the others help. */
-class Stage {
+class DownloadFixture {
   readonly time = new VirtualTime(0);
   readonly asked: { readonly peerId: string; readonly atMs: number }[] = [];
   readonly failed: string[] = [];
@@ -126,52 +126,56 @@ function settled(): Promise<void> {
 const ALL = chain.slice(1).map(({ height }) => height);
 
 test('one peer gives its whole chain, in order', async (t) => {
-  const stage = new Stage({ leader: { latencyMs: 50 } });
-  await stage.run();
-  t.is(stage.end, 'whole');
-  t.deepEqual(stage.heights, ALL);
-  t.deepEqual(stage.failed, []);
+  const fixture = new DownloadFixture({ leader: { latencyMs: 50 } });
+  await fixture.run();
+  t.is(fixture.end, 'whole');
+  t.deepEqual(fixture.heights, ALL);
+  t.deepEqual(fixture.failed, []);
 });
 
 test('every peer at the same tip is tried, and most is fetched from the fastest', async (t) => {
-  const stage = new Stage({ leader: { latencyMs: 300 }, near: { latencyMs: 20 }, far: { latencyMs: 900 } });
-  await stage.run();
-  t.deepEqual(stage.heights, ALL);
-  t.is(stage.askedOf('far'), 1);
+  const fixture = new DownloadFixture({ leader: { latencyMs: 300 }, near: { latencyMs: 20 }, far: { latencyMs: 900 } });
+  await fixture.run();
+  t.deepEqual(fixture.heights, ALL);
+  t.is(fixture.askedOf('far'), 1);
   // Its first answer shows how slow it is; its last says that there is no more.
-  t.is(stage.askedOf('leader'), 2);
-  t.true(stage.askedOf('near') >= 18);
-  t.true(stage.endedMs < 2500, `${stage.endedMs}`);
+  t.is(fixture.askedOf('leader'), 2);
+  t.true(fixture.askedOf('near') >= 18);
+  t.true(fixture.endedMs < 2500, `${fixture.endedMs}`);
 });
 
 test('a silent leader costs moments as long as others have its chain', async (t) => {
-  const stage = new Stage({ leader: { latencyMs: Infinity }, one: { latencyMs: 30 }, other: { latencyMs: 40 } });
+  const fixture = new DownloadFixture({
+    leader: { latencyMs: Infinity },
+    one: { latencyMs: 30 },
+    other: { latencyMs: 40 },
+  });
   // Nobody but the leader can say that there is no more, so its silence lasts until the wire gives it up.
-  await stage.run(20);
-  t.deepEqual(stage.heights, ALL);
-  t.is(stage.askedOf('leader'), 1);
-  t.true(stage.endedMs < 3000, `${stage.endedMs}`);
+  await fixture.run(20);
+  t.deepEqual(fixture.heights, ALL);
+  t.is(fixture.askedOf('leader'), 1);
+  t.true(fixture.endedMs < 3000, `${fixture.endedMs}`);
 });
 
 test('silent helpers cost moments', async (t) => {
   const silent = { latencyMs: Infinity };
-  const stage = new Stage({ leader: { latencyMs: 30 }, a: silent, b: silent, c: silent });
-  await stage.run();
-  t.is(stage.end, 'whole');
-  t.deepEqual(stage.heights, ALL);
-  for (const peerId of ['a', 'b', 'c']) t.is(stage.askedOf(peerId), 1);
-  t.true(stage.endedMs < 6500, `${stage.endedMs}`);
+  const fixture = new DownloadFixture({ leader: { latencyMs: 30 }, a: silent, b: silent, c: silent });
+  await fixture.run();
+  t.is(fixture.end, 'whole');
+  t.deepEqual(fixture.heights, ALL);
+  for (const peerId of ['a', 'b', 'c']) t.is(fixture.askedOf(peerId), 1);
+  t.true(fixture.endedMs < 6500, `${fixture.endedMs}`);
 });
 
 test('a helper whose answer shows a defect of ours is named, and the rest comes from others', async (t) => {
   const answer = (): never => {
     throw new RangeError('a number that nobody thought of');
   };
-  const stage = new Stage({ leader: { latencyMs: 30 }, strange: { latencyMs: 5, answer } });
-  await stage.run();
-  t.is(stage.end, 'whole');
-  t.deepEqual(stage.heights, ALL);
-  t.deepEqual(stage.failed, ['strange a number that nobody thought of']);
+  const fixture = new DownloadFixture({ leader: { latencyMs: 30 }, strange: { latencyMs: 5, answer } });
+  await fixture.run();
+  t.is(fixture.end, 'whole');
+  t.deepEqual(fixture.heights, ALL);
+  t.deepEqual(fixture.failed, ['strange a number that nobody thought of']);
 });
 
 test('a helper that lies, has less or is gone is named or passed over, and the rest comes from others', async (t) => {
@@ -180,11 +184,11 @@ test('a helper that lies, has less or is gone is named or passed over, and the r
   const flood = { latencyMs: 5, answer: () => Array.from({ length: 101 }, () => codec.blockToJson(maker.tip)) };
   const short = { latencyMs: 5, blocks: chain.slice(0, 40) };
   const gone = { latencyMs: 5, blocks: [] };
-  const stage = new Stage({ leader: { latencyMs: 30 }, unlinked, junk, flood, short, gone });
-  await stage.run();
-  t.is(stage.end, 'whole');
-  t.deepEqual(stage.heights, ALL);
-  t.deepEqual([...stage.failed].sort(), [
+  const fixture = new DownloadFixture({ leader: { latencyMs: 30 }, unlinked, junk, flood, short, gone });
+  await fixture.run();
+  t.is(fixture.end, 'whole');
+  t.deepEqual(fixture.heights, ALL);
+  t.deepEqual([...fixture.failed].sort(), [
     'flood SYNC_BLOCKS_UNLINKED',
     'gone REQUEST_FAILED',
     'junk BLOCK_MALFORMED',
@@ -193,7 +197,7 @@ test('a helper that lies, has less or is gone is named or passed over, and the r
 });
 
 test("a leader's lie or refusal ends the download after the blocks before it", async (t) => {
-  const liar = new Stage({
+  const liar = new DownloadFixture({
     leader: {
       latencyMs: 10,
       answer: (id) =>
@@ -204,28 +208,28 @@ test("a leader's lie or refusal ends the download after the blocks before it", a
   t.deepEqual(liar.heights, [2, 3, 4, 5]);
   t.is((liar.end as ProtocolError).code, 'SYNC_BLOCKS_UNLINKED');
 
-  const stranger = new Stage({ leader: { latencyMs: 10, blocks: [] } });
+  const stranger = new DownloadFixture({ leader: { latencyMs: 10, blocks: [] } });
   await stranger.run();
   t.is((stranger.end as ProtocolError).code, 'REQUEST_FAILED');
 });
 
 test('a leader that fails is told of while helpers go on', async (t) => {
   const lie = (): readonly unknown[] => [codec.blockToJson(maker.tip)];
-  const stage = new Stage({ leader: { latencyMs: 10, answer: lie }, helper: { latencyMs: 20 } });
-  await stage.run();
-  t.is(stage.end, 'whole');
-  t.deepEqual(stage.heights, ALL);
-  t.deepEqual(stage.failed, ['leader SYNC_BLOCKS_UNLINKED']);
+  const fixture = new DownloadFixture({ leader: { latencyMs: 10, answer: lie }, helper: { latencyMs: 20 } });
+  await fixture.run();
+  t.is(fixture.end, 'whole');
+  t.deepEqual(fixture.heights, ALL);
+  t.deepEqual(fixture.failed, ['leader SYNC_BLOCKS_UNLINKED']);
 });
 
 test('a helper whose branch the leader does not know is left alone from then on', async (t) => {
   const rival = forkOf(maker);
   const blocks = [...chain.slice(0, 100), ...grownFrom(100)];
   const leader = { latencyMs: 500 };
-  const stage = new Stage({ leader, parted: { latencyMs: 10, blocks: blocks.slice(0, 105) } });
-  await stage.run();
-  t.is((stage.end as ProtocolError).code, 'REQUEST_FAILED');
-  t.deepEqual(stage.failed, ['parted SYNC_HELPER_PARTED']);
+  const fixture = new DownloadFixture({ leader, parted: { latencyMs: 10, blocks: blocks.slice(0, 105) } });
+  await fixture.run();
+  t.is((fixture.end as ProtocolError).code, 'REQUEST_FAILED');
+  t.deepEqual(fixture.failed, ['parted SYNC_HELPER_PARTED']);
   t.is(rival.tip.height, HEIGHT);
 
   /** Another branch above a height. */
@@ -237,28 +241,28 @@ test('a helper whose branch the leader does not know is left alone from then on'
 });
 
 test('no more than some batches are fetched before they are taken, and work on them begins at once', async (t) => {
-  const stage = new Stage({ leader: { latencyMs: 10 } });
-  stage.workMs = 5000;
-  const run = stage.run(3);
+  const fixture = new DownloadFixture({ leader: { latencyMs: 10 } });
+  fixture.workMs = 5000;
+  const run = fixture.run(3);
   for (let step = 0; step < 100; step += 1) await settled();
   await run;
-  t.is(stage.end, 'stopped');
-  t.is(stage.batches.length, 3);
-  t.true(stage.prepared.length >= 6 && stage.prepared.length <= 9, `${stage.prepared.length}`);
-  const asked = stage.asked.length;
-  await stage.time.runUntil(stage.time.nowMs + 10_000);
-  t.true(stage.asked.length <= asked + 1);
+  t.is(fixture.end, 'stopped');
+  t.is(fixture.batches.length, 3);
+  t.true(fixture.prepared.length >= 6 && fixture.prepared.length <= 9, `${fixture.prepared.length}`);
+  const asked = fixture.asked.length;
+  await fixture.time.runUntil(fixture.time.nowMs + 10_000);
+  t.true(fixture.asked.length <= asked + 1);
 });
 
 test("a batch that cannot be prepared fails whoever takes it, and is nobody else's business", async (t) => {
   // A rejection that nobody hears fails this file, as it would end a node.
-  const stopped = new Stage({ leader: { latencyMs: 10 } });
+  const stopped = new DownloadFixture({ leader: { latencyMs: 10 } });
   stopped.unpreparedFrom = 20;
   stopped.workMs = 500;
   await stopped.run(2);
   t.is(stopped.end, 'stopped');
   t.true(stopped.prepared.length > 3);
-  const going = new Stage({ leader: { latencyMs: 10 } });
+  const going = new DownloadFixture({ leader: { latencyMs: 10 } });
   going.unpreparedFrom = 20;
   going.workMs = 500;
   await going.run();

@@ -13,7 +13,7 @@ import { forkOf, grown, LoneChain } from '../chain/lone-chain.ts';
 const BATCH = 10;
 
 /** A chain of sixty blocks beside one that parted at the tenth and has ninety, some of them with transfers. */
-async function scene() {
+async function setUpBranches() {
   const maker = new ChainMaker();
   grown(maker, 9);
   const rival = forkOf(maker);
@@ -33,7 +33,7 @@ function transfersOf(maker: ChainMaker, count: number) {
 }
 
 /** Follows the rival with so many bytes of budget. @returns the code of what it throws, and the heights asked after */
-async function followed({ lone, rival }: Awaited<ReturnType<typeof scene>>, branchBytesMax?: number) {
+async function followed({ lone, rival }: Awaited<ReturnType<typeof setUpBranches>>, branchBytesMax?: number) {
   const { codec } = rival.rules;
   const heightOf = new Map<string, number>();
   for (let height = 1; height <= rival.tip.height; height += 1) heightOf.set(rival.state.header(height)!.id, height);
@@ -70,7 +70,7 @@ async function followed({ lone, rival }: Awaited<ReturnType<typeof scene>>, bran
 }
 
 test('a rival branch of more bytes than a node keeps is given up, and the tip stands', async (t) => {
-  const all = await scene();
+  const all = await setUpBranches();
   const { id } = all.maker.tip;
   const { code, askedAfter } = await followed(all, 5_000);
   t.is(code, 'SYNC_BRANCH_TOO_LARGE');
@@ -80,7 +80,7 @@ test('a rival branch of more bytes than a node keeps is given up, and the tip st
 });
 
 test('the same branch is followed where it fits', async (t) => {
-  const all = await scene();
+  const all = await setUpBranches();
   t.is((await followed(all)).code, 'followed');
   t.is(all.lone.chain.tip.header.id, all.rival.tip.id);
 });

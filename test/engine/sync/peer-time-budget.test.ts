@@ -1,7 +1,7 @@
 import test from 'ava';
 import { PeerTimeBudget } from '../../../src/engine/sync/peer-time-budget.ts';
 
-function scene() {
+function setUpBudget() {
   let nowMs = 0;
   const budget = new PeerTimeBudget({ nowMs: () => nowMs });
   /** Blocks of one answer that takes so long. */
@@ -16,13 +16,13 @@ function scene() {
 }
 
 test('a peer may take ten seconds for each full answer, for as long as it likes', async (t) => {
-  const { budget, give } = scene();
+  const { budget, give } = setUpBudget();
   for (let answers = 0; answers < 1000; answers += 1) await give(34, 10_000);
   t.is(budget.waitedMs, 10_000_000);
 });
 
 test('a peer that gives a block at a time, each as late as it may, is left', async (t) => {
-  const { budget, give } = scene();
+  const { budget, give } = setUpBudget();
   await give(1, 9_900);
   const error = await t.throwsAsync(give(1, 9_900));
   t.like(error, { code: 'SYNC_TOO_SLOW' });
@@ -30,7 +30,7 @@ test('a peer that gives a block at a time, each as late as it may, is left', asy
 });
 
 test('a peer that was quick for a hundred thousand blocks is not waited for longer than others afterwards', async (t) => {
-  const { budget, give } = scene();
+  const { budget, give } = setUpBudget();
   for (let given = 0; given < 100_000; given += 34) await give(34, 20);
   const quickMs = budget.waitedMs;
   const crawl = async (): Promise<void> => {

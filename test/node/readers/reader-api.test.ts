@@ -25,7 +25,7 @@ const KEPT = 25;
 const { maker, network, blocks } = madeChain(HEIGHT);
 
 /** A node over a store on the disk, and a reader of the same store: both answer HTTP. */
-async function stage(t: ExecutionContext) {
+async function setUpReaders(t: ExecutionContext) {
   const place = placeIn(join(temporaryFolder(t), 'data'), network);
   await storeChain(place, blocks.slice(0, KEPT));
   const opened = await openChain(place, false);
@@ -95,7 +95,7 @@ function post(json: unknown): RequestInit {
 }
 
 test('each question of the interface has the same answer from a reader as from the node itself', async (t) => {
-  const { own, other } = await stage(t);
+  const { own, other } = await setUpReaders(t);
   const spec = (await ask(`${own}/api/spec`)).body as { paths: Record<string, { get?: Untyped }> };
   const address = addressOf(hexOf(network.accounts[0]?.publicKey ?? new Uint8Array(32)));
   const targets = Object.entries(spec.paths)
@@ -131,7 +131,7 @@ test('each question of the interface has the same answer from a reader as from t
 });
 
 test('a transaction that is handed to a reader is in the pool of the node, and in that of the reader after it', async (t) => {
-  const { own, other, local, rules } = await stage(t);
+  const { own, other, local, rules } = await setUpReaders(t);
   const [from, to] = network.accounts;
   if (from === undefined || to === undefined) throw new Error('the network has accounts');
   const json = rules.codec.transactionToJson(maker.transfer(from, to, 7n));
@@ -155,7 +155,7 @@ test('a transaction that is handed to a reader is in the pool of the node, and i
 });
 
 test('a reader is told of blocks, answers from the new tip, and keeps an older moment for as long as it is asked in', async (t) => {
-  const { other, chain, rules, params, end, reader } = await stage(t);
+  const { other, chain, rules, params, end, reader } = await setUpReaders(t);
   const before = reader.current;
   let finish: () => void = () => undefined;
   const held = before.hold(() => new Promise<void>((resolve) => (finish = resolve)));
@@ -182,7 +182,7 @@ test('a reader is told of blocks, answers from the new tip, and keeps an older m
 });
 
 test('many same questions of the moment are one to the node, and more than may wait are refused', async (t) => {
-  const { other, channel, asked } = await stage(t);
+  const { other, channel, asked } = await setUpReaders(t);
   asked.length = 0;
   const answers = await Promise.all(Array.from({ length: 60 }, () => ask(`${other}/api/node/status`)));
   t.true(answers.every(({ status }) => status === 200));
@@ -197,7 +197,7 @@ test('many same questions of the moment are one to the node, and more than may w
 });
 
 test('a reader cannot call what is not for readers', async (t) => {
-  const { local } = await stage(t);
+  const { local } = await setUpReaders(t);
   const sent: ToReader[] = [];
   const end = new NodeEnd(local, (message) => sent.push(message));
   await end.reads([
@@ -212,7 +212,7 @@ test('a reader cannot call what is not for readers', async (t) => {
 });
 
 test('a stream of events of a reader tells of blocks and transactions', async (t) => {
-  const { other, chain, rules, params, end } = await stage(t);
+  const { other, chain, rules, params, end } = await setUpReaders(t);
   const stop = new AbortController();
   const response = await fetch(`${other}/api/events`, { signal: stop.signal });
   t.is(response.status, 200);
@@ -237,7 +237,7 @@ test('a stream of events of a reader tells of blocks and transactions', async (t
 });
 
 test('clients that have a reader look for a newer chain open and tell nothing before there is one', async (t) => {
-  const { chain, rules, params, beside, reader } = await stage(t);
+  const { chain, rules, params, beside, reader } = await setUpReaders(t);
   let told = 0;
   beside.api.listen({
     chainChanged: () => {
@@ -260,7 +260,7 @@ test('clients that have a reader look for a newer chain open and tell nothing be
 });
 
 test('the node is told which client asks for signers, as it pays for the checks', async (t) => {
-  const { other, asked } = await stage(t);
+  const { other, asked } = await setUpReaders(t);
   t.is((await ask(`${other}/api/node/transactions/1/signers`)).status, 404);
   const calls = asked.flatMap((message) => (message.kind === 'reads' ? message.calls : []));
   t.deepEqual(calls, [{ method: 'signersOf', args: ['1', '127.0.0.1'] }]);

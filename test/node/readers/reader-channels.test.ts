@@ -11,7 +11,7 @@ import {
 import { NodeChannel } from '../../../src/node/readers/node-channel.ts';
 
 /** A clock that a test moves, and what was sent. */
-function stage() {
+function setUpChannels() {
   let nowMs = 0;
   const timers = new Map<object, { readonly atMs: number; readonly work: () => void }>();
   const clock = {
@@ -32,7 +32,7 @@ function stage() {
 const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown }).code;
 
 test('questions about limits end in time while the node says nothing, later ones at once, and none leaves a trace', async (t) => {
-  const { clock, pass, sent, send, timers } = stage();
+  const { clock, pass, sent, send, timers } = setUpChannels();
   const channel = new LimitChannel(send, clock);
   const asked = channel.arrive('203.0.113.1').catch(codeOf);
   const waiting = Array.from({ length: LIMIT_ASKS_WAITING_MAX }, (_, at) => channel.take(`c${at}`, 1).catch(codeOf));
@@ -58,7 +58,7 @@ test('questions about limits end in time while the node says nothing, later ones
 });
 
 test('reads end in time while the node says nothing, and are asked anew afterwards', async (t) => {
-  const { clock, pass, sent, send, timers } = stage();
+  const { clock, pass, sent, send, timers } = setUpChannels();
   const channel = new NodeChannel(send, clock);
   const first = channel.read('status').catch(codeOf);
   const second = channel.read('peers').catch(codeOf);

@@ -15,7 +15,7 @@ const PUBLIC = { access: { public: true, whiteList: ['127.0.0.1'] } };
 const { limits } = HTTP_DEFAULTS;
 
 /** Two servers whose limits are counted in one place, behind a channel that carries plain data alone, and not at once. */
-async function stage(t: ExecutionContext, changed: Partial<HttpOptions['limits']>) {
+async function setUpReaders(t: ExecutionContext, changed: Partial<HttpOptions['limits']>) {
   const options = { ...PUBLIC, limits: { ...limits, ...changed } };
   const channels = new Map<number, LimitChannel>();
   const end = new LimitEnd(options, (key) => {
@@ -59,7 +59,7 @@ async function statusOf(client: BareClient): Promise<number | undefined> {
 
 test('an address has one rate at two processes, and a refused one is told when to come back', async (t) => {
   for (const from of [STRANGER, '127.0.0.1']) {
-    const { first, second } = await stage(t, { max: 30 });
+    const { first, second } = await setUpReaders(t, { max: 30 });
     const clients = [await first(from), await second(from)];
     const statuses: (number | undefined)[] = [];
     for (let round = 0; round < 40; round += 1) {
@@ -74,7 +74,7 @@ test('an address has one rate at two processes, and a refused one is told when t
 });
 
 test('strangers together have one rate at two processes', async (t) => {
-  const { first, second } = await stage(t, { strangersTotalMax: 20 });
+  const { first, second } = await setUpReaders(t, { strangersTotalMax: 20 });
   const dials = [first, second];
   const statuses = await Promise.all(
     Array.from({ length: 60 }, async (_, at) => statusOf(await (dials[at % 2] as Dial)(`127.0.0.${10 + at}`))),
@@ -83,7 +83,7 @@ test('strangers together have one rate at two processes', async (t) => {
 });
 
 test('an address has so many connections at two processes together, and again as many when they are gone', async (t) => {
-  const { first, second, end } = await stage(t, { connectionsPerAddressMax: 6 });
+  const { first, second, end } = await setUpReaders(t, { connectionsPerAddressMax: 6 });
   const open = async (): Promise<readonly BareClient[]> => {
     const clients = await Promise.all(Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? first() : second())));
     await Promise.all(clients.map((client) => statusOf(client)));
@@ -112,7 +112,7 @@ test('an address has so many connections at two processes together, and again as
 });
 
 test('an address that is shut out of one process is shut out of the other, and its connections there end', async (t) => {
-  const { first, second } = await stage(t, { strangerMax: 0, strangersTotalMax: 0 });
+  const { first, second } = await setUpReaders(t, { strangerMax: 0, strangersTotalMax: 0 });
   const elsewhere = await second();
   t.is(await statusOf(elsewhere), 200);
   const offender = await first();
@@ -129,7 +129,7 @@ test('an address that is shut out of one process is shut out of the other, and i
 });
 
 test('a client that goes while it is counted leaves nothing behind', async (t) => {
-  const { first, second } = await stage(t, { connectionsPerAddressMax: 3 });
+  const { first, second } = await setUpReaders(t, { connectionsPerAddressMax: 3 });
   for (let count = 0; count < 30; count += 1) (await first()).socket.destroy();
   const taken = await waitFor(
     'three connections',
@@ -146,7 +146,7 @@ test('a client that goes while it is counted leaves nothing behind', async (t) =
 });
 
 test('while the node that counts hangs, strangers are told to come back, and none waits or counts afterwards', async (t) => {
-  const { first, second, hang, wake } = await stage(t, { connectionsPerAddressMax: 4 });
+  const { first, second, hang, wake } = await setUpReaders(t, { connectionsPerAddressMax: 4 });
   const kept = await first();
   t.is(await statusOf(kept), 200);
   hang();

@@ -1,7 +1,7 @@
 /** Suites of the HTTP interface with a process that reads beside the node, in short; `HTTP_PROCESSES=2` runs them at length. */
 
 import test from 'ava';
-import { rebuildChain } from '../../http/event-stage.ts';
+import { rebuildChain } from '../../http/event-fixture.ts';
 import { serveFolder } from '../../http/folder-node.ts';
 import { askOddly, NO_STREAMS } from '../../http/odd-requests.ts';
 

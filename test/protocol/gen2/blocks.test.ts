@@ -22,7 +22,7 @@ const [alice, bob, carol] = network.accounts as [KeyPair, KeyPair, KeyPair];
 const SLOT_S = network.params.blockTimeS;
 
 /** A chain of ten blocks with the next block that its rules would take. */
-function scene(own: TestNetwork = network): { maker: ChainMaker; next: Block; forger: KeyPair } {
+function setUpBlock(own: TestNetwork = network): { maker: ChainMaker; next: Block; forger: KeyPair } {
   const maker = new ChainMaker(own);
   maker.growTo(10);
   const { keyPair } = maker.nextSlot();
@@ -45,7 +45,7 @@ const apply =
   };
 
 test('a forged block is valid and applies, however late it comes', (t) => {
-  const { maker, next } = scene();
+  const { maker, next } = setUpBlock();
   t.is(next.version, 1);
   t.is(next.transactions.length, 2);
   t.is(maker.rules.blockSignatureChecks(next).length, 3);
@@ -56,7 +56,7 @@ test('a forged block is valid and applies, however late it comes', (t) => {
 });
 
 test('all faults of a block are told, the last found first', (t) => {
-  const { maker, next } = scene();
+  const { maker, next } = setUpBlock();
   const { previousBlockId: _, ...orphan } = next;
   const worst: Block = {
     ...orphan,
@@ -77,7 +77,7 @@ test('all faults of a block are told, the last found first', (t) => {
 });
 
 test('a slot that cannot be is told before the other faults of the next block, and not instead of them', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const nowS = next.timestamp;
   const place = (atS: number) => ({ state: maker.state, nowS: atS });
   const told =
@@ -96,7 +96,7 @@ test('a slot that cannot be is told before the other faults of the next block, a
 });
 
 test('a transaction that is confirmed is told before the owner of the slot', (t) => {
-  const { maker, next } = scene();
+  const { maker, next } = setUpBlock();
   maker.apply(next);
   const { keyPair } = maker.nextSlot();
   const [other] = network.delegates.filter((pair) => publicKeyOf(pair) !== publicKeyOf(keyPair));
@@ -110,7 +110,7 @@ test('a transaction that is confirmed is told before the owner of the slot', (t)
 });
 
 test('each fault of a header is found alone', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const { previousBlockId: _, ...orphan } = next;
   const { previousBlockId: __, ...unnamed } = signBlock(orphan, {}, forger);
   refused(t, 'BLOCK_SIGNATURE_INVALID', 'Failed to verify block signature', validate(maker, { ...next, timestamp: 1 }));
@@ -122,7 +122,7 @@ test('each fault of a header is found alone', (t) => {
 });
 
 test('each fault of a payload is found alone', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const [first] = next.transactions as [Transaction];
   const check = (changes: Partial<Block>, message: string): void => {
     refused(t, 'BLOCK_PAYLOAD_INVALID', message, validate(maker, signBlock(next, changes, forger)));
@@ -140,14 +140,14 @@ test('each fault of a payload is found alone', (t) => {
 });
 
 test('the declared length of a payload is bounded, and otherwise anything', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const odd = signBlock(next, { payloadLength: 1_048_576 }, forger);
   t.notThrows(validate(maker, odd));
   t.notThrows(apply(maker, odd));
 });
 
 test('a block with an invalid transaction is refused for that before anything else', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const [first, other] = next.transactions as [Transaction, Transaction];
   const cases: readonly (readonly [Transaction, string])[] = [
     [{ ...first, signature: other.signature }, `Failed to validate signature ${other.signature}`],
@@ -171,7 +171,7 @@ test('a block with an invalid transaction is refused for that before anything el
 });
 
 test('a block that does not follow the tip is refused with both ids', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const tipId = maker.tip.id;
   const stray = signBlock(next, { previousBlockId: '77' }, forger);
   refused(t, 'BLOCK_PREVIOUS_INVALID', `Invalid previous block: 77 expected: ${tipId}`, apply(maker, stray));
@@ -181,7 +181,7 @@ test('a block that does not follow the tip is refused with both ids', (t) => {
 });
 
 test('a block must be in a later slot than its parent and not in the future', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const message = 'Invalid block timestamp';
   const early = signBlock(next, { timestamp: maker.tip.timestamp + SLOT_S - 1 }, forger);
   refused(t, 'BLOCK_TIMESTAMP_INVALID', message, apply(maker, early));
@@ -190,14 +190,14 @@ test('a block must be in a later slot than its parent and not in the future', (t
 });
 
 test('only the owner of the slot may forge it', (t) => {
-  const { maker, next } = scene();
+  const { maker, next } = setUpBlock();
   const slot = next.timestamp / SLOT_S;
   const stolen = signBlock(next, {}, alice);
   refused(t, 'BLOCK_FORGER_INVALID', `Failed to verify slot: ${slot}`, apply(maker, stolen));
 });
 
 test('confirmed transactions are refused, and so are those that the state does not bear', (t) => {
-  const { maker, next } = scene();
+  const { maker, next } = setUpBlock();
   const [first] = next.transactions as [Transaction];
   maker.apply(next);
   const again = withPayload(maker.build(), maker.nextSlot().keyPair, [first]);
@@ -208,7 +208,7 @@ test('confirmed transactions are refused, and so are those that the state does n
 });
 
 test('what a block gives cannot be spent in it, and two halves of a balance cannot both be more than half', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const stranger = keyPairOf('stranger');
   const funded = withPayload(next, forger, [
     maker.transfer(alice, stranger, 100n * LSK),
@@ -221,7 +221,7 @@ test('what a block gives cannot be spent in it, and two halves of a balance cann
 });
 
 test('a vote in the name of a recipient that the block does not concern spoils the block', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const [delegate] = network.delegates as [KeyPair];
   const votes = [`+${publicKeyOf(delegate)}`];
   const voteFor = (recipient: KeyPair): Transaction =>
@@ -247,7 +247,7 @@ test('a vote in the name of a recipient that the block does not concern spoils t
 test('blocks of older versions are taken in their range, and those with excepted rewards anywhere', (t) => {
   const blockVersions = new Map([[0, { start: 1, end: 11 }]]);
   const maker = new ChainMaker(makeNetwork({ generation: 2, exceptions: { ...NO_EXCEPTIONS, blockVersions } }));
-  const { next, forger } = scene();
+  const { next, forger } = setUpBlock();
   t.throws(() => maker.build(), { code: 'FORGE_REFUSED' });
   const old = signBlock(next, { version: 0, height: 11, reward: 0n }, forger);
   t.notThrows(validate(maker, old));

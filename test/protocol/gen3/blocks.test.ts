@@ -21,7 +21,7 @@ const [alice, bob] = network.accounts as [KeyPair, KeyPair];
 const SLOT_S = network.params.blockTimeS;
 
 /** A chain of ten blocks with the next block that its rules would take. */
-function scene(own: TestNetwork = network): { maker: ChainMaker; next: Block; forger: KeyPair } {
+function setUpBlock(own: TestNetwork = network): { maker: ChainMaker; next: Block; forger: KeyPair } {
   const maker = new ChainMaker(own);
   maker.growTo(10);
   const { keyPair } = maker.nextSlot();
@@ -45,14 +45,14 @@ const apply =
   };
 
 test('a forged block is valid and applies', (t) => {
-  const { maker, next } = scene();
+  const { maker, next } = setUpBlock();
   t.is(next.transactions.length, 2);
   t.notThrows(validate(maker, next));
   t.notThrows(apply(maker, next));
 });
 
 test('the checks of a block are its header and each transaction, and they are what validation asks', (t) => {
-  const { maker, next } = scene();
+  const { maker, next } = setUpBlock();
   const checks = maker.rules.blockSignatureChecks(next);
   t.is(checks.length, 3);
   t.true(checks.every(verify));
@@ -65,7 +65,7 @@ test('the checks of a block are its header and each transaction, and they are wh
 });
 
 test('unregistered and wrong versions are refused', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const unknown = signBlock(next, { version: 3 }, forger);
   refused(t, 'BLOCK_VERSION_INVALID', 'Block processing version is not registered', validate(maker, unknown));
   const old = signBlock(next, { version: 1 }, forger);
@@ -79,7 +79,7 @@ test('unregistered and wrong versions are refused', (t) => {
 });
 
 test('only block 1 goes without a previous block', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const { previousBlockId, ...orphan } = next;
   t.is(previousBlockId, maker.tip.id);
   const signed = signBlock(orphan, {}, forger);
@@ -89,7 +89,7 @@ test('only block 1 goes without a previous block', (t) => {
 });
 
 test('a header that its generator did not sign is refused', (t) => {
-  const { maker, next } = scene();
+  const { maker, next } = setUpBlock();
   const message = 'Invalid block signature';
   refused(t, 'BLOCK_SIGNATURE_INVALID', message, validate(maker, { ...next, timestamp: next.timestamp + SLOT_S }));
   const stranger = publicKeyOf(keyPairOf('stranger'));
@@ -97,7 +97,7 @@ test('a header that its generator did not sign is refused', (t) => {
 });
 
 test('a transaction that its sender did not sign is refused with its errors', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const [first, other] = next.transactions as [Transaction, Transaction];
   const forgedTransaction = { ...first, signature: other.signature };
   const block = withPayload(next, forger, [forgedTransaction, other]);
@@ -107,7 +107,7 @@ test('a transaction that its sender did not sign is refused with its errors', (t
 });
 
 test('every fault of the payload has its text', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const cases: readonly [Partial<Block>, string][] = [
     [{ payloadLength: 1_048_577 }, 'Payload length is too long'],
     [{ numberOfTransactions: 3 }, 'Included transactions do not match block transactions count'],
@@ -125,7 +125,7 @@ test('every fault of the payload has its text', (t) => {
 });
 
 test('a payload may declare any length up to the limit and hold 25 transactions, not 26', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   t.notThrows(validate(maker, signBlock(next, { payloadLength: 1_048_576 }, forger)));
   const transfers = Array.from({ length: 26 }, (_, index) => maker.transfer(alice, bob, BigInt(index + 1)));
   t.notThrows(validate(maker, withPayload(next, forger, transfers.slice(1))));
@@ -134,7 +134,7 @@ test('a payload may declare any length up to the limit and hold 25 transactions,
 });
 
 test('a block that does not follow the tip is refused', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const message = 'Invalid previous block';
   refused(t, 'BLOCK_PREVIOUS_INVALID', message, apply(maker, signBlock(next, { height: 12 }, forger)));
   refused(t, 'BLOCK_PREVIOUS_INVALID', message, apply(maker, signBlock(next, { previousBlockId: '77' }, forger)));
@@ -144,13 +144,13 @@ test('a block that does not follow the tip is refused', (t) => {
 });
 
 test('a block of the chain is known', (t) => {
-  const { maker } = scene();
+  const { maker } = setUpBlock();
   refused(t, 'BLOCK_KNOWN', `Block ${maker.tip.id} already exists`, apply(maker, maker.tip));
   refused(t, 'BLOCK_KNOWN', `Block ${network.genesis.id} already exists`, apply(maker, network.genesis));
 });
 
 test('the slot of a block is after its parent and not in the future, anywhere within the slot', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const message = 'Invalid block timestamp';
   refused(t, 'BLOCK_TIMESTAMP_INVALID', message, apply(maker, next, next.timestamp - 1));
   t.notThrows(apply(maker, next, next.timestamp));
@@ -161,7 +161,7 @@ test('the slot of a block is after its parent and not in the future, anywhere wi
 });
 
 test('a reward other than the owed one is refused unless the block is excepted', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const greedy = signBlock(next, { reward: 1n }, forger);
   refused(t, 'BLOCK_REWARD_INVALID', 'Invalid block reward: 1 expected: 0', apply(maker, greedy));
   const exceptions = { ...NO_EXCEPTIONS, blockRewards: new Set([greedy.id]) };
@@ -171,7 +171,7 @@ test('a reward other than the owed one is refused unless the block is excepted',
 });
 
 test('the owner of the slot forges and nobody else', (t) => {
-  const { maker, next } = scene();
+  const { maker, next } = setUpBlock();
   const thief = network.delegates.find((each) => publicKeyOf(each) !== next.generatorPublicKey) as KeyPair;
   const stolen = signBlock(next, {}, thief);
   const slot = next.timestamp / SLOT_S;
@@ -190,14 +190,14 @@ test('rounds that are excepted take any forger', (t) => {
 });
 
 test('without a list nobody forges', (t) => {
-  const { maker, next } = scene();
+  const { maker, next } = setUpBlock();
   maker.state.setRoundList(1, undefined);
   t.deepEqual(maker.rules.forgers(maker.state, 11), []);
   refused(t, 'BLOCK_FORGER_INVALID', /No delegateList was found$/, apply(maker, next));
 });
 
 test('a header that contradicts an earlier one of its delegate is refused', (t) => {
-  const { maker } = scene();
+  const { maker } = setUpBlock();
   maker.growTo(105);
   const next = maker.build();
   const forger = maker.nextSlot().keyPair;
@@ -220,7 +220,7 @@ test('from height 303 on a header must name the prevoted height', (t) => {
 });
 
 test('a transaction of an earlier block is refused', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   maker.apply(next);
   const again = withPayload(maker.build(), maker.nextSlot().keyPair, [next.transactions[0] as Transaction]);
   t.not(forger, maker.nextSlot().keyPair);
@@ -228,28 +228,28 @@ test('a transaction of an earlier block is refused', (t) => {
 });
 
 test('a transaction must be possible without the others of its block', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const poor = keyPairOf('poor');
   const block = withPayload(next, forger, [maker.transfer(alice, poor, 10n * LSK), maker.transfer(poor, alice, LSK)]);
   refused(t, 'BLOCK_TRANSACTION_INVALID', /Account does not have enough LSK: [0-9]+L, balance: 0/, apply(maker, block));
 });
 
 test('transactions of one sender must be covered by the balance before the block', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const half = 5000n * LSK;
   const block = withPayload(next, forger, [maker.transfer(alice, bob, half), maker.transfer(alice, bob, half + 1n)]);
   refused(t, 'BLOCK_TRANSACTION_INVALID', /not have enough LSK for total spending/, apply(maker, block));
 });
 
 test('transactions must be possible one after the other', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const register = (sender: KeyPair) => maker.transaction(sender, { kind: 'delegate', username: 'twice' });
   const block = withPayload(next, forger, [register(alice), register(bob)]);
   refused(t, 'BLOCK_TRANSACTION_INVALID', /Username is not unique/, apply(maker, block));
 });
 
 test('a group that lacks signatures cannot spend in a block', (t) => {
-  const { maker } = scene();
+  const { maker } = setUpBlock();
   const keysgroup = [`+${publicKeyOf(bob)}`];
   maker.forge({
     transactions: [
@@ -261,7 +261,7 @@ test('a group that lacks signatures cannot spend in a block', (t) => {
 });
 
 test('a transaction of a later slot is refused', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const late = maker.transfer(alice, bob, LSK, { timestamp: next.timestamp + SLOT_S });
   refused(
     t,
@@ -273,7 +273,7 @@ test('a transaction of a later slot is refused', (t) => {
 });
 
 test('inert transactions are counted and do nothing', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const impossible = maker.transfer(keyPairOf('poor'), bob, LSK);
   const exceptions = { ...NO_EXCEPTIONS, inertTransactions: new Set([impossible.id]) };
   const lenient = new ChainMaker({ ...network, params: { ...network.params, exceptions } });
@@ -286,7 +286,7 @@ test('inert transactions are counted and do nothing', (t) => {
 });
 
 test('heights that the reference has no column for are refused, at no cost to who passed the block on', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const reward = next.reward / 4n;
   for (const height of [2 ** 31, 2 ** 32 - 1]) {
     const block = signBlock(next, { maxHeightPreviouslyForged: height, reward }, forger);
@@ -298,7 +298,7 @@ test('heights that the reference has no column for are refused, at no cost to wh
 });
 
 test('of several faults of the next block the one is told that the reference tells', (t) => {
-  const { maker, next, forger } = scene();
+  const { maker, next, forger } = setUpBlock();
   const transactions = next.transactions.map((each) => ({ ...each, signature: '00'.repeat(64) }));
   const wrong = signBlock(withPayload(next, forger, transactions), { totalFee: 1n, reward: 1n, timestamp: 0 }, forger);
   const told =

@@ -44,7 +44,7 @@ function blockWith(maker: ChainMaker, totalAmount: bigint, ...transactions: read
   return signBlock(withPayload(maker.build(), keyPair, transactions), { totalAmount }, keyPair);
 }
 
-function scene(): ChainMaker {
+function setUpChain(): ChainMaker {
   const maker = new ChainMaker(network);
   maker.growTo(3);
   return maker;
@@ -69,7 +69,7 @@ function refused(
 }
 
 test('an amount that nobody signed counts in the total of its block, and only there as it is', (t) => {
-  const maker = scene();
+  const maker = setUpChain();
   const transaction = registration(maker, alice, 'alice', { amount: '7' });
   t.notThrows(() => apply(maker, blockWith(maker, 7n, transaction)));
   refused(t, maker, blockWith(maker, 0n, transaction), 'BLOCK_PAYLOAD_INVALID', /^Invalid total amount$/);
@@ -79,7 +79,7 @@ test('an amount that nobody signed counts in the total of its block, and only th
 });
 
 test('a small amount counts however long it is written; one beyond all numbers is none, and not zero', (t) => {
-  const maker = scene();
+  const maker = setUpChain();
   for (const amount of ['0e99999', `0.${'0'.repeat(1_100)}`, '-0e1001'])
     t.notThrows(() => apply(maker, blockWith(maker, 0n, registration(maker, alice, 'alice', { amount }))), amount);
   const long = registration(maker, alice, 'alice', { amount: `${'0'.repeat(1_100)}7` });
@@ -91,7 +91,7 @@ test('a small amount counts however long it is written; one beyond all numbers i
 });
 
 test('amounts with fractions and signs add up before they are compared', (t) => {
-  const maker = scene();
+  const maker = setUpChain();
   const half = registration(maker, alice, 'alice', { amount: '0.5' });
   const rest = registration(maker, bob, 'bob', { amount: [['-7.50e0']] });
   const moved = maker.transfer(keyPairOf('account 3'), bob, 100n);
@@ -102,7 +102,7 @@ test('amounts with fractions and signs add up before they are compared', (t) => 
 });
 
 test('an amount that nobody signed counts against what its sender may spend', (t) => {
-  const maker = scene();
+  const maker = setUpChain();
   const balance = maker.state.account(maker.transfer(alice, bob, 1n).senderId)?.balance ?? 0n;
   const spent = 25n * LSK + LSK / 10n;
   const first = maker.transfer(alice, bob, 1n);
@@ -114,7 +114,7 @@ test('an amount that nobody signed counts against what its sender may spend', (t
 });
 
 test('an amount that nobody signed takes weight from the delegates of its sender, down to the least that can be stored', (t) => {
-  const maker = scene();
+  const maker = setUpChain();
   const voted = publicKeyOf(network.delegates[0] as KeyPair);
   maker.forge({ transactions: [maker.transaction(alice, { kind: 'vote', votes: [`+${voted}`], amount: 0n })] });
   const before = maker.state.delegate(voted)?.voteWeight ?? 0n;
@@ -131,7 +131,7 @@ test('an amount that nobody signed takes weight from the delegates of its sender
 });
 
 test('members that no rule knows come through JSON, the store and a file of the chain', (t) => {
-  const maker = scene();
+  const maker = setUpChain();
   const members: JsonObject = { amount: 7, note: { a: ['💣', null, { b: 1.5 }] }, amount2: '7', length: 3 };
   const transaction = registration(maker, alice, 'alice', members);
   const { codec } = maker.rules;
@@ -147,14 +147,14 @@ test('members that no rule knows come through JSON, the store and a file of the 
 });
 
 test('ordinary transactions are stored as they were', (t) => {
-  const maker = scene();
+  const maker = setUpChain();
   const plain = registration(maker, alice, 'alice', {});
   t.is(plain.written, undefined);
   t.is(maker.rules.codec.encodeTransaction(plain).length, 1 + 4 + 32 + 'alice'.length + 64 + 2);
 });
 
 test('a block whose assets the reference cannot store is refused, at no cost to who sent it', (t) => {
-  const maker = scene();
+  const maker = setUpChain();
   for (const note of ['\u0000', '\ud800', 'x\udc00y']) {
     const transaction = registration(maker, alice, 'alice', { note });
     refused(t, maker, blockWith(maker, 0n, transaction), 'BLOCK_UNSTORABLE', /./);
@@ -179,7 +179,7 @@ test('a block whose assets the reference cannot store is refused, at no cost to 
 });
 
 test('amounts that nobody signed cancel out in a block, whatever their powers', (t) => {
-  const maker = scene();
+  const maker = setUpChain();
   for (const [amount, other, total] of [
     ['1e1001', '-1e1001', 0n],
     ['1e-1001', '-1e-1001', 0n],
@@ -194,8 +194,8 @@ test('amounts that nobody signed cancel out in a block, whatever their powers', 
 });
 
 test('the pool takes what a block can hold and a message can carry, and no amount that cannot exist', (t) => {
-  const { rules } = scene();
-  const maker = scene();
+  const { rules } = setUpChain();
+  const maker = setUpChain();
   const faultOf = (members: JsonObject): string | undefined =>
     rules.poolFault(registration(maker, alice, 'alice', members))?.message;
   t.is(faultOf({ amount: '7', note: 'x'.repeat(8_000) }), undefined);
@@ -209,7 +209,7 @@ test('the pool takes what a block can hold and a message can carry, and no amoun
 });
 
 test('a forger counts amounts that nobody signed, and leaves out those that no block could store', (t) => {
-  const maker = scene();
+  const maker = setUpChain();
   const good = registration(maker, alice, 'alice', { amount: '7' });
   const bad = registration(maker, bob, 'bob', { amount: '-7' });
   const block = maker.build({ transactions: [good, bad] });
@@ -222,7 +222,7 @@ test('a forger counts amounts that nobody signed, and leaves out those that no b
 });
 
 test('the id does not cover what nobody signed', (t) => {
-  const maker = scene();
+  const maker = setUpChain();
   const [one, other] = [{ amount: '7' }, { amount: '8' }].map((each) => registration(maker, alice, 'alice', each));
   t.is(one?.id, other?.id);
   t.is(bytesOfHex(one?.signature ?? '').length, 64);

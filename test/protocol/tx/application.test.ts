@@ -13,7 +13,7 @@ const app = { name: 'app', type: 0, category: 0, link: 'https://x.test/app.zip' 
 const register = (changes: object = {}): Payload => ({ kind: 'dapp', dapp: { ...app, ...changes } });
 
 /** A chain with an application that the owner registered. */
-function scene(): { maker: ChainMaker; dappId: string } {
+function setUpApplication(): { maker: ChainMaker; dappId: string } {
   const maker = new ChainMaker(network);
   const registration = maker.transaction(owner, register());
   maker.forge({ transactions: [registration] });
@@ -29,7 +29,7 @@ function messagesOf(maker: ChainMaker, ...transactions: readonly Transaction[]):
 }
 
 test('an application costs its fee, and its name and link are taken from then on', (t) => {
-  const { maker } = scene();
+  const { maker } = setUpApplication();
   t.is(maker.state.account(addressOfPair(owner))?.balance, 9_975n * LSK);
   t.deepEqual(messagesOf(maker, maker.transaction(sender, register())), [
     'app: Application name already exists: app',
@@ -50,7 +50,7 @@ test('an application without a link takes no link', (t) => {
 });
 
 test('a transfer to an application goes to its owner, and weighs for those the owner votes for', (t) => {
-  const { maker, dappId } = scene();
+  const { maker, dappId } = setUpApplication();
   const vote: Payload = { kind: 'vote', votes: [`+${publicKeyOf(delegate)}`], amount: 0n };
   maker.forge({ transactions: [maker.transaction(owner, vote)] });
   const before = maker.state.delegate(publicKeyOf(delegate))?.pendingVoteWeight ?? 0n;
@@ -62,7 +62,7 @@ test('a transfer to an application goes to its owner, and weighs for those the o
 });
 
 test('a transfer out of an application pays its recipient', (t) => {
-  const { maker, dappId } = scene();
+  const { maker, dappId } = setUpApplication();
   const recipientId = addressOfPair(third);
   const out: Payload = { kind: 'outTransfer', amount: 3n * LSK, recipientId, dappId, transactionId: '5' };
   maker.forge({ transactions: [maker.transaction(sender, out)] });
@@ -71,7 +71,7 @@ test('a transfer out of an application pays its recipient', (t) => {
 });
 
 test('what was never registered is not found', (t) => {
-  const { maker } = scene();
+  const { maker } = setUpApplication();
   for (const dappId of ['12', '0'.repeat(5000)]) {
     const into: Payload = { kind: 'inTransfer', amount: LSK, dappId };
     t.deepEqual(messagesOf(maker, maker.transaction(sender, into)), [`${dappId}: Application not found: ${dappId}`]);
@@ -84,7 +84,7 @@ test('what was never registered is not found', (t) => {
 });
 
 test('more than one has cannot be moved to an application', (t) => {
-  const { maker, dappId } = scene();
+  const { maker, dappId } = setUpApplication();
   const into: Payload = { kind: 'inTransfer', amount: 20_000n * LSK, dappId };
   t.deepEqual(messagesOf(maker, maker.transaction(sender, into)), [
     `.balance: Account does not have enough LSK: ${addressOfPair(sender)}, balance: 10000`,

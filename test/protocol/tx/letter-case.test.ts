@@ -20,7 +20,7 @@ const NETWORKS = {
   3: makeNetwork(),
 };
 
-interface Scene {
+interface AccountsFixture {
   readonly maker: ChainMaker;
   readonly alice: KeyPair;
   readonly bob: KeyPair;
@@ -28,7 +28,7 @@ interface Scene {
   readonly stranger: KeyPair;
 }
 
-function scene(generation: 2 | 3): Scene {
+function setUpAccounts(generation: 2 | 3): AccountsFixture {
   const network = NETWORKS[generation];
   const maker = new ChainMaker(network);
   maker.growTo(3);
@@ -69,7 +69,7 @@ for (const generation of GENERATIONS) {
   const title = (text: string): string => `generation ${generation}: ${text}`;
 
   test(title('a group may name one member in two letter cases, who signs in two'), (t) => {
-    const { maker, alice, bob } = scene(generation);
+    const { maker, alice, bob } = setUpAccounts(generation);
     const key = publicKeyOf(bob);
     const signed = registration(maker, alice, [key, key.toUpperCase()], [bob, bob]);
     const [signature = ''] = signed.signatures;
@@ -81,7 +81,7 @@ for (const generation of GENERATIONS) {
   });
 
   test(title('lists of signatures keep their letter case through JSON and the store'), (t) => {
-    const { maker, alice, bob } = scene(generation);
+    const { maker, alice, bob } = setUpAccounts(generation);
     const signed = registration(maker, alice, [publicKeyOf(bob)], [bob]);
     const [signature = ''] = signed.signatures;
     const shouted = reread(maker, signed, { signatures: [signature.toUpperCase(), signature] });
@@ -93,7 +93,7 @@ for (const generation of GENERATIONS) {
   });
 
   test(title('a member named in capitals sends nothing later in the block, and anything in the next'), (t) => {
-    const { maker, alice, stranger } = scene(generation);
+    const { maker, alice, stranger } = setUpAccounts(generation);
     const shouted = publicKeyOf(stranger).toUpperCase();
     const named = registration(maker, alice, [shouted], [stranger]);
     const own = maker.transfer(stranger, alice, 1n);
@@ -108,7 +108,7 @@ for (const generation of GENERATIONS) {
   });
 
   test(title('pool and forger take no transaction of a member whom an earlier one names in capitals'), (t) => {
-    const { maker, alice, stranger } = scene(generation);
+    const { maker, alice, stranger } = setUpAccounts(generation);
     const named = registration(maker, alice, [publicKeyOf(stranger).toUpperCase()], [stranger]);
     const own = maker.transfer(stranger, alice, 1n);
     const verdicts = maker.rules.processTransactions(maker.state, [named, own], verify);
@@ -125,7 +125,7 @@ for (const generation of GENERATIONS) {
   });
 
   test(title('a sender who writes his key in capitals is taken before others know it, and never after'), (t) => {
-    const { maker, alice, bob, stranger } = scene(generation);
+    const { maker, alice, bob, stranger } = setUpAccounts(generation);
     const shout = (transaction: Transaction): Transaction =>
       reread(maker, transaction, { senderPublicKey: transaction.senderPublicKey.toUpperCase() });
     const [first, second] = [1n, 2n].map((amount) => maker.transfer(stranger, alice, amount)) as [
@@ -146,7 +146,7 @@ for (const generation of GENERATIONS) {
   });
 
   test(title('a member named in capitals sends in the same block what names his key so'), (t) => {
-    const { maker, alice, stranger } = scene(generation);
+    const { maker, alice, stranger } = setUpAccounts(generation);
     const shouted = publicKeyOf(stranger).toUpperCase();
     const named = registration(maker, alice, [shouted], [stranger]);
     const own = reread(maker, maker.transfer(stranger, alice, 1n), { senderPublicKey: shouted });
@@ -154,7 +154,7 @@ for (const generation of GENERATIONS) {
   });
 
   test(title('hashes and keys of a header are compared as text, and so taken in lower case alone'), (t) => {
-    const { maker } = scene(generation);
+    const { maker } = setUpAccounts(generation);
     const { codec } = maker.rules;
     const json = codec.blockToJson(maker.build());
     t.notThrows(() => codec.blockFromJson(json));
@@ -167,7 +167,7 @@ for (const generation of GENERATIONS) {
   });
 
   test(title('totals are numbers in any text that says them'), (t) => {
-    const { maker } = scene(generation);
+    const { maker } = setUpAccounts(generation);
     const { codec } = maker.rules;
     const json = codec.blockToJson(maker.build());
     for (const zero of ['0', '00', ' 0 ', '+0', '0.0', '0e5', '-0', null]) {
@@ -181,7 +181,7 @@ for (const generation of GENERATIONS) {
 
 test('a second signature keeps the letter case of its key in its asset, and the account its bytes', (t) => {
   for (const generation of GENERATIONS) {
-    const { maker, alice, bob } = scene(generation);
+    const { maker, alice, bob } = setUpAccounts(generation);
     const plain = maker.transaction(alice, { kind: 'secondSignature', publicKey: publicKeyOf(bob) });
     const asset = maker.rules.codec.transactionToJson(plain)['asset'];
     const shouted = JSON.parse(

@@ -12,7 +12,7 @@ import { followHistory } from '../world.ts';
 
 const HEIGHT = 20;
 
-function scene() {
+function setUpStore() {
   const keys = new MemoryKeyValue();
   const open = () => chainStoreOver(keys, { codec: FAKE_CODEC, params: paramsWith(), shortListMax: 4 }, '/data/chain');
   const store = open();
@@ -26,7 +26,7 @@ function scene() {
 }
 
 test('no record with a flipped bit is applied, wherever the bit is: nothing is reverted, and the store is called damaged', async (t) => {
-  const { store, write, tipKey, tipRecord } = scene();
+  const { store, write, tipKey, tipRecord } = setUpStore();
   t.is(store.recordDamage(), undefined);
   for (let at = 0; at < tipRecord.length; at += 1) {
     const record = Buffer.from(tipRecord);
@@ -50,7 +50,7 @@ test('no record with a flipped bit is applied, wherever the bit is: nothing is r
 });
 
 test('a record that is cut off, empty, longer or of another block is not applied', (t) => {
-  const { keys, store, write, tipKey, tipRecord } = scene();
+  const { keys, store, write, tipKey, tipRecord } = setUpStore();
   const other = Buffer.from(keys.get(TABLES.undo.key(HEIGHT - 1)) ?? []);
   const longer = Buffer.concat([tipRecord, Buffer.alloc(1)]);
   for (const value of [tipRecord.subarray(0, -1), tipRecord.subarray(0, 3), Buffer.alloc(0), longer, other]) {
@@ -60,7 +60,7 @@ test('a record that is cut off, empty, longer or of another block is not applied
 });
 
 test('a note of what is final with a flipped bit, cut off or empty is not read: the store is called damaged', async (t) => {
-  const { keys, store, open, write } = scene();
+  const { keys, store, open, write } = setUpStore();
   const key = TABLES.notes.key('chain/finalized');
   const height = Buffer.from([7, 0, 0, 0]);
   store.transact((writer) => writer.setNote('chain/finalized', height));

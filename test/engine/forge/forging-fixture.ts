@@ -19,12 +19,12 @@ import { VirtualTime } from '../../sim/virtual-clock.ts';
 import { NO_JOURNAL } from '../../support/no-journal.ts';
 import { ChainMaker, publicKeyOf } from '../../support/chain-maker.ts';
 
-export interface Told {
+export interface LoggedEvent {
   readonly code: string;
   readonly fields: LogFields;
 }
 
-export interface SceneOptions {
+export interface ForgingFixtureOptions {
   /** By how much each timer fires too soon, as those of a real machine do now and then: below a millisecond. */
   readonly timersEarlyMs?: number;
   /** Time that passes with each reading of the clock: what is done between two readings is not done in no time. */
@@ -36,21 +36,21 @@ export interface SceneOptions {
 }
 
 /** A scheduler with the keys of every third delegate, on a chain of its own. */
-export function scene({
+export function setUpForging({
   timersEarlyMs = 0,
   readingMs = 0,
   isBootKnown = true,
   isChainClockFrozen = false,
-}: SceneOptions = {}) {
+}: ForgingFixtureOptions = {}) {
   const maker = new ChainMaker();
   const { network, rules } = maker;
   const { params } = network;
   const time = new VirtualTime(params.epochMs + 1000 * params.blockTimeS);
-  const told: Told[] = [];
+  const logged: LoggedEvent[] = [];
   const observer: Observer = {
     ...SILENT,
-    // That delegates are switched on is how a scene begins, and nothing that it tells.
-    log: (_level, code, _message, fields = {}) => code !== 'FORGING_SWITCHED' && told.push({ code, fields }),
+    // Each test begins with delegates that are switched on: that event says nothing about the test.
+    log: (_level, code, _message, fields = {}) => code !== 'FORGING_SWITCHED' && logged.push({ code, fields }),
   };
   let isDiskFull = false;
   const disk = diskThat(() => isDiskFull);
@@ -110,7 +110,7 @@ export function scene({
   const currentSlot = (): number => slotAtMs(clock.nowMs(), params);
   const slotMs = params.blockTimeS * 1000;
   return {
-    told,
+    logged,
     chain,
     scheduler,
     currentSlot,

@@ -26,7 +26,7 @@ const QUERIES = [
 ];
 const isOfBlocks = (index: number): boolean => QUERIES[index % QUERIES.length]?.includes('types') === true;
 
-export interface Stage {
+export interface EventFixture {
   readonly fake: Fake;
   readonly blocks: readonly Block[];
   readonly listeners: Set<NodeListener>;
@@ -39,7 +39,7 @@ export interface Stage {
   stop(): Promise<void>;
 }
 
-export interface StageOptions {
+export interface EventFixtureOptions {
   readonly seed?: number;
   /** Of the log. */
   readonly recordsMax?: number;
@@ -48,10 +48,10 @@ export interface StageOptions {
 }
 
 /** A node with a real store and log, whose chain moves when a test says so. */
-export async function stage(
+export async function setUpEvents(
   t: ExecutionContext,
-  { seed = 1, recordsMax = 100_000, processes = PROCESSES }: StageOptions = {},
-): Promise<Stage> {
+  { seed = 1, recordsMax = 100_000, processes = PROCESSES }: EventFixtureOptions = {},
+): Promise<EventFixture> {
   const fake = fakeNode(3);
   const { params } = fake.api;
   const directory = processes === 0 ? undefined : temporaryFolder(t);
@@ -136,9 +136,9 @@ export async function rebuildChain(
   t: ExecutionContext,
   { count, steps, processes = PROCESSES }: RebuildOptions,
 ): Promise<void> {
-  const scene = await stage(t, { seed: 7, processes });
-  scene.append(1);
-  let origin = await scene.serve();
+  const fixture = await setUpEvents(t, { seed: 7, processes });
+  fixture.append(1);
+  let origin = await fixture.serve();
   const dice = new Dice(8);
   const readers = Array.from({ length: count }, (_, index) => new EventReader(QUERIES[index % QUERIES.length]));
   // All begin in front of the first block, in the log or in the chain.
@@ -146,21 +146,21 @@ export async function rebuildChain(
     reader.connect(origin, reader.lastEventId ?? (index % QUERIES.length < 4 ? '0.0' : undefined));
   for (const [index, reader] of readers.entries()) if (index % 2 === 0) await connect(reader, index);
   for (let step = 0; step < steps; step += 1) {
-    scene.step();
+    fixture.step();
     for (const [index, reader] of readers.entries()) {
       if (reader.isConnected && dice.chance(5)) reader.disconnect();
       else if (!reader.isConnected && dice.chance(30)) await connect(reader, index);
     }
     if (dice.chance(6)) {
-      await scene.stop();
-      origin = await scene.serve();
+      await fixture.stop();
+      origin = await fixture.serve();
     }
   }
-  const lastId = scene.fake.api.log.last();
+  const lastId = fixture.fake.api.log.last();
   for (const [index, reader] of readers.entries()) if (!reader.isConnected) await connect(reader, index);
-  scene.append(1);
-  const tip = scene.blocks.at(-1);
-  const expected = scene.blocks.flatMap(({ transactions }) => transactions.map(({ id }) => id)).sort();
+  fixture.append(1);
+  const tip = fixture.blocks.at(-1);
+  const expected = fixture.blocks.flatMap(({ transactions }) => transactions.map(({ id }) => id)).sort();
   // As clients do when their stream ends: a process that does not react for long is replaced.
   const comeBack = (): void => {
     for (const [index, reader] of readers.entries())
@@ -177,7 +177,7 @@ export async function rebuildChain(
         `${index}: ${isConnected ? 'connected' : 'gone'}, ${blocks.size} blocks, at ${lastEventId}, ${complaints.join()}`,
       ];
     });
-    throw new Error(`log at ${scene.fake.api.log.last()}, ${tip?.height}: ${late.join('; ')}`, { cause: error });
+    throw new Error(`log at ${fixture.fake.api.log.last()}, ${tip?.height}: ${late.join('; ')}`, { cause: error });
   });
   await until(
     () => readers.every(({ transactions }, index) => isOfBlocks(index) || transactions.size === expected.length),
@@ -186,8 +186,8 @@ export async function rebuildChain(
   t.true(lastId > steps / 2);
   for (const [index, reader] of readers.entries()) {
     t.deepEqual(reader.complaints, []);
-    t.deepEqual([...reader.blocks.values()].length, scene.blocks.length);
-    for (const { height, id } of scene.blocks)
+    t.deepEqual([...reader.blocks.values()].length, fixture.blocks.length);
+    for (const { height, id } of fixture.blocks)
       if (reader.blocks.get(height) !== id) t.fail(`reader ${index} at ${height}`);
     if (!isOfBlocks(index)) t.deepEqual([...reader.transactions].sort(), expected);
     reader.disconnect();

@@ -7,8 +7,8 @@ import { addressOf } from '../../src/crypto/keys.ts';
 import { waitFor } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
 
-/** What the scene needs of a devnet of at least two nodes, in this process or of real ones. */
-export interface SceneDevnet {
+/** What the fixture needs of a devnet of at least two nodes, in this process or of real ones. */
+export interface FixtureDevnet {
   readonly generation: Generation;
   /** Of node 0. */
   readonly url: string;
@@ -29,7 +29,7 @@ export interface Exchange {
   readonly response: Response;
 }
 
-export interface RouteScene {
+export interface RouteFixture {
   readonly generation: Generation;
   readonly url: string;
   readonly client: Untyped;
@@ -48,7 +48,7 @@ const DATA = 'a grüezi';
 const PATIENCE_MS = 150_000;
 
 /** Leaves blocks to be made on demand, so that nothing moves while the routes are asked. */
-export async function prepareScene(devnet: SceneDevnet): Promise<RouteScene> {
+export async function setUpRoutes(devnet: FixtureDevnet): Promise<RouteFixture> {
   const { generation, url } = devnet;
   let last: Exchange | undefined;
   const recording: typeof fetch = async (input, init = {}) => {
@@ -85,12 +85,12 @@ interface Waiting {
 
 /** Signs and hands in. */
 class Hands {
-  readonly #devnet: SceneDevnet;
+  readonly #devnet: FixtureDevnet;
   readonly #client: Untyped;
   readonly #library: Untyped;
   readonly #common: Record<string, unknown>;
 
-  constructor(devnet: SceneDevnet, client: Untyped) {
+  constructor(devnet: FixtureDevnet, client: Untyped) {
     const { generation, networkIdentifier } = devnet;
     this.#devnet = devnet;
     this.#client = client;
@@ -173,7 +173,7 @@ class Hands {
 }
 
 async function valuesOf(
-  devnet: SceneDevnet,
+  devnet: FixtureDevnet,
   client: Untyped,
   { transfer }: History,
   { pending }: Waiting,
