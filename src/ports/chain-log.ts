@@ -1,4 +1,7 @@
-/** The numbered log of all changes of the chain. A reader that was disconnected can read the records that it missed. */
+/**
+ * Defines the numbered log of all changes of the chain. A client that was disconnected can read the records that it
+ * missed.
+ */
 
 import type { Block } from '../protocol/types.ts';
 
@@ -12,7 +15,8 @@ export interface ChainRecord {
   readonly height: number;
   readonly blockId: string;
   /**
-   * Heights up to which no block could be reverted, before this change and after it. The finalized height never falls.
+   * Finalized height before this change: no block up to this height could be reverted. The finalized height never
+   * falls.
    */
   readonly finalizedBefore: number;
   readonly finalizedAfter: number;
@@ -23,10 +27,7 @@ export interface ChainLog {
   last(): number;
   /** Sequence number of the oldest stored record; `last` + 1 if no record is stored. */
   floor(): number;
-  /**
-   * Height up to which no block could be reverted at the newest record; 0 if there is no record. The finalized height
-   * never falls.
-   */
+  /** Finalized height at the newest record; 0 if there is no record. The finalized height never falls. */
   finalized(): number;
   /** The stored records from a sequence number on, in ascending order, at most `limit`. */
   records(from: number, limit: number): readonly ChainRecord[];

@@ -1,6 +1,6 @@
 /**
- * Interfaces for time and random numbers. The caller passes in implementations, so that tests and simulations control
- * time and randomness.
+ * Defines interfaces for time and random numbers. Tests and simulations pass in their own implementations, and so
+ * control time and randomness.
  */
 
 export interface Clock {
@@ -15,13 +15,16 @@ export interface Timer {
 }
 
 /**
- * Clocks of the process and its machine that cannot be set. If the system clock advances by a different amount than
- * these clocks, it was set.
+ * Clocks of the process and its machine that nobody can set. If the system clock advances by another amount than these
+ * clocks, somebody has set the system clock.
  */
 export interface ProcessTimes {
   /** Milliseconds for which the machine has run, without the time of suspensions. */
   runMs(): number;
-  /** Milliseconds like `runMs`, but including the time of a suspension; undefined if the system has no such clock. */
+  /**
+   * Milliseconds for which the machine has run, including the time of suspensions; undefined if the system has no such
+   * clock.
+   */
   bootMs(): number | undefined;
   /** Processor time of the process in milliseconds. */
   processorMs(): number;

@@ -1,8 +1,11 @@
-/** The controls of a devnet, as its nodes offer them to the dashboard. A node of `bloomery start` has none. */
+/**
+ * Defines the controls of a devnet that its nodes offer to the dashboard. A node of `bloomery start` has no such
+ * controls.
+ */
 
 export interface DevnetControls {
   /**
-   * Asks the supervisor of the devnet.
+   * Sends an operation to the supervisor of the devnet, and resolves with the answer.
    *
    * @param operation name of an operation of the control port, such as `mine`
    * @throws ProtocolError `USAGE` for wrong parameters, `CONTROL_UNKNOWN`, or the refusal of the supervisor

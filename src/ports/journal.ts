@@ -1,6 +1,6 @@
 /**
- * The signing journal. The journal has each header that a delegate signed here, and what is known about earlier
- * signatures. A header is on disk before it is sent.
+ * Defines the signing journal. The journal has each header that a delegate signed on this node, and the known facts
+ * about earlier signatures. A header is on disk before it is sent.
  */
 
 import type { SignedHeader } from '../protocol/rules.ts';
@@ -28,14 +28,14 @@ export interface SigningJournal {
    */
   heldSinceS(publicKey: PublicKey): number | undefined;
   /**
-   * Unix time in whole seconds at which the record of the delegate was handed over to another node; undefined if it was
-   * not handed over.
+   * Unix time in whole seconds at which the delegate was handed over to another node; undefined if the delegate was not
+   * handed over.
    */
   movedAtS(publicKey: PublicKey): number | undefined;
   outside(publicKey: PublicKey): OutsideEvidence;
   /**
-   * If this journal has no header of the delegate, the delegate's last header from outside the data folder; otherwise
-   * undefined. Undefined also if no header of the delegate is known.
+   * The delegate's last header from outside the data folder. Undefined if this journal has a header of the delegate, or
+   * if no header of the delegate is known.
    */
   recalled(publicKey: PublicKey): RecalledHeader | undefined;
   /**
@@ -46,14 +46,14 @@ export interface SigningJournal {
   /** Stores a signed header. The header is on disk (flushed) when this method returns. */
   record(publicKey: PublicKey, header: SignedHeader): void;
   /**
-   * Stores that the delegate may have signed unknown headers before a moment. The record of this moment is on disk when
+   * Stores that the delegate may have signed unknown headers before the chain time `sinceS`. This fact is on disk when
    * the method returns.
    */
   hold(publicKey: PublicKey, sinceS: number): void;
   close(): void;
 }
 
-/** A journal that consists of its file only, and does not know the watermarks outside of the data folder. */
+/** A journal that uses only its file, and not the watermarks outside of the data folder. */
 export interface FolderJournal extends SigningJournal {
   /** All delegates in the journal. */
   delegates(): readonly PublicKey[];
@@ -66,19 +66,19 @@ export interface FolderJournal extends SigningJournal {
 /** The last signature of a delegate, as it is stored outside of the data folder. */
 export interface Watermark {
   readonly last?: SignedHeader;
-  /** Unix time in whole seconds at which the record was handed over to another node. */
+  /** Unix time in whole seconds at which the delegate was handed over to another node. */
   readonly movedAtS?: number;
   /**
-   * Id of block 2 of the chain for which the header was signed. If a network is started again from its genesis block,
-   * it has the same name but another block 2.
+   * Id of block 2 of the chain for which the header was signed. A network that is started again from its genesis block
+   * has the same name but another block 2.
    */
   readonly firstBlockId?: string;
 }
 
 /**
  * The last signature of each delegate of a network, stored outside of the data folder. So the watermarks stay up to
- * date when an old data folder is restored. The node can work without watermarks, so these functions do not throw. A
- * watermark that cannot be read counts as unknown.
+ * date when somebody restores an old data folder. The node can work without watermarks, so these functions do not
+ * throw. A watermark that cannot be read counts as unknown.
  */
 export interface SigningWatermarks {
   read(publicKey: PublicKey): Watermark | undefined;

@@ -1,4 +1,6 @@
-/** The interface of a running node for other modules and for clients. The HTTP module uses only this interface. */
+/**
+ * Defines the interface of a running node for other modules and for clients. The HTTP module uses only this interface.
+ */
 
 import type { ChainParams } from '../protocol/params.ts';
 import type { Address, JsonObject, KeyPair, PublicKey, Transaction } from '../protocol/types.ts';
@@ -15,7 +17,7 @@ export interface NodeIdentity {
   /** Version of the application that peers and clients see. */
   readonly version: string;
   readonly protocolVersion: string;
-  /** `v` and the version, then date and time of the build if they are known. The build text may be empty. */
+  /** `v` and the version, followed by the date and time of the build if they are known; may be empty. */
   readonly build: string;
   /** Commit of the source code: 40 hexadecimal characters, or empty. */
   readonly commit: string;
@@ -45,13 +47,15 @@ export interface NodeStatus {
    * arrived.
    */
   readonly clockOffsetMs?: number;
-  /** Present if the clock of a peer differs much from ours, and it is unknown which of the two is wrong. */
+  /**
+   * Present if the clock of a peer differs much from ours, and the node cannot tell which of the two clocks is wrong.
+   */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /** Progress of a download; absent if none is running. */
   readonly sync?: SyncProgress;
   /** True if the node has no peers and needs no peers. */
   readonly isAlone?: true;
-  /** Number of changes of branch since the start, and the latest of them, newest first. */
+  /** Number of changes of branch since the start of the node, and the latest changes, newest first. */
   readonly branchChanges: { readonly count: number; readonly latest: readonly BranchChange[] };
   /** The processes that answer HTTP for the node; undefined if the node itself answers. */
   readonly readers?: ReadersStatus;
@@ -60,15 +64,15 @@ export interface NodeStatus {
 export interface ReadersStatus {
   /** Number of readers that the option `http.processes` asks for. */
   readonly wanted: number;
-  /** Number of readers that were started to replace an earlier reader, since the start of the node. */
+  /** Number of readers that were started since the start of the node to replace an earlier reader. */
   readonly restarts: number;
   readonly each: readonly ReaderStatus[];
 }
 
 interface ReaderStatus {
   /**
-   * Number of the reader. The number is the lowest one from 1 on that is free when the reader starts. A new reader
-   * usually gets the number of the reader that it replaces.
+   * Number of the reader. A reader gets the lowest free number, from 1 on, when it starts. A new reader usually gets
+   * the number of the reader that it replaces.
    */
   readonly reader: number;
   /** `silent` means that the reader does not react, so another reader is started in addition. */
@@ -130,7 +134,7 @@ export interface HistoryPoint {
   readonly peers: number;
 }
 
-/** A decision of the node, with the reason for it. */
+/** A decision of the node, with its reason. */
 export interface Diagnostic {
   /** Number of the diagnostic; the first one after the start has number 1. */
   readonly number: number;
@@ -144,7 +148,7 @@ export interface Diagnostic {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** An event in a slot that the node saw or caused. */
+/** An event of a slot. */
 export interface SlotFact {
   /** Unix time in milliseconds. */
   readonly timeMs: number;
@@ -165,11 +169,13 @@ export interface SlotReport {
     readonly facts: readonly SlotFact[];
     readonly forger?: SlotForger;
   }[];
-  /** Times since the start at which forging of delegates was switched on or off, oldest first. */
+  /** Times at which forging of a delegate was switched on or off since the start of the node, oldest first. */
   readonly switches: readonly { readonly timeMs: number; readonly delegate: PublicKey; readonly on: boolean }[];
   /** Branches that this node left, oldest first. */
   readonly branches: readonly LeftBranch[];
-  /** Ranges of slots in which the scheduler ran, oldest first. In other slots, the process was not running. */
+  /**
+   * Ranges of slots in which the forging scheduler ran, oldest first. In all other slots, the process was not running.
+   */
   readonly looks: readonly SlotRange[];
   /** Ranges of slots in which other nodes may have begun another round while this node had no newer block, oldest first. */
   readonly oldOrders: readonly OldOrder[];
@@ -209,8 +215,8 @@ interface LeftBranch {
   /** Time when the node left the branch; Unix time in milliseconds. */
   readonly timeMs: number;
   /**
-   * The first slot after the last block that the branch shares with our chain, and the slot in which the node left the
-   * branch.
+   * The first slot after the last block that the branch shares with our chain. `toSlot` is the slot in which the node
+   * left the branch.
    */
   readonly fromSlot: number;
   readonly toSlot: number;
@@ -292,7 +298,7 @@ export interface ForgingWait {
   /** A permanent code, such as `FORGING_HAND_OVER`. */
   readonly code: string;
   readonly reason: string;
-  /** Expected end of the wait as Unix time in milliseconds; absent if it cannot be foreseen. */
+  /** Expected end of the wait as Unix time in milliseconds; absent if no end can be computed. */
   readonly untilMs?: number;
 }
 
@@ -325,8 +331,8 @@ export interface NodeListener {
 }
 
 /**
- * A value that is available at once in the node's own process. A reader process must ask the node for a value of this
- * kind.
+ * A value that the node's own process returns at once. A reader process must ask the node for the value, and returns a
+ * promise.
  */
 export type Live<T> = T | Promise<T>;
 
@@ -338,8 +344,8 @@ export interface NodeApi {
   /** @returns a function that removes the listener */
   listen(listener: NodeListener): () => void;
   /**
-   * If `chain` and `log` show a snapshot, switches them to the newest state, even before the node has announced that
-   * state.
+   * If `chain` and `log` read from a snapshot, switches them to the newest state. The node need not have announced that
+   * state yet.
    */
   refresh?(): void;
   status(): Live<NodeStatus>;
@@ -409,8 +415,8 @@ export interface NodeApi {
 }
 
 /**
- * The API inside the process of the node. All values are available at once, except signers, because their signatures
- * must be checked.
+ * The API inside the process of the node. All methods return their values at once, except `signersOf`, which must check
+ * signatures.
  */
 export interface LocalNodeApi extends NodeApi {
   status(): NodeStatus;

@@ -1,7 +1,6 @@
 /**
- * Interface for queries about the chain, which are answered in pages. An item must match all given filters. Each page
- * has the exact number of all matches. The store implements the queries. The `http` module defines formats and
- * defaults.
+ * Defines the queries about the chain. The store implements the queries and answers them in pages. An item must match
+ * all given filters. Each page states the exact number of all matches. The `http` module defines formats and defaults.
  */
 
 import type { Account, Delegate } from '../protocol/state.ts';
@@ -13,9 +12,9 @@ export interface PageRequest {
   /** Number of items to skip; at least 0. */
   readonly offset: number;
   /**
-   * If present, the page begins after this place of the list instead of at `offset`, even if the item at the place is
-   * gone. So consecutive pages neither repeat nor omit an item that was in the list during all these queries. A cursor
-   * of another list either causes a ProtocolError `CURSOR_INVALID`, or leads to an arbitrary place.
+   * If present, the page begins after this place of the list instead of at `offset`. The item at this place may have
+   * left the list since. Consecutive pages therefore neither repeat nor omit an item that is in the list during all
+   * queries. A cursor of another list causes a ProtocolError `CURSOR_INVALID`, or leads to an arbitrary place.
    */
   readonly after?: Cursor;
 }
@@ -24,7 +23,7 @@ export interface PageRequest {
 export interface Cursor {
   /** The value by which the list is sorted, as text; empty for an unknown value. */
   readonly value: string;
-  /** Text that determines the order of items with equal values. */
+  /** Text that orders the items with equal values. */
   readonly tie: string;
 }
 
@@ -32,7 +31,7 @@ export interface Page<T> {
   readonly items: readonly T[];
   /** Number of all matches, not only of those on this page. */
   readonly total: number;
-  /** The place of the last item of the page; absent if nothing follows. */
+  /** The place of the last item of the page; absent if no item follows. */
   readonly next?: Cursor;
 }
 
@@ -78,12 +77,12 @@ export interface DelegateQuery extends PageRequest {
   readonly publicKey?: PublicKey;
   readonly secondPublicKey?: PublicKey;
   readonly username?: string;
-  /** Pattern as in SQL LIKE, with the same wildcards. */
+  /** Pattern of SQL LIKE, in which `%` and `_` are wildcards. */
   readonly usernamePattern?: string;
   readonly sort: Sort<'username' | 'rank' | 'voteWeight' | 'productivity' | 'missedBlocks' | 'producedBlocks'>;
 }
 
-/** Sort fields of blocks that differ from the order of the chain. */
+/** Sort fields of blocks, except the height and the timestamp, whose order is the order of the chain. */
 export type BlockAmountSort = 'totalAmount' | 'totalFee';
 
 /** A query for blocks. Times are in whole seconds since the epoch. The bounds are inclusive. */
@@ -115,7 +114,7 @@ export interface TransactionQuery extends PageRequest {
   readonly maxAmount?: bigint;
   readonly fromTimestampS?: number;
   readonly toTimestampS?: number;
-  /** Pattern as in SQL LIKE, which is matched against the UTF-8 bytes of the transfer data. */
+  /** Pattern of SQL LIKE. It is matched against the UTF-8 bytes of the transfer data. */
   readonly dataPattern?: string;
   readonly sort: Sort<TransactionSort>;
 }

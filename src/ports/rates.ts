@@ -1,8 +1,7 @@
 /**
- * Defines the rates of all messages and calls between nodes. One table has both the rates at which this node sends and
- * the rates that it accepts. So no limit can be below the rate of an honest node. This file defines all limits of
- * rates. Each limit is computed from the largest number of messages of an honest sender that can arrive at the same
- * time.
+ * Defines the rates of all messages and calls between nodes. One table has the rates at which this node and honest
+ * peers send. The limits for received messages are computed from this table, so no limit is below the rate of an honest
+ * node. Each limit depends on the largest number of messages of an honest sender that can arrive at the same time.
  *
  * Sources: releases 2.3.8 (lisk-framework 0.4.8, lisk-p2p 0.3.7) and 3.0.2 (0.5.2, 0.4.2), with the limits of their
  * configuration: `broadcasts.broadcastInterval` 1 to 60 s (default 5 s), `BLOCK_TIME` at least 2 s. Release 3.0.2
@@ -55,13 +54,13 @@ export interface RateRow {
    */
   readonly reference: Sending | undefined;
   /**
-   * Whether strangers can cause an honest node to send more messages of this kind. Messages of such a kind above the
-   * limit are dropped and cost no points.
+   * Whether strangers can cause an honest node to send more messages of this kind than its own rate. If so, messages
+   * above the limit are dropped, but their sender loses no points.
    */
   readonly isRelayed: boolean;
 }
 
-/** Time over which messages and calls are counted, as in release 3.0.2. */
+/** Length of the window in which messages and calls are counted. Release 3.0.2 uses the same length. */
 export const RATE_WINDOW_MS = 10_000;
 /**
  * Longest time for which a connection can be blocked. All messages that were sent during this time then arrive at once.
@@ -69,11 +68,11 @@ export const RATE_WINDOW_MS = 10_000;
  */
 export const STALL_MS = 30_000;
 /**
- * Ratio of the number of uses that are accepted to the number that an honest node can cause. A use is a message or a
+ * The number of accepted uses, divided by the number of uses that an honest node can cause. A use is a message or a
  * call.
  */
 export const SAFETY = 1.5;
-/** Ratio of the number of uses above which a peer loses points to the number of accepted uses. */
+/** The number of uses above which a peer loses points, divided by the number of accepted uses. */
 const CHARGED_FROM = 2;
 
 /**
@@ -86,18 +85,18 @@ export const ITEM_COST_MS = { transaction: 0.05, signature: 0.02 } as const;
 
 /** Maximum of calls to one peer that may wait for their answers. */
 export const REQUESTS_PER_PEER_MAX = 32;
-/** Time after which a call without an answer fails. After the time-out, another call may be made in its place. */
+/** Time after which a call without an answer fails. */
 export const REQUEST_TIMEOUT_MS = 10_000;
 /**
  * Maximum of calls to one peer that are started in a second. Peers penalise more than a hundred frames in a second.
- * Nodes of generation 2 even ban the sender. A peer's seconds do not begin at the same moments as ours. So twice as
- * many calls can fall into one second of the peer, and our answers and messages are added to them.
+ * Nodes of generation 2 even ban the sender. A second of the peer does not begin at the same moment as our second. So
+ * twice as many calls can fall into one second of the peer. The peer also counts our answers and messages.
  */
 export const CALLS_PER_SECOND_MAX = 40;
 /** Number of frames in a second that no release of lisk-sdk penalises. */
 export const FRAMES_PER_SECOND = 100;
 
-/** The rate that all questions of a synchronisation share. */
+/** Total rate of all questions of a synchronisation. */
 const PACED: Sending = {
   burst: CALLS_PER_SECOND_MAX,
   everyMs: 1_000 / CALLS_PER_SECOND_MAX,
@@ -108,7 +107,7 @@ const PACED: Sending = {
  * the next one, and its calls time out after 2 s at the earliest.
  */
 const SEQUENTIAL: Sending = { burst: 5, everyMs: 50, piledMax: STALL_MS / 2_000 };
-/** Rate of a question that is asked once after connecting, and is repeated a few times at most. */
+/** Rate of a question that a node asks once after connecting, and repeats a few times at most. */
 const ONCE: Sending = { burst: 5, everyMs: RATE_WINDOW_MS };
 /**
  * Rate of messages about a changed tip. The tip changes once in a slot of at least 2 s. A tie or a change of branch
@@ -121,13 +120,13 @@ const TIPS: Sending = { burst: 5, everyMs: 1_000 };
  */
 const BROADCASTS: Sending = { burst: 1, everyMs: 1_000 };
 /**
- * Rate of messages that release 3.0.2 limits to three in ten seconds. At the default interval of that release, a fourth
- * message arrives only if another one is five seconds late.
+ * Rate of messages that release 3.0.2 limits to three in ten seconds. That release sends a message every five seconds
+ * by default. A fourth message then arrives within ten seconds only if an earlier message is five seconds late.
  */
 const RATIONED: Sending = { burst: 1, everyMs: 5_000 };
 /** Rate of messages that nodes of generation 2 do not limit. */
 const UNRATIONED: Sending = { burst: 1, everyMs: 1_000 };
-/** Rate of the ping that measures latency. The ping is sent again and again after 20 to 60 s. */
+/** Rate of the ping that measures latency. A node sends a ping every 20 to 60 s. */
 const PROBES: Sending = { burst: 1, everyMs: 20_000 };
 /** Rate of announcements of this node's own tip. If the tip changes faster, only the newest tip is announced. */
 const OWN_INFO: Sending = { burst: 3, everyMs: 1_000 };

@@ -1,5 +1,5 @@
 /**
- * The store of a chain, as the engine uses it through this interface. Reads and transactions are synchronous, so
+ * Defines the interface through which the engine uses the store of a chain. Reads and transactions are synchronous, so
  * nothing can change between a check and a write.
  */
 
@@ -27,9 +27,9 @@ export interface ChainReader extends StateReader {
 export interface ChainWriter extends ChainReader, StateWriter {
   /**
    * Appends a block to the chain. The method runs `apply`, which writes the state. The method then stores the block,
-   * all index entries and counters, and an undo record of all overwritten values. After an error, the state may be
-   * partly written. Only the end of the transaction discards them. So the caller must not catch the error inside the
-   * transaction, because the transaction would then commit these values.
+   * all index entries and counters, and an undo record of all overwritten values. After an error, a part of these
+   * values may be written. The caller must not catch the error inside the transaction, because the transaction would
+   * then commit these values.
    */
   append(block: Block, apply: (state: StateWriter) => void): void;
   /**
@@ -39,15 +39,15 @@ export interface ChainWriter extends ChainReader, StateWriter {
    * @throws ProtocolError `UNDO_RECORD_MISSING` if the undo record is no longer stored
    */
   revert(): Block;
-  /** Deletes the undo records up to this height, because they will not be needed again. */
+  /** Deletes the undo records up to this height. No later revert needs them. */
   forgetUndo(upToHeight: number): void;
   /** Stores a note of the node, such as the peer book; `undefined` removes it. Notes are never consensus state. */
   setNote(key: NoteName, value: Uint8Array | undefined): void;
 }
 
-/** The notes of a store, for modules that need nothing else of the store. */
+/** The notes of a store, for modules that use no other part of the store. */
 export interface NoteStore {
-  /** Runs `work` as one unit, like `ChainStore.transact`. */
+  /** Runs `work` in one transaction of the store, as `ChainStore.transact` does. */
   transact<T>(work: (writer: Pick<ChainWriter, 'setNote'>) => T): T;
   /** The note with this name; undefined if there is none. */
   note(key: NoteName): Uint8Array | undefined;
@@ -55,8 +55,8 @@ export interface NoteStore {
 
 export interface ChainStore extends ChainReader, NoteStore {
   /**
-   * Runs `work` as one unit. When this method returns, all its writes are on disk. If it throws an error, nothing has
-   * changed. `work` must not be asynchronous.
+   * Runs `work` in one transaction. When this method returns, all writes of `work` are on disk. If `work` throws an
+   * error, the store does not change. `work` must not be asynchronous.
    */
   transact<T>(work: (writer: ChainWriter) => T): T;
   /** Names of all notes that begin with the prefix, in ascending order. */

@@ -1,25 +1,26 @@
 /**
- * The transaction journal. The journal has each transaction that this node accepted from a client. A transaction is on
- * disk before the client gets its answer. The transaction stays in the journal until it is no longer needed.
+ * Defines the transaction journal. The journal has each transaction that this node accepted from a client. A
+ * transaction is on disk before the client gets its answer. The transaction stays in the journal until its block is too
+ * deep to be reverted, or until the transaction expires or becomes invalid.
  */
 
 import type { JsonObject, MemberSignature, TransactionId } from '../protocol/types.ts';
 
-/** An accepted transaction in the form in which it was accepted. */
+/** A transaction in the form in which the node accepted it. */
 export interface JournaledTransaction {
   readonly id: TransactionId;
   /** The transaction as JSON of the codec, with the members' signatures that it had on arrival. */
   readonly json: JsonObject;
   /** Unix time in milliseconds. */
   readonly receivedAtMs: number;
-  /** True if the transaction needs members' signatures, so that it may wait longer. */
+  /** True if the transaction needs members' signatures. It may then wait longer in the pool than other transactions. */
   readonly isOfGroup: boolean;
   /** Members' signatures that arrived after the transaction. */
   readonly signatures: readonly MemberSignature[];
 }
 
 /**
- * A journal that limits the number and the bytes of its entries. An entry is on disk when the next `flush` has
+ * A journal with a maximum number of entries and a maximum of bytes. An entry is on disk when the next `flush` has
  * resolved.
  */
 export interface TransactionJournal {
@@ -38,7 +39,7 @@ export interface TransactionJournal {
   addSignature(signature: MemberSignature): void;
   remove(ids: readonly TransactionId[]): void;
   /**
-   * Resolves when all present entries are on disk. Calls during a write share the next write.
+   * Resolves when all present entries are on disk. Calls that arrive during a write share the next write.
    *
    * @throws ProtocolError `TRANSACTION_JOURNAL_WRITE_FAILED` or `TRANSACTION_JOURNAL_TAKEN_OVER`; entries since the
    *   last flush may then be lost, unless a later flush succeeds

@@ -1,7 +1,7 @@
 /**
- * The network as the engine uses it: peers with their announced state, requests, and one-way messages. The `p2p` module
- * defines names and shapes of frames. The transport passes on the JSON of blocks and transactions without parsing it,
- * and the rules decode it.
+ * Defines the interface through which the engine uses the network: peers with their announced state, requests, and
+ * one-way messages. The `p2p` module defines names and shapes of frames. The transport passes on the JSON of blocks and
+ * transactions without parsing it, and the rules decode it.
  */
 
 import type { MemberSignature } from '../protocol/types.ts';
@@ -87,14 +87,14 @@ export type PeerRequest =
 export type ChainQuestion = Exclude<PeerRequest, { kind: 'peers' }>;
 
 /**
- * Answers to questions, by the kind of the question. The transport has checked the form of the answers, but not the
- * JSON of blocks and transactions in them.
+ * The answer to each kind of question. The transport has checked the form of the answers, but not the JSON of blocks
+ * and transactions in them.
  */
 export interface PeerAnswers {
   readonly peers: readonly PeerInfo[];
   readonly tip: unknown;
   readonly blocksAfter: readonly unknown[];
-  /** The answer to the question for a common block; undefined if the peer has no block with one of the ids. */
+  /** The highest block of the peer's chain that has one of the ids in the question; undefined if there is none. */
   readonly highestCommonBlock: { readonly id: string; readonly height: number } | undefined;
   readonly transactions: readonly unknown[];
   readonly signatures: readonly { readonly transaction: string; readonly signatures: readonly string[] }[];
@@ -116,8 +116,8 @@ export type PeerMessage =
  */
 export interface TransportHandlers {
   /**
-   * Answers a peer's question. If this method throws a `ProtocolError`, the peer gets an error answer. A generation
-   * that punishes error answers is an exception. If this method throws a `PeerFault`, the asking peer also loses
+   * Answers a peer's question. If this method throws a `ProtocolError`, the peer gets an error answer. In generation 2,
+   * some failures are sent as ordinary answers instead. If this method throws a `PeerFault`, the asking peer also loses
    * points.
    */
   answer(peerId: PeerId, request: PeerRequest): Promise<unknown>;
@@ -129,7 +129,7 @@ export interface TransportHandlers {
   updated(peerId: PeerId, info: PeerInfo): void;
   /** Called when the peer broke the wire protocol. The transport leaves the connection open. */
   fault(peerId: PeerId, fault: PeerFaultCode, detail: string): void;
-  /** Whether an IP address may connect now. `admits` is called before each handshake. */
+  /** Whether an IP address may connect now. The transport calls this method before each handshake. */
   admits(ip: string): boolean;
   /**
    * Whether the operator named a peer at an IP address. A named peer can connect even while many strangers are
@@ -150,7 +150,7 @@ export interface CloseReason {
   readonly reason: string;
 }
 
-/** Offences that the transport detects. `engine/peers/penalties.ts` defines their points. */
+/** Offences that the transport detects. `engine/peers/penalties.ts` defines the penalty points of each offence. */
 export type PeerFaultCode =
   /** A message or an answer is malformed. */
   | 'MALFORMED_MESSAGE'

@@ -1,4 +1,6 @@
-/** Checks signatures: a single one on the calling thread, or many in parallel. */
+/**
+ * Defines the interface that checks signatures: one signature on the calling thread, or many signatures in parallel.
+ */
 
 import type { SignatureCheck } from '../protocol/types.ts';
 
@@ -7,8 +9,8 @@ export interface Verifier {
   readonly backend: 'sodium' | 'noble';
   /**
    * Cost of all checks by `verify` so far, in milliseconds of one core. Each check whose result was not in the cache
-   * adds the time that this library takes on an ordinary machine. The real time is not measured. If the real time
-   * counted, peers would be charged more while the machine is busy.
+   * adds a fixed time, which this library takes on an ordinary machine. The verifier does not measure the real time,
+   * because peers would then be charged more while the machine is busy.
    */
   readonly spentMs: number;
   /** Makes one check on the calling thread. */

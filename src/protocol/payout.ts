@@ -1,4 +1,6 @@
-/** Updates forgers for their blocks and for finished rounds: their counts of blocks, fees and rewards. */
+/**
+ * Updates the counts of blocks after each block. Updates the fees and rewards of the forgers after each finished round.
+ */
 
 import { assert } from '../primitives/errors.ts';
 import type { ChainParams } from './params.ts';

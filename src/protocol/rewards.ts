@@ -1,10 +1,10 @@
-/** Block rewards by height, and the supply at a height. */
+/** Computes block rewards and the supply from the height. */
 
 import { GENESIS_SUPPLY, type RewardParams } from './params.ts';
 
 /**
  * Number of the milestone at a height, from 0. The last milestone holds for all later heights. Heights below the offset
- * count as the first milestone.
+ * belong to the first milestone.
  */
 export function milestoneAt(height: number, rewards: RewardParams): number {
   const passed = Math.max(0, Math.trunc((height - rewards.offset) / rewards.distance));

@@ -1,6 +1,6 @@
 /**
- * Rounds. A round has one block for each active delegate. The forgers of a round come from a frozen list of delegates.
- * The list is shuffled with the number of the round.
+ * Computes the rounds and the order of their forgers. A round has one block for each active delegate. The forgers of a
+ * round come from a frozen list of delegates. The list is shuffled with the number of the round.
  */
 
 import { sha256 } from '../crypto/hash.ts';
@@ -80,7 +80,7 @@ const orders = new WeakMap<readonly PublicKey[], { readonly round: number; reado
 /**
  * The order of forgers for a height; undefined if the list of its round is unknown.
  *
- * @param offset number of rounds before a frozen list is used
+ * @param offset number of rounds between freezing a list and using it
  */
 export function forgingOrder(
   state: StateReader,

@@ -123,7 +123,7 @@ export interface Rules {
    * Makes the checks of `validateBlock` that cost one signature check: all checks except those of the transactions'
    * validity. Screening a block limits the cost of a block that a stranger has made up.
    *
-   * @param place the same as in `validateBlock`
+   * @param place as in `validateBlock`
    * @throws BlockRejected
    */
   screenBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void;
@@ -139,9 +139,9 @@ export interface Rules {
   validateBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void;
 
   /**
-   * Checks the slot owner of a block, as far as the owner is known while the block's parent is not the tip. Checking
-   * the slot owner is cheap. This check is needed because strangers can make any number of blocks that are valid except
-   * for their slot owner.
+   * Checks that the generator of a block owns its slot, even if the parent of the block is not the tip. A block in a
+   * round whose delegate list changes with each block passes without a check. The check is cheap. It is needed because
+   * strangers can make any number of blocks that are valid except for their slot owner.
    *
    * @param state state at the parent or at a rival of the block
    * @throws BlockRejected `BLOCK_FORGER_INVALID`
@@ -212,8 +212,8 @@ export interface Rules {
   contradiction(earlier: SignedHeader, header: SignedHeader): string | undefined;
 
   /**
-   * Finds a header to use instead of the journal's last one. It is needed for a delegate that may have signed headers
-   * which are not in the journal.
+   * Finds a header to use instead of the journal's last one, for a delegate that may have signed headers which are not
+   * in the journal.
    */
   handOver(state: StateReader, tip: BlockHeader, request: HandOverRequest): HandOver;
 }
@@ -316,7 +316,7 @@ export interface Codec {
   blockFromJson(json: unknown): Block;
   /** Writes a block as nodes of the generation send it, including the form of amounts and totals. */
   blockToJson(block: Block): JsonObject;
-  /** Writes a header without transactions, as the answer to a question for a common block. */
+  /** Writes a header without transactions. A peer that asks for a common block gets a header in this form. */
   headerToJson(header: BlockHeader): JsonObject;
   /**
    * Writes the stored form of a header: the signed bytes, then the signature, then the height if the signed bytes do
@@ -331,8 +331,8 @@ export interface Codec {
    */
   genesisFromJson(json: unknown): Block;
   /**
-   * Frees cached bytes and digests. Bytes and digests are otherwise kept as long as their transactions. If a caller
-   * needs each of many blocks only for a moment, calling this method saves much garbage collection.
+   * Frees cached bytes and digests. Without this call, bytes and digests stay in memory as long as their transactions.
+   * The call saves much garbage collection if the caller handles many blocks, each only for a moment.
    */
   forgetTransactions(): void;
 }

@@ -1,7 +1,7 @@
 /**
- * The consensus state, in the form that the rules use. Values are immutable, so a change is a new value that is written
- * to a `StateWriter`. All functions are synchronous, so the result of a check stays true until the caller has written
- * its changes.
+ * Defines the consensus state in the form that the rules use. Values are immutable, so a change is a new value that is
+ * written to a `StateWriter`. All functions are synchronous, so the result of a check stays true until the caller has
+ * written its changes.
  */
 
 import type { Address, BlockHeader, PublicKey, TransactionId } from './types.ts';
@@ -111,8 +111,8 @@ export function emptyAccount(address: Address): Account {
 
 /**
  * Returns the account with another balance, and with a public key if one is given. All members are copied one by one,
- * because spreading objects of different shapes takes twenty times as long. The copies matter because each transfer
- * makes three of them.
+ * because spreading objects of different shapes takes twenty times as long as copying. The time matters because each
+ * transfer makes three copies.
  */
 export function withBalance(account: Account, balance: bigint, publicKey = account.publicKey): Account {
   const { address, votes, producedBlocks, missedBlocks, forgedFees, forgedRewards } = account;
@@ -139,10 +139,10 @@ export interface StateChanges {
 const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
 
 /**
- * An overlay over a state, for changes on trial. A value that was written to the overlay is read from the overlay. All
- * other values are read from the state below. Overlays serve to check transactions of the pool, to verify a transaction
- * alone, and to apply a forged block before it is signed. An overlay also collects the changes of a block before they
- * are stored.
+ * Collects changes over a state. The caller then writes the changes or drops them. A value that was written to the
+ * overlay is read from the overlay. All other values are read from the state below. Overlays serve to check
+ * transactions of the pool, to verify a transaction alone, and to apply a forged block before it is signed. An overlay
+ * also collects the changes of a block before they are stored.
  */
 export class StateOverlay implements StateWriter {
   readonly #below: StateReader;

@@ -95,7 +95,7 @@ export interface Transaction {
   readonly written?: Written;
 }
 
-/** Details of a sender's JSON that nodes pass on although no signature covers them. */
+/** Parts of a sender's JSON that nodes pass on although no signature covers them. */
 export interface Written {
   /** The key as it was sent, if it has upper-case letters. Within a block, the network compares keys by their text. */
   readonly senderPublicKey?: string;

@@ -1,8 +1,8 @@
 /**
- * Finds out what happened between two looks at the clocks. Either the process ran, or the machine slept, or the clock
- * was set. Three clocks of the machine are compared. The first clock can be set. The second clock cannot be set, and
- * stands still while the machine is suspended. The third clock cannot be set, and goes on while the machine is
- * suspended; most systems have such a clock.
+ * Compares three clocks of the machine, and finds out whether the process ran, the machine slept or the clock was set
+ * between two readings. The first clock can be set. The second clock cannot be set, and stands still while the machine
+ * is suspended. The third clock cannot be set, and goes on while the machine is suspended. Most systems have the third
+ * clock.
  */
 
 import type { Clock, ProcessTimes } from '../../ports/clock.ts';
@@ -25,7 +25,10 @@ export interface ClockWatchDependencies {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** The clocks that cannot be set; undefined if this system has none that the node knows. */
   readonly times: ProcessTimes | undefined;
-  /** Called when the clock was set. `byMs` is undefined if the machine may have slept instead. */
+  /**
+   * Called when the clock was set. `byMs` is undefined if the node cannot tell whether the clock was set or the machine
+   * slept.
+   */
   readonly clockSet?: ((byMs: number | undefined) => void) | undefined;
   readonly observer: Observer;
 }
@@ -43,13 +46,13 @@ interface Reading {
  */
 const SET_MS_MIN = 2000;
 /**
- * Shortest sleep that is reported. The clocks are not read at exactly the same time, so a small difference is not a
- * sleep.
+ * Shortest sleep that is reported. The clocks are not read at exactly the same time, so they differ a little even
+ * without a sleep.
  */
 const SLEPT_MS_MIN = 1000;
 /**
- * If the machine ran for at least this time between two looks, the second look counts as late. Looks are usually a second
- * apart.
+ * If the machine ran for at least this time between two calls of `look`, the second call counts as late. Calls are
+ * usually a second apart.
  */
 const LATE_MS_MIN = 2000;
 /** If reading the clocks takes longer than this time, the clocks are read again, up to `ATTEMPTS_MAX` times. */
@@ -67,8 +70,8 @@ export class ClockWatch {
   }
 
   /**
-   * Reads the clocks, and returns their advance since the last look; undefined for the first look. Logs if the clock was set or
-   * the machine slept.
+   * Reads the clocks, and returns their advance since the last call; undefined for the first call. Writes a log line if
+   * the clock was set or the machine slept.
    */
   look(): Passage | undefined {
     const now = this.#read();
@@ -114,16 +117,14 @@ export class ClockWatch {
   }
 }
 
-/**
- * Whether slots were skipped only because the clock was set forward. Setting the clock forward skips slots without any
- * time passing in which the node could have used them.
- */
+/** Whether slots were skipped only because the clock was set forward. The node had no time to use these slots. */
 export function isSetPast({ ranMs, sleptMs = 0, setMs }: Passage): boolean {
   return setMs >= SET_MS_MIN && setMs > ranMs + sleptMs;
 }
 
 /**
- * Returns a clause for the log that explains why slots passed between two looks; undefined if the clocks show no cause.
+ * Returns the part of a log message that explains why slots passed between two calls of `look`; undefined if the clocks
+ * show no cause.
  */
 export function causeOf({ ranMs, processorMs, sleptMs, setMs }: Passage): string | undefined {
   const causes: string[] = [];

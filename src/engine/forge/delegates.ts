@@ -1,6 +1,6 @@
 /**
- * The delegates configured on this node. The node has the encrypted passphrases of its configured delegates, and knows
- * which delegates forge now.
+ * Switches forging on and off for the configured delegates of this node. The configuration has their encrypted
+ * passphrases.
  */
 
 import { hexOf } from '../../primitives/bytes.ts';
@@ -71,9 +71,10 @@ export class ForgingDelegates {
   }
 
   /**
-   * Switches forging of one delegate on or off. Switching off requires the password, too.
+   * Switches forging of one delegate on or off. Both require the password.
    *
-   * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN`, `FORGING_PASSWORD_WRONG`, `FORGING_NOT_A_DELEGATE` or `FORGING_MOVED`
+   * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN`, `FORGING_PASSWORD_WRONG`, `FORGING_NOT_A_DELEGATE` or
+   *   `FORGING_MOVED`
    */
   async set(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate> {
     const { configured, scheduler, state, observer, addressOf } = this.#dependencies;

@@ -1,7 +1,7 @@
 /**
- * The signing journal of a node with `riskDoubleForging`: only the journal in the data folder limits its signatures.
- * The journal never relies on the watermarks that an earlier run left, but it updates the watermarks. A later run may
- * rely on the watermarks, and an outdated watermark would mislead that run.
+ * Creates the signing journal of a node with `riskDoubleForging`. Only the journal in the data folder limits the
+ * signatures of this node. The watermarks of earlier runs do not limit the signatures. The node only updates these
+ * watermarks, because a later run may depend on them.
  */
 
 import type { FolderJournal, SigningJournal, SigningWatermarks } from '../../ports/journal.ts';

@@ -1,9 +1,9 @@
 /**
  * Decides whether a delegate may sign here without contradicting a header that it signed elsewhere. The journal has the
  * headers that were signed here, and the chain shows headers that were signed on other nodes. If the chain has a block
- * of the delegate that was not signed here, another node may still be forging for the delegate. The other node may be
- * forging until one slot of the delegate has passed unused. In a generation with finality, the delegate must wait
- * longer (`Rules.handOver`).
+ * of the delegate that was not signed here, another node may still be forging for the delegate. This node assumes so
+ * until one slot of the delegate has passed unused. In a generation with finality, the delegate must wait longer
+ * (`Rules.handOver`).
  */
 
 import type { RecalledHeader, SigningJournal } from '../../ports/journal.ts';
@@ -30,7 +30,7 @@ export interface GuardDependencies {
 export interface Waiting {
   readonly code: 'FORGING_MOVED' | 'FORGING_OLD_TIP' | 'FORGING_ELSEWHERE' | 'FORGING_WATCH' | 'FORGING_HAND_OVER';
   readonly reason: string;
-  /** Expected end of the wait, in whole seconds of chain time, if it can be foreseen. */
+  /** Expected end of the wait, in whole seconds of chain time; absent if no end can be computed. */
   readonly untilS?: number;
 }
 
@@ -39,8 +39,8 @@ export type Clearance =
   | ({ readonly granted: false } & Waiting);
 
 /**
- * Number of rounds in which we search for a block of a delegate that has no record. The rules of finality look back over the
- * same number of rounds.
+ * Number of rounds in which the guard searches for a block of a delegate without a header in the journal. The finality
+ * protocol looks back over the same number of rounds.
  */
 const SEARCHED_ROUNDS = 3;
 const GENESIS_HEIGHT = 1;
@@ -61,7 +61,7 @@ export class SigningGuard {
   readonly #dependencies: GuardDependencies;
   /** For each watched delegate, the slot that this node leaves unused to see whether another node forges in it. */
   readonly #watchedSlots = new Map<PublicKey, number>();
-  /** The watched slots of delegates that have a watermark but no record. */
+  /** The watched slots of delegates that have a watermark but no header in the journal. */
   readonly #watchedRecalls = new Map<PublicKey, WatchedRecall>();
   readonly #newest: NewestBlocks;
 
@@ -126,11 +126,11 @@ export class SigningGuard {
   }
 
   /**
-   * Handles a data folder without a record of the delegate, such as a restored `bloomery backup`. Its chain must be
-   * that for which the delegate's watermark was written. The watermark has the last signed header, and a new header
-   * must not contradict that header. Another folder of this machine may be signing, so the node first waits for one
-   * slot in which the watermark stays unchanged. The node does not wait for finality here. If a third of all delegates
-   * waited for finality, finality would never come.
+   * Handles a data folder whose journal has no header of the delegate, such as a restored `bloomery backup`. The
+   * delegate's watermark must belong to the chain in this folder. The watermark has the last signed header, and a new
+   * header must not contradict that header. Another folder of this machine may be signing, so the node first waits for
+   * one slot in which the watermark stays unchanged. The node does not wait for finality here. If a third of all
+   * delegates waited for finality, finality would never come.
    */
   #recall(publicKey: PublicKey): Waiting | undefined {
     const { chain, journal } = this.#dependencies;
@@ -139,7 +139,8 @@ export class SigningGuard {
     const { last } = recalled;
     const newest = this.#newest.of(publicKey, last.timestamp);
     if (newest === 'unknown') return SEARCHING;
-    // The delegate has signed on another node after the watermark was written, so the watermark is not complete.
+    // The chain has a block that the delegate signed on another node after the watermark was written. So the watermark
+    // is out of date.
     if (newest !== undefined && newest.timestamp >= last.timestamp && newest.id !== last.blockId) return undefined;
     const watched = this.#watchedRecalls.get(publicKey);
     if (watched !== undefined && watched.blockId === last.blockId && chain.currentSlot() > watched.slot) {
@@ -203,7 +204,7 @@ export class SigningGuard {
       return { code: 'FORGING_ELSEWHERE', reason, ...until };
     }
     // A chain that stands still or has not begun gives no evidence about signatures on other nodes. If the journal is
-    // incomplete as well, one slot must be watched.
+    // incomplete as well, the node must watch one slot.
     const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
     const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
     const isSettled = this.#dependencies.tipCheck.hasNobodyGoneOn();
@@ -219,7 +220,7 @@ export class SigningGuard {
     if (riskDoubleForging) return undefined;
     const last = journal.last(publicKey);
     const foreign = this.#foreignHeader(publicKey);
-    // The hand-over waits until the newest foreign header is known; `#watch` returns the reason for the wait.
+    // The delegate waits until the newest foreign header is known. `#watch` returns the reason for this wait.
     if (foreign === 'unknown') return undefined;
     if (foreign === undefined && !this.#isIncomplete(publicKey, last)) return undefined;
     const sinceS = Math.max(journal.heldSinceS(publicKey) ?? 0, foreign === undefined ? 0 : foreign.timestamp + 1);
@@ -227,8 +228,8 @@ export class SigningGuard {
   }
 
   /**
-   * Whether the delegate may have signed headers that the journal lacks. They may come from before the journal began or
-   * from after its last header.
+   * Whether the delegate may have signed headers that the journal lacks, either before the journal began or after its
+   * last header.
    */
   #isIncomplete(publicKey: PublicKey, last: SignedHeader | undefined): boolean {
     const heldSinceS = this.#dependencies.journal.heldSinceS(publicKey);

@@ -1,6 +1,6 @@
 /**
- * Finds the newest block of a delegate on the chain, however far back it lies. Heights that were searched once are not searched
- * again, unless the block at the upper end of the search was reverted. A long search goes on in chunks, so that it delays no
+ * Finds the newest block of a delegate on the chain, even if the block is very old. Each height is searched once,
+ * unless the block at the upper end of the search was reverted. A long search goes on in chunks, so that it delays no
  * other work.
  */
 
@@ -8,7 +8,7 @@ import type { StateReader } from '../../protocol/state.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 
 /**
- * Maximum of headers that are read in one look. Reading them takes some hundredths of a second. The scheduler looks
+ * Maximum of headers that are read in one call. Reading them takes some hundredths of a second. The scheduler calls
  * again within a second.
  */
 const HEADERS_PER_LOOK = 5000;
@@ -33,16 +33,19 @@ export class NewestBlocks {
   #searchedTo = 0;
   #above: { readonly tipId: string; readonly headers: Map<PublicKey, BlockHeader> } = { tipId: '', headers: new Map() };
 
-  /** @param settledBlocks number of newest blocks that are searched again with each tip, as they may still be reverted */
+  /**
+   * @param settledBlocks number of newest blocks that are searched again for each new tip, because these blocks may
+   *   still be reverted
+   */
   constructor(chain: SearchedChain, settledBlocks: number) {
     this.#chain = chain;
     this.#settledBlocks = settledBlocks;
   }
 
   /**
-   * @param sinceS chain time in whole seconds; a block older than this need not be found
-   * @returns the newest block of the delegate, even an older one if the search found it; undefined if the delegate has none
-   *   since `sinceS`
+   * @param sinceS chain time in whole seconds; the search may miss older blocks
+   * @returns the newest block of the delegate, even an older one if the search found it; undefined if the delegate has
+   *   none since `sinceS`
    */
   of(publicKey: PublicKey, sinceS: number): Newest {
     this.#refresh();
@@ -72,7 +75,7 @@ export class NewestBlocks {
       this.#below = new Map();
       this.#searchedTo = anchorHeight + 1;
     }
-    // Walks from the newest block down, so that the first block found of each delegate is its newest.
+    // The loop goes from the newest block down, so the first block that it finds of a delegate is the newest one.
     const risen = new Map<PublicKey, BlockHeader>();
     for (let each = anchorHeight; each > searchedBefore; each -= 1) note(risen, state, each);
     for (const [publicKey, header] of risen) this.#below.set(publicKey, header);
@@ -83,7 +86,10 @@ export class NewestBlocks {
   }
 }
 
-/** Keeps the header at a height unless a newer one of its delegate is known. The genesis block has no delegate. */
+/**
+ * Adds the header at a height to the map, unless the map has a newer header of its delegate. The genesis block has no
+ * delegate.
+ */
 function note(headers: Map<PublicKey, BlockHeader>, state: SearchedChain['state'], height: number): void {
   const header = height > GENESIS_HEIGHT ? state.header(height) : undefined;
   if (header !== undefined && !headers.has(header.generatorPublicKey)) headers.set(header.generatorPublicKey, header);

@@ -1,6 +1,6 @@
 /**
- * Reasons why no delegate of this node may forge now: the node synchronises, it cannot write, its clock is wrong, or it may be
- * alone.
+ * Finds the reason why no delegate of this node may forge now: the node synchronises, it cannot write to the store, its
+ * clock is wrong, or it may have no peers.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -49,14 +49,14 @@ export class ForgingObstacles {
     const clockObstacle = this.#clockObstacle();
     if (clockObstacle !== undefined) return clockObstacle;
     const isFresh = clock.nowMs() < this.#startedMs + FIRST_PEER_WAIT_MS;
-    // The network may be far ahead of our tip, and a block on an old tip would only be a fork.
+    // The network may be far ahead of our tip. A block on an old tip would only create a fork.
     if (expectsPeers && isFresh && transport.connections().length === 0)
       return { reason: 'no peer has said yet where the network is' };
     const reason = networkView.consensusObstacle(consensusMin);
     return reason === undefined ? undefined : { reason };
   }
 
-  /** Refuses to forge with a wrong clock, because other nodes would refuse the block or get it late. */
+  /** Checks the clock. With a wrong clock, other nodes would refuse our block or get it late. */
   #clockObstacle(): Obstacle | undefined {
     const { chain, transport, networkView, clockOffset } = this.#dependencies;
     const chosen = transport.connections().filter((connection) => networkView.isChosen(connection));

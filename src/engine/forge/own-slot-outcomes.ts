@@ -1,8 +1,8 @@
 /**
  * Finds the outcomes of the slots of this node's delegates in the chain. A slot without a block counts as missed as
  * soon as the chain has a block of a later slot. The height of the later block determines the order of forgers, so the
- * owner of the empty slot is certain. So slots that passed while this node was down or behind are found when later
- * blocks arrive.
+ * owner of the empty slot is certain. Slots that passed while this node was down or behind are found when later blocks
+ * arrive.
  */
 
 import type { Observer } from '../../ports/observer.ts';
@@ -13,7 +13,7 @@ import { slotAt } from '../../protocol/slots.ts';
 import type { Block, BlockHeader, PublicKey } from '../../protocol/types.ts';
 import type { ChainListener } from '../chain-listeners.ts';
 
-/** Maximum of slots that one log line names; further slots are only counted. */
+/** Maximum of slots that one log line names. The line states only the number of further slots. */
 const SLOTS_NAMED_MAX = 20;
 
 /** The code of the log line for each kind of outcome. */
@@ -57,7 +57,7 @@ export class OwnSlotOutcomes implements ChainListener {
     this.#listeners.push(listener);
   }
 
-  /** Ignores empty slots up to this one, because a devnet moved its clock past them on purpose. */
+  /** Ignores empty slots up to this slot. A devnet calls this method after it has moved its clock forward. */
   skipTo(slot: number): void {
     this.#skippedTo = Math.max(this.#skippedTo, slot);
   }

@@ -9,15 +9,15 @@ import type { Obstacle } from '../disk-watch.ts';
 
 export interface PauseDependencies {
   readonly chain: Pick<Chain, 'rules' | 'tip'>;
-  /** The clock that the slots follow. */
+  /** The clock that determines the present slot. */
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly obstacle: () => Obstacle | undefined;
   readonly observer: Observer;
 }
 
 /**
- * Smallest difference at which the clock counts as wrong. The clocks of forgers differ a little, and time services set
- * clocks in small steps.
+ * Smallest difference to the newest block at which the clock counts as wrong. The clocks of forgers differ a little,
+ * and time services set clocks in small steps.
  */
 const BEHIND_MS_MIN = 2000;
 const SET_IT = 'set it right (timedatectl set-ntp true)';
@@ -55,7 +55,7 @@ export class Pause {
     return { reason, sinceMs, ...(cause === undefined ? {} : { cause }) };
   }
 
-  /** Time from now until the slot of the newest block begins, by this clock; negative if it has begun. */
+  /** Time from now until the slot of the newest block begins, by this node's clock; negative if the slot has begun. */
   #behindMs(): number {
     const { chain, clock } = this.#dependencies;
     return momentMs(chain.tip.header.timestamp, chain.rules.params) - clock.nowMs();

@@ -1,7 +1,7 @@
 /**
- * The reasons why our slots were not used. A reason is logged only when its slot is over. Before the end of the slot,
- * the delegate may still forge. Otherwise the node could report a slot as missed, and forge in the same slot a second
- * later.
+ * Logs the reasons why slots of our delegates were not used. A reason is logged only when its slot is over, because the
+ * delegate may still forge before the end of the slot. An earlier log line could report a slot as missed in which the
+ * delegate forges a second later.
  */
 
 import { hexOf } from '../../primitives/bytes.ts';
@@ -57,13 +57,13 @@ export class Refusals {
     };
   }
 
-  /** Logs a failure in the present slot at once. The failure matters even if the slot is used later. */
+  /** Logs a failure in the present slot at once, because it matters even if the slot is used later. */
   tellFailure(code: string, fields: Readonly<Record<string, unknown>>): void {
     const slot = this.#dependencies.chain.currentSlot();
     this.#tell({ slot, code, level: 'error', message: 'could not forge', fields });
   }
 
-  /** Forgets the reason, because the slot was used after all. */
+  /** Drops the pending reason. Called when the slot was used after all. */
   drop(): void {
     this.#pending = undefined;
   }

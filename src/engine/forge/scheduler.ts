@@ -23,16 +23,16 @@ import { Refusals, type ForgingSlot } from './refusals.ts';
 import { SleptSlots } from './slept-slots.ts';
 import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
 
-/** Maximum time between two looks. The scheduler notices a change of the clock within this time. */
+/** Maximum time between two calls of `look`. The scheduler notices a change of the clock within this time. */
 const SLEEP_MS_MAX = 1000;
 
 export interface ForgingDependencies {
   readonly chain: Chain;
   readonly pool: Pick<TransactionPool, 'step' | 'readyForForging'>;
   readonly journal: SigningJournal;
-  /** The clock that the slots follow. */
+  /** The clock that determines the present slot. */
   readonly clock: Clock;
-  /** The clock that shows a standstill of the process; `clock` by default. */
+  /** The clock that shows whether the process stood still; `clock` by default. */
   readonly processClock?: Pick<Clock, 'nowMs'>;
   /**
    * Clocks that show whether the system clock was set or the machine slept. Without these clocks, the scheduler does not notice
@@ -43,7 +43,7 @@ export interface ForgingDependencies {
   readonly isHeld?: () => boolean;
   /** Called when the clock was set; `byMs` is undefined if the difference is unknown. */
   readonly clockSet?: (byMs: number | undefined) => void;
-  /** Called in each slot in which the scheduler looks at the clock. */
+  /** Called in each slot in which the scheduler runs. */
   readonly looked?: (slot: number) => void;
   readonly observer: Observer;
   /**
@@ -56,11 +56,11 @@ export interface ForgingDependencies {
    */
   readonly riskDoubleForging: boolean;
   readonly witnesses: TipCheckDependencies['witnesses'];
-  /** The reason why nothing may be forged now; undefined if there is none. */
+  /** The reason why no delegate may forge now; undefined if there is none. */
   readonly obstacle: () => Obstacle | undefined;
   /**
-   * Unix time in milliseconds until which forging waits for a better chain that a peer claimed. A past time means that
-   * forging does not wait.
+   * Unix time in milliseconds until which forging waits for a better chain that a peer claims to have. If this time has
+   * passed, forging does not wait.
    */
   readonly waitUntilMs?: () => number;
 }
@@ -73,7 +73,7 @@ export class ForgingScheduler {
   #timer: Timer | undefined;
   #stopped = true;
   #attempt: Promise<void> | undefined;
-  /** Whether an event during the present attempt requires another look after it. */
+  /** Whether the scheduler must look again after the present attempt, because of an event during the attempt. */
   #isLookWanted = false;
   readonly #refusals: Refusals;
   readonly #sleptSlots: SleptSlots;
@@ -98,8 +98,8 @@ export class ForgingScheduler {
   }
 
   /**
-   * Enables a delegate: it signs in its slots as soon as that is safe. The method `waiting` returns the reason while the
-   * delegate must wait.
+   * Enables a delegate. The delegate signs in its slots as soon as signing is safe. Until then, the method `waiting`
+   * returns the reason for the wait.
    */
   enable(keyPair: KeyPair): void {
     const publicKey = hexOf(keyPair.publicKey);
@@ -133,7 +133,7 @@ export class ForgingScheduler {
 
   start(): void {
     this.#stopped = false;
-    // A block that arrives in our slot may be the late block for which the scheduler waits.
+    // A block that arrives in our slot may be the late block that the scheduler waits for.
     this.#dependencies.chain.listen({
       applied: (_blocks, origin) => {
         if (origin === 'received') this.look();
@@ -143,7 +143,8 @@ export class ForgingScheduler {
   }
 
   /**
-   * Looks at once whether there is a slot to fill. Other parts call this method when they have removed an obstacle to forging.
+   * Checks at once whether a delegate of this node can forge in the present slot. Other modules call this method when
+   * an obstacle to forging has gone.
    */
   look(): void {
     if (this.#attempt === undefined) this.#wake();
@@ -152,12 +153,12 @@ export class ForgingScheduler {
   }
 
   /**
-   * Fills the present slot at once if it is ours. The scheduler then does not wait for the late block of an earlier slot, and
-   * ignores `isHeld` and obstacles such as missing peers. The scheduler still respects the signing journal and the state of the
-   * disk.
+   * Forges in the present slot at once if the slot is ours. The scheduler then does not wait for the late block of an
+   * earlier slot. It ignores `isHeld`, and obstacles such as missing peers. The scheduler still respects the signing
+   * journal and the state of the disk.
    *
-   * @returns the block; undefined if the slot is not ours or is filled, or if the delegate may not sign
-   * @throws BlockRejected if the rules refuse it
+   * @returns the block; undefined if the slot is not ours or has a block already, or if the delegate may not sign
+   * @throws BlockRejected if the rules refuse the block
    */
   async forgeNow(): Promise<Block | undefined> {
     await this.#attempt;
@@ -196,15 +197,15 @@ export class ForgingScheduler {
   }
 
   /**
-   * Sets the timer for the next moment that matters after a look. All moments are computed from the time of the last
-   * look. The clock has advanced since the look, and a moment that has passed since then still needs another look.
+   * Sets the timer for the next moment at which the scheduler must look. All moments are computed from the time of the
+   * last look. If a moment has passed since the last look, the scheduler looks again at once.
    */
   #arm(lookedMs: number): void {
     if (this.#stopped) return;
     const { clock, chain, waitThresholdMs, waitUntilMs } = this.#dependencies;
     const { params } = chain.rules;
     const slot = slotAtMs(lookedMs, params);
-    // The first of these moments is the end of the wait for a late block.
+    // The first moment is the end of the wait for a late block.
     const moments = [
       slotStartMs(slot, params) + waitThresholdMs + 1,
       slotStartMs(slot + 1, params),
@@ -263,7 +264,7 @@ export class ForgingScheduler {
     return block;
   }
 
-  /** The present slot and the keys of its owner, if we may fill it now. */
+  /** The present slot and the key pair of its owner; undefined if this node may not forge now. */
   #slotToForge(tip: TipView, isOnDemand = false): ForgingSlot | undefined {
     const { chain, clock, waitThresholdMs } = this.#dependencies;
     const { rules, state } = chain;
@@ -329,12 +330,15 @@ export class ForgingScheduler {
   #told({ code, reason, untilS }: Waiting): ForgingWait {
     const { chain, clock } = this.#dependencies;
     const untilMs = untilS === undefined ? 0 : momentMs(untilS, chain.rules.params);
-    // If the expected end has passed, the end is unknown.
+    // If the expected end is in the past, the real end is unknown.
     return { code, reason, ...(untilMs > clock.nowMs() ? { untilMs } : {}) };
   }
 }
 
-/** Tells whether the last write to the journal failed. The next write is tried in our next slot. */
+/**
+ * The obstacle to forging after a failed write to the journal; undefined if the last write succeeded. The scheduler
+ * tries the next write in our next slot.
+ */
 function journalObstacle(writesFailSinceMs: number | undefined): Obstacle | undefined {
   if (writesFailSinceMs === undefined) return undefined;
   return { reason: 'the record of signatures cannot be written', cause: 'JOURNAL_WRITE_FAILED', writesFailSinceMs };

@@ -1,6 +1,6 @@
 /**
- * Finds our slots that passed while this process did not look. The machine may have slept, other work may have taken
- * the time, or the clock may have been set.
+ * Finds our slots that passed while the forging scheduler did not run. The machine may have slept, other work may have
+ * delayed the scheduler, or somebody may have set the clock.
  */
 
 import type { Observer } from '../../ports/observer.ts';
@@ -25,7 +25,7 @@ export class SleptSlots {
     this.#dependencies = dependencies;
   }
 
-  /** Skips the slots up to now, because they are left empty on purpose. */
+  /** Skips the slots up to now. Called when these slots are left empty on purpose. */
   pass(): void {
     this.#lookedSlot = this.#dependencies.chain.currentSlot();
   }
@@ -40,7 +40,7 @@ export class SleptSlots {
     this.#lookedSlot = slot;
     if (isFirstLook || first >= slot) return;
     const forgers = rules.forgers(state, tip.header.height + 1);
-    // The chain may have blocks for slots in which this process did not look. Slots before the present round are left
+    // The chain may have blocks for slots in which the scheduler did not run. Slots before the present round are left
     // out, because their order of forgers may differ from the present order.
     const { filled, orderSince } = this.#slotsSince(first);
     const reason = passage && causeOf(passage);

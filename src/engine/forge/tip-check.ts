@@ -1,7 +1,8 @@
 /**
- * Checks whether the tip at the start of the node is the tip of the network. The data folder may be older than the chain,
- * because the node was off or the folder comes from a backup. A header on an old tip contradicts the headers that the delegate
- * signed later. So after each start, nothing is signed until there is proof that the tip is not an old one.
+ * Checks whether the tip at the start of the node is the tip of the network. The data folder may be out of date,
+ * because the node was off or the folder comes from a backup. A new header on an old tip would contradict headers that
+ * the delegate signed after that tip. So after each start, no delegate signs until there is proof that the tip is
+ * current.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -15,14 +16,18 @@ import type { Chain } from '../chain.ts';
 /** The evidence that peers give about the tip of the network. */
 export interface Witnesses {
   /**
-   * Tips of the connected peers that this node dialled or that its operator named, because other peers may claim
-   * anything. If neither a dialled nor a named peer is connected, the list has the tips of all connected peers.
+   * Tips of the connected peers that this node dialled or that its operator named. Tips of other peers are left out,
+   * because a stranger may claim anything. If neither a dialled nor a named peer is connected, the list has the tips of
+   * all connected peers.
    */
   readonly tips: readonly AnnouncedTip[];
-  /** Number of fixed peers, which should always be connected, and the number of them that have a tip in `tips`. */
+  /**
+   * Number of fixed peers, which should always be connected. `namedHeard` is the number of fixed peers that have a tip
+   * in `tips`.
+   */
   readonly named: number;
   readonly namedHeard: number;
-  /** Whether the node knows peers that it can reach, by name or from an earlier run. */
+  /** Whether the node knows peers that it can reach, from its configuration or from an earlier run. */
   readonly areExpected: boolean;
 }
 
@@ -36,7 +41,7 @@ export interface TipCheckDependencies {
   readonly witnesses: (sinceMs: number) => Witnesses;
 }
 
-/** The reason why nothing may be signed on the tip yet. */
+/** The reason why no delegate may sign on the tip yet. */
 export interface TipDoubt {
   readonly reason: string;
   /** Expected end of the doubt, in whole seconds of chain time. */
@@ -45,11 +50,11 @@ export interface TipDoubt {
 
 /** Maximum age, in slots, of a received block that counts as new. The block may be late, and its slot may have just ended. */
 const FRESH_SLOTS = 2;
-/** Time after a start in which peers may connect. It is used if the node does not know which peers will connect. */
+/** Time after a start for which the node waits for connections, if it does not know which peers will connect. */
 const SETTLE_MS = 5000;
 /**
- * Maximum of signed blocks that the chain may lack. The journal is written before the block, and the process may have
- * crashed between these two writes.
+ * Maximum of signed blocks that the chain may lack. The node writes the journal before the block, and the process may
+ * have crashed between these two writes.
  */
 const UNFINISHED_BLOCKS = 1;
 /** Length of a standstill of the process after which the tip must be proved again, as after a start. */
@@ -83,7 +88,7 @@ export class TipCheck {
     });
   }
 
-  /** Records that the process is running. Call this method about every second. */
+  /** Records that the process is running. The scheduler calls this method about every second. */
   tick(): void {
     const nowMs = this.#dependencies.clock.nowMs();
     if (Math.abs(nowMs - (this.#lookedMs ?? nowMs)) > STANDSTILL_MS) {
@@ -93,7 +98,7 @@ export class TipCheck {
     this.#lookedMs = nowMs;
   }
 
-  /** The reason why the tip may be an old one; undefined after the tip is proved to be current. */
+  /** The reason why the tip may be out of date; undefined after the proof that the tip is current. */
   doubt(): TipDoubt | undefined {
     this.tick();
     if (this.#isShown) return undefined;
@@ -110,8 +115,8 @@ export class TipCheck {
   }
 
   /**
-   * Whether only delegates of this node can have signed blocks after the tip, and none of them did. The answer is yes
-   * if all slots since the tip belong to delegates of this node, and the last header of each is known.
+   * Whether certainly no delegate signed a block after the tip. This is certain if all slots since the tip belong to
+   * delegates of this node, and this node knows the last signature of each of these delegates.
    */
   hasNobodyGoneOn(): boolean {
     const { chain, isEnabled, journal } = this.#dependencies;
@@ -136,9 +141,9 @@ export class TipCheck {
     const { params } = chain.rules;
     const { height } = chain.tip.header;
     const ahead = this.#aheadOf(tips);
-    // The check ends after as many slots as there are active delegates, because each of them has had a slot by then.
-    // After the end of the check, a peer that claims a better chain without sending it cannot delay forging. The end of
-    // the check is computed from chain time, because the process may use another clock.
+    // The check ends after as many slots as there are active delegates, because each delegate has had a slot by then.
+    // After the end of the check, a peer that claims a better chain but does not send it cannot delay forging. The end
+    // of the check is computed from chain time, because the process may use another clock.
     const agoS = Math.floor((clock.nowMs() - this.#startedMs) / 1000);
     const untilS = Math.max(0, chain.nowS() - agoS) + params.activeDelegates * params.blockTimeS;
     const isLate = chain.currentSlot() > slotAt(untilS, params);
@@ -159,8 +164,8 @@ export class TipCheck {
       const reason =
         `the chain here ends at height ${height}, and its delegates signed block ${lost}: ` +
         'the rest must come from peers, or from a newer backup';
-      // The message names the option that waives the check only if that option may be the right remedy. The option may
-      // be right if peers had one round of time and sent no missing block, or if no peers are expected.
+      // The message names the option that waives the check only if that option may be the right remedy. This is
+      // possible if peers had one round of time and sent no missing block, or if no peers are expected.
       const isLastResort = isLate && (tips.length > 0 || !areExpected);
       return { reason: isLastResort ? `${reason}; if every node has lost it, ${WAIVER}` : reason };
     }
@@ -175,9 +180,9 @@ export class TipCheck {
   }
 
   /**
-   * Time since which a peer must have connected to count as a witness. After a standstill, old connections may be dead
-   * without our knowledge, and the tips announced on them are old. A connection that survives the heartbeats counts
-   * again.
+   * Time since which a peer must have connected to count as a witness. After a standstill of the process, connections
+   * may be dead although the node has not noticed, and their announced tips are out of date. A connection that survives
+   * the heartbeats counts again.
    */
   #heardSinceMs(): number {
     const isOver = this.#dependencies.clock.nowMs() >= this.#startedMs + HEARTBEATS_MS;

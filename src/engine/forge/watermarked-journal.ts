@@ -1,7 +1,7 @@
 /**
- * The signing journal, together with the watermarks that are stored outside of its folder. If the folder was restored
- * to an earlier state, its journal lacks the newest lines. The watermark has the last signed header, and a new header
- * must not contradict this header. Without a watermark, a journal whose file is a copy is treated as incomplete.
+ * Combines the signing journal with the watermarks that are stored outside of its folder. If the folder was restored to
+ * an earlier state, its journal lacks the newest lines. The watermark has the last signed header, and a new header must
+ * not contradict this header. Without a watermark, a journal whose file is a copy is treated as incomplete.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -34,11 +34,11 @@ export class WatermarkedJournal implements SigningJournal {
   readonly #journal: FolderJournal;
   readonly #watermarks: SigningWatermarks | undefined;
   readonly #firstBlockId: () => string | undefined;
-  /** The watermarks that are newer than the last line of the journal. */
+  /** For each delegate, the watermark, if it is newer than the delegate's last line in the journal. */
   readonly #later = new Map<PublicKey, Watermark>();
   /**
-   * The text of each watermark at the last look. If the text has changed since that look, another process has written the
-   * watermark.
+   * The text of each watermark when this process read or wrote it last. If the text has changed since, another process
+   * has written the watermark.
    */
   readonly #seen = new Map<PublicKey, string>();
 
@@ -46,8 +46,8 @@ export class WatermarkedJournal implements SigningJournal {
     this.#journal = journal;
     this.#firstBlockId = firstBlockId;
     this.#watermarks = watermarks;
-    // If the folder of the watermarks has any, a delegate without a watermark and without a line in the journal has
-    // signed nothing.
+    // If the folder of the watermarks has watermarks, a delegate without a watermark and without a line in the journal
+    // has signed nothing.
     const areKept = journal.delegates().some((delegate) => watermarks?.read(delegate) !== undefined);
     for (const delegate of journal.delegates()) {
       const watermark = this.#look(delegate);
@@ -99,7 +99,7 @@ export class WatermarkedJournal implements SigningJournal {
     this.#look(publicKey);
   }
 
-  /** @throws ProtocolError `SIGNED_ELSEWHERE` if another process of this machine signed for the delegate meanwhile */
+  /** @throws ProtocolError `SIGNED_ELSEWHERE` if another process of this machine has signed for the delegate */
   record(publicKey: PublicKey, header: SignedHeader): void {
     this.#refuseOtherSigner(publicKey);
     this.#journal.record(publicKey, header);
@@ -142,7 +142,7 @@ export function watermarkOf(header: SignedHeader, firstBlockId: string | undefin
   return { last: header, ...(first === undefined ? {} : { firstBlockId: first }) };
 }
 
-/** Whether a watermark records something newer than the last line of the journal. */
+/** Whether a watermark is newer than the delegate's last line in the journal. */
 function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeader | undefined): boolean {
   if (marked === undefined) return movedAtS !== undefined && last === undefined;
   if (last === undefined || marked.timestamp > last.timestamp) return true;

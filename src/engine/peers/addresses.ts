@@ -1,4 +1,4 @@
-/** Handles addresses of peers: their text form, the kind of their network, and their buckets in the peer book. */
+/** Computes properties of peer addresses: the kind of network, the netgroup, and the bucket in the peer book. */
 
 import { sha256 } from '../../crypto/hash.ts';
 import { ipScope } from '../../primitives/ip-scopes.ts';
@@ -26,7 +26,10 @@ export function isLoopback(ip: string): boolean {
   return ip.startsWith('127.');
 }
 
-/** The key of a shared budget: peers at one IP address share it. Peers on this machine do not share a key. */
+/**
+ * The key under which the budgets of a peer are stored. Peers at one IP address share a key, except peers on this
+ * machine.
+ */
 export function sourceOf(peerId: PeerId): string {
   const ip = ipOf(peerId);
   return isLoopback(ip) ? peerId : ip;
@@ -42,18 +45,18 @@ export function isSpecial(ip: string): boolean {
 
 /**
  * Whether to believe a peer that reports the address of another peer. The reported address must not be of special
- * purpose, and its network must not be nearer to us than that of the reporting peer. Without this rule, strangers could
- * make the node dial hosts in its private network.
+ * purpose. It must not be in a more private network than the reporting peer. Without this rule, strangers could make
+ * the node dial hosts in its private network.
  */
 export function isPlausible(ip: string, sourceIp: string): boolean {
   return !isSpecial(ip) && netOf(ip) <= netOf(sourceIp);
 }
 
 /**
- * Bucket of a peer that was never contacted. All peers that one source reports share at most a sixteenth of the list, so that a
- * lying source cannot fill it.
+ * Bucket of a peer that was never contacted. All peers that one source reports share at most a sixteenth of the
+ * buckets, so that a lying source cannot fill the list.
  *
- * @param secret four bytes, so that nobody else can compute the bucket
+ * @param secret four random bytes, so that no other node can compute the bucket
  */
 export function newBucketOf(secret: Uint8Array, ip: string, sourceIp: string | undefined): number {
   const net = netOf(ip);
@@ -80,7 +83,7 @@ export function netgroupOf(secret: Uint8Array, ip: string): number {
 
 /**
  * The netgroup of an address as in `netgroupOf`; undefined for addresses of this machine, of a private network, or of
- * special purpose. Private and special networks offer no choice of different netgroups.
+ * special purpose. These networks have no different netgroups to choose from.
  */
 export function spreadGroupOf(secret: Uint8Array, ip: string): number | undefined {
   return ipScope(ip) === 'global' ? netgroupOf(secret, ip) : undefined;

@@ -1,7 +1,7 @@
 /**
- * The peer book: addresses that were only reported to us (new), addresses to which we were connected (tried), and
- * banned addresses. A secret decides which bucket a peer belongs to, so that an attacker cannot push out other peers on
- * purpose. Every list has a maximum size.
+ * Stores the known peers: addresses that were only reported to us (new), addresses to which we were connected (tried),
+ * and banned addresses. The bucket of a peer depends on a secret number, so that an attacker cannot displace chosen
+ * peers from the list. Every list has a maximum size.
  */
 
 import { hexOf, utf8 } from '../../primitives/bytes.ts';
@@ -85,16 +85,16 @@ export class PeerBook {
   }
 
   /**
-   * The netgroup as in `netgroupOf`, for the choice of outbound peers; undefined for networks that offer no choice of
-   * netgroups.
+   * The netgroup as in `netgroupOf`, for the choice of outbound peers; undefined for private networks and addresses of
+   * special purpose.
    */
   spreadGroupOf(ip: string): number | undefined {
     return spreadGroupOf(this.#secret, ip);
   }
 
   /**
-   * Adds a peer whose address was reported to us. If the peer is known, it stays in its place, and its info is added if
-   * it was missing.
+   * Adds a peer whose address was reported to us. A known peer stays in its bucket. If its info was missing, the info
+   * is added.
    *
    * @param sourceIp IP of the peer that reported the address; undefined if the peer reported itself
    */
@@ -193,7 +193,7 @@ export class PeerBook {
   /**
    * Replaces the book by the note of an earlier run. Invalid entries of the note are left out.
    *
-   * @returns false, with nothing changed, if another version of the software wrote the note in another form
+   * @returns false if another version of the software wrote the note in another form; the book then does not change
    */
   load(note: Uint8Array): boolean {
     const said = fieldsOf(parsed(note));
@@ -236,8 +236,8 @@ export class PeerBook {
   }
 
   /**
-   * Removes a peer from a full bucket. In the list of new peers, this is a stale peer if there is one; otherwise it is
-   * a random peer.
+   * Removes a peer from a full bucket. If a bucket of new peers has a stale peer, this peer is removed. In all other
+   * cases, a random peer is removed.
    */
   #makeRoom(list: 'new' | 'tried', members: ReadonlySet<PeerId>): boolean {
     const candidates = [...members].filter((peerId) => !this.#options.isPinned(peerId));

@@ -1,7 +1,7 @@
 /**
- * Estimates the difference between the clocks of the peers and ours from the blocks that they send. A block is forged at the
- * start of its slot by the clock of its forger, and arrives soon after. No message has a time of day, so only blocks show this
- * difference.
+ * Estimates the difference between the clocks of the peers and ours from the blocks that the peers send. A forger makes
+ * a block at the start of its slot, and the block arrives soon after. The messages of peers contain no time of day, so
+ * only blocks show the difference.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -10,18 +10,16 @@ import type { LogFields, Observer } from '../../ports/observer.ts';
 import type { PeerId } from '../../ports/transport.ts';
 import { ipOf, isLoopback } from './addresses.ts';
 
-/** Maximum of peers whose samples are kept. */
+/** Maximum of peers whose samples are stored. */
 const PEERS_MAX = 256;
 /**
- * Number of stored blocks of each peer; these are its latest blocks. The sample with the shortest delay counts, because
- * a slow connection can only delay a block.
+ * Number of samples that are stored for each peer, one for each of its latest blocks. The sample with the shortest
+ * delay counts, because a slow connection can only delay a block.
  */
 const SAMPLES_PER_PEER = 8;
-/**
- * Minimum number of blocks for each peer, and also the minimum number of peers. A single peer may have a slow
- * connection, or lie.
- */
+/** Minimum number of samples of a peer. */
 const SAMPLES_MIN = 3;
+/** Minimum number of peers with enough samples. A single peer may have a slow connection, or lie. */
 const PEERS_MIN = 2;
 const SAMPLE_AGE_MS_MAX = 3_600_000;
 /**
@@ -32,7 +30,7 @@ export const CLOCK_OFFSET_WARN_MS = 2_000;
 const WARN_EVERY_MS = 3_600_000;
 /**
  * Time for which a verdict of kind `peer` or `unclear` must hold before it is logged. After our clock was set, the
- * newest blocks of the peers show the change only one after another.
+ * change appears in the samples of one peer after another.
  */
 const LASTING_MS = 120_000;
 
@@ -64,7 +62,7 @@ export class ClockOffset {
   readonly #recent = new LruMap<PeerId, true>(PEERS_MAX);
   /** The present kind of verdict, and the Unix time in milliseconds since which it holds. */
   #standing: { readonly kind: ClockVerdict['kind'] | undefined; readonly sinceMs: number };
-  /** For each code, the Unix time in milliseconds of its last log line. */
+  /** Unix time in milliseconds of the last log line with each code. */
   readonly #toldMs = new Map<string, number>();
 
   constructor(clock: Pick<Clock, 'nowMs'>, observer: Observer) {
@@ -74,7 +72,8 @@ export class ClockOffset {
   }
 
   /**
-   * Records that a peer sent a block of the chain, or a block that was refused only because its slot has not come.
+   * Records the arrival of a block from a peer. The block is in the chain, or was refused only because its slot has not
+   * begun.
    *
    * @param slotStartMs start of the block's slot; Unix time in milliseconds
    * @param receivedMs arrival of the block; Unix time in milliseconds
@@ -119,8 +118,8 @@ export class ClockOffset {
   }
 
   /**
-   * Decides which clock is wrong if one differs by much; undefined while all known clocks agree. All peers at one
-   * address count as one.
+   * Decides which clock is wrong if one clock differs much from the others; undefined while all known clocks agree. All
+   * peers at one IP address count as one peer.
    */
   verdict(): ClockVerdict | undefined {
     const verdict = this.#judge();
@@ -156,10 +155,10 @@ export class ClockOffset {
   }
 
   /**
-   * The offset on which at least two of the given peers agree, and also most of the peers with enough samples. Forging
-   * depends on this offset, so the offset becomes undefined as soon as the clocks agree again.
+   * The offset on which at least two of the given peers agree, and also most of the peers with enough samples. The
+   * offset becomes undefined as soon as the clocks agree again, because a wrong clock prevents forging.
    *
-   * @param peers peers whose choice a stranger cannot influence
+   * @param peers peers that strangers cannot choose for us
    * @param limitMs smaller offsets are ignored
    * @returns positive if the peers are ahead; undefined if they do not agree on an offset beyond the limit
    */
@@ -181,8 +180,8 @@ export class ClockOffset {
   /**
    * The offset of a peer's clock that all its recent blocks confirm. Blocks may be late for many reasons, and after a
    * standstill of this process many blocks are late at once. So a peer counts as behind only if all its stored blocks
-   * are late. A block is early only because of a wrong clock. The last few early blocks are enough to show that a
-   * peer's clock is ahead.
+   * are late. Only a wrong clock can make a block early. So a few recent early blocks show that a peer's clock is
+   * ahead.
    */
   #lastingOffsetMs(peerId: PeerId): number | undefined {
     const nowMs = this.#clock.nowMs();
@@ -206,7 +205,7 @@ export class ClockOffset {
       this.#tell('warn', 'CLOCK_OFFSET', message, { offsetMs });
       return;
     }
-    // If a peer seems to be behind, its blocks may also come late for other reasons.
+    // If a peer's clock seems to be behind, its blocks may also be late for other reasons.
     const late = offsetMs > 0 ? '' : ', or its blocks come late';
     const fields = { peer: verdict.peerId, offsetMs };
     if (kind === 'peer') {

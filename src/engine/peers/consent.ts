@@ -15,13 +15,12 @@ export interface OwnTip {
 }
 
 /**
- * Whether a peer has announced its tip.
+ * Whether a peer has announced its real tip.
  *
- * A node of release 2.3.8 announces the height and broadhash of the genesis block until gossip brings it a block. A
- * release 2.3.8 node announces the genesis block even if it has synchronised in the meantime. A peer that still
- * announces the genesis block is treated as a peer that has announced no tip. If a peer without an announced tip
- * counted as a peer on another tip, a newly started network could deadlock. Half of its nodes would then keep the other
- * half from forging. Without a new block, that first half would never announce a tip.
+ * A node of release 2.3.8 announces the height and broadhash of the genesis block until gossip brings it a block, even
+ * if it has synchronised before. So a peer that still announces the genesis block counts as a peer without an announced
+ * tip. If it counted as a peer on another tip, a newly started network could deadlock. The nodes without an announced
+ * tip would prevent the other nodes from forging. Without a new block, they would never announce a tip.
  *
  * @param isYoung whether our chain has only the genesis block
  */

@@ -8,9 +8,9 @@ import type { PeerId } from '../../ports/transport.ts';
 export type DialOutcome =
   /** The address leads back to this node. */
   | 'self'
-  /** The peer is connected already; either side may have dialled. */
+  /** The peer is connected already. Either side may have opened that connection. */
   | 'connected'
-  /** The peer is on another network or protocol, or it refuses us. The reason of the refusal will not change soon. */
+  /** The peer is on another network or protocol, or it refuses us for another lasting reason. */
   | 'hopeless'
   /** Nobody answers at the address at present. */
   | 'unreachable';
@@ -19,8 +19,8 @@ const SELF_CODE = 4101;
 const CONNECTED_CODE = 4404;
 const FORBIDDEN_CODE = 4403;
 /**
- * Close codes that stay valid as long as both nodes run: another network, another protocol, an impossible info, an incomplete
- * query.
+ * Close codes whose reason does not change while both nodes run: another network, another protocol, an impossible info,
+ * an incomplete query.
  */
 const FINAL_CODES: ReadonlySet<number> = new Set([4102, 4103, 4104, 4105, 4502]);
 export const REMEMBERED_MAX = 10_000;
@@ -28,11 +28,11 @@ const OWN_MAX = 32;
 /** Waits after failures. The wait doubles with each failure. */
 const WAIT = { firstMs: 10_000, mostMs: 600_000 };
 /**
- * Waits for fixed peers. Waits for fixed peers are shorter than for other peers, because the nodes of a small network
- * start one after another.
+ * Waits after failures of fixed peers. These waits are shorter than `WAIT`, because the nodes of a small network start
+ * one after another.
  */
 const WAIT_FIXED = { firstMs: 1_000, mostMs: 10_000 };
-/** Time before a fixed peer is dialled again, if the reason of its refusal will not change soon. */
+/** Time before a fixed peer is dialled again after a failure whose outcome is `hopeless`. */
 const WAIT_FIXED_FINAL_MS = 60_000;
 const WAIT_FORBIDDEN_MS = 86_400_000;
 /**

@@ -1,7 +1,7 @@
 /**
  * Decides which peers this node dials, and when it dials them again. Fixed peers are always dialled, and other peers of
- * the book are dialled in rounds. Seeds are dialled to get their lists of peers. Now and then one outbound peer is
- * exchanged for another.
+ * the book are dialled in rounds. Seeds are dialled to get their lists of peers. At a fixed interval, one outbound peer
+ * is exchanged for another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -59,7 +59,7 @@ export interface DiallerDependencies {
   readonly observer: Observer;
 }
 
-/** Time between the first peers that a fresh node hears of and its next round of dialling. */
+/** Time between the first list of peers that a new node receives and its next round of dialling. */
 const DISCOVERED_WAIT_MS = 1_000;
 
 export class Dialler {
@@ -136,7 +136,7 @@ export class Dialler {
     return this.#plan.isOwn(peerIdOf(address)) || isOwnAddress(address, this.#options.own);
   }
 
-  /** Dials the peers that are due, and sets the timer for the next ones. */
+  /** Dials the peers that are due, and sets the timer for the next round. */
   #tend(): void {
     if (this.#stopped) return;
     const nowMs = this.#clock.nowMs();
@@ -181,8 +181,8 @@ export class Dialler {
     const candidates = this.#book.peers().filter(({ info }) => {
       const peerId = peerIdOf(info);
       if (!this.#isMissing(peerId) || !this.#plan.isDue(peerId) || this.#options.fixed.has(peerId)) return false;
-      // Peers that the operator named are dialled at any address. The book of an earlier version may have other special
-      // addresses.
+      // Peers that the operator named are dialled even at special addresses. Other special addresses may come from the
+      // peer book of an earlier version.
       if (isSpecial(info.ip) && !this.#options.pinned.has(peerId)) return false;
       return this.#options.admits(info.ip) && !this.isOwn(info) && (isLoopback(info.ip) || !taken.has(info.ip));
     });
@@ -245,7 +245,7 @@ export class Dialler {
         if (this.isOwn(peer) || !this.#options.admits(peer.ip) || !isPlausible(peer.ip, ipOf(peerId))) continue;
         this.#book.add(peer, ipOf(peerId));
       }
-      // A fresh node should not wait for the next round to dial the first peers that it hears of.
+      // A new node should not wait for the next regular round before it dials the first peers that it knows.
       if (
         peers.length > 0 &&
         this.#transport.connections().length <= this.#options.fixed.size + this.#options.seeds.size
@@ -295,8 +295,8 @@ export function isOwnAddress(address: PeerAddress, own: PeerAddress): boolean {
 }
 
 /**
- * Keeps one peer for each IP: the one with the greatest height. Peers on this machine have the same IP, so all of them
- * are included.
+ * Selects one peer for each IP address: the peer with the greatest height. All peers on this machine are included,
+ * because they share one IP address.
  */
 function onePerIp(peers: readonly PeerInfo[]): PeerInfo[] {
   const best = new Map<string, PeerInfo>();

@@ -1,6 +1,6 @@
 /**
- * Manages peers over the transport: known addresses, connections, penalties. All times come from the given clock. Between runs,
- * the peer book is kept in a note of the store.
+ * Manages peers over the transport: known addresses, connections, penalties. All times come from the given clock. The
+ * peer book is stored in a note of the store, so that the next run can load it.
  */
 
 import { Closers } from '../closers.ts';
@@ -46,7 +46,7 @@ export interface PeerManagerDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly observer: Observer;
-  /** Share of the main thread for answers to peers; by default the manager makes its own. */
+  /** Limits the share of the main thread for answers to peers; by default, the manager creates this limit. */
   readonly workShare?: WorkShare | undefined;
 }
 
@@ -181,7 +181,7 @@ export class PeerManager {
     await closers.close();
   }
 
-  /** Adds a seed whose address became known only now, and dials it if other peers are needed. */
+  /** Adds a seed whose address was unknown at the start, and dials the seed if the node needs more peers. */
   addSeed(seed: PeerAddress): void {
     if (this.#named.addSeed(seed)) this.#dialler.dialSeeds([[peerIdOf(seed), seed]]);
   }
@@ -225,8 +225,7 @@ export class PeerManager {
   }
 
   /**
-   * Peers that get a message which does not go to all peers. These peers are a random choice of inbound and outbound
-   * peers.
+   * Chooses the peers for a message that does not go to all peers. The choice of inbound and outbound peers is random.
    */
   gossipTargets(): readonly PeerId[] {
     return selectToTell(this.#transport.connections(), this.#options.gossipPeersMax, this.#random);
@@ -242,7 +241,7 @@ export class PeerManager {
     return this.#book.netgroupOf(ipOf(peerId));
   }
 
-  /** Peers that the operator wants to be connected always. */
+  /** The fixed peers, to which this node always tries to connect. */
   fixedPeers(): readonly PeerId[] {
     return [...this.#named.fixed.keys()];
   }
@@ -296,7 +295,7 @@ export class PeerManager {
 
   #connected(connection: Connection): void {
     const { peerId, direction, info } = connection;
-    // A fault during the handshake may have led to a ban when there was no connection to close yet.
+    // A fault during the handshake may have banned the peer before there was a connection to close.
     if (!this.#admits(info.ip)) {
       this.#transport.disconnect(peerId, FORBIDDEN);
       return;
@@ -332,7 +331,7 @@ export class PeerManager {
 
   /**
    * Whether this node may send an address to other peers. A special address may lead each peer to a different machine,
-   * or to no machine. A special address is sent to peers only if the operator named it.
+   * or to no machine. So it is sent to peers only if the operator named it.
    */
   #mayTell(info: PeerAddress): boolean {
     return !isSpecial(info.ip) || this.isNamed(peerIdOf(info));

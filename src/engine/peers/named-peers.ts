@@ -1,4 +1,4 @@
-/** The peers that the operator named, with the role of each peer. */
+/** Stores the peers that the operator named, with the role of each peer. */
 
 import type { PeerRole } from '../../ports/node-api.ts';
 import { peerIdOf, type PeerAddress, type PeerId } from '../../ports/transport.ts';

@@ -1,6 +1,6 @@
 /**
- * The effects of offences. Each offence lowers the reputation of a peer. At 0 points, the peer's address is banned, with all
- * peers at that address.
+ * Applies the penalties for offences. Each offence lowers the reputation of a peer. At 0 points, the node bans the
+ * peer's address, with all peers at that address.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -15,8 +15,8 @@ import { BAN_MS, pointsOf, REPUTATION_FULL } from './penalties.ts';
 export const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to connect' };
 
 /**
- * This close code does not exist in lisk-sdk. The reference (lisk-sdk) has no code for this case. A node of lisk-sdk
- * dials again after a code that it does not know.
+ * This close code does not exist in lisk-sdk, which has no code for this case. A node of lisk-sdk dials again after an
+ * unknown code.
  */
 const WASTEFUL: CloseReason = { code: 4429, reason: 'Too many signatures to verify' };
 
@@ -79,9 +79,9 @@ export class PeerScoring {
   }
 
   /**
-   * Disconnects a peer that used up its whole verification budget without sending anything useful. The peer loses no points.
-   * The id of a transaction does not cover its members' signatures, so an honest peer may pass on a copy with forged ones.
-   * Named peers stay connected.
+   * Disconnects a peer that used up its whole verification budget without sending anything useful. The peer loses no
+   * points. The id of a transaction does not cover its members' signatures, so an honest peer may pass on a copy with
+   * false signatures. Named peers stay connected.
    */
   cutWasteful(peerId: PeerId): void {
     const { named, observer, transport } = this.#dependencies;
@@ -113,8 +113,8 @@ export class PeerScoring {
     if (reputation > 0) return;
     this.#reputations.delete(peerId);
     const ip = ipOf(peerId);
-    // If the operator named a peer at the address, the address is not banned, and only the offending peer is
-    // disconnected.
+    // If the operator named a peer at the address, the node does not ban the address. It only disconnects the offending
+    // peer.
     if (named().some((each) => ipOf(each) === ip)) {
       observer.log('warn', 'PEER_EXPELLED', 'A peer at a trusted address is disconnected', fields);
       transport.disconnect(peerId, FORBIDDEN);

@@ -1,5 +1,5 @@
 /**
- * The points that each offence costs. A peer begins with 100 points of reputation. At 0 points, the peer is
+ * Defines the points that each offence costs. A peer begins with 100 points of reputation. At 0 points, the peer is
  * disconnected and its address is banned for a day. Only an offence that no honest node can commit, such as a block
  * that is wrong on any chain, costs all points.
  */
@@ -16,7 +16,7 @@ type SyncFaultCode =
   | 'SYNC_NO_COMMON_BLOCK'
   /** The downloaded blocks do not follow each other. */
   | 'SYNC_BLOCKS_UNLINKED'
-  /** A downloaded block was refused, although it was checked at its place in the peer's own chain. */
+  /** A downloaded block is invalid at its place in the peer's own chain. */
   | 'SYNC_BRANCH_INVALID';
 
 type OffenceCode = PeerFaultCode | BlockRejectionCode | TransactionRejectionCode | SyncFaultCode;
@@ -56,9 +56,9 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   TRANSACTION_IN_FUTURE: 0,
   TRANSACTION_NOT_APPLICABLE: 0,
   // A signature names its transaction by a 64-bit id, and two transactions can share an id. If a false signature cost
-  // points, an attacker with two transactions of one id could abuse the penalty. The attacker could make nodes ban each
-  // other if they hold different transactions of the pair. For this reason, the node only ignores the sender's
-  // signatures for a while (`engine/gossip.ts`).
+  // points, an attacker could create two transactions with one id. Nodes that have different transactions of this pair
+  // would then ban each other. For this reason, the node only ignores the sender's signatures for a limited time
+  // (`engine/gossip.ts`).
   MEMBER_SIGNATURE_FALSE: 0,
   POOL_FULL: 0,
   VERIFICATION_LIMIT: 0,

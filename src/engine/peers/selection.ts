@@ -14,16 +14,16 @@ const LISTED_MIN = 100;
 /** Share of inbound connections that are safe from eviction because of their netgroup. */
 const NETGROUP_SHARE = 0.034;
 /**
- * Share of inbound connections that are safe from eviction because of short round trips. A second group of peers is
- * safe from eviction because this node could answer most of their questions.
+ * Share of inbound connections that are safe from eviction because of short round trips. The same share is safe because
+ * this node could answer most questions of these peers.
  */
 const LATENCY_SHARE = 0.068;
 
 /** Describes how outbound peers are distributed over netgroups. */
 export interface Spread<P> {
   /**
-   * Number of the peer's netgroup. Undefined for a network that offers no choice of netgroups. From a network without
-   * choice, any number of peers may be drawn.
+   * Number of the peer's netgroup. Undefined for private networks and addresses of special purpose. From these
+   * networks, any number of peers may be drawn.
    */
   groupOf(peer: P): number | undefined;
   /** The netgroup of each outbound connection that is open or being opened. */
@@ -31,13 +31,13 @@ export interface Spread<P> {
 }
 
 /**
- * Draws up to `free` distinct peers to dial (LIP-0004). A tried peer is drawn with a probability that is the share of
- * tried peers, but at least one half.
+ * Draws up to `free` distinct peers to dial (LIP-0004). Each draw takes a tried peer with a probability that equals the
+ * share of tried peers, but is at least one half.
  *
- * A netgroup gets a second place only if the netgroup of each candidate has a place already. A third or further place
- * has the same condition. Addresses in one network are cheap for an attacker. By this rule, the addresses of one
- * network only get places that no other candidate takes, even if the node knows many of them. The nodes of a network
- * with a single netgroup can still connect to each other.
+ * A netgroup gets a second place only when the netgroup of each candidate has a place. It gets a third place only when
+ * each of these netgroups has two places, and so on. Addresses in one network are cheap for an attacker. By this rule,
+ * an attacker with many addresses in one netgroup only gets places that no other candidate needs. The nodes of a
+ * network with a single netgroup can still connect to each other.
  */
 export function selectToDial<P>(
   newPeers: readonly P[],
@@ -111,8 +111,8 @@ export function selectToExchange<C>(
 
 /**
  * Chooses up to `limit` peers for a message that does not go to all peers. Half of the chosen peers come from the
- * direction (inbound or outbound) with fewer connections, the rest from the other direction. So many inbound
- * connections cannot crowd out the peers that we chose ourselves.
+ * direction (inbound or outbound) with fewer connections, the rest from the other direction. A large number of inbound
+ * connections therefore cannot displace the peers that this node chose.
  */
 export function selectToTell(connections: readonly Connection[], limit: number, random: Random): PeerId[] {
   const mixed = shuffled(connections, random);
@@ -136,13 +136,14 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
 
 /**
  * Chooses the inbound connection to close for a new connection. Four groups of connections are safe, because an
- * attacker cannot get into these groups at will. The first group has some connections of netgroups with a high secret
- * number. The second group has the connections with the shortest round trips. The third group has the connections of
- * peers whose questions this node could answer best. The fourth group is the older half of the other connections. Of
- * all connections that are not safe, a random connection of the largest netgroup is closed. So an attacker with many
- * connections usually loses one of its own. If there are so few connections that all are safe, the youngest is closed.
+ * attacker cannot get into these groups at will. The first group has connections of the netgroups with the highest
+ * secret numbers. The second group has the connections with the shortest round trips. The third group has the
+ * connections of the peers for whom this node could answer the largest share of questions. The fourth group is the
+ * older half of the remaining connections. Of all connections that are not safe, a random connection of the largest
+ * netgroup is closed. So an attacker with many connections usually loses one of its own connections. If all connections
+ * are safe, the youngest connection is closed.
  *
- * @param netgroupOf must be unpredictable for others
+ * @param netgroupOf returns the number of a peer's netgroup, which other nodes must not be able to predict
  */
 export function selectToEvict(
   inbound: readonly Connection[],
@@ -163,7 +164,7 @@ export function selectToEvict(
   return victim?.peerId;
 }
 
-/** The candidates in the netgroup that has the most candidates. */
+/** The candidates whose netgroup has the most connections among `all`. */
 function largestGroup(
   all: readonly Connection[],
   candidates: readonly Connection[],

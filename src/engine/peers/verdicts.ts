@@ -1,4 +1,4 @@
-/** The node's verdict on each known address, in one list. The list shows operators why a peer is not connected. */
+/** Lists the node's verdict on each known address. The list shows operators why a peer is not connected. */
 
 import type { PeerRole, PeerVerdict } from '../../ports/node-api.ts';
 import { peerIdOf, type CloseReason, type Connection, type PeerId, type PeerInfo } from '../../ports/transport.ts';
@@ -89,7 +89,7 @@ function standing(
   if (isDialling(peerId)) return { verdict: 'dialling' };
   if (ban !== undefined) return banned(ban);
   const dueMs = dialDueMs(peerId);
-  // An address that is never dialled again has no time of the next dial.
+  // If an address is never dialled again, `dueMs` is infinite.
   const until = dueMs > nowMs && Number.isFinite(dueMs) ? { untilMs: dueMs } : {};
   if (drop !== undefined) {
     const { direction, atMs, code, reason } = drop;

@@ -31,26 +31,26 @@ export interface AcceptedDependencies {
    * valid at the present one.
    */
   readonly isCaughtUp: () => boolean;
-  /** Announces a transaction of the pool to peers again, in case no peer has it. */
+  /** Announces a transaction of the pool to peers again, because perhaps no peer has received it. */
   readonly announceAgain: (id: TransactionId) => void;
 }
 
 /** Maximum time for which transactions are checked without a pause after a start. */
 const SLICE_MS = 5;
 /**
- * Maximum of transactions that are checked without a pause. This limit matters in simulations, whose clock stands still
- * while transactions are checked.
+ * Maximum of transactions that are checked without a pause after a start. Simulations need this limit, because their
+ * clock stands still while transactions are checked.
  */
 const SLICE_COUNT = 25;
 /** Time after which a transaction that was not valid in the state is checked again. */
 const RETRY_MS = 10_000;
 /** Time over which dropped transactions are collected into one log line. */
 const TELL_MS = 1_000;
-/** Maximum of ids in the log line about dropped transactions. */
+/** Maximum number of ids in the log line about dropped transactions. */
 const TOLD_IDS_MAX = 10;
 /** Time between two log lines while the disk fails. Each line has the number of refused transactions. */
 const TELL_FAILURE_MS = 600_000;
-/** Refusals whose cause is not the transaction itself. */
+/** Codes of refusals that may not apply at a later attempt. The transaction then stays in the journal. */
 const PASSING_REFUSALS: ReadonlySet<string> = new Set(['POOL_FULL', 'TRANSACTION_IN_FUTURE', 'TRANSACTION_KNOWN']);
 
 type Refusal = Extract<SubmitResult, { accepted: false }>;
@@ -59,7 +59,7 @@ export class AcceptedTransactions {
   readonly #dependencies: AcceptedDependencies;
   /** Heights of the journaled transactions that are in the chain, in the order in which they were confirmed. */
   readonly #confirmed = new Map<TransactionId, number>();
-  /** Journaled transactions that are neither in the chain nor in the pool. */
+  /** Journaled transactions that are neither in the chain nor in the pool. The node will check them again. */
   readonly #waiting = new Set<TransactionId>();
   #isRestored = false;
   #timer: Timer | undefined;
@@ -92,8 +92,8 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Takes a client's transaction. The transaction is accepted when it is on disk. When the transaction is on disk, the
-   * node announces it to its peers.
+   * Checks a client's transaction, and accepts it if it passes the checks and is written to disk. After that, the node
+   * announces the transaction to its peers.
    */
   async submit(json: unknown, payer: Payer): Promise<SubmitResult> {
     const { pool, announceAgain } = this.#dependencies;
@@ -107,14 +107,17 @@ export class AcceptedTransactions {
     const refusal = await this.#keep(transaction, receivedAtMs);
     if (refusal !== undefined) {
       this.#giveUp(transaction.id);
-      // A block may contain the transaction by now; such a transaction counts as accepted.
+      // A transaction that a block contains by now counts as accepted.
       if (this.#dependencies.store.transactionPlace(transaction.id) === undefined) return refusal;
     }
     pool.tell(transaction.id);
     return result;
   }
 
-  /** Takes a member's signature. The signature is accepted when it is on disk together with its transaction. */
+  /**
+   * Checks a member's signature from a client, and accepts it if it can be written to disk together with its
+   * transaction.
+   */
   async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
     // After a start, the transaction of the signature may not have been restored yet.
@@ -157,8 +160,8 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Called after the pool has put the transactions of the reverted blocks back into its queues, as far as it has room
-   * for them.
+   * Called after the pool has put the transactions of the reverted blocks back into its queues. A full pool may have
+   * left some of them out.
    */
   blocksReverted(blocks: readonly Block[]): void {
     for (const { id } of blocks.flatMap(({ transactions }) => transactions)) {
@@ -184,7 +187,8 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Makes room by dropping transactions that are in the chain, because they are needed only if their block is reverted.
+   * Makes room in the journal by removing transactions that are in the chain. The journal needs these transactions only
+   * if their block is reverted.
    */
   #makeRoom(entry: JournaledTransaction): boolean {
     const { journal } = this.#dependencies;
@@ -215,7 +219,8 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Logs the first failure, and then one line from time to time, because many clients may be refused during a failure.
+   * Logs the first failed write, and after that at most one line per `TELL_FAILURE_MS`. Otherwise each refused client
+   * would cause a line.
    */
   #tellFailure(reason: string): void {
     const { clock, observer } = this.#dependencies;
@@ -242,7 +247,10 @@ export class AcceptedTransactions {
     this.#dependencies.observer.log('info', 'TRANSACTION_JOURNAL_WORKS', 'transactions are accepted again', fields);
   }
 
-  /** Forgets transactions that are final or at least a round deep, because their blocks will not be reverted. */
+  /**
+   * Removes confirmed transactions from the journal when their blocks are final or at least a round deep. The node
+   * expects that these blocks are never reverted.
+   */
   #forgetDeep(): void {
     const { journal, store, rules, finalizedHeight } = this.#dependencies;
     const deep = Math.max(finalizedHeight(), (store.tip()?.height ?? 0) - rules.params.activeDelegates);
@@ -309,8 +317,8 @@ export class AcceptedTransactions {
       this.#drop(id, WAITED_TOO_LONG);
       return;
     }
-    // The time of arrival must not lie in the future. The time may be in the future after the clock was set back. With
-    // a time in the future, the transaction would wait longer than allowed.
+    // If the clock was set back, the stored time of arrival may lie in the future. The transaction would then wait
+    // longer than allowed, so the present time is used instead.
     const result = pool.admit(entry.json, NO_PAYER, Math.min(entry.receivedAtMs, nowMs));
     if (result.accepted) {
       this.#waiting.delete(id);

@@ -1,7 +1,4 @@
-/**
- * Decides whether a transaction may enter the pool. The module makes all checks in their order, and each refusal has
- * its reasons.
- */
+/** Decides whether a transaction may enter the pool. */
 
 import type { PoolState } from '../../ports/node-api.ts';
 import { bytesEqual } from '../../primitives/bytes.ts';
@@ -12,10 +9,11 @@ import type { Pooled, PoolQueues } from './queues.ts';
 import type { Payer } from './verification-budget.ts';
 
 /**
- * Takes a client's transaction, and verifies it at once, so that the client learns the result.
+ * Verifies a client's transaction at once, so that the client learns the result, and adds the transaction to the pool.
  *
  * @param receivedAtMs time of arrival; Unix time in milliseconds
- * @returns the pool's entry; it is in `verified`, or in `pending` if members' signatures are missing
+ * @returns the pool's entry; it is in the queue `verified`, or in the queue `pending` if members' signatures are
+ *   missing
  * @throws TransactionRejected if any check fails
  */
 export function admitFromClient(
@@ -36,9 +34,9 @@ export function admitFromClient(
 }
 
 /**
- * Puts a peer's transaction into `received`. Later steps check whether the transaction is valid in the state. A
- * transaction with signatures of group members is checked at once, because the sender's verification budget pays only
- * for this check. No budget pays for the later steps.
+ * Puts a peer's transaction into the queue `received`. Later steps check whether the transaction is valid in the state.
+ * No verification budget is charged for the later steps. A transaction with members' signatures is therefore verified
+ * at once, so that its sender's budget is charged.
  *
  * @throws TransactionRejected; `isFaultOfSender` tells whether the sender is at fault
  */
@@ -63,7 +61,7 @@ function refuseSpoilt(context: PoolContext, transaction: Transaction): void {
   if (verdict.status === 'fail') throw new TransactionRejected('TRANSACTION_NOT_APPLICABLE', verdict.errors);
 }
 
-/** True if the sender of the transaction could have known that it is invalid. */
+/** True if the peer that sent the transaction could have known that the transaction is invalid. */
 export function isFaultOfSender(rejection: TransactionRejected): boolean {
   return (
     rejection.code === 'TRANSACTION_INVALID' ||
@@ -73,9 +71,10 @@ export function isFaultOfSender(rejection: TransactionRejected): boolean {
 }
 
 /**
- * Checks a copy of a waiting transaction. A client then learns first what is wrong with the copy, and otherwise that
- * the transaction is known. In generation 2, the id of the waiting transaction comes from its JSON, so any other member
- * of the copy may differ. The signature of the copy is checked only if it differs from that of the waiting transaction.
+ * Checks a transaction whose id is already in the pool. If the new copy is invalid, the client learns the error, and
+ * not only that the transaction is known. In generation 2, the node takes the id from the JSON that the client sent, so
+ * every other field of the copy may differ. The signature of the copy is checked only if it differs from that of the
+ * waiting transaction.
  *
  * @throws TransactionRejected `TRANSACTION_INVALID`, `VERIFICATION_LIMIT`
  */
@@ -105,7 +104,7 @@ function isSignedAlike({ rules }: PoolContext, known: Transaction, copy: Transac
 }
 
 /**
- * Refuses a transaction that has a wrong signature, is known already, or comes from the future.
+ * Refuses a transaction that has a wrong signature, is known already, or has a timestamp in the future.
  *
  * The reference (lisk-sdk) checks the signature before it checks whether the id is known. This node checks the id
  * first, so a repeated transaction costs no signature check. A peer notices no difference, because a peer does not get

@@ -1,4 +1,6 @@
-/** The checks that the pool makes with the functions of the rules, always against the present chain. */
+/**
+ * Checks transactions of the pool against the state and the height of the present tip, with the functions of the rules.
+ */
 
 import type { Clock } from '../../ports/clock.ts';
 import type { Rules, TransactionContext } from '../../protocol/rules.ts';
@@ -19,7 +21,7 @@ export interface PoolContext {
 }
 
 /**
- * The reasons why the type of a new transaction may not enter the pool.
+ * Lists the reasons why the type of a new transaction may not enter the pool. An empty list allows the type.
  *
  * The reference (lisk-sdk) makes this check without a height, and so refuses every type that is limited to a range of
  * heights. Transactions of these limited types belong to old heights, and reach a node only in blocks.
@@ -33,7 +35,7 @@ export function validateAtTip(context: PoolContext, transaction: Transaction): r
   return context.rules.validateTransaction(transaction, contextOf(context.tip()), context.verify);
 }
 
-/** Checks the type at the tip, then everything that depends on the state. */
+/** Checks whether the type is allowed at the tip. Then makes all checks that depend on the state. */
 export function verifyAtTip(context: PoolContext, transaction: Transaction): TransactionVerdict {
   const { rules } = context;
   const typeErrors = rules.typeErrors(transaction, contextOf(context.tip()));
@@ -48,7 +50,7 @@ export function isInFuture({ rules, clock }: PoolContext, transaction: Transacti
   return slotAt(transaction.timestamp, params) > slotAt(epochTimeS(clock.nowMs(), params), params);
 }
 
-/** Tells whether a transaction of a group has enough signatures of members in the present state. */
+/** Returns whether a group transaction has enough members' signatures in the present state; `none` if it needs none. */
 export function groupOf(context: PoolContext, transaction: Transaction): Pooled['group'] {
   return context.rules.multisignatureStatus(context.state(), transaction, context.verify);
 }

@@ -7,13 +7,13 @@ import type { JournaledTransaction, TransactionJournal } from '../../ports/trans
 import type { MemberSignature, TransactionId } from '../../protocol/types.ts';
 
 /**
- * Maximum of transactions. All queues of a pool with the largest configured limits hold the same number. Confirmed
- * transactions are dropped to make room.
+ * Maximum number of transactions in the journal. All queues of a pool with the largest configured limits together hold
+ * as many transactions. Confirmed transactions are dropped to make room.
  */
 const JOURNALED_MAX = 25_000;
 /**
- * Maximum of bytes of the entries' JSON. Twenty thousand transactions of the usual size fit, or a few hundred of the
- * largest size.
+ * Maximum size of the JSON of all entries, in bytes. The limit allows twenty thousand transactions of the usual size,
+ * or a few hundred of the largest size.
  */
 export const JOURNALED_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -68,7 +68,7 @@ export class JournalEntries {
     return true;
   }
 
-  /** @returns false if there is no such transaction */
+  /** @returns false if the journal has no transaction with this id */
   remove(id: TransactionId): boolean {
     const held = this.#held.get(id);
     if (held === undefined) return false;
@@ -83,7 +83,7 @@ export class JournalEntries {
   }
 }
 
-/** A journal in memory, which is lost when its process ends. */
+/** Holds a journal only in memory. The entries are lost when the process ends. */
 export class MemoryTransactionJournal implements TransactionJournal {
   readonly #entries = new JournalEntries();
 

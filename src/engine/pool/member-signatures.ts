@@ -17,8 +17,8 @@ import type { Payer } from './verification-budget.ts';
 export function memberSignatureFromJson(json: unknown): MemberSignature {
   if (typeof json !== 'object' || json === null) throw malformed('Unable to process signature, signature not provided');
   const { transactionId, publicKey, signature } = json as Readonly<Record<string, unknown>>;
-  // Leading zeros do not make an id malformed. No transaction has an id with leading zeros, so such an id is refused
-  // later.
+  // The format allows leading zeros in an id. No transaction has an id with leading zeros, so the search for the
+  // transaction refuses this id later.
   if (typeof transactionId !== 'string' || !isU64Decimal(transactionId.replace(/^0+(?=[0-9])/, ''))) {
     throw malformed('should match format "id"');
   }
@@ -28,13 +28,14 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
 }
 
 /**
- * Adds a member's signature to the pending transaction that it names. The transaction stays in `pending` until the next
- * processing step moves it. The transaction counts as `ready` once there are enough signatures.
+ * Adds a member's signature to the pending transaction that the signature names. When the transaction has enough
+ * signatures, its field `group` becomes `ready`. The transaction stays in the queue `pending` until the next processing
+ * step moves it.
  *
  * Each member may sign a transaction only once. A key can make any number of different valid signatures of one message,
- * and the node would have to verify each of them. The reference (lisk-sdk) accepts several signatures of one member.
- * With two signatures of one member, a transaction of lisk-sdk can reach the required number without being valid. For
- * each further signature, lisk-sdk then checks all pairs of members and signatures again.
+ * and the node would have to verify each of them. The reference (lisk-sdk) accepts several signatures of one member. In
+ * lisk-sdk, two signatures of one member can therefore complete the required number although the transaction is
+ * invalid. For each further signature, lisk-sdk then checks all pairs of members and signatures again.
  *
  * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` if the named member did not make the signature; `TRANSACTION_INVALID` if
  *   the rules refuse it, if the member has signed before, or if no pending transaction has the id; `VERIFICATION_LIMIT`

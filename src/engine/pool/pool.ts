@@ -1,7 +1,8 @@
 /**
- * Transactions that wait for a block. Transactions from peers go `received` -> `validated` -> `verified` -> `ready`;
- * transactions from clients begin at `verified`. Group transactions wait in `pending` for members' signatures. The pool
- * is not part of consensus, so each node decides alone which transactions its pool has.
+ * Stores the transactions that wait for a block, in five queues. A transaction from a peer passes the queues
+ * `received`, `validated`, `verified` and `ready`. A transaction from a client begins in `verified`. A group
+ * transaction waits in `pending` for members' signatures. The pool is not part of consensus, so each node decides alone
+ * which transactions its pool has.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -23,17 +24,17 @@ export interface PoolLimits {
   /** Maximum of transactions that a queue accepts from clients and peers. */
   readonly perQueueMax: number;
   /**
-   * Maximum of transactions that one step handles. The same limit is the maximum of transactions of one queue in an
-   * answer to a peer.
+   * Maximum number of transactions that one step takes from a queue. An answer to a peer contains at most this number
+   * of transactions from `ready`, and at most this number from `pending`.
    */
   readonly releaseLimit: number;
 }
 
-/** Listeners to events of the pool. Listeners must not throw. */
+/** Functions that the pool calls when an event happens. These functions must not throw. */
 export interface PoolEvents {
   /**
-   * Called when a transaction passed verification for the first time. A transaction that lacks only members' signatures
-   * counts as passed.
+   * Called when a transaction has passed verification for the first time. A transaction that lacks only members'
+   * signatures has also passed.
    */
   verified(transaction: Transaction): void;
   /** Called when a member's signature was added to a pending transaction. */
@@ -50,7 +51,7 @@ export interface PoolDependencies extends PoolContext {
   readonly limits?: Partial<PoolLimits>;
 }
 
-/** The results for the transactions of a peer. */
+/** Says which transactions of a peer the pool accepted and refused. */
 export interface ReceiveReport {
   readonly accepted: readonly TransactionId[];
   /** Refusals that are not the fault of the peer: the transaction is known or in the future, or the pool is full. */
@@ -71,7 +72,10 @@ export function isTooOld(receivedAtMs: number, isOfGroup: boolean, nowMs: number
   return Math.floor((nowMs - receivedAtMs) / 1000) > (isOfGroup ? GROUP_AGE_MAX_S : AGE_MAX_S);
 }
 
-/** Maximum of confirmed transactions whose time of arrival is stored. Two hours of full blocks take about 2 MB. */
+/**
+ * Maximum number of confirmed transactions whose time of arrival is stored. The number covers two hours of full blocks
+ * and takes about 2 MB.
+ */
 const CONFIRMED_TIMES_MAX = 20_000;
 
 export class TransactionPool {
@@ -98,7 +102,7 @@ export class TransactionPool {
 
   // ---- in -----------------------------------------------------------------------------------------------------------
 
-  /** Takes a client's transaction, verifies it at once, and announces it. */
+  /** Verifies a client's transaction at once, adds it to the pool, and announces it. */
   submit(json: unknown, payer = NO_PAYER): SubmitResult {
     const result = this.admit(json, payer);
     if (result.accepted) this.tell(result.transaction.id);
@@ -106,7 +110,8 @@ export class TransactionPool {
   }
 
   /**
-   * Takes a client's transaction and verifies it at once. Call `tell` afterwards to announce the transaction.
+   * Verifies a client's transaction at once, and adds it to the pool. Call `tell` afterwards to announce the
+   * transaction.
    *
    * @param receivedAtMs time of arrival; Unix time in milliseconds, now by default
    */
@@ -126,8 +131,8 @@ export class TransactionPool {
 
   /**
    * Receives the transactions of a peer; `verifyReceived` or the next steps verify them. The reference (lisk-sdk) stops
-   * at the first refused transaction. This node also reads the rest, unless the peer is at fault. One transaction that
-   * is known already tells nothing about the next.
+   * at the first refused transaction. This node also reads the rest, unless the peer is at fault. An honest peer may
+   * send a transaction that the node already has, followed by new transactions.
    *
    * @param payer pays for checking the peer's signatures; when its budget is used up, the remaining transactions are
    *   refused
@@ -136,7 +141,7 @@ export class TransactionPool {
     const accepted: TransactionId[] = [];
     const refused: TransactionRejected[] = [];
     for (const json of jsons) {
-      // Other peers announce the refused transactions, too, so none is lost.
+      // The node can get the refused transactions later, because other peers announce them, too.
       if (!payer.mayAsk()) {
         refused.push(verificationLimit(''));
         break;
@@ -158,8 +163,8 @@ export class TransactionPool {
 
   /**
    * Verifies transactions that were received just now, so that they are announced at once. If the payer's budget is
-   * used up, or the queue is full, the steps verify the remaining transactions later. Only a transaction that is valid
-   * in the state counts as useful.
+   * used up, or the queue `verified` is full, the steps verify the remaining transactions later. Only a transaction
+   * that is valid in the state refills the payer's budget for waste.
    */
   verifyReceived(ids: readonly TransactionId[], payer = NO_PAYER): void {
     for (const id of ids) {
@@ -171,7 +176,7 @@ export class TransactionPool {
     }
   }
 
-  /** Takes a signature object from a client. */
+  /** Checks a signature object from a client, and adds the signature to its pending transaction. */
   submitSignature(json: unknown, payer = NO_PAYER): SubmitResult {
     return this.#answer('Error processing signature', () => this.#addSignature(memberSignatureFromJson(json), payer));
   }
@@ -216,7 +221,10 @@ export class TransactionPool {
 
   // ---- changes of the chain -----------------------------------------------------------------------------------------
 
-  /** Forgets the transactions that the blocks confirmed. Transactions that the blocks may affect are checked again. */
+  /**
+   * Removes the transactions that the blocks contain. The pool verifies again all transactions that the blocks may have
+   * made invalid.
+   */
   blocksApplied(blocks: readonly Block[]): void {
     if (this.#queues.total === 0) return;
     for (const { id } of blocks.flatMap(({ transactions }) => transactions)) {
@@ -242,8 +250,8 @@ export class TransactionPool {
   }
 
   /**
-   * Unix time in milliseconds at which a transaction arrived, even if a block contains it by now; undefined if it was
-   * never in the pool.
+   * Returns the Unix time in milliseconds at which a transaction arrived. The time is still known for a while after a
+   * block has confirmed the transaction. The result is undefined for any other transaction.
    */
   receivedAtMs(id: TransactionId): number | undefined {
     return this.#queues.get(id)?.receivedAtMs ?? this.#receivedAtMs.get(id);
@@ -263,7 +271,7 @@ export class TransactionPool {
     return this.#queues.get(id)?.group === 'pending';
   }
 
-  /** Removes transactions from their queues, and returns those that were there. */
+  /** Removes transactions from the pool, and returns the removed transactions. */
   take(ids: readonly TransactionId[]): readonly Transaction[] {
     return ids.flatMap((id) => this.#queues.remove(id)?.transaction ?? []);
   }
@@ -289,20 +297,20 @@ export class TransactionPool {
   }
 
   /**
-   * Candidates for the next block, at most as many as fit into one block. The candidates are in the order in which the
-   * pool found that they can be applied.
+   * Returns candidates for the next block, at most as many as one block may contain. The order of the candidates is
+   * that of the queue `ready`, in which each transaction can be applied after the transactions before it.
    *
    * The reference (lisk-sdk) offers the newest transactions first. For example, a sender makes a transfer and then
-   * registers a second signature. If the newest came first, the transfer would be invalid, because it lacks the second
-   * signature.
+   * registers a second signature. If a block contained the registration before the transfer, the transfer would be
+   * invalid, because it lacks the second signature.
    */
   readyForForging(): readonly Transaction[] {
     return transactionsOf(this.#queues.oldest('ready', this.#context.rules.params.transactionsPerBlockMax));
   }
 
   /**
-   * The transactions for a peer that asks for the pool, at most `limit`. The transactions in `ready` come first, then
-   * those in `pending`, then those in `verified`, each oldest first.
+   * Returns at most `limit` transactions for a peer that asks for the content of the pool. The order is: transactions
+   * in `ready`, in `pending`, in `verified`. Within a queue, the oldest come first.
    */
   forSharing(limit: number): readonly Transaction[] {
     const { releaseLimit } = this.#limits;
@@ -365,8 +373,8 @@ function transactionsOf(pooled: readonly Pooled[]): readonly Transaction[] {
 }
 
 /**
- * The reasons of an error as a list. If the error has no list, as for an unknown type, the error itself becomes the
- * only element.
+ * Lists the reasons of an error. Some errors have no list, for example the error for an unknown type. The message of
+ * the error is then the only element.
  */
 function errorsOf(error: ProtocolError): readonly TransactionError[] {
   if (error instanceof TransactionRejected && error.errors.length > 0) return error.errors;

@@ -1,4 +1,7 @@
-/** The five queues of the pool. An id is in one queue at most. Each queue remembers the order of arrival. */
+/**
+ * Stores the transactions of the pool in five queues. A transaction is in at most one queue. Each queue has the order
+ * in which transactions entered it.
+ */
 
 import type { PoolState } from '../../ports/node-api.ts';
 import type { PublicKey, Transaction, TransactionId } from '../../protocol/types.ts';
@@ -9,7 +12,7 @@ import type { PublicKey, Transaction, TransactionId } from '../../protocol/types
  */
 export const POOL_STATES: readonly PoolState[] = ['received', 'validated', 'verified', 'pending', 'ready'];
 
-/** A transaction with the data that the pool stores about it. */
+/** Holds a transaction and the data that the pool stores about it. */
 export interface Pooled {
   readonly transaction: Transaction;
   /** Time of arrival; Unix time in milliseconds. Moves between queues do not change this time. */
@@ -18,14 +21,15 @@ export interface Pooled {
   readonly group: 'none' | 'pending' | 'ready';
   /** True if the transaction was announced to peers. */
   readonly announced: boolean;
-  /** Members of whom a signature was verified since the transaction arrived. */
+  /** Public keys of the members whose signatures were added since the transaction arrived. */
   readonly signers?: readonly PublicKey[];
 }
 
 /**
- * The queues of the pool, each with a limit. Adding a transaction respects the limit of its queue. Moving a transaction
- * ignores this limit, because a transaction should not be dropped only because it must be checked again. Instead, all
- * queues together hold at most the sum of all limits, so that moves cannot fill a queue without limit.
+ * Limits the number of transactions in each queue and in all queues together. A new transaction is refused if its queue
+ * is full. Moving a transaction to another queue ignores the limit of that queue, so that no transaction is dropped
+ * only because it must be verified again. Moves do not change the total number, so the limit on all queues together
+ * still holds.
  */
 export class PoolQueues {
   readonly perQueueMax: number;
@@ -69,14 +73,14 @@ export class PoolQueues {
   }
 
   /**
-   * The transactions of a queue, oldest arrival first. The list is a copy, so that transactions may be moved during a walk over
-   * it.
+   * Returns the transactions of a queue; the transaction that entered the queue first comes first. The list is a copy,
+   * so the caller may move transactions while it reads the list.
    */
   list(state: PoolState): Pooled[] {
     return [...this.#queues[state].values()];
   }
 
-  /** The `count` oldest transactions of a queue, oldest first. */
+  /** Returns the `count` transactions that entered a queue first, in the order of entry. */
   oldest(state: PoolState, count: number): Pooled[] {
     const found: Pooled[] = [];
     for (const pooled of this.#queues[state].values()) {

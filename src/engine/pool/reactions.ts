@@ -7,8 +7,8 @@ import { groupOf, type PoolContext } from './checks.ts';
 import type { PoolQueues } from './queues.ts';
 
 /**
- * For each queue, the queue to which its affected transactions move. `validated` comes first. In another order,
- * transactions that just moved to `validated` would move on to `received` at once.
+ * For each queue, the queue to which its affected transactions move. The order matters: the row for `validated` is
+ * first. If it were later, a transaction that an earlier row moved to `validated` would move on to `received` at once.
  */
 const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
   ['validated', 'received'],
@@ -18,8 +18,9 @@ const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
 ];
 
 /**
- * Removes confirmed transactions. Transactions of the same senders, and transactions with the same kind of unique data, are
- * verified again.
+ * Removes the transactions that the blocks confirmed. The pool then verifies again the other transactions of their
+ * senders. If a confirmed transaction has unique data, such as a delegate name, the pool verifies again all
+ * transactions of its type.
  */
 export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blocks: readonly Block[]): void {
   const senders = new Set<Address>();
@@ -34,10 +35,10 @@ export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blo
 }
 
 /**
- * Handles reverted blocks from the highest down. A reverted transaction had paid recipients, who may have spent the
- * amounts since. The transactions of recipients of a reverted transaction are verified again. The reverted transactions
- * go to `verified`. The pool does not announce reverted transactions again, because they were announced when they first
- * arrived.
+ * Puts the transactions of reverted blocks into the queue `verified`, beginning with the highest block. The recipients
+ * of a reverted transaction lose its amount, and their own transactions may have spent it. So the pool verifies again
+ * the transactions of these recipients. The pool does not announce reverted transactions again, because they were
+ * announced when they first arrived.
  *
  * @param blocks reverted blocks in any order
  */

@@ -1,4 +1,4 @@
-/** The steps that move transactions from queue to queue. Each step handles a bounded number of transactions. */
+/** Moves transactions from queue to queue. Each step handles a limited number of transactions. */
 
 import type { Transaction } from '../../protocol/types.ts';
 import type { TransactionError } from '../../protocol/verdict.ts';
@@ -48,15 +48,16 @@ export function verifyOne(context: PoolContext, queues: PoolQueues, pooled: Pool
 }
 
 /**
- * Fills `ready` with transactions that can be applied one after another, up to the size of a block. Group transactions
- * that now have enough signatures come first, the newest of them first. The other transactions follow in the order of
- * verification.
+ * Fills the queue `ready` with transactions that can be applied one after another, up to the number that a block may
+ * contain. Group transactions that now have enough signatures come first, the newest of them first. The other
+ * transactions follow in the order of verification.
  *
- * The reference (lisk-sdk) only checks that the transactions are valid one after another. But in a block, each
- * transaction must also be valid without the others before it. After a revert, a transaction may be valid only after
- * another transaction of the pool. An example is a vote for a delegate whose registration was reverted. A block with
- * both transactions would be invalid, so a node that kept both in `ready` could not forge. So each transaction is also
- * verified alone, including those in `ready`.
+ * The reference (lisk-sdk) only checks that the transactions are valid one after another. But each transaction of a
+ * block must also be valid in the state before the block. After a revert, a transaction may become valid only when
+ * another transaction of the pool is applied first. An example is a vote for a delegate whose registration was
+ * reverted. A block with the registration and the vote would be invalid, so a node with both in `ready` could not
+ * forge. This function therefore also verifies each transaction alone against the state at the tip, including the
+ * transactions already in `ready`.
  */
 export function fillReady(context: PoolContext, queues: PoolQueues, events: StepEvents): void {
   const { rules, state, verify } = context;

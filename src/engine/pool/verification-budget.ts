@@ -1,8 +1,8 @@
 /**
- * Budgets for checking the signatures of transactions from peers and clients. A false signature costs its sender
- * nothing, but it costs the node a check. So the address that sent a signature pays for its check, whether the
- * signature is valid or not. Each group of addresses (`Crowd`) has a budget, too. Even if an attacker has many
- * addresses, most of the node's time is left for blocks.
+ * Limits the time for checking the signatures of transactions from peers and clients. A sender can make false
+ * signatures without work, but the node must work to check each of them. So the check of a signature is charged to the
+ * budget of the address that sent it, even if the signature is valid. Each group of addresses (`Crowd`) has a budget,
+ * too. So an attacker with many addresses cannot use up the time that the node needs for blocks.
  *
  * Costs are counted in milliseconds as in `Verifier.spentMs`, so the same limits hold for a fast and a slow
  * implementation of Ed25519. Blocks and their transactions are never charged.
@@ -12,12 +12,12 @@ import type { Clock } from '../../ports/clock.ts';
 import { LruMap } from '../../primitives/bounded.ts';
 
 /**
- * Groups of addresses that each share a budget. Named peers and programs on this machine have budgets of their own,
- * which peers and clients elsewhere cannot use up.
+ * Names the groups of addresses; the addresses of one group share a budget. Named peers form a group, and clients on
+ * this machine form another. Other peers and clients cannot use up the budgets of these two groups.
  */
 export type Crowd = 'peers' | 'namedPeers' | 'clients' | 'localClients';
 
-/** The account that pays for work. */
+/** Charges work to the budgets of one address and of its group. */
 export interface Payer {
   /** Whether the budget allows another check at present. */
   mayAsk(): boolean;
@@ -36,31 +36,29 @@ export interface Payer {
 export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), wasUseful: () => undefined };
 
 /**
- * Limits of one address and of a group of addresses (`Crowd`). An address may use 5 % of a core. This share is enough
- * for forty signatures per second in JavaScript, or eight hundred with the native library. The burst of an address is
- * enough for several blocks of transactions with one signature each, even in JavaScript. A group may use 10 % of a
- * core, so the four groups together use less than half of it.
+ * Limits of one address (`SOURCE`) and of a group of addresses (`CROWD`). An address may use 5 % of a core. This share
+ * is enough for forty signatures per second in JavaScript, or eight hundred with the native library. The burst of an
+ * address is enough for several blocks of transactions with one signature each, even in JavaScript. A group may use 10
+ * % of a core, so the four groups together use less than half of it.
  */
 const SOURCE: BucketSize = { capacityMs: 200, refillMsPerS: 50 };
 const CROWD: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
 /**
- * The last part of a group's budget is reserved for addresses that use little of it. The reserve fills faster than a
- * hundred addresses can use it up, and no more than a hundred peers can be connected. So transactions of an honest peer
- * are verified even during an attack.
+ * The last part of a group's budget is reserved for addresses that have used little time. A bucket of size `MODEST` for
+ * each address measures this use. The budget of a group refills by 100 ms per second, but a hundred addresses that stay
+ * within `MODEST` use at most 50 ms per second. So the node still verifies the transactions of an honest peer during an
+ * attack from up to a hundred addresses.
  */
 const CROWD_RESERVE_MS = 100;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
 /**
- * Checking time that an address may use without sending anything useful. When this time is used up, signatures from the
- * address are not checked. In JavaScript, the time is enough for five damaged copies of a transaction. Honest nodes of
- * lisk-sdk may pass on damaged copies of a transaction. The bucket refills within two minutes, or at once when the
- * address sends something useful.
+ * Time for signature checks that an address may use without sending anything useful. When this time is used up, the
+ * node checks no signatures from the address. Honest nodes of lisk-sdk may pass on damaged copies of a transaction, so
+ * the limit is not zero. With Ed25519 in JavaScript, the time is enough for five damaged copies. The bucket refills
+ * within two minutes, or at once when the address sends something useful.
  */
 const WASTE: BucketSize = { capacityMs: 100, refillMsPerS: 2 };
-/**
- * Maximum of addresses that are remembered. The budget of a group cannot serve this many before the oldest are
- * forgotten.
- */
+/** Maximum number of addresses whose buckets are stored. */
 const SOURCES_MAX = 5_000;
 
 export interface VerificationBudgetDependencies {
@@ -71,9 +69,12 @@ export interface VerificationBudgetDependencies {
 
 interface Source {
   readonly bucket: CostBucket;
-  /** Part of the crowd's reserve for this address. The bucket is not empty if the address used little time. */
+  /**
+   * Measures whether the address has used little time. While this bucket is not empty, the address may use the reserve
+   * of its group.
+   */
   readonly modest: CostBucket;
-  /** Budget for checks that bring nothing useful. Anything useful refills it. */
+  /** Limits the time for checks without a useful result. A useful item from the address fills this bucket at once. */
   waste: CostBucket;
 }
 
@@ -89,7 +90,7 @@ export class VerificationBudget {
     this.#crowds = { peers: crowd(), namedPeers: crowd(), clients: crowd(), localClients: crowd() };
   }
 
-  /** @param address the address that sent the work, always in the same spelling */
+  /** @param address the address that sent the transaction or signature, always in the same spelling */
   payer(address: string, crowd: Crowd): Payer {
     const { clock, spentMs } = this.#dependencies;
     return {
@@ -108,7 +109,7 @@ export class VerificationBudget {
     };
   }
 
-  /** True for an address that used up its budget for useless checks. */
+  /** True if an address has used up its `waste` bucket. */
   isWasteful(address: string): boolean {
     const source = this.#sources.get(address);
     return source !== undefined && source.waste.level(this.#dependencies.clock.nowMs()) <= 0;
@@ -150,8 +151,8 @@ interface BucketSize {
 }
 
 /**
- * A bucket of time, which fills up to its capacity. A single check may take more time than the bucket has. The bucket
- * then allows no check until it has filled again. The level of a bucket never falls below minus its capacity.
+ * Holds an amount of time that grows at a fixed rate up to its capacity. A single check may take more time than the
+ * bucket has, so the level can become negative. The bucket then allows no check until its level is above zero again.
  */
 class CostBucket {
   readonly #size: BucketSize;
@@ -173,8 +174,8 @@ class CostBucket {
   }
 
   take(costMs: number, nowMs: number): void {
-    // The debt is limited. Without a limit of the debt, one expensive check could block an address for hours, because
-    // its bucket fills slowly.
+    // The level never falls below minus the capacity. Without this limit, one expensive check could block an address
+    // for hours, because its bucket fills slowly.
     this.#levelMs = Math.max(-this.#size.capacityMs, this.level(nowMs) - costMs);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Backoff from peers that failed. During the backoff, the peer is not asked. Each further failure in a row makes the
- * backoff longer.
+ * Records the backoff of each peer that failed. During its backoff, the node sends the peer no questions. Each further
+ * failure in a row makes the backoff longer.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -9,8 +9,8 @@ import type { PeerId } from '../../ports/transport.ts';
 
 const BACKOFF_FIRST_MS = 10_000;
 /**
- * Longest backoff. The maximum is short, because an honest peer with a bad connection may be the only peer with the
- * better chain.
+ * Longest backoff. It is short, because the only peer with the better chain may be an honest peer with a bad
+ * connection.
  */
 const BACKOFF_MAX_MS = 80_000;
 const PEERS_MAX = 1000;
@@ -40,7 +40,7 @@ export class Backoff {
   /**
    * Records a failure.
    *
-   * @param isItsFault if false, the backoff is the shortest one, and the failure is not counted
+   * @param isItsFault if false, the backoff lasts `BACKOFF_FIRST_MS`, and the failure is not counted
    */
   fail(peerId: PeerId, isItsFault = true): void {
     const failures = this.failures(peerId) + (isItsFault ? 1 : 0);

@@ -27,7 +27,7 @@ export class Blame {
   }
 
   /**
-   * Handles a failure of the peer that we follow.
+   * Handles a failure of the peer that the node follows.
    *
    * @throws the error if our disk is at fault, because another peer would not help
    */
@@ -43,26 +43,29 @@ export class Blame {
     if (code.startsWith('STORE_')) throw error;
     const reason = messageOf(error);
     observer.log('warn', code, 'could not synchronise with a peer', { peer: peerId, reason });
-    // Our own chain has changed meanwhile, so the next check of announced tips decides what to do.
+    // Our own chain has changed during the run, so the next check of announced tips decides whether to follow a peer.
     if (code === 'TIP_MOVED') return;
-    // The node left this peer because other peers were waiting. The peer may only have a slow connection.
+    // The node stopped following this peer because other peers were waiting. The peer may be honest and have a slow
+    // connection.
     if (code === 'SYNC_CLAIM_UNPROVED') {
       backoff.fail(peerId, false);
       return;
     }
-    // If our clock is slow, the node refuses new blocks and transactions of all peers. A rival at our height never
-    // claimed a better chain.
+    // If our clock is slow, the node refuses the new blocks of all peers, so a refusal because of a timestamp is not
+    // counted against the peer. A peer at our height has not claimed that its chain is better, so a branch that is not
+    // better is not counted against it either.
     const isRival = rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
     const isItsFault = !(cause instanceof BlockRejected && isByClock(cause)) && !isRival;
     backoff.fail(peerId, isItsFault);
     if (LIES.has(code)) penalise(peerId, code, reason);
-    // The block was refused at its own place in the peer's chain, so no honest peer has this block.
+    // The node checked the block after the block that precedes it in the peer's chain, so no honest peer has this
+    // block.
     else if (cause instanceof BlockRejected && isItsFault) penalise(peerId, 'SYNC_BRANCH_INVALID', reason);
   }
 
   /**
-   * Handles a failure of a peer that helps with a download. A missing answer costs no points, because we cannot tell
-   * whether the helper or the followed peer is at fault.
+   * Handles a failure of a peer that helps with a download. The helper gets no penalty for a missing answer, because
+   * the node cannot know whether the helper or the followed peer is at fault.
    */
   helperFailed(peerId: PeerId, error: unknown): void {
     const cause = error instanceof BranchRejected ? error.rejection : error;
@@ -81,10 +84,10 @@ export class Blame {
   }
 
   /**
-   * Handles an error that no rule of this class covers. An error that no rule covers is a defect of this node, whatever
-   * the peer sent. The node backs off from the peer, and each further error makes the backoff longer. Without a
-   * backoff, a peer that triggers the defect again and again could keep the node from all other peers. The peer loses
-   * no points, because an honest peer may cause the error, too.
+   * Handles an error that is not a `ProtocolError`. Such an error is a defect of this node, whatever the peer sent. The
+   * node backs off from the peer, and each further error makes the backoff longer. Without a backoff, a peer that
+   * triggers the defect again and again could prevent the node from following other peers. The peer gets no penalty,
+   * because an honest peer may trigger the defect, too.
    */
   #defectShown(peerId: PeerId, error: unknown): void {
     const { observer, backoff } = this.#dependencies;

@@ -6,7 +6,7 @@ import type { AnnouncedTip } from '../../protocol/rules.ts';
 import type { Chain } from '../chain.ts';
 import type { Backoff } from './backoff.ts';
 
-/** Maximum of peers that help the followed peer to send blocks. */
+/** Maximum number of helpers. A helper sends blocks of the same chain as the followed peer. */
 const HELPERS_MAX = 4;
 
 export interface CandidateDependencies {
@@ -27,12 +27,12 @@ export class Candidates {
     this.#dependencies = dependencies;
   }
 
-  /** Whether a peer claims a better chain. */
+  /** Whether any connected peer claims a better chain. */
   get exist(): boolean {
     return this.#better(new Set()).length > 0;
   }
 
-  /** The dialled peers with the best of the announced tips that are better than ours. */
+  /** Returns the dialled peers that announce the best tip of all dialled peers, if this tip is better than ours. */
   dialled(excluded: ReadonlySet<PeerId>): readonly Connection[] {
     return this.#better(excluded, isOutbound);
   }
@@ -40,9 +40,9 @@ export class Candidates {
   /**
    * Chooses a random peer from the largest group of peers that agree on the best announced tip.
    *
-   * @param preferDialled the caller passes true at every other check. Inbound peers may claim anything, and the highest
-   *   claim wins. So every other check prefers the peers that we dialled to inbound peers. However many inbound peers
-   *   there are, the node then still asks the peers that it dialled.
+   * @param preferDialled the caller alternates between true and false. With false, the peer with the highest claim
+   *   wins, and an inbound peer may claim any height. With true, the peers that we dialled come first. So no number of
+   *   inbound peers can prevent the node from asking the peers that it dialled.
    */
   choose(excluded: ReadonlySet<PeerId>, preferDialled: boolean): PeerId | undefined {
     const groups = new Map<string, PeerId[]>();
@@ -55,7 +55,7 @@ export class Candidates {
     return largest?.[this.#dependencies.random.below(largest.length)];
   }
 
-  /** Peers that announce the same tip as the leader; the peers that we dialled come first. */
+  /** Returns peers that announce the same tip as the leader. The peers that we dialled come first. */
   helpersOf(leader: PeerId): readonly PeerId[] {
     const { transport, backoff } = this.#dependencies;
     const connections = transport.connections();
@@ -70,13 +70,16 @@ export class Candidates {
       .map(({ peerId }) => peerId);
   }
 
-  /** Whether we follow an inbound peer although a peer that we dialled also claims a better chain. */
+  /** Whether the leader is an inbound peer, and a peer that we dialled also claims a better chain. */
   isStrangerInTheWay(leader: PeerId): boolean {
     const connection = this.#dependencies.transport.connections().find(({ peerId }) => peerId === leader);
     return connection?.direction !== 'outbound' && this.#better(new Set([leader]), isOutbound).length > 0;
   }
 
-  /** Whether another peer claims a better chain, was not tried yet, and is as trustworthy as the followed peer. */
+  /**
+   * Whether a peer that was not tried yet also claims a better chain. If we dialled the leader, only peers that we
+   * dialled count.
+   */
   isAnotherWaiting(leader: PeerId, tried: ReadonlySet<PeerId>): boolean {
     const excluded = new Set([leader, ...tried]);
     if (this.dialled(excluded).length > 0) return true;
@@ -84,7 +87,10 @@ export class Candidates {
     return connection?.direction !== 'outbound' && this.#better(excluded).length > 0;
   }
 
-  /** The connected peers with the best announced tip if this tip is better than ours; otherwise rivals of our tip. */
+  /**
+   * Returns the connected peers with the best announced tip if this tip is better than ours. If no tip is better,
+   * returns peers with another chain at our height.
+   */
   #better(
     excluded: ReadonlySet<PeerId>,
     among: (connection: Connection) => boolean = () => true,
@@ -105,7 +111,7 @@ export class Candidates {
       .map(({ connection }) => connection);
   }
 
-  /** Peers at our height with another chain. Only a download can show which chain is better. */
+  /** Returns peers at our height with another chain. Only a download shows whether their chain is better than ours. */
   #rivals(connections: readonly Connection[]): readonly Connection[] {
     const { height } = this.#dependencies.chain.tip.header;
     const broadhash = this.#dependencies.broadhash();

@@ -1,8 +1,9 @@
 /**
- * Judges claims of better chains by the results of earlier claims. Anybody can claim a better chain, and a delegate can
- * sign the tip of a chain that does not exist. Each failed claim makes the node doubt similar claims. Claims are
- * similar if they have the same signer, the same netgroup of the sender, or the same direction of connection. The node
- * may check a doubted claim, but forging does not wait for the result.
+ * Decides whether the node checks a peer's claim of a better chain, and whether forging waits for the result. Anybody
+ * can claim a better chain, and a delegate can sign the tip of a chain that does not exist. So a failed claim makes the
+ * node doubt later claims for some time. The node then doubts claims from the same netgroup and claims over connections
+ * of the same direction (inbound or outbound). It ignores the signer of the failed claim until the next round. Forging
+ * never waits for a doubted claim.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -28,18 +29,21 @@ export interface ClaimDependencies {
   readonly round: () => number;
 }
 
-/** Duration of the doubt after a first failure. The duration doubles with each further failure in a row. */
+/**
+ * Time for which the node doubts claims after a first failed claim. The time doubles with each further failed claim in
+ * a row. A kind is a direction of connection.
+ */
 const NETGROUP_DOUBT_MS = 30_000;
 const KIND_DOUBT_MS = 10_000;
 /**
- * Longest time for which the claims of a netgroup are doubted: half an hour. The claims of all inbound or all outbound peers
- * are doubted for ten minutes at most, because honest peers are among them.
+ * Longest time of doubt: half an hour for the claims of a netgroup, ten minutes for the claims of all inbound or all
+ * outbound peers. The second time is shorter, because honest peers are among these peers.
  */
 const NETGROUP_DOUBT_MS_MAX = 1_800_000;
 const KIND_DOUBT_MS_MAX = 600_000;
 /**
- * Maximum of signers and of netgroups that are remembered. At most some thousand registered delegates can sign a claim, and
- * peers come from some hundred netgroups.
+ * Maximum numbers of signers and of netgroups that are stored. Only some thousand registered delegates can sign a
+ * claim, and peers come from some hundred netgroups.
  */
 const SIGNERS_MAX = 10_000;
 const NETGROUPS_MAX = 5_000;
@@ -51,8 +55,9 @@ interface Doubt {
 
 export class Claims {
   readonly #dependencies: ClaimDependencies;
-  /** For each signer, the last round in which forging waited for its claim, and the last round in which its claim failed. */
+  /** For each signer, the last round in which forging waited for a claim of this signer. */
   readonly #waitedFor = new LruMap<PublicKey, number>(SIGNERS_MAX);
+  /** For each signer, the last round in which a claim of this signer failed. */
   readonly #failedSigners = new LruMap<PublicKey, number>(SIGNERS_MAX);
   readonly #netgroups = new LruMap<number, Doubt>(NETGROUPS_MAX);
   readonly #kinds = new Map<Connection['direction'], Doubt>();
@@ -62,15 +67,19 @@ export class Claims {
   }
 
   /**
-   * Whether the node should check the claim of a received block. A signer whose claim failed is ignored until the next
-   * round. An inbound peer from a doubted netgroup is ignored as well.
+   * Whether the node should check the claim that a received block makes. After a failed claim, the node ignores blocks
+   * of the same signer until the next round. It also ignores the blocks of inbound peers from a netgroup whose claims
+   * it doubts.
    */
   isHeard({ peerId, direction, signer }: Claim): boolean {
     if (signer !== undefined && this.#failedSigners.get(signer) === this.#dependencies.round()) return false;
     return direction === 'outbound' || !this.#isDoubted(this.#netgroups.get(this.#dependencies.netgroupOf(peerId)));
   }
 
-  /** Whether forging may wait a moment for the result of a claim. For each signer, forging waits once in a round. */
+  /**
+   * Whether forging may wait for the result of a claim. Forging does not wait for a doubted claim, and waits for each
+   * signer only once in a round.
+   */
   isWaitedFor({ peerId, direction, signer }: Claim): boolean {
     const { netgroupOf, round } = this.#dependencies;
     if (this.#isDoubted(this.#kinds.get(direction)) || this.#isDoubted(this.#netgroups.get(netgroupOf(peerId)))) {
@@ -82,7 +91,7 @@ export class Claims {
     return true;
   }
 
-  /** Records a failed claim: its sender did not answer, disconnected, or sent no better chain. */
+  /** Records a failed claim: the peer did not answer, disconnected, or sent no better chain. */
   failed({ peerId, direction, signer }: Claim): void {
     const { clock, netgroupOf, round } = this.#dependencies;
     const nowMs = clock.nowMs();
@@ -95,7 +104,7 @@ export class Claims {
     this.#kinds.set(direction, doubtAfter(this.#kinds.get(direction), KIND_DOUBT_MS, KIND_DOUBT_MS_MAX, nowMs));
   }
 
-  /** Records that a claim was true: it brought us blocks of a better chain. */
+  /** Records that a claim was true: the peer sent blocks of a better chain. */
   proved({ peerId, direction, signer }: Claim): void {
     this.#netgroups.delete(this.#dependencies.netgroupOf(peerId));
     this.#kinds.delete(direction);

@@ -4,15 +4,15 @@ import type { ChainReader } from '../../ports/store.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
 
 /**
- * Number of newest blocks whose ids the question contains without gaps. One answer has the same number of blocks at
- * most. If the result is too low by fewer blocks than this number, one answer brings all missing blocks.
+ * Number of newest blocks whose ids the question contains without gaps. An answer to a later question for blocks has at
+ * most the same number of blocks.
  */
 const DENSE_BLOCKS = 34;
 
 /**
- * Heights whose block ids the question contains, in ascending order. The newest heights are all included. For lower
- * heights, the distance between the heights grows. `floorHeight` is always included, because nothing at or below it may
- * change.
+ * Returns the heights whose block ids the question contains, in ascending order. The newest `DENSE_BLOCKS` heights are
+ * all included. Below them, the distance between two heights doubles with each step. `floorHeight` is always included,
+ * because the node cannot revert the block at `floorHeight` or any block below.
  */
 function sampleHeights(tipHeight: number, floorHeight: number): readonly number[] {
   const heights: number[] = [];
@@ -29,9 +29,9 @@ function sampleHeights(tipHeight: number, floorHeight: number): readonly number[
 
 /**
  * Finds the highest height at which the peer is known to have the same block. Near the tip, the result is exact. Far
- * below the tip, the result may be too low. The error is at most the distance of the result from the tip. The blocks
- * between the result and the exact height are then downloaded again. The common height is undefined if the peer has
- * none of our blocks down to `floorHeight`.
+ * below the tip, the result may be lower than the exact height, at most by the distance of the result from the tip. The
+ * node then downloads the blocks between the result and the exact height again. The result is undefined if the peer has
+ * none of the blocks that the question names.
  */
 export async function findCommonHeight(
   chain: ChainReader,
@@ -49,6 +49,6 @@ export async function findCommonHeight(
     kind: 'highestCommonBlock',
     blockIds: [...idToHeight.keys()],
   });
-  // The height is that of the block in our chain, because the height that the peer states may be wrong.
+  // The height comes from our own chain, because the peer may state a wrong height.
   return answer === undefined ? undefined : idToHeight.get(answer.id);
 }

@@ -1,8 +1,8 @@
 /**
- * Downloads the blocks of one peer's chain in batches, before the caller needs them. A question for blocks names the id
- * of the block before them, so the node asks for one batch after another. Each batch may come from any peer with the
- * same tip. The node first asks the peer that has answered fastest so far. If this peer does not answer soon, another
- * peer is asked, too.
+ * Downloads the blocks of one peer's chain in batches, before the caller needs them. A question for a batch names the
+ * id of the block before the batch, so the node asks for one batch after another. Any peer that announces the same tip
+ * may send a batch. The node first asks the peer that has answered fastest so far. If this peer does not answer within
+ * `PATIENCE_MS`, the node also asks another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -11,16 +11,19 @@ import type { PeerId, Transport } from '../../ports/transport.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { Block, BlockHeader } from '../../protocol/types.ts';
 
-/** Maximum of blocks that are accepted in one answer. Nodes of both generations send fewer blocks in one answer. */
+/**
+ * Maximum number of blocks in one answer; the node refuses a larger answer. Nodes of both generations send fewer blocks
+ * in one answer.
+ */
 const BLOCKS_PER_ANSWER_MAX = 100;
 /**
- * Maximum of batches that are downloaded ahead. Batches that are ready keep the verifier threads busy and take a few
- * megabytes of memory.
+ * Maximum number of batches that are downloaded before the caller needs them. These batches give the verifier threads
+ * work, and take a few megabytes of memory.
  */
 export const BATCHES_AHEAD_MAX = 6;
 /**
- * Time without an answer after which another peer is asked, too. This waiting time is several times the usual time of
- * an answer.
+ * Time without an answer after which the node also asks another peer. This time is several times as long as an answer
+ * usually takes.
  */
 const PATIENCE_MS = 1500;
 /** Weight of the newest answer in the estimate of a peer's answering time. */
@@ -29,14 +32,16 @@ const NEWEST_WEIGHT = 0.3;
 export interface DownloadSource {
   /** The peer whose chain is downloaded. The download ends where the leader's chain ends. */
   readonly leader: PeerId;
-  /** Peers that announce the same tip. The function `helpers` is called again before each batch. */
+  /**
+   * Returns peers that announce the same tip as the leader. The download calls this function again before each batch.
+   */
   readonly helpers: () => readonly PeerId[];
   readonly transport: Pick<Transport, 'request'>;
   readonly clock: Clock;
   readonly codec: Codec;
-  /** Called for a peer that failed while others answered. The node does not ask a failed peer again. */
+  /** Called for a peer that failed while another peer answered. This download does not ask the failed peer again. */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
-  /** Called with blocks as soon as they have arrived, to begin work on them. */
+  /** Called with the blocks of a batch when they arrive, for example to verify their signatures early. */
   readonly prepare: (blocks: readonly Block[]) => Promise<void>;
 }
 
@@ -49,21 +54,22 @@ export interface Batch {
 }
 
 /**
- * The block before a batch. The question names the id of this block, and the heights in the answer must follow its
- * height.
+ * Names the block before a batch. The question contains the id of this block, and the first block of the answer must be
+ * its child.
  */
 type Parent = Pick<BlockHeader, 'id' | 'height'>;
 
 /**
- * Downloads batches of blocks after `from`, each linked to the one before it, until the leader has no more.
+ * Downloads batches of blocks after `from` until the leader has no more blocks. Each batch continues the chain of the
+ * batch before it.
  *
  * @throws ProtocolError `REQUEST_FAILED` from the transport, `SYNC_BLOCKS_UNLINKED` if an answer does not continue the chain
  * @throws BlockRejected if an answer contains a malformed block
  */
 export async function* downloadAfter(from: Parent, source: DownloadSource): AsyncGenerator<Batch, void> {
   const download = new Download(source);
-  // The node asks for the next batch when the batch before it has arrived, even if the caller has not taken that batch
-  // yet.
+  // The node asks for the next batch when the batch before it has arrived, even if the caller has not read the arrived
+  // batch yet.
   const ahead: Promise<Batch | undefined>[] = [];
   let newest: Promise<Batch | undefined> = download.fetch(from, undefined);
   const push = (fetched: Promise<Batch | undefined>): void => {
@@ -109,9 +115,10 @@ class Download {
   }
 
   /**
-   * Downloads the batch after a block from the first peer that has one; undefined if there is none.
+   * Downloads the batch after a block. The first peer that answers with blocks sends the batch. The result is undefined
+   * if the leader has no more blocks.
    *
-   * @param parentFrom peer that sent the block; undefined if the block is ours
+   * @param parentFrom peer that sent the parent block; undefined if the block is ours
    */
   async fetch(parent: Parent, parentFrom: PeerId | undefined): Promise<Batch | undefined> {
     const { leader } = this.#source;
@@ -141,8 +148,8 @@ class Download {
         const { blocks, peerId } = answer;
         if (leaderError !== undefined) this.#source.peerFailed(leader, leaderError);
         const prepared = this.#source.prepare(blocks);
-        // If the caller takes the batch, the caller handles the failure. If the caller has stopped, the failure needs
-        // no handling.
+        // A caller that reads the batch handles a failure of `prepared` itself. If the caller has stopped, nothing
+        // needs to handle the failure.
         prepared.catch(() => undefined);
         return { blocks, peerId, prepared };
       } else if (answer.peerId === leader) {
@@ -183,7 +190,8 @@ class Download {
       this.#learn(peerId, clock.nowMs() - askedMs);
       return { peerId, blocks: decodeBatch(answer, parent, peerId, codec) };
     } catch (error) {
-      // Even a defect of this node is reported for the peer whose answer triggered it, not for the leader.
+      // An error may also be a defect of this node. Such an error, too, is reported for the peer whose answer triggered
+      // it, and not for the leader.
       return { peerId, error };
     }
   }
@@ -193,7 +201,10 @@ class Download {
     this.#expectedMs.set(peerId, before === undefined ? tookMs : before + NEWEST_WEIGHT * (tookMs - before));
   }
 
-  /** Returns the first answer; undefined if no answer comes in time and another peer can still be asked. */
+  /**
+   * Returns the first answer. The result is undefined if no answer comes within `PATIENCE_MS` and another peer can
+   * still be asked.
+   */
   async #first(open: readonly Promise<Answer>[], isOtherLeft: boolean): Promise<Answer | undefined> {
     if (!isOtherLeft) return Promise.race(open);
     let overtake: () => void = () => undefined;

@@ -1,7 +1,7 @@
 /**
- * Downloads the blocks of one peer above the last common block. If the last common block is our tip, the downloaded
- * blocks are appended to our chain. If the branches split below our tip, the node switches to the peer's branch as soon
- * as that branch has proved to be better.
+ * Downloads the blocks of one peer above the last block that both chains contain. If this common block is our tip, the
+ * node appends the downloaded blocks to our chain. If the branches split below our tip, the node switches to the peer's
+ * branch as soon as that branch has proved to be better.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -17,20 +17,23 @@ import { downloadAfter, type Batch } from './download.ts';
 import { PeerTimeBudget } from './peer-time-budget.ts';
 
 /**
- * Maximum number of blocks by which an unproved rival branch may be higher than our tip. The limit is ten rounds more
- * than the range of heights that the finality protocol looks back.
+ * Maximum number of blocks by which a rival branch may be higher than our tip before it has proved to be better. The
+ * limit is ten rounds more than the number of blocks that the finality protocol looks back.
  */
 const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 
 /**
  * Maximum size, as stored, of a rival branch that is kept in memory until it has proved to be better. In memory, the
  * blocks take up to twenty times this size. Five thousand blocks of 25 transfers fit into this limit, or eighty-five
- * thousand empty blocks. While nothing becomes final, a branch may split so far below the tip that this limit matters.
- * Anybody can sign blocks that are valid apart from their place in a chain.
+ * thousand empty blocks. A branch can reach this limit only while no block becomes final for a long time. The limit is
+ * needed because anybody can sign blocks that pass all checks except those of their place in a chain.
  */
 export const BRANCH_BYTES_MAX = 16_000_000;
 
-/** Maximum of attempts at a download. Each new attempt does not ask the helper whose block was refused. */
+/**
+ * Maximum number of attempts at a download. A further attempt follows when a helper sent a refused block, and does not
+ * ask this helper.
+ */
 const ATTEMPTS_MAX = 5;
 
 export interface FollowDependencies {
@@ -38,14 +41,17 @@ export interface FollowDependencies {
   readonly transport: Pick<Transport, 'request'>;
   readonly clock: Clock;
   readonly observer: Observer;
-  /** Peers with the same tip, which may send the same blocks. */
+  /** Returns peers with the same tip as the given peer. The node may ask these peers for blocks, too. */
   readonly helpers: (peerId: PeerId) => readonly PeerId[];
   /** Called for a helper that failed, or that sent a refused block. */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
-  /** False if the protocol of this generation has no question for a peer's tip. */
+  /** False if the protocol of this generation has no request for a peer's tip. */
   readonly isTipAsked: boolean;
   readonly isStopped: () => boolean;
-  /** Whether another, preferred peer waits, when the followed peer has proved nothing for `waitedMs`. */
+  /**
+   * Whether a peer that the node prefers to the followed peer waits. `waitedMs` is the time that the node has waited
+   * for blocks of the followed peer's unproved branch.
+   */
   readonly othersWait: (waitedMs: number) => boolean;
   /** Maximum of bytes of a rival branch in memory; `BRANCH_BYTES_MAX` by default. */
   readonly branchBytesMax?: number;
@@ -87,8 +93,8 @@ export async function follow(peerId: PeerId, isShown: boolean, dependencies: Fol
  */
 async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowDependencies): Promise<boolean> {
   const { chain, transport, clock, helpers, peerFailed, isStopped } = dependencies;
-  // A rival branch becomes ours only after it has proved to be better. Before that proof, the node asks no helpers for
-  // blocks of the branch.
+  // The node switches to a rival branch only after the branch has proved to be better. Until then, it asks no helpers
+  // for blocks of the branch.
   let isOurs = from.height === chain.tip.header.height;
   const batches = downloadAfter(from, {
     leader: peerId,
@@ -118,12 +124,15 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowD
       budget.reward(batch.blocks);
     }
   } finally {
-    // Ends the download, so that no more blocks are asked for.
+    // Ends the download, so that the node asks for no more blocks.
     await batches.return();
   }
 }
 
-/** Height of a block that we share with the peer; all our blocks above it can be reverted. */
+/**
+ * Returns the height of a block that is in our chain and in the peer's chain. The node can revert all our blocks above
+ * this height.
+ */
 async function commonHeightWith(peerId: PeerId, { chain, transport }: FollowDependencies): Promise<number> {
   const floorHeight = chain.floorHeight;
   const height = await findCommonHeight(chain.state, { peerId, transport }, floorHeight);
@@ -183,7 +192,7 @@ async function changeBranch(
     }
     const newest = branch.at(-1);
     if (newest === undefined) {
-      // All blocks so far are in our chain already, so the download goes on.
+      // Our chain already contains all blocks received so far. The download continues.
       if (commonHeight === chain.tip.header.height) return;
       continue;
     }

@@ -1,25 +1,26 @@
 /**
- * The time that a peer may take for the blocks that it sends. The budget is needed because a node follows one peer at a
- * time. Without this budget, a peer could send a single block just before each time-out. The node would then follow no
- * other peer for hours.
+ * Limits the total time that a peer may take to send blocks. A node follows one peer at a time. Without this limit, a
+ * peer could send a single block just before each time-out, and the node would follow no other peer for hours.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Block } from '../../protocol/types.ts';
 
-/** Time for the first answer and for the last one. The last answer may be empty. */
+/**
+ * Time that a peer has before it sends any blocks. It covers the first answer, and the last answer, which may be empty.
+ */
 const FREE_MS = 12_000;
 /**
  * Time that a peer earns with each block that it sends. An answer of 34 blocks earns 10 s, which is as long as the
- * transport waits for an answer. An answer has fewer than 34 blocks only in two cases. An answer with fewer blocks is
- * either the last one, or its blocks are so full that the answer has the maximum size of a message.
+ * transport waits for an answer. An answer of an honest peer has fewer blocks in two cases: it is the last answer, or
+ * its full blocks reach the maximum size of a message.
  */
 const PER_BLOCK_MS = 300;
 const PER_TRANSACTION_MS = 5;
 /**
- * Maximum of unused time that a peer can collect. Without this maximum, a peer that sent a whole chain fast could then
- * be slow for a day.
+ * Maximum of unused time that a peer can collect. Without this maximum, a peer that sent many blocks fast could
+ * afterwards delay its answers for a day.
  */
 const SAVED_MS_MAX = 60_000;
 
@@ -32,7 +33,7 @@ export class PeerTimeBudget {
     this.#clock = clock;
   }
 
-  /** Time spent on waiting for the peer; the time for work on its blocks is not included. */
+  /** Total time that the node has waited for answers of the peer, without the time for work on the blocks. */
   get waitedMs(): number {
     return this.#waitedMs;
   }

@@ -3,8 +3,8 @@
 import type { SyncProgress } from '../../ports/node-api.ts';
 
 /**
- * Time over which the rate is measured. The window is long enough for a steady value, and short enough to show a change
- * of peer.
+ * Time over which the rate is measured. A shorter time gives an unsteady value. With a longer time, a change of peer
+ * shows too late.
  */
 const WINDOW_MS = 30_000;
 /** Maximum of stored samples of the progress. */
@@ -30,7 +30,7 @@ export class ProgressMeter {
     while (this.#samples.length > 2 && nowMs - (this.#samples[0]?.atMs ?? nowMs) > WINDOW_MS) this.#samples.shift();
   }
 
-  /** @param targetHeight announced height of the chain that is downloaded */
+  /** @param targetHeight height that the followed peer announces */
   read(targetHeight: number): SyncProgress {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)];
     const height = last?.height ?? 0;

@@ -1,9 +1,9 @@
 /**
- * Keeps our chain up to date with the network. When a peer has a better chain, the synchronizer follows that peer. It
- * follows one peer at a time, until no better chain is announced.
+ * Brings our chain up to date with the network. A run of the synchronizer follows the peers that claim a better chain,
+ * one peer at a time.
  *
- * A run starts when a received block does not follow our tip, or when a peer has announced a better tip for a while.
- * The second start is needed on a quiet network, where a node might otherwise wait for a block for ever.
+ * A run starts when a received block does not follow our tip. A run also starts when a peer has announced a better tip
+ * for a while, because on a quiet network the node may receive no block for a long time.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -29,16 +29,22 @@ import { unlessOthersWait } from './unproved.ts';
 const CHECK_INTERVAL_MS = 1000;
 /** Interval between two log lines about the progress of a download. */
 const PROGRESS_INTERVAL_MS = 10_000;
-/** Maximum of peers that are tried in one run. After this number of peers, the next check starts a new run. */
+/**
+ * Maximum number of peers that one run tries after the last change of our tip. After this number, the run ends, and the
+ * next check of announced tips may start a new run.
+ */
 const PEERS_PER_RUN_MAX = 5;
 /** Maximum number of failures in a row after which a block of a peer still starts a sync with that peer. */
 const FAILURES_TRUSTED = 1;
 /**
- * Maximum time for which forging waits for a peer to prove a better chain. While another peer waits, a peer that has
- * proved nothing must send each answer within this time, too.
+ * Maximum time for which forging waits for a peer to prove a better chain. If another peer also claims a better chain,
+ * each answer of a peer without proof must arrive within this time, too.
  */
 const PROOF_MS = 3000;
-/** If this many slots have no block, our chain is probably behind the network, so a claim is more credible. */
+/**
+ * If our tip is older than this number of slots, our chain is probably behind the network, so a claim of a better chain
+ * is credible.
+ */
 const STALE_SLOTS = 3;
 /**
  * Share of a slot for which a claim may delay the block that we forge. The block must still reach the other nodes
@@ -48,7 +54,8 @@ const SLOT_SHARE_WAITED = 1 / 4;
 /** Time without a new batch after which a download no longer counts as running. */
 const STALL_MS = 10_000;
 /**
- * If a peer that we dialled also has a better tip, we leave an inbound peer with an unproved branch after this time.
+ * Maximum time for which the node waits for blocks of an inbound peer whose branch has not proved to be better. The
+ * limit counts only while a peer that the node dialled also claims a better chain.
  */
 const STRANGER_MS = 30_000;
 
@@ -67,7 +74,7 @@ export interface SynchronizerDependencies {
   readonly netgroupOf: (peerId: PeerId) => number;
   /** Reports a lying peer to the peer manager. */
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
-  /** Called when a run has ended, with any result. */
+  /** Called when a run has ended, whether it succeeded or failed. */
   readonly ended: () => void;
 }
 
@@ -94,8 +101,8 @@ export class Synchronizer {
   #run: Promise<void> | undefined;
   #stopped = true;
   /**
-   * Unix times in milliseconds: the end of the wait for a claim, and the time of the last block that this run has
-   * applied.
+   * Unix times in milliseconds. Forging waits for the present claim until `#waitedUntilMs`. This run last applied a
+   * block at `#lastProgressMs`.
    */
   #waitedUntilMs = -Infinity;
   #lastProgressMs = -Infinity;
@@ -138,8 +145,8 @@ export class Synchronizer {
   }
 
   /**
-   * True while blocks are being downloaded; the node then neither forges nor gossips blocks. A claim without blocks
-   * makes this value true only for a moment, and only if our chain has stood still for some slots.
+   * True while the node downloads blocks; it then neither forges nor gossips blocks. The value is also true for up to
+   * `PROOF_MS` after a claim whose peer has not sent blocks yet, if our tip is older than `STALE_SLOTS` slots.
    */
   get syncing(): boolean {
     if (this.#run === undefined) return false;
@@ -148,9 +155,9 @@ export class Synchronizer {
   }
 
   /**
-   * Time until which our block of the present slot waits for a claimed better chain, in milliseconds of the chain's
-   * clock. If we forged on a tip that is about to be replaced, our block would be lost. The wait ends early enough to
-   * forge in the same slot.
+   * Time until which forging in the present slot waits for a claimed better chain; Unix time in milliseconds of the
+   * chain's clock. If the node forged on a tip that the better chain replaces, its block would be lost. The wait ends
+   * early enough to forge in the same slot.
    */
   get forgingWaitUntilMs(): number {
     if (this.#run === undefined) return -Infinity;
@@ -175,8 +182,8 @@ export class Synchronizer {
         this.#hasProved = true;
         const nowMs = this.#clock.nowMs();
         this.#meter.observe(blocks.at(-1)?.height ?? 0, nowMs);
-        // If the peer sent the newest possible block, the node need not wait for more blocks, even if the peer
-        // announces a higher tip.
+        // A block of the present slot or the slot before is the newest possible block. The peer can then send no more
+        // blocks, even if it announces a higher tip.
         this.#lastProgressMs = this.#isCurrent(blocks.at(-1)) ? -Infinity : nowMs;
       },
     });
@@ -194,17 +201,17 @@ export class Synchronizer {
    * Starts a run, unless one is active.
    *
    * @param peerId peer that claims a better chain and is asked first
-   * @param shown the tip of that chain, if the peer has sent it
+   * @param shown the tip of the claimed chain, if the peer has sent this tip
    */
   trigger(peerId?: PeerId, shown?: ShownTip): void {
     if (this.#stopped || this.#run !== undefined) return;
-    // If blocks cannot be written, they are not downloaded. The node would otherwise download the same blocks again and
+    // If the disk cannot be written, the node downloads no blocks, because it would download the same blocks again and
     // again.
     if (this.#chain.disk.checkWritable() !== undefined) return;
     const isTrusted = peerId !== undefined && this.#backoff.failures(peerId) <= FAILURES_TRUSTED;
     let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
-    // A block from a doubted source does not make the node follow its sender. A block from a doubted source only makes
-    // the node check the peers that it dialled, if these claim a better chain, too.
+    // The node does not follow a peer because of a block whose claim it doubts. Such a block only starts a run in which
+    // the peers that the node dialled are checked first, if one of them also claims a better chain.
     if (claim !== undefined && shown !== undefined && !this.#claims.isHeard(claim)) {
       if (this.#candidates.dialled(new Set()).length === 0) return;
       claim = undefined;
@@ -257,7 +264,7 @@ export class Synchronizer {
 
   async #synchronise(first: Claim | undefined): Promise<void> {
     const tried = new Set<PeerId>();
-    // The claim of an inbound peer counts less than the claim of a peer that we dialled.
+    // The claims of peers that we dialled are checked before the claim of an inbound peer.
     const isFirstBest = first?.direction === 'outbound' || this.#candidates.dialled(tried).length === 0;
     let claim = first !== undefined && isFirstBest ? first : this.#nextClaim(tried, true);
     let isDialledNext = claim?.direction !== 'outbound';
@@ -299,9 +306,9 @@ export class Synchronizer {
         isStopped: () => this.#stopped,
         othersWait: (waitedMs) => waitedMs > STRANGER_MS && this.#candidates.isStrangerInTheWay(peerId),
       });
-      // The peer announced a better chain than the chain that it sent.
+      // The peer announced a better chain than ours, but did not send a better chain.
       if (!isAhead) this.#backoff.fail(peerId);
-      // If the peer itself failed, its backoff stays, because the blocks came from its helpers.
+      // If the followed peer itself failed, its helpers sent the blocks, so its backoff is not cleared.
       else if (!hasFailed) this.#backoff.clear(peerId);
     } catch (error) {
       this.#blame.leaderFailed(peerId, error);
@@ -313,14 +320,17 @@ export class Synchronizer {
   }
 
   /**
-   * Whether the claimed tip is still better than ours. If the claimed tip is no longer better, the claim was true, and
-   * other peers have sent the blocks of that chain.
+   * Whether the claimed tip is still better than ours. If our chain has meanwhile become as good, the claim does not
+   * count as failed, because other peers may have sent the claimed blocks.
    */
   #isStillBetter({ tip }: Claim): boolean {
     return tip === undefined || this.#chain.rules.prefersTip(tip, this.#chain.tip.header);
   }
 
-  /** Sends a question to a peer. While another peer waits, a peer that has proved nothing yet must answer soon. */
+  /**
+   * Sends a request to a peer. If another peer also claims a better chain, a peer that has proved nothing yet must
+   * answer within `PROOF_MS`.
+   */
   #ask<R extends PeerRequest>(peerId: PeerId, request: R, tried: ReadonlySet<PeerId>): Promise<AnswerTo<R>> {
     const answer = this.#transport.request(peerId, request);
     if (this.#hasProved) return answer;

@@ -1,11 +1,15 @@
-/** Waits for the answer of a peer that has proved nothing yet, but not while another peer waits. */
+/**
+ * Waits for the answer of a peer that has not yet proved its claim. The wait has a time limit if another peer also
+ * claims a better chain.
+ */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
 
 /**
- * Resolves with the answer. Each time `limitMs` have passed, the promise rejects if another peer waits.
+ * Resolves with the answer. Every `limitMs` milliseconds, the function calls `isAnotherWaiting`, and the promise
+ * rejects if the result is true.
  *
- * @param refusal creates the error of that rejection
+ * @param refusal creates the error with which the promise rejects
  */
 export function unlessOthersWait<A>(
   answer: Promise<A>,

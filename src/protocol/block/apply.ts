@@ -77,7 +77,7 @@ export function verifySlot(block: BlockHeader, parent: BlockHeader, nowS: number
 }
 
 /**
- * @param expected the reward at this place, in beddows
+ * @param expected the reward that the block must have, in beddows
  * @throws BlockRejected `BLOCK_REWARD_INVALID`
  */
 export function verifyReward(block: BlockHeader, expected: bigint, params: ChainParams): void {
@@ -143,8 +143,8 @@ export function applyTransactions(
 const COLUMN_INTEGER_MAX = 2_147_483_647;
 
 /**
- * Refuses blocks that lisk-sdk cannot store. The reference (lisk-sdk) stores a block after it has verified the
- * transactions and before it applies them. Storing fails for some valid blocks.
+ * Refuses a block that lisk-sdk cannot store. The reference (lisk-sdk) stores a block after it has verified the
+ * transactions and before it applies them. For some valid blocks, lisk-sdk fails to store the block.
  */
 function refuseUnstorable(block: Block): void {
   const { maxHeightPreviouslyForged, maxHeightPrevoted, totalAmount, totalFee, transactions } = block;

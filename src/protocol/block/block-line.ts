@@ -21,8 +21,8 @@ export function lineOfBlock(block: Block, codec: Codec): string {
 export interface ReadBlock {
   readonly block: Block;
   /**
-   * The first difference between the line and the bytes of the block; undefined if there is none. The comparison of
-   * line and block finds any change of a file, even if no signature covers the changed member.
+   * The first difference between the line and the bytes of the block; undefined if there is none. The comparison
+   * reveals any change of the file, even if no signature covers the changed member.
    */
   readonly fault: string | undefined;
 }

@@ -20,7 +20,7 @@ export interface BuildParts {
   readonly ed25519: Ed25519;
   readonly transactionRules: BlockTransactionRules;
   readonly applyBlock: Rules['applyBlock'];
-  /** Whether a forger may include the transaction. */
+  /** Whether a forger may include the transaction in a block. */
   mayBeForged(transaction: Transaction): boolean;
 }
 
@@ -30,7 +30,7 @@ export type PlacedHeader = Pick<
   'version' | 'generatorPublicKey' | 'maxHeightPreviouslyForged' | 'maxHeightPrevoted' | 'reward'
 >;
 
-/** For each code with which the rules would refuse a block, the error code for not forging that block. */
+/** Maps the code with which `applyBlock` refuses a block to the error code of `buildBlock`. */
 const REFUSALS: Partial<Record<BlockRejectionCode, string>> = {
   BLOCK_FORGER_LEAVES: 'FORGER_LEAVES',
   BLOCK_FORGER_INVALID: 'FORGER_NOT_IN_TURN',
@@ -96,14 +96,14 @@ function applicable(
   const together = alone
     .filter((_, index) => verdicts[index]?.status === 'ok')
     .slice(0, params.transactionsPerBlockMax);
-  // A vote weight becomes too large to be stored only through an amount that nobody signed (`countedAmount`).
+  // Only an amount that nobody signed (`countedAmount`) can make a vote weight too large to be stored.
   return fault === undefined ? together : together.filter((transaction) => !hasUnsignedAmount(transaction));
 }
 
 /** Applies the block to a copy of the state. A block that fails this test is never signed. */
 function rehearse(state: StateReader, block: Block, parts: BuildParts, verify: SignatureOracle): void {
   try {
-    // If the network has older history, the rules know block versions that are no longer forged.
+    // On a network with older history, blocks at some heights must have an older version, which nodes no longer forge.
     if (versionAt(block.height, block.version, parts.params) !== block.version) {
       throw new BlockRejected('BLOCK_VERSION_INVALID', 'Invalid version');
     }

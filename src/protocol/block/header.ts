@@ -1,6 +1,6 @@
 /**
- * Bytes of block headers. All integers are little-endian, except the id of the previous block. LIP-0014 defines
- * big-endian heights, but the released software signs little-endian ones.
+ * Converts block headers to bytes and back. All integers are little-endian, except the id of the previous block.
+ * LIP-0014 defines big-endian heights, but the released software signs little-endian ones.
  */
 
 import { idOf } from '../../crypto/hash.ts';
@@ -14,7 +14,10 @@ const BYTES_OF_HEIGHTS = 12;
 const OLD_HEADER_BYTES = 112;
 const SIGNATURE_BYTES = 64;
 
-/** The bytes that the generator signs: the header without its signature (112 bytes in versions 0 and 1, otherwise 124). */
+/**
+ * The bytes that the generator signs: the header without its signature. They are 112 bytes in versions 0 and 1, and 124
+ * bytes in version 2.
+ */
 export function headerBytes(header: BlockHeader): Buffer {
   const heights = header.version < 2 ? 0 : BYTES_OF_HEIGHTS;
   const bytes = Buffer.alloc(OLD_HEADER_BYTES + heights);

@@ -55,7 +55,10 @@ export function unpackBlock(packed: Buffer, codec: Codec): Block {
   };
 }
 
-/** The transactions that were read last. Code that works on a block asks for its transactions several times. */
+/**
+ * Caches the transactions that were unpacked last, because code that handles a block reads its transactions several
+ * times.
+ */
 let latest: { readonly packed: Buffer; readonly transactions: readonly Transaction[] } | undefined;
 
 function readTransactions(packed: Buffer, facts: Buffer, codec: Codec): Transaction[] {
@@ -68,7 +71,7 @@ function readTransactions(packed: Buffer, facts: Buffer, codec: Codec): Transact
   return transactions;
 }
 
-// The packed bytes of unpacked transactions, so that the store need not pack them again.
+// Caches the packed bytes of unpacked transactions. The store then need not pack these transactions again.
 const packedForms = new WeakMap<readonly Transaction[], Buffer>();
 
 /** Packs the transactions of a block. The length of each transaction precedes it. */

@@ -1,4 +1,4 @@
-/** Reads members of a block in JSON; both generations use the same checks. */
+/** Reads members of a block from JSON. Both generations use these functions. */
 
 import { isCanonicalHex, isU64Decimal } from '../../primitives/bytes.ts';
 import { integerOf } from '../../primitives/decimal.ts';
@@ -23,7 +23,7 @@ const TRANSACTIONS_MAX = 150;
 export const GENESIS_TRANSACTIONS_MAX = 65_535;
 
 /**
- * @param transactionsMax a longer list is refused without reading its transactions
+ * @param transactionsMax maximum length of the list; a longer list is refused before any transaction is read
  * @throws BlockRejected `BLOCK_MALFORMED` or `BLOCK_TRANSACTION_INVALID`
  */
 export function readTransactions(
@@ -55,7 +55,7 @@ export function readPreviousId(json: unknown, name: string): string | undefined 
   return id;
 }
 
-/** Reads a member of the block that its bytes contain as an unsigned integer of four bytes. */
+/** Reads a member that is an unsigned 32-bit integer in the bytes of a block. */
 export function readCount(json: unknown, name: string, missing?: number): number {
   const value = member(json, name) ?? missing;
   if (value === undefined) throw malformed(name, 'is required');
@@ -67,7 +67,7 @@ export function readCount(json: unknown, name: string, missing?: number): number
 /**
  * Reads an amount in beddows. The amount may be any text that lisk-sdk's number library reads (`+7`, ` 7.0`, `7e0`),
  * because the block's bytes contain only the number itself. The amount may also be an exact JSON number, which some
- * peers send. A list with one element is read like this element, as by the library.
+ * peers send. A list with one element is read like this element, because the library does so, too.
  */
 export function readTotal(json: unknown, name: string): bigint {
   const value = member(json, name);
@@ -105,8 +105,8 @@ export function readHex(json: unknown, name: string, byteLength: number): string
 }
 
 /**
- * Reads lower-case hexadecimal text of a given number of bytes. The reader serves for members that lisk-sdk compares
- * with text that it computed.
+ * Reads lower-case hexadecimal text of a given number of bytes. Some members have to be in lower case, because lisk-sdk
+ * compares them with lower-case text that it has computed.
  */
 export function readLowerHex(json: unknown, name: string, byteLength: number): string {
   const value = member(json, name);

@@ -1,4 +1,4 @@
-/** Blocks of generation 2 as JSON. */
+/** Converts blocks of generation 2 to JSON and back. */
 
 import { headerId } from '../block/header.ts';
 import {
@@ -65,8 +65,8 @@ export function headerToJson(header: BlockHeader): JsonObject {
 }
 
 /**
- * Writes the members in the order in which lisk-sdk sends them. The list of transactions is at the same position as in
- * these messages.
+ * Writes the members in the order in which lisk-sdk sends them. The list of transactions has the position that it has
+ * in messages of lisk-sdk.
  */
 function blockJson(header: BlockHeader, transactions: { readonly transactions?: readonly Json[] }): JsonObject {
   return {
@@ -133,12 +133,12 @@ function readNumberOfTransactions(json: unknown, length: number): number {
 }
 
 /**
- * Reads a total. A JSON number may be too large to be exact. For a number that is too large to be exact, the result is
- * the sum over the transactions, if this sum has the same JSON number.
+ * Reads a total. A JSON number may be too large to be exact. In this case, the result is the sum over the transactions,
+ * if this sum rounds to the same JSON number.
  *
- * If the sum has more than 64 bits, release 2.3.8 still writes the sum into a header of its own form, and accepts that
- * header. The release passes the block on with this number, and then cannot store the block. So the sender of a block
- * with a sum of more than 64 bits may be honest.
+ * If the sum has more than 64 bits, release 2.3.8 still writes the sum into a header, and accepts such a header. The
+ * release passes the block on, and then cannot store it. So the sender of a block with a sum of more than 64 bits may
+ * be honest.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, or `BLOCK_UNSTORABLE` for a sum of more than 64 bits
  */

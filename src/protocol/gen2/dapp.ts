@@ -37,7 +37,7 @@ const LINK_SUFFIXES = ['.zip'];
 const ICON_SUFFIXES = ['.png', '.jpeg', '.jpg'];
 
 export interface DappReading {
-  /** The errors of the schema, without other errors. */
+  /** Only the errors of the schema. */
   readonly errors: TransactionError[];
   readonly payload: Extract<Payload, { kind: 'dapp' }> | undefined;
 }

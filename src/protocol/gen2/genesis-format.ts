@@ -1,4 +1,4 @@
-/** The format of a genesis block in generation 2. */
+/** Defines the format of a genesis block in generation 2. */
 
 import { assert } from '../../primitives/errors.ts';
 import type { GenesisFormat } from '../genesis.ts';

@@ -1,6 +1,6 @@
 /**
- * Bytes and fees of transaction types 0 to 7, in chains of both generations. In each type, recipient and amount come
- * before the asset. Timestamps and amounts are little-endian, recipients are big-endian.
+ * Defines the bytes and fees of transaction types 0 to 7, in chains of both generations. In each type, recipient and
+ * amount come before the asset. Timestamps and amounts are little-endian, recipients are big-endian.
  */
 
 import { addressAt } from '../../crypto/address-texts.ts';
@@ -25,7 +25,7 @@ type Of<K extends PayloadKind> = Extract<Payload, { kind: K }>;
 
 /** Recipient and amount, which come before each asset. */
 interface Head {
-  /** The recipient that the eight bytes stand for. */
+  /** The recipient that the eight bytes encode. */
   readonly recipientId: Address;
   readonly amount: bigint;
 }
@@ -83,8 +83,8 @@ function encodeBasic(
 }
 
 /**
- * The number that stands for a recipient in the bytes; 0 for no recipient. An address of more than 64 bits, which is an
- * exception of live networks, is padded to whole groups of eight bytes. The first group is used.
+ * The number that encodes a recipient in the bytes; 0 if there is no recipient. An address of more than 64 bits, which
+ * is an exception of live networks, is padded to whole groups of eight bytes. The first group is used.
  */
 function recipientNumber(recipientId: Address | undefined): bigint {
   if (recipientId === NAN_ADDRESS) return recipientNumberOf(recipientId);
@@ -93,7 +93,7 @@ function recipientNumber(recipientId: Address | undefined): bigint {
   return number;
 }
 
-/** The text of a recipient if the bytes stand for another text or for no recipient; otherwise undefined. */
+/** The text of a recipient if the bytes alone do not give this text; otherwise undefined. */
 function recipientDetail({ recipientId }: { readonly recipientId?: Address }): Buffer | undefined {
   const known = recipientId !== undefined && recipientId === `${recipientNumber(recipientId)}L`;
   return known ? undefined : Buffer.from(recipientId ?? '', 'utf8');
@@ -174,7 +174,7 @@ const dapp = layoutOf({
     numbers.writeInt32LE(payload.dapp.category, 4);
     return Buffer.concat([...DAPP_TEXTS.map((name) => Buffer.from(payload.dapp[name] ?? '', 'utf8')), numbers]);
   },
-  // The lengths of the texts, because the bytes do not show where each text ends.
+  // The detail contains the lengths of the texts, because the bytes do not show where each text ends.
   detail: (payload) => {
     const lengths = Buffer.alloc(DAPP_TEXTS.length * 2);
     DAPP_TEXTS.forEach((name, index) => {
@@ -213,7 +213,8 @@ const outTransfer = layoutOf({
   kind: 'outTransfer',
   fee: () => FEES.outTransfer,
   encode: ({ dappId, transactionId }) => Buffer.from(dappId + transactionId, 'latin1'),
-  // The length of the first id, then the text of the recipient if the bytes do not give this text.
+  // The detail contains the length of the application's id. If the bytes do not give the recipient's text, the text
+  // follows.
   detail: ({ dappId, recipientId }) =>
     Buffer.concat([Buffer.from([dappId.length]), recipientDetail({ recipientId }) ?? Buffer.alloc(0)]),
   decode: (asset, head, detail) => {

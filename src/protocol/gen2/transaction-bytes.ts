@@ -1,4 +1,7 @@
-/** Bytes and digests of transactions of generation 2. These bytes and digests do not include a network identifier. */
+/**
+ * Computes the bytes and digests of transactions of generation 2. These bytes and digests do not include a network
+ * identifier.
+ */
 
 import { createTransactionBytes } from '../tx/transaction-bytes.ts';
 import { LEGACY_LAYOUTS } from './layouts.ts';

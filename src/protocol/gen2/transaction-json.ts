@@ -1,4 +1,4 @@
-/** Transactions of generation 2 as JSON. */
+/** Converts transactions of generation 2 to JSON and back. */
 
 import { addressFault, addressOf } from '../../crypto/keys.ts';
 import { AMOUNT_MAX } from '../../primitives/amount.ts';
@@ -45,8 +45,8 @@ export const BASE_SHAPE = GEN2_SHAPES.compile({
 });
 
 /**
- * For each type, the fee of a transaction whose document has none. For the registration of a group, the value is the
- * fee for one key.
+ * The fee of each type, for a transaction whose document states no fee. For the registration of a group, the value is
+ * the fee for one key.
  */
 const STATIC_FEES = [
   '10000000',

@@ -1,6 +1,6 @@
 /**
- * Transaction types 0 to 7 in the JSON of generation 2. In the JSON of generation 2, amount and recipient are outside
- * the asset.
+ * Defines transaction types 0 to 7 with the JSON of generation 2. In this JSON, amount and recipient are outside the
+ * asset.
  */
 
 import { addressFault, addressOf } from '../../crypto/keys.ts';
@@ -77,12 +77,15 @@ function typeOf<K extends PayloadKind>(
   return { ...layout, readPayload, assetToJson: (payload) => assetToJson(payloadOf(payload, kind)) };
 }
 
-/** Copies the known members of the asset's only member. */
+/** Compiles the schema of an asset that has a single member. */
 function wrapped(name: string, schema: object): Shape {
   return GEN2_SHAPES.compile({ type: 'object', required: [name], properties: { [name]: schema } });
 }
 
-/** If the only member is not an object, it stays as it is. If there is no asset, the result is an empty object. */
+/**
+ * Copies the known members of the object that is the asset's only member. A member that is not an object stays
+ * unchanged. A missing asset counts as an empty object.
+ */
 function unwrapped(asset: unknown, name: string, members: readonly string[]): unknown {
   if (!asset) return { [name]: {} };
   if (!isPlainAsset(asset)) return asset;
@@ -293,7 +296,8 @@ function isPositive(amount: string): boolean {
 
 /**
  * The error of a recipient; undefined if it is correct. The reference (lisk-sdk) applies the checks for a text to a
- * recipient of any type. A list can also fail by its length. Any other value fails because it does not end with `L`.
+ * value of any type. A list fails if its length is wrong. All other values, and lists of a valid length, fail because
+ * they do not end with `L`.
  */
 function recipientFault(recipientId: unknown): string | undefined {
   if (typeof recipientId === 'string') return recipientTextFault(recipientId);

@@ -1,4 +1,4 @@
-/** The rules of generation 2 for single transactions and for batches. */
+/** Creates the rules of generation 2 for single transactions and for batches. */
 
 import { addressOf } from '../../crypto/keys.ts';
 import type { ChainParams } from '../params.ts';

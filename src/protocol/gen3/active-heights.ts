@@ -11,11 +11,11 @@ import type { PublicKey } from '../types.ts';
 const LISTS_LOOKED_BACK = 3;
 
 /**
- * First height of the consecutive rounds in which the delegate is active. This height never lies more than three rounds before
- * the round of the newest list.
+ * First height of the consecutive rounds in which the delegate is active. This height never lies more than three rounds
+ * before the round of the newest list.
  *
  * @param newestList index of the newest frozen list to consider
- * @param offset number of rounds before a frozen list is used
+ * @param offset number of rounds between freezing a list and using it
  * @returns undefined if the delegate is not in the active list
  */
 export function minHeightActive(

@@ -1,7 +1,7 @@
 /**
- * The finality protocol of generation 3 (LIP-0014). Each header is a prevote for blocks before it. Enough prevotes for
- * a block allow precommits, and enough precommits finalize the block. A ledger is an immutable value; adding a header
- * creates a new ledger.
+ * Implements the finality protocol of generation 3 (LIP-0014). Each header is a prevote for its own block and for
+ * blocks before it. Enough prevotes for a block allow precommits, and enough precommits finalize the block. A ledger is
+ * an immutable value. Adding a header creates a new ledger.
  *
  * The state of a delegate in the protocol follows from the newest voting header of the delegate in the ledger. The last
  * prevote of a delegate is the height of its newest voting header. Its last precommit is stored with that header. A
@@ -19,7 +19,7 @@ export interface BftLimits {
    */
   readonly threshold: number;
   /**
-   * Number of heights that the votes of a header reach back, 3N-1. A contradiction is searched for in the same number
+   * Number of heights that the votes of a header reach back, 3N-1. The search for contradictions covers the same number
    * of headers.
    */
   readonly range: number;

@@ -1,4 +1,4 @@
-/** Blocks of generation 3 as JSON. */
+/** Converts blocks of generation 3 to JSON and back. */
 
 import {
   GENESIS_TRANSACTIONS_MAX,
@@ -58,8 +58,8 @@ export function headerToJson(header: BlockHeader): JsonObject {
 }
 
 /**
- * Writes the members in the order in which lisk-sdk sends them. The list of transactions is at the same position as in
- * these messages.
+ * Writes the members in the order in which lisk-sdk sends them. The list of transactions has the position that it has
+ * in messages of lisk-sdk.
  */
 function blockJson(header: BlockHeader, transactions: { readonly transactions?: readonly Json[] }): JsonObject {
   return {
@@ -89,7 +89,7 @@ function readBlock(
   transactionsMax?: number,
 ): Block {
   const previousBlockId = readPreviousId(json, 'previousBlockId');
-  // Only version 2 signs these heights, and older blocks may lack them.
+  // Only signatures of version 2 cover these heights. Older blocks may lack them.
   const unsigned = version < 2 ? 0 : undefined;
   const transactions = readTransactions(json, transactionFromJson, transactionsMax);
   const block: Block = {

@@ -33,7 +33,7 @@ import { loadLedger, saveLedger } from './ledger.ts';
 /** Version of blocks of this generation. The blocks at old heights of live networks have older versions. */
 export const BLOCK_VERSION = 2;
 
-/** The final height of a new chain: the height of its genesis block. */
+/** The finalized height of a new chain, which is the height of its genesis block. */
 const FINALIZED_AT_START = 1;
 
 /** If a header breaks the rules of the finality protocol, its reward is divided by this number. */

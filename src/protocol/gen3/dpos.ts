@@ -23,7 +23,7 @@ const LISTS_KEPT = 8;
  * Adds the block to its generator's count. At the end of a round, the function pays the earnings and freezes the next
  * list. Earnings become vote weight at once.
  *
- * @param offset number of rounds before a frozen list is used
+ * @param offset number of rounds between freezing a list and using it
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams, offset: number): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));

@@ -1,4 +1,4 @@
-/** The cases of the fork choice rule of LIP-0014, with one predicate for each case. */
+/** Implements the fork choice rule of LIP-0014, with one predicate for each case of the rule. */
 
 import type { ChainParams } from '../params.ts';
 import type { AnnouncedTip, TipView } from '../rules.ts';

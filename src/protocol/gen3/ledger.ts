@@ -1,6 +1,6 @@
 /**
- * The BFT ledger in the form in which the state stores it. The stored form contains only data that block headers do not
- * have, so a block adds few bytes.
+ * Converts the BFT ledger to the bytes that the state stores, and back. The bytes contain only data that block headers
+ * do not have, so each block adds few bytes.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

@@ -1,8 +1,9 @@
 /**
- * Transaction types 0 to 7 in the history of a generation 3 chain. The bytes of the older types are those of generation
+ * Defines transaction types 0 to 7 for the history of a generation 3 chain. The bytes of the older types are those of
+ * generation
  * 2. The assets of the older types have the form of generation 3. The assets include amounts and recipients, and the
- * members of a registration are not nested. Only the assets of applications, and of transfers to and from applications,
- * are nested.
+ *   members of a registration are not nested. Only the assets of applications, and of transfers to and from
+ *   applications, are nested.
  */
 
 import { assert } from '../../primitives/errors.ts';

@@ -1,4 +1,4 @@
-/** Bytes and digests of all transactions that a chain of generation 3 can contain. */
+/** Computes the bytes and digests of all transactions that a chain of generation 3 can contain. */
 
 import { LEGACY_LAYOUTS } from '../gen2/layouts.ts';
 import { createTransactionBytes } from '../tx/transaction-bytes.ts';

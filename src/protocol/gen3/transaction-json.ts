@@ -1,4 +1,4 @@
-/** Transactions of generation 3 as JSON. */
+/** Converts transactions of generation 3 to JSON and back. */
 
 import { addressOf } from '../../crypto/keys.ts';
 import { isCanonicalHex, isU64Decimal } from '../../primitives/bytes.ts';

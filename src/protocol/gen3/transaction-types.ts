@@ -1,6 +1,6 @@
 /**
- * Schemas, bytes and fees of transaction types 8 to 12. Timestamps and amounts are big-endian here, but little-endian
- * in generation 2.
+ * Defines the schemas, bytes and fees of transaction types 8 to 12. In these types, timestamps and amounts are
+ * big-endian. In types 0 to 7, they are little-endian.
  */
 
 import { addressAt } from '../../crypto/address-texts.ts';

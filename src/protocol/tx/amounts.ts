@@ -1,6 +1,6 @@
 /**
- * Amounts of transactions in beddows: the amount that a transaction moves, and the amount that it adds to sums. Some
- * amounts are added to sums although nobody signed them.
+ * Computes amounts of transactions in beddows: the amount that a transaction moves, and the amount that it adds to
+ * sums. Some amounts are added to sums although nobody signed them.
  */
 
 import { decimalOf, DecimalSum, ZERO, type Decimal } from '../../primitives/decimal.ts';
@@ -48,7 +48,7 @@ export function countedAmount(transaction: Transaction): bigint | Decimal | unde
  */
 const unsigned = new WeakMap<Transaction, Decimal | undefined>();
 
-/** True if the transaction adds an amount to sums that it does not move. */
+/** True if the transaction adds to sums an amount that it does not move. */
 export function hasUnsignedAmount(transaction: Transaction): boolean {
   const amount = countedAmount(transaction);
   return transaction.written?.asset !== undefined && typeof amount !== 'bigint' && amount?.digits !== '';

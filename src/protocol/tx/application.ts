@@ -1,6 +1,7 @@
 /**
- * Applications. In the early history of live networks, transactions registered applications, and moved amounts into and
- * out of applications. The state stores the owner of each application, and the names and links that are in use.
+ * Applies the transactions of applications. In the early history of live networks, transactions registered
+ * applications, and moved amounts into and out of applications. The state stores the owner of each application, and the
+ * names and links that are in use.
  */
 
 import { sha256Hex } from '../../crypto/hash.ts';

@@ -1,6 +1,6 @@
 /**
- * The context in which a transaction is applied, besides the state. The context includes the differences between the
- * generations.
+ * Defines the context in which a transaction is applied. The context includes the differences between the generations,
+ * but not the state.
  */
 
 import type { Exceptions, Generation } from '../params.ts';

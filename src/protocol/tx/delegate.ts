@@ -1,4 +1,4 @@
-/** Delegate registration: the sender gets a username, and accounts can vote for it. */
+/** Applies a delegate registration: the sender gets a username, and accounts can then vote for the sender. */
 
 import { emptyAccount, type StateWriter } from '../state.ts';
 import type { Payload, Transaction } from '../types.ts';

@@ -19,9 +19,9 @@ export function numberIn(value: unknown, name: string): number {
 }
 
 /**
- * Maximum length to which a list is cut before it is checked. The longest list that any rule allows has 101 entries (a
- * genesis vote). Further entries of a longer list cannot make an invalid list valid. A list with a million entries
- * takes no longer to check than a list with this length.
+ * Maximum length of a list in a check. A longer list is cut to this length first. The longest list that any rule allows
+ * has 101 entries (a genesis vote). Further entries of a longer list cannot make an invalid list valid. A list with a
+ * million entries takes no longer to check than a list with this length.
  */
 const LIST_ITEMS_MAX = 200;
 

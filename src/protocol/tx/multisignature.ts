@@ -1,4 +1,7 @@
-/** Multisignature registration: the sender becomes a group, whose transactions also need signatures of its members. */
+/**
+ * Applies a multisignature registration: the sender becomes a group. Each later transaction of the group also needs
+ * signatures of its members.
+ */
 
 import { addressOf } from '../../crypto/keys.ts';
 import { emptyAccount, type StateWriter } from '../state.ts';

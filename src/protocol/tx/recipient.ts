@@ -1,7 +1,7 @@
 /**
- * Recipients that the network accepts: addresses, and the text `NaNL`. The number before the `L` may be `NaN`, because
+ * Checks recipients. The network accepts addresses and the text `NaNL`. The number before the `L` may be `NaN`, because
  * lisk-sdk parses the text, writes the number as text again, and compares the two texts. A transfer to `NaNL` has the
- * bytes, the id and the signature of a transfer to `10L`. But it credits an account of its own. No node accepts a
+ * bytes, the id and the signature of a transfer to `10L`. But it credits the separate account `NaNL`. No node accepts a
  * transfer to `NaNL` over HTTP, but peers pass it on.
  */
 
@@ -22,7 +22,7 @@ export function recipientFault(recipientId: string): string | undefined {
 }
 
 /**
- * The number that stands for a recipient in the bytes of a transfer.
+ * The number that encodes a recipient in the bytes of a transfer.
  *
  * @param recipientId a correct recipient
  */

@@ -1,4 +1,4 @@
-/** Second signature registration: after it, a second key must also sign each transaction of the sender. */
+/** Applies a second signature registration. After it, a second key must also sign each transaction of the sender. */
 
 import { emptyAccount, type StateWriter } from '../state.ts';
 import type { Payload, Transaction } from '../types.ts';
@@ -27,8 +27,8 @@ export function createSecondSignatureReader(compiler: ShapeCompiler): (asset: un
 }
 
 /**
- * False for a value that the schema check must get unchanged, so that the check refuses its type. A missing asset
- * counts as an empty object.
+ * Whether the asset is an object or missing. A missing asset counts as an empty object. The schema check gets any other
+ * value unchanged, and refuses its type.
  */
 export function isPlainAsset(asset: unknown): boolean {
   return !asset || (typeof asset === 'object' && !Array.isArray(asset));

@@ -116,9 +116,9 @@ interface Match {
 }
 
 /**
- * For each transaction, caches the matches of its signatures. With a cached match, the next verification costs one
- * check for each signature. The verification costs no check if the signature cache finds the result by the check
- * object. The signature is still checked each time. This cache only changes the order in which members are tried.
+ * For each transaction, caches the matches of its signatures. The next verification of the transaction tries the cached
+ * member first, so it needs one check for each signature. The signature cache can answer this check, because the check
+ * object is the same as before. This cache only changes the order in which members are tried.
  */
 const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
 

@@ -1,4 +1,4 @@
-/** Bytes and digests of transactions. Bytes and digests are computed once for each transaction object. */
+/** Computes the bytes and digests of transactions, once for each transaction object. */
 
 import { idOf, sha256 } from '../../crypto/hash.ts';
 import { assert, ProtocolError } from '../../primitives/errors.ts';
@@ -40,9 +40,9 @@ export interface TransactionBytes {
 }
 
 /**
- * The cached results for one transaction. The results are in a class instance. V8 may allocate object literals of one
- * place in the old generation, after it has seen a few of them. V8 would then keep these objects in memory long after
- * they are needed.
+ * The cached results for one transaction. The results are in a class instance. V8 may allocate object literals in the
+ * old generation of its heap, after it has created a few of them at one place of the code. V8 would then keep these
+ * objects in memory long after they are needed.
  */
 class Known {
   /**
@@ -54,8 +54,8 @@ class Known {
   readonly bytes: Buffer;
   readonly basicLength: number;
   /**
-   * After use, the identifier stays there, because a process usually serves one network. The identifier of the last
-   * call stays there, because a process usually serves one network.
+   * The network identifier that `whole` contains. The identifier of the last call stays there, because a process
+   * usually serves one network.
    */
   networkIdentifier: string | undefined;
   digest: Buffer | undefined;
@@ -121,7 +121,7 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
     whole.set(identifier.bytes);
   }
 
-  /** Returns the cached results of a transaction, after writing the network identifier into its place. */
+  /** Writes the network identifier into the cached bytes of a transaction, and returns the cached results. */
   function boundTo(transaction: Transaction, networkIdentifier: string): Known {
     const facts = knownOf(transaction);
     if (facts.networkIdentifier === networkIdentifier) return facts;

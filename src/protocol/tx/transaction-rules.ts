@@ -1,4 +1,7 @@
-/** The rules for single transactions and for batches. Both generations use this code, and pass in their differences. */
+/**
+ * Creates the rules for single transactions and for batches. Both generations use this code, and pass in their
+ * differences.
+ */
 
 import { applyGenesisTransactions } from '../block/apply-genesis.ts';
 import { PAYLOAD_BYTES_MAX, type ChainParams } from '../params.ts';
@@ -64,7 +67,7 @@ export interface TransactionRules extends Pick<
   | 'selectTransactions'
 > {
   /**
-   * Verifies like `verifyTransaction`, but only a transaction that is neither inert nor confirmed.
+   * Verifies a transaction like `verifyTransaction`. The transaction must be neither inert nor confirmed.
    *
    * @param scratch overlay over the state; if the verdict is `ok`, it can be passed to `applyInSequence`
    */
@@ -119,7 +122,8 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     parts.isAllowed(transaction, context) ? [] : [notAllowed(transaction)];
 
   const validateTransaction: Rules['validateTransaction'] = (transaction, context, verify) => {
-    // An inert transaction may occur anywhere. Live networks have some above the height at which their type ends.
+    // An inert transaction may occur anywhere. Live networks have inert transactions above the last height at which
+    // their type is allowed.
     if (!isInert(transaction) && !parts.isAllowed(transaction, context)) return [notAllowed(transaction)];
     const errors = [...parts.statedErrors(transaction)];
     if (!verify(bytes.primaryCheck(transaction, networkIdentifier))) {

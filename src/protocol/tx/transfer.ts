@@ -1,4 +1,7 @@
-/** Transfer: moves an amount from the sender to a recipient, whose account need not exist yet. */
+/**
+ * Applies a transfer, which moves an amount from the sender to a recipient. The account of the recipient need not exist
+ * yet.
+ */
 
 import { AMOUNT_MAX, lskText } from '../../primitives/amount.ts';
 import { emptyAccount, withBalance, type StateWriter } from '../state.ts';
@@ -105,8 +108,8 @@ export function applyTransfer(
 }
 
 /**
- * The error of a transfer whose sender cannot pay the amount; undefined if the sender can pay it. If the fee already
- * made the balance negative, an earlier check has reported that, and it is not reported again. The error shows the
+ * The error of a transfer whose sender cannot pay the amount; an empty list if the sender can pay it. The list is also
+ * empty if the fee already made the balance negative, because an earlier check has reported this. The error shows the
  * balance before the fee.
  */
 export function amountErrors(transaction: Transaction, balance: bigint, amount: bigint): TransactionError[] {
