@@ -1,6 +1,6 @@
 /**
- * Reads files that a user names. Each read accepts a limited number of bytes. A read of a pipe or a device never
- * blocks without a limit.
+ * Reads files that a user names. Each read accepts a limited number of bytes, and waits a limited time for data of a
+ * pipe or a device.
  */
 
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';

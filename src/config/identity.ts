@@ -10,7 +10,7 @@ import { readBounded } from './bounded-file.ts';
 import { packageDirectory } from './package.ts';
 import { RecordReader } from './record.ts';
 
-/** Content of `identity.json` in a folder of `networks/`. */
+/** The facts in an `identity.json` of a folder in `networks/`. */
 export interface NetworkIdentity {
   readonly name: string;
   /** Date and time as text. */

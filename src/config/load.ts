@@ -32,8 +32,8 @@ export interface ConfigSources {
 
 const CODE = 'CONFIG_INVALID';
 /**
- * Maximum size of a configuration file. A file that sets all options, with the keys of all delegates, is several times
- * smaller.
+ * Maximum size of a configuration file. A file with all options and the keys of all delegates is several times smaller
+ * than this maximum.
  */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 /** Default of `forging.consensusMin` in generation 2, in percent. */
@@ -112,7 +112,8 @@ function valueOf(
  */
 function defaultOf(named: NamedOption, network: Network, section: Readonly<Record<string, unknown>>): unknown {
   if (named.path === 'http.host' && mayOthersAsk(section)) return '0.0.0.0';
-  // The default is made for the slots of mainnet. On a fast devnet, the same time would be as long as a whole slot.
+  // The default suits the slot length of mainnet. On a devnet with short slots, this time would be as long as a whole
+  // slot.
   if (named.path === 'forging.waitThresholdS') {
     return Math.min(OPTIONS.forging.waitThresholdS.default, Math.floor(network.params.blockTimeS / 2));
   }
@@ -135,7 +136,10 @@ function mayOthersAsk({ accessPublic, accessWhitelist }: Readonly<Record<string,
   return accessPublic === true || (accessWhitelist as readonly string[]).some(isOther);
 }
 
-/** Password from the network folder if all configured delegates are in that folder; otherwise empty. */
+/**
+ * Returns the password from the network folder if all configured delegates are in that folder. Otherwise returns an
+ * empty text.
+ */
 function passwordOf({ forgers }: Network, delegates: unknown): string {
   const known = new Set(forgers?.delegates.map(({ encryptedPassphrase }) => encryptedPassphrase));
   const areKnown =

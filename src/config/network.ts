@@ -190,7 +190,7 @@ export function findNetworkDirectory(nameOrDirectory: string, home: string): str
   );
 }
 
-/** Names that `--network` accepts: first those of the package, then those of the user. */
+/** Returns the names that `--network` accepts: first the networks of the package, then the networks of the user. */
 export function networkNames(home: string): readonly string[] {
   const folders = [join(packageDirectory(), 'networks'), join(home, 'networks')].filter((folder) => existsSync(folder));
   return folders.flatMap((folder) =>
@@ -219,12 +219,12 @@ function nethashOf(name: string, home: string): string | undefined {
   }
 }
 
-/** Folder of a user's own network with this name. The folder need not exist. */
+/** Returns the folder of a user's own network with this name. The folder need not exist. */
 export function homeNetworkDirectory(name: string, home: string): string {
   return join(home, 'networks', name);
 }
 
-/** Folder of a network in the package; the folder need not exist. */
+/** Returns the folder of a network in the package. The folder need not exist. */
 export function packagedNetworkDirectory(name: string): string {
   return join(packageDirectory(), 'networks', basename(name));
 }

@@ -1,6 +1,6 @@
 /**
- * Reads addresses from bytes, and returns them as texts. The same addresses occur again and again, so each text is
- * cached and hashed once.
+ * Converts addresses from bytes to texts. The same addresses occur again and again, so each text is cached and hashed
+ * once.
  */
 
 /**
@@ -13,11 +13,12 @@ const highs = new Uint32Array(PLACES);
 const lows = new Uint32Array(PLACES);
 const texts: (string | undefined)[] = new Array<string | undefined>(PLACES).fill(undefined);
 
-/** Text of the address whose eight big-endian bytes begin at `at`. */
+/** Returns the text of the address whose eight big-endian bytes begin at `at`. */
 export function addressAt(bytes: Buffer, at: number): string {
   const high = bytes.readUInt32BE(at);
   const low = bytes.readUInt32BE(at + 4);
-  // Addresses are parts of digests, so any bits of an address are equally good as an index.
+  // The bits of an address are evenly distributed, because an address is part of a digest. So any of its bits can serve
+  // as the index of a place.
   const place = low % PLACES;
   const known = highs[place] === high && lows[place] === low ? texts[place] : undefined;
   if (known !== undefined) return known;

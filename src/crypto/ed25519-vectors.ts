@@ -6,8 +6,8 @@
 
 export interface Ed25519Vector {
   /**
-   * The property that makes the case special. In these texts, A is the public key, and R and S are the halves of the
-   * signature.
+   * Describes the case: the unusual property of its key or signature. In these texts, A is the public key, and R and S
+   * are the halves of the signature.
    */
   readonly about: string;
   readonly message: string;

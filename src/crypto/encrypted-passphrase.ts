@@ -32,8 +32,8 @@ export interface EncryptionOptions {
 
 const ITERATIONS = 1_000_000;
 /**
- * Maximum of rounds of PBKDF2: ten times the default. The maximum takes a second or two. With more rounds, a
- * configuration file could delay the start of the node for long.
+ * Maximum number of PBKDF2 rounds: ten times the default. A derivation with the maximum takes one or two seconds. With
+ * more rounds, a configuration file could delay the start of the node for long.
  */
 const ITERATIONS_MAX = 10_000_000;
 const IV_BYTES = 12;
@@ -115,7 +115,8 @@ export async function decryptPassphrase(encrypted: string | EncryptedPassphrase,
   const { iterations, cipherText, iv, salt, tag } =
     typeof encrypted === 'string' ? parseEncryptedPassphrase(encrypted) : encrypted;
   const key = await deriveKey(password, salt, iterations, KEY_BYTES, 'sha256');
-  // The length of the tag is given, because Node would otherwise accept a tag of four bytes, which can be guessed.
+  // The call states the length of the tag. Without this length, Node accepts a tag of only four bytes, which an
+  // attacker can guess.
   const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES });
   decipher.setAuthTag(tag);
   try {

@@ -5,12 +5,12 @@ import { hash } from 'node:crypto';
 // These functions use a single call of `node:crypto` and get the result as text. For short inputs, a single call takes
 // half as long as a hash object. A result as text takes half as long as a result as a buffer.
 
-/** SHA-256 of all parts, concatenated. */
+/** Computes the SHA-256 digest of the concatenated parts. */
 export function sha256(...parts: readonly Uint8Array[]): Buffer {
   return Buffer.from(hash('sha256', joined(parts), 'binary'), 'binary');
 }
 
-/** SHA-256 of all parts, concatenated, as lower-case hexadecimal text. */
+/** Computes the SHA-256 digest of the concatenated parts, as lower-case hexadecimal text. */
 export function sha256Hex(...parts: readonly Uint8Array[]): string {
   return hash('sha256', joined(parts), 'hex');
 }
@@ -18,7 +18,7 @@ export function sha256Hex(...parts: readonly Uint8Array[]): string {
 const FIRST_BYTES = new DataView(new ArrayBuffer(8));
 
 /**
- * Id of a transaction or block: the first eight bytes of the digest as an unsigned little-endian integer.
+ * Computes the id of a transaction or block: the first eight bytes of its digest as an unsigned little-endian integer.
  *
  * @param bytes the whole signed object, including its signatures
  * @returns canonical decimal text

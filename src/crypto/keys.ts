@@ -8,7 +8,9 @@ import { idOf, sha256 } from './hash.ts';
 
 export { decryptPassphrase, encryptPassphrase, parseEncryptedPassphrase } from './encrypted-passphrase.ts';
 
-/** Key pair of a passphrase. The passphrase is used unchanged, without trimming or normalisation. */
+/**
+ * Derives the key pair of a passphrase. The function uses the passphrase unchanged, without trimming or normalisation.
+ */
 export function keyPairOfPassphrase(passphrase: string): Ed25519KeyPair {
   return defaultEd25519().keyPairOfSeed(sha256(utf8(passphrase)));
 }
@@ -20,7 +22,8 @@ export function keyPairOfPassphrase(passphrase: string): Ed25519KeyPair {
 const addresses = new LruMap<string, string>(20_000);
 
 /**
- * Address of a public key: the first eight bytes of its digest as an unsigned little-endian integer, followed by `L`.
+ * Computes the address of a public key: the first eight bytes of the key's digest as an unsigned little-endian integer,
+ * followed by `L`.
  *
  * @param publicKey hexadecimal text in upper or lower case
  * @throws ProtocolError `HEX_INVALID`

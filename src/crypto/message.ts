@@ -14,8 +14,9 @@ export interface SignedMessage {
 const PREFIX = 'Lisk Signed Message:\n';
 
 /**
- * The digest that is signed. The prefix ensures that the signed bytes of a message are never the bytes of a
- * transaction. The length before the message is the number of UTF-16 units, not of bytes, as in lisk-cryptography.
+ * Computes the digest that a signature of a message covers. The prefix ensures that the signed bytes of a message are
+ * never the bytes of a transaction. The length before the message is the number of UTF-16 units, not of bytes, as in
+ * lisk-cryptography.
  *
  * @returns 32 bytes
  */

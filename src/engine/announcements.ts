@@ -13,7 +13,7 @@ import type { Sending } from '../ports/rates.ts';
 import type { PeerId } from '../ports/transport.ts';
 import { type Announced, AnnouncementLog } from './announcement-log.ts';
 
-/** Maximum of items in one message, a limit of the wire protocol. */
+/** Maximum number of items in one message. The wire protocol sets this limit. */
 export const ITEMS_PER_MESSAGE_MAX = 25;
 /** Maximum of items in each log of announcements. A full pool causes up to this number of announcements. */
 export const ITEMS_MAX = 5_000;
@@ -45,14 +45,14 @@ const AGAIN_LOOK_MS = 10_000;
 
 export interface AnnouncementOptions<T> {
   readonly clock: Clock;
-  /** Connected peers that may get an announcement now. */
+  /** Returns the connected peers that may get an announcement now. */
   readonly targets: () => readonly PeerId[];
   /** Number of peers to which the node announces one item. */
   readonly peersPerItemMax: number;
   /** Highest rate of messages to one peer. */
   readonly rate: Sending;
   readonly keyOf: (item: T) => string;
-  /** False for an item that no longer needs an announcement. */
+  /** Whether an item still needs an announcement. */
   readonly isCurrent: (item: T) => boolean;
   readonly send: (peerId: PeerId, items: readonly T[]) => void;
 }

@@ -39,7 +39,7 @@ export interface BlockGossipDependencies {
   readonly transport: Pick<Transport, 'send'>;
   readonly clock: Clock;
   readonly generation: Generation;
-  /** Peers to which the node sends a new block: a random choice from inbound and outbound connections. */
+  /** Returns the peers to which the node sends a new block: a random choice from inbound and outbound connections. */
   readonly gossipTargets: () => readonly PeerId[];
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
   /**
@@ -53,7 +53,7 @@ export interface BlockGossipDependencies {
 export class BlockGossip {
   readonly #dependencies: BlockGossipDependencies;
   readonly #sender: BlockSender;
-  /** Ids of blocks that were applied. */
+  /** Ids of blocks that this node applied. */
   readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
   /**
    * Digests of the whole JSON documents of blocks that were refused or ignored. A block's id does not cover the whole

@@ -43,7 +43,10 @@ type Decision = { readonly kind: 'fits'; readonly status: 'extends' | 'tieBreak'
 export class BlockImporter {
   readonly #dependencies: BlockImporterDependencies;
   readonly #chain: Chain;
-  /** Keeps received blocks in the order of their arrival while the signatures of one block are verified. */
+  /**
+   * Runs the imports one after the other, so received blocks stay in the order of arrival while other threads verify
+   * the signatures of one block.
+   */
   readonly #arrivals = new SerialQueue();
 
   constructor(dependencies: BlockImporterDependencies) {
@@ -132,7 +135,8 @@ export class BlockImporter {
   }
 
   /**
-   * Validates the block, and appends it to the tip or replaces the tip by it. The signatures were verified in step 2.
+   * Validates the block, and appends it to the tip or replaces the tip by it. Step 2 of the import has verified the
+   * signatures.
    *
    * @throws BranchRejected
    */

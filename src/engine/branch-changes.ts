@@ -4,9 +4,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { BranchChange } from '../ports/node-api.ts';
 import type { Block } from '../protocol/types.ts';
 
-/**
- * Maximum of reverts that are stored. A healthy node reverts blocks less often. The log of the node has all reverts.
- */
+/** Maximum number of stored reverts. The log of the node has all reverts. */
 const LATEST_MAX = 20;
 
 export class BranchChanges {

@@ -29,7 +29,7 @@ export interface ChainListener {
   finalized?(height: number): void;
 }
 
-/** A batch of blocks that is on disk. */
+/** Describes a change of the chain that is on disk. */
 export interface CommittedBatch extends BlockBatch {
   readonly origin: BlockOrigin;
   /** The reverted blocks, highest first. */

@@ -37,7 +37,7 @@ export interface ChainDependencies {
   readonly observer: Observer;
 }
 
-/** A batch of blocks with their origin. */
+/** A batch of blocks and the origin of the blocks. */
 export interface Commit extends BlockBatch {
   readonly origin: BlockOrigin;
   /** Chain time in whole seconds at which the new tip was received; undefined if the tip was forged or downloaded. */
@@ -78,7 +78,7 @@ export class Chain {
     return this.#store;
   }
 
-  /** Checks signatures. Takes known results from the signature cache. */
+  /** Checks signatures. Checks a signature, and uses the signature cache if it has the result. */
   get verify(): SignatureOracle {
     return this.validator.verify;
   }
@@ -201,7 +201,7 @@ export class Chain {
   }
 
   /**
-   * Replaces all blocks above `commonHeight` by a branch that fork choice prefers, as one unit. If the rules refuse a
+   * Replaces all blocks above `commonHeight` by a branch that fork choice prefers, in one commit. If the rules refuse a
    * block of the branch, fork choice compares the last block before the refused one with the old tip. If fork choice
    * prefers the last block before the refused one, that block becomes the tip. A node with a slow clock refuses the
    * newest blocks of every branch, so it must be able to switch to a part of a branch.

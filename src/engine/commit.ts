@@ -10,8 +10,9 @@ import type { Block } from '../protocol/types.ts';
 import { BlockRejected } from '../protocol/verdict.ts';
 
 /**
- * Number of blocks that a node can revert on a network without finality: ten rounds. The limit bounds the disk space of
- * undo records. A node cannot leave its branch if the branches split more blocks ago than this number.
+ * Number of blocks that a node can revert while no block becomes final: ten rounds. The limit bounds the disk space of
+ * undo records. A node cannot switch to a branch that split from its chain more than this number of blocks below the
+ * tip.
  */
 const UNDO_BLOCKS_WITHOUT_FINALITY = 1010;
 
@@ -30,7 +31,7 @@ export interface BlockBatch {
   readonly blocks: readonly Block[];
 }
 
-/** The error that a block of a batch was refused. It contains the block and the rejection. */
+/** Reports that a block of a batch was refused. The error contains the block and the rejection. */
 export class BranchRejected extends Error {
   readonly block: Block;
   readonly rejection: BlockRejected;

@@ -10,8 +10,8 @@ import type { Diagnostic } from '../ports/node-api.ts';
 import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
 
 /**
- * Maximum of entries for one module. The limit is separate for each module. A thousand refused messages of a peer then
- * cannot push out the reason for a missed slot.
+ * Maximum of entries for one module. The limit is separate for each module. So a thousand refused messages of a peer do
+ * not displace the reason for a missed slot.
  */
 export const ENTRIES_PER_MODULE_MAX = 200;
 /** Maximum number of characters in a text field. A reason can quote long text that a peer sent. */
@@ -50,7 +50,7 @@ export class Diagnostics {
   }
 
   /**
-   * The latest diagnostics, newest first.
+   * Returns the latest diagnostics, newest first.
    *
    * @param limit at least 1
    */

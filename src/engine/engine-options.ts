@@ -23,8 +23,8 @@ export interface EngineOptions {
   readonly broadcastIntervalMs: number;
   readonly transactionsPerQueueMax: number;
   /**
-   * If true, a delegate signs whenever the journal of this data folder allows it. The node then ignores signatures that
-   * the delegate made on other nodes.
+   * If true, a delegate signs whenever the signing journal of this data folder allows it. The node then ignores
+   * signatures that the delegate made on other nodes.
    */
   readonly riskDoubleForging: boolean;
   /** If false, this node asks peers not to tell its address to other nodes. */
@@ -56,7 +56,7 @@ export interface EngineDependencies {
   readonly genesis: Block;
   readonly verifier: Verifier;
   readonly transport: Transport;
-  /** Clock for waits and rates. */
+  /** Clock for waiting times and rate limits. */
   readonly clock: Clock;
   /**
    * Clocks that show whether the system clock was set or the machine slept. Without these clocks, the node does not notice that

@@ -9,7 +9,7 @@ export interface GenerationProfile {
    * With `whole`, it sends the whole transaction.
    */
   readonly transactionGossip: 'ids' | 'whole';
-  /** Whether the protocol has a question for the tip of a peer. */
+  /** Whether the protocol has a request for the tip of a peer. */
   readonly isTipAsked: boolean;
   /**
    * Whether a peer at our height may have a better chain. If the value is true, peers with another broadhash are
@@ -27,7 +27,7 @@ export interface GenerationProfile {
   readonly forgingConsensusMin: number;
 }
 
-/** The profile of generation 3; `node/generations.ts` lists the differences of generation 2. */
+/** The profile of generation 3. `node/generations.ts` lists the settings that generation 2 changes. */
 export const DEFAULT_PROFILE: GenerationProfile = {
   transactionGossip: 'ids',
   isTipAsked: true,

@@ -17,10 +17,10 @@ import { TransactionFetcher } from './transaction-fetcher.ts';
 
 /**
  * Time for which the node ignores a peer's signatures for multisignature accounts after the peer sent a false
- * signature. Even if senders of false signatures occupy all connections, they cause at most two checks per second.
+ * signature. If all connected peers send false signatures, they cause at most two checks per second together.
  */
 const FALSE_SIGNATURE_PAUSE_MS = 60_000;
-/** Maximum of remembered senders of false signatures. Fewer peers than this number can connect during one pause. */
+/** Maximum of remembered senders of false signatures. During one pause, fewer peers than this number can connect. */
 const FALSE_SIGNERS_MAX = 5000;
 /** Maximum of characters of an id: 64 bits in decimal. */
 const ID_CHARACTERS_MAX = 20;
@@ -37,7 +37,7 @@ export interface GossipDependencies extends BlockGossipDependencies {
   readonly pool: Pick<TransactionPool, 'has' | 'get' | 'receive' | 'verifyReceived' | 'addSignature'>;
   readonly transport: Pick<Transport, 'request' | 'send' | 'connections'>;
   readonly observer: Observer;
-  /** Number of peers that get a message that is not sent to all peers. */
+  /** Number of peers to which the node sends a message that does not go to all peers. */
   readonly gossipPeersMax: number;
   readonly transactionGossip: GenerationProfile['transactionGossip'];
   /** The verification budget for the signatures that a peer sends. */
@@ -170,7 +170,7 @@ export class Gossip {
     return this.#fetcher.pool(peerId);
   }
 
-  /** The rate at which announcements of a kind are sent to one peer. */
+  /** Returns the rate at which the node sends announcements of a kind to one peer. */
   #pace(kind: RateKind): Sending {
     return rateOf(this.#dependencies.generation, kind).own;
   }
@@ -265,7 +265,7 @@ export class Gossip {
 
   #noteFailure(peerId: PeerId, error: unknown): void {
     const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
-    // A missing answer of a peer is not a fault of this node. The chain itself logs that a write to the store failed.
+    // A peer that does not answer is not a fault of this node. The chain itself logs that a write to the store failed.
     const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && !TOLD_BY_CHAIN.has(code));
     this.#dependencies.observer.log(isOurs ? 'error' : 'debug', code, 'could not handle a message', {
       peer: peerId,

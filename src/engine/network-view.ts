@@ -17,7 +17,7 @@ export interface NetworkViewDependencies {
   readonly transport: Pick<Transport, 'connections'>;
   /** Whether the operator named this peer. */
   readonly isNamed: (peerId: PeerId) => boolean;
-  /** Fixed peers, to which the node always tries to be connected. */
+  /** Returns the fixed peers. The node always tries to be connected to these peers. */
   readonly fixedPeers: () => readonly PeerId[];
   /** Whether the node knows peers that it can reach. */
   readonly arePeersExpected: () => boolean;
@@ -65,8 +65,8 @@ export class NetworkView {
    *
    * An attacker may dial us from many ports and claim another tip. The consent of the peers that we dialled or that the
    * operator named is therefore enough. The reference (lisk-sdk) counts the peers that it dialled. If a node has
-   * dialled none of its peers, it can only rely on the peers that dialled it. The consent of all peers together is
-   * enough, too.
+   * dialled none of its peers, it can only rely on the peers that dialled it. It is also enough if all peers together
+   * reach `percentMin`.
    *
    * @param percentMin 0 requires no consent
    */
@@ -113,8 +113,8 @@ export class NetworkView {
   }
 
   /**
-   * The most frequent height among connected peers; 0 if no peer is connected. If several heights are equally frequent,
-   * the result is the lowest of them.
+   * Returns the most frequent height among connected peers; 0 if no peer is connected. If several heights are equally
+   * frequent, the result is the lowest of them.
    */
   networkHeight(): number {
     const counts = new Map<number, number>();

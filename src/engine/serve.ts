@@ -23,7 +23,10 @@ export interface ServeDependencies {
 export interface ServeLimits {
   /** Maximum of blocks in one answer. */
   readonly blocksMax: number;
-  /** Maximum of bytes of the blocks in one answer, as JSON. A single block is sent even if it is larger. */
+  /**
+   * Maximum of bytes of the blocks in one answer, as JSON. If the first block is larger than this maximum, the answer
+   * contains only this block.
+   */
   readonly blocksBytesMax: number;
   /** Maximum of transactions in one answer to a peer that asks for the pool or for pending signatures. */
   readonly sharedMax: number;

@@ -1,6 +1,6 @@
 /**
- * Runs many searches for the signers of transactions together. In each round, the checks of all searches are verified
- * together.
+ * Runs many searches for the signers of transactions at the same time. In each round, the verifier makes the checks of
+ * all searches in one call.
  */
 
 import type { Verifier } from '../ports/verifier.ts';

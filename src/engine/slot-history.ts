@@ -11,8 +11,7 @@ import type { LogFields, Observer } from '../ports/observer.ts';
 import { plainFields } from './diagnostics.ts';
 
 /**
- * Maximum of slots in the history. A thousand slots span nearly ten rounds, so that an operator can still examine a
- * fault of the last night.
+ * Maximum of slots in the history. A thousand slots are nearly ten rounds, or nearly three hours with slots of 10 s.
  */
 const SLOTS_MAX = 1000;
 /**
@@ -79,7 +78,7 @@ export class SlotHistory {
     this.#looks = [...(isNext ? this.#looks.slice(0, -1) : this.#looks), range].slice(-LOOKS_MAX);
   }
 
-  /** The stored events of the given slots. */
+  /** Returns the stored events of the given slots. */
   report(firstSlot: number, count: number): SlotFacts {
     const slots = Array.from({ length: count }, (_, index) => firstSlot + index);
     return {

@@ -39,8 +39,8 @@ export class SlotOwners {
   readonly #rules: Pick<Rules, 'forgers' | 'params'>;
   readonly #state: ChainReader;
   /**
-   * For each round, the public key of the owner of each place in the order of forgers. The owners are cached because
-   * each look-up reads all headers of the round.
+   * For each round, the public keys of the forgers in their order. The owners are cached because each look-up reads all
+   * headers of the round.
    */
   readonly #rounds = new Map<number, ReadonlyMap<number, PublicKey>>();
 
@@ -50,8 +50,8 @@ export class SlotOwners {
   }
 
   /**
-   * The owner of a slot. Undefined for a slot without an owner, and for a slot of an old round whose order is no longer
-   * stored.
+   * Returns the owner of a slot. The result is undefined for a slot without an owner, and for a slot of an old round
+   * whose order of forgers is no longer stored.
    */
   of(slot: number): SlotOwner | undefined {
     const { params } = this.#rules;

@@ -27,7 +27,7 @@ const PEERS_MAX = 20_000;
 /** Maximum of remembered ids that were asked for. */
 const ASKED_MAX = 10_000;
 /**
- * Time for which only one peer is asked for a transaction. The time is limited, because the first peer may never
+ * Time for which the node asks only one peer for a transaction. The time is limited, because the first peer may never
  * answer.
  */
 const FIRST_ASKED_ALONE_MS = 2_000;
@@ -42,8 +42,8 @@ export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
 /**
  * While there are new transactions to ask for, every fourth question asks for refused transactions. In a busy network,
- * there are always new transactions. Without these questions, one damaged copy could keep a good transaction away for
- * ever.
+ * there are always new transactions. Without these questions, the node might never ask again for a good transaction of
+ * which it got a damaged copy.
  */
 export const AGAIN_EVERY = 4;
 /**

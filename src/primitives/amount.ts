@@ -1,6 +1,6 @@
 /** Amounts are bigint counts of beddows. 1 LSK = 10^8 beddows. */
 
-/** Largest amount of a transaction (2^63 - 1). The same value is the largest balance that a transfer may lead to. */
+/** Largest amount of a transaction (2^63 - 1). No balance may exceed the same value after a transfer. */
 export const AMOUNT_MAX = 9_223_372_036_854_775_807n;
 
 const BEDDOWS_PER_LSK = 100_000_000n;
@@ -11,8 +11,8 @@ export function amountOfDigits(value: unknown): bigint | undefined {
 }
 
 /**
- * Text of an amount in LSK. The text is a decimal number without trailing zeros or exponent. `lskText(10_000_000n)` is
- * `0.1`, `lskText(-5n)` is `-0.00000005`.
+ * Returns an amount as text in LSK. The text is a decimal number without trailing zeros or exponent.
+ * `lskText(10_000_000n)` is `0.1`, `lskText(-5n)` is `-0.00000005`.
  */
 export function lskText(beddows: bigint): string {
   const sign = beddows < 0n ? '-' : '';

@@ -1,4 +1,7 @@
-/** Collections with a maximum size. A collection that a peer can fill must not grow without limit. */
+/**
+ * Defines collections with a maximum size. The node needs them for data from peers, because peers could fill a
+ * collection without limit.
+ */
 
 import { assert } from './errors.ts';
 

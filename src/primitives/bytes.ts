@@ -1,4 +1,4 @@
-/** Conversions between bytes, hexadecimal text and integers. */
+/** Converts between bytes, hexadecimal text and integers. */
 
 import { assert, ProtocolError } from './errors.ts';
 
@@ -45,19 +45,19 @@ export function isCanonicalHex(text: string, byteLength: number): boolean {
   const length = byteLength * 2;
   if (text.length !== length || Buffer.byteLength(text, 'utf8') !== length) return false;
   CHARACTERS.write(text, 'latin1');
-  // The loop has no branch for each character. Hexadecimal texts are random, so a processor would often predict a
-  // branch for each character wrongly.
+  // The loop has no branch that depends on a character. Hexadecimal texts are random, so the processor would often
+  // mispredict a branch that depends on a character.
   let wrong = 0;
   for (let at = 0; at < length; at += 1) wrong |= NO_DIGIT[CHARACTERS[at] as number] as number;
   return wrong === 0;
 }
 
-/** UTF-8 bytes of a text. */
+/** Returns the UTF-8 bytes of a text. */
 export function utf8(text: string): Buffer {
   return Buffer.from(text, 'utf8');
 }
 
-/** Big-endian unsigned 64-bit form of an integer in 0..2^64-1. */
+/** Encodes an integer in 0..2^64-1 as eight big-endian bytes. */
 export function u64be(value: bigint): Buffer {
   const bytes = Buffer.allocUnsafe(8);
   writeU64BE(bytes, value, 0);

@@ -1,8 +1,8 @@
 /**
- * Exact decimal numbers of any size, and sums of these numbers. Amounts that no signature covers may have fractions,
- * signs and exponents. A number stays in the form in which it was written. A sum has limbs (blocks of digits) only for
- * the decimal places that its terms use. A number such as `1e999999999` costs no more than its text. Reading a sum
- * takes about 4 ms for each million digits.
+ * Computes with exact decimal numbers of any size, and with sums of these numbers. Amounts that no signature covers may
+ * have fractions, signs and exponents. A number stays in the form in which it was written. A sum has limbs (blocks of
+ * digits) only for the decimal places that its terms use. A number such as `1e999999999` costs no more than its text.
+ * Reading a sum takes about 4 ms for each million digits.
  */
 
 import { assert } from './errors.ts';
@@ -61,7 +61,7 @@ function zerosBehind(digits: string): number {
   return count;
 }
 
-/** The number as an integer; undefined if it has a fraction, or more than 40 digits. */
+/** Returns the number as an integer; undefined if it has a fraction, or more than 40 digits. */
 export function integerOf({ isNegative, digits, exponent }: Decimal): bigint | undefined {
   if (digits === '') return 0n;
   if (exponent < 0 || digits.length + exponent > WHOLE_DIGITS_MAX) return undefined;

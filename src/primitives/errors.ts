@@ -1,6 +1,6 @@
 /**
- * Errors that carry a code and data. A `ProtocolError` refuses data from outside this program. A failed `assert` shows
- * a defect of this program.
+ * Defines errors with a code and data. A `ProtocolError` says why the program refuses data from outside. A failed
+ * `assert` shows a defect of this program.
  */
 
 export type ErrorData = Readonly<Record<string, unknown>>;
@@ -21,7 +21,10 @@ export class ProtocolError extends Error {
   }
 }
 
-/** A broken invariant of this program. No code catches this error on purpose, so the node stops before it writes. */
+/**
+ * Reports that an invariant of this program does not hold. No code catches this error on purpose, so the node stops
+ * before it writes.
+ */
 export class AssertionFailed extends Error {
   constructor(claim: string) {
     super(`assertion failed: ${claim}`);
@@ -34,12 +37,12 @@ export function assert(condition: unknown, claim: string): asserts condition {
   if (!condition) throw new AssertionFailed(claim);
 }
 
-/** The message of any thrown value. */
+/** Returns the message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The code of a ProtocolError; undefined for any other value. */
+/** Returns the code of a `ProtocolError`; undefined for any other value. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof ProtocolError ? error.code : undefined;
 }

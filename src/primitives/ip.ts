@@ -13,8 +13,8 @@ export function isIpv4(value: unknown): value is string {
 }
 
 /**
- * The 4 or 16 bytes of an address; undefined if the text is not an address. A text with a zone (`%eth0`) is not an
- * address.
+ * Returns the 4 or 16 bytes of an address; undefined if the text is not an address. A text with a zone (`%eth0`) is not
+ * an address.
  */
 export function ipBytes(text: string): readonly number[] | undefined {
   return isIpv4(text) ? text.split('.').map(Number) : ipv6Bytes(text);

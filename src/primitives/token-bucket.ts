@@ -18,7 +18,7 @@ export class TokenBucket {
     this.#tokens = capacity;
   }
 
-  /** Takes `count` tokens and returns true. Returns false, and takes none, if the bucket has fewer tokens. */
+  /** Removes `count` tokens and returns true. If the bucket has fewer tokens, returns false and removes none. */
   take(nowMs: number, count = 1): boolean {
     this.#fill(nowMs);
     if (this.#tokens < count) return false;
@@ -26,7 +26,7 @@ export class TokenBucket {
     return true;
   }
 
-  /** Time in milliseconds until the bucket has a token; 0 if it has one now. */
+  /** Returns the time in milliseconds until the bucket has a token; 0 if it has a token now. */
   waitMs(nowMs: number): number {
     this.#fill(nowMs);
     return this.#tokens >= 1 ? 0 : Math.ceil((1 - this.#tokens) * this.#everyMs);

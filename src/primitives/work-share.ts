@@ -35,7 +35,7 @@ export class WorkShare {
   readonly #clock: WorkShareOptions['clock'];
   readonly #share: number;
   readonly #burstMs: number;
-  /** Callbacks that wait until work is allowed. Each part of the node has at most one waiting callback. */
+  /** Callbacks that wait until the budget has time left. Each part of the node has at most one waiting callback. */
   readonly #waiting: (() => void)[] = [];
   /** Milliseconds that work may take now; negative after long work. */
   #creditMs: number;
@@ -65,7 +65,9 @@ export class WorkShare {
     this.#wakeLater();
   }
 
-  /** Marks the beginning of work. @returns a function that charges the time since the call of `begin` */
+  /**
+   * Starts to measure the time of a piece of work. @returns a function that charges the time since the call of `begin`
+   */
   begin(): () => void {
     const startMs = this.#credit();
     return () => {

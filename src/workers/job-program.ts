@@ -27,9 +27,9 @@ export function serveJobs(work: (bytes: Uint8Array) => Uint8Array<ArrayBuffer>):
 }
 
 /**
- * Lowers the priority of this thread. If there are fewer cores than threads, the main thread then runs first, which
- * forges, answers peers and applies blocks. Only Linux has a priority for each thread; on other systems all threads
- * keep the same priority.
+ * Lowers the priority of this thread. The main thread forges, answers peers and applies blocks. It should run first if
+ * there are fewer cores than threads. Only Linux has a priority for each thread; on other systems all threads keep the
+ * same priority.
  */
 function stepBack(): void {
   try {

@@ -1,4 +1,4 @@
-/** Runs one worker thread, and keeps the list of its unanswered jobs. Jobs and answers are byte arrays. */
+/** Runs one worker thread, and stores the list of its unanswered jobs. Jobs and answers are byte arrays. */
 
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../primitives/errors.ts';
@@ -34,7 +34,8 @@ export class JobThread {
   constructor(program: URL, workerData: unknown, onLost: (thread: JobThread, reason: string) => void) {
     this.#onLost = onLost;
     this.#worker = new Worker(program, { name: 'verify', workerData, resourceLimits: LIMITS });
-    // An idle thread must not prevent the end of the process. A thread with a job must prevent it.
+    // An idle thread must not prevent the process from ending. A thread with a job must prevent the process from
+    // ending.
     this.#worker.unref();
     this.#worker.on('message', ({ id, bytes }: JobMessage) => this.#settle(id, bytes));
     this.#worker.on('error', (error) => this.#lose(messageOf(error)));

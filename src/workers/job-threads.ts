@@ -12,10 +12,10 @@ export interface JobThreadsOptions {
   readonly workerData: unknown;
   /**
    * Maximum total weight of the unanswered jobs of one thread. If all threads have reached this weight, `ask` accepts
-   * no further job. The caller must then do the work itself, which slows the caller down.
+   * no further job. The caller must then do the work itself.
    */
   readonly waitingMax: number;
-  /** Gets one message when a thread has ended unexpectedly. */
+  /** Receives one log line when a thread has ended unexpectedly. */
   readonly observer?: Observer;
 }
 

@@ -138,7 +138,7 @@ function checkedNew(context: PoolContext, queues: PoolQueues, payer: Payer, tran
   }
 }
 
-/** The rejection of a transaction whose sender has used up its verification budget. */
+/** Creates the rejection of a transaction whose sender has used up its verification budget. */
 export function verificationLimit(id: TransactionId): TransactionRejected {
   const error = transactionError(id, 'Too many signatures to verify, please try again later.', '');
   return new TransactionRejected('VERIFICATION_LIMIT', [error]);

@@ -31,8 +31,8 @@ const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 export const BRANCH_BYTES_MAX = 16_000_000;
 
 /**
- * Maximum number of attempts at a download. A further attempt follows when a helper sent a refused block, and does not
- * ask this helper.
+ * Maximum number of attempts at a download. The node makes a further attempt if a helper sent a refused block, and does
+ * not ask this helper again.
  */
 const ATTEMPTS_MAX = 5;
 
