@@ -108,7 +108,7 @@ export function Forging() {
             onPhone: 'last-all',
             cell: ({ publicKey }) => {
               const { delegate } = results.get(publicKey) ?? {};
-              if (delegate === undefined) return null;
+              if (delegate === undefined) return missing;
               return `${countText(delegate.producedBlocks)} forged, ${countText(delegate.missedBlocks)} missed`;
             },
           },
