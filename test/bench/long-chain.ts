@@ -27,7 +27,9 @@ import { TRANSFERS_PER_BLOCK } from './chains.ts';
 
 /** Funded in the genesis block: enough that one seldom occurs twice in a block, few enough that it is made in moments. */
 const ACCOUNTS = 500;
-const BLOCKS_PER_COMMIT = 100;
+const BLOCKS_PER_COMMIT = 500;
+/** As in an import, the index entries of so many blocks and transactions are written at once. */
+const INDEX_LAG_MAX = 100_000;
 
 export interface LongChain {
   readonly network: TestNetwork;
@@ -64,6 +66,7 @@ export async function writeLongChain(options: LongChainOptions): Promise<LongCha
   try {
     const store = await openChainStore({ directory, codec, params: network.params, durable: false });
     openGenesis(store, rules, network.genesis);
+    store.deferIndexing();
     const forger = new Forger(network, rules, addresses, firstAmount);
     let transactions = 0;
     let at = 0;
@@ -77,6 +80,7 @@ export async function writeLongChain(options: LongChainOptions): Promise<LongCha
             : store.transact((writer) =>
                 Array.from({ length: count }, (_, index) => forger.next(writer, (at + index) % fullEvery === 0)),
               );
+        if (store.indexLag > INDEX_LAG_MAX) for (const _ of store.backfill()) continue;
         transactions += at === 0 ? 0 : blocks.reduce((sum, block) => sum + block.transactions.length, 0);
         at += blocks.length;
         const lines = blocks.map((block) => lineOfBlock(block, codec));
