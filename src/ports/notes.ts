@@ -3,7 +3,7 @@
 /** The content of each note by its name. A name that ends with a slash stands for all names with this prefix. */
 export const NOTES = {
   'chain/finalized':
-    'u32, little endian: finalized height; the node never reverts blocks up to this height (`engine/commit.ts`); then its checksum, 8 bytes (`store/chain/sealed.ts`)',
+    'u32, little endian: finalized height; the node never reverts blocks up to this height (`engine/commit.ts`); then its checksum, 8 bytes (`store/tables/sealed.ts`)',
   'chain/unsigned':
     'one byte, 1: a devnet has put blocks or transactions into the chain that nobody signed (`node/unsigned-chain.ts`)',
   'chain-log-head':

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 
 import test from 'ava';
 import { chainDirectory, openIndexedSnapshot } from '../../src/node/chain-tool.ts';
-import { layoutText, META_LAYOUT, TABLES } from '../../src/store/tables/layout.ts';
+import { writeIndexWatermark } from '../../src/store/index/index-watermark.ts';
 import { openLmdb } from '../../src/store/disk/lmdb.ts';
 import { madeChain, placeIn, storeChain } from '../support/chain-folder.ts';
 import { claimElsewhere } from '../support/claim-elsewhere.ts';
@@ -15,7 +15,7 @@ test('who waits for the indexes of a store is told the container that has it', a
   await storeChain(place, blocks);
   const directory = chainDirectory(place);
   const keys = openLmdb(directory, false);
-  keys.transact((writer) => writer.put(TABLES.meta.key(META_LAYOUT), Buffer.from(layoutText(1))));
+  keys.transact((writer) => writeIndexWatermark(writer, 1));
   await keys.close();
   let asked = 0;
   let claim = '';

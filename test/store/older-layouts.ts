@@ -3,12 +3,14 @@
 import { InnerBlock } from '../../src/store/index/inner-block.ts';
 import { readsOf, type KeyValue } from '../../src/store/tables/key-value.ts';
 import { COUNTED_TABLES, TABLES } from '../../src/store/tables/layout.ts';
-import { CHECKSUM_BYTES } from '../../src/store/chain/state-checksum.ts';
+import { CHECKSUM_BYTES } from '../../src/store/tables/entry-checksum.ts';
 
 /** @param layout text under `META_LAYOUT` */
 export function makeOlder(keyValue: KeyValue, layout: string): void {
   keyValue.transact((writer) => {
     writer.put(TABLES.meta.key('layout'), Buffer.from(layout));
+    writer.remove(TABLES.meta.key('indexWatermark'));
+    if (layout.startsWith('7')) return;
     if (layout.startsWith('4')) writer.remove(TABLES.meta.key('stateChecksum'));
     if (/^[45]/.test(layout)) {
       for (const { key, value } of Array.from(writer.entries(TABLES.undo.all))) {

@@ -7,7 +7,7 @@ import { CountedKeySets } from '../index/counted-key-sets.ts';
 import type { KeyValueEntry, KeyValueReader } from '../tables/key-value.ts';
 import { META_ACCOUNTS, META_STATE_CHECKSUM, TABLES, type TableName } from '../tables/layout.ts';
 import { decodeUndo } from './undo.ts';
-import { unsealed } from './sealed.ts';
+import { unsealed } from '../tables/sealed.ts';
 
 export interface Difference {
   readonly table: TableName | 'unknown';

@@ -5,7 +5,7 @@
 
 import type { NoteName } from '../../ports/notes.ts';
 import { TABLES } from '../tables/layout.ts';
-import { sealed, unsealed } from './sealed.ts';
+import { sealed, unsealed } from '../tables/sealed.ts';
 
 export const FINALIZED_NOTE: NoteName = 'chain/finalized';
 const KEY = TABLES.notes.key(FINALIZED_NOTE);

@@ -11,8 +11,6 @@ import { CountedKeySets } from '../index/counted-key-sets.ts';
 import type { KeyValue, KeyValueWriter } from '../tables/key-value.ts';
 import {
   LAYOUT_VERSION,
-  layoutOf,
-  layoutText,
   META_ACCOUNTS,
   META_GENERATION,
   META_LAYOUT,
@@ -25,7 +23,7 @@ import { openLmdb, openLmdbSnapshot } from '../disk/lmdb.ts';
 import { SHORT_LIST_ITEMS_MAX } from '../index/transaction-lists.ts';
 import { MemoryKeyValue } from '../disk/memory.ts';
 import { paramsPin, pinDifferences } from './params-pin.ts';
-import { FIRST_LAYOUT_READ, isLayoutRead, isOlder, upgradeStore, type OnUpgradeStep } from './upgrade.ts';
+import { FIRST_LAYOUT_READ, isLayoutRead, isOlder, layoutOf, upgradeStore, type OnUpgradeStep } from './upgrade.ts';
 import { upgradedView } from './upgraded-view.ts';
 
 export interface MemoryChainStoreOptions {
@@ -201,7 +199,7 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
     }
     keyValue.transact((writer) => {
       const zero = Buffer.alloc(8);
-      writer.put(TABLES.meta.key(META_LAYOUT), Buffer.from(layoutText(undefined)));
+      writer.put(TABLES.meta.key(META_LAYOUT), Buffer.from(String(LAYOUT_VERSION)));
       putMarks(writer, params);
       writer.put(TABLES.meta.key(META_ACCOUNTS), zero);
     });

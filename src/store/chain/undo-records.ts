@@ -7,7 +7,7 @@
 
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
 import { TABLES } from '../tables/layout.ts';
-import { sealed, unsealed } from './sealed.ts';
+import { sealed, unsealed } from '../tables/sealed.ts';
 import { decodeUndo, encodeUndo, type Overwritten, type OverwrittenValues } from './undo.ts';
 
 export class UndoRecords {

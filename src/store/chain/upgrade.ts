@@ -6,20 +6,19 @@
  */
 
 import { buildTree, type CountedLeaf } from '../index/build-tree.ts';
+import { writeIndexWatermark } from '../index/index-watermark.ts';
 import { BLOCK_SIZES } from '../index/leaf-blocks.ts';
 import type { KeyValue, KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
 import {
   COUNTED_TABLES,
   LAYOUT_VERSION,
-  layoutOf,
-  layoutText,
   META_LAYOUT,
   META_STATE_CHECKSUM,
   STATE_RANGE,
   TABLES,
 } from '../tables/layout.ts';
 import { StateChecksum } from './state-checksum.ts';
-import { sealed, unsealed } from './sealed.ts';
+import { sealed, unsealed } from '../tables/sealed.ts';
 
 /** The first layout that can be upgraded. Layouts before it differ too much to be upgraded. */
 export const FIRST_LAYOUT_READ = 4;
@@ -31,6 +30,17 @@ const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
  * block had this number of bytes.
  */
 const SIZE_BYTES = 4;
+
+/**
+ * Reads the text under `META_LAYOUT`. Up to layout 7, the text had the index watermark behind the number of the layout
+ * while the indexes lagged.
+ */
+export function layoutOf(text: string): { readonly layout: string; readonly watermark: number | undefined } {
+  const [layout = '', height, ...rest] = text.split(' without indexes of transactions above height ');
+  if (height === undefined || rest.length > 0 || !/^\d{1,10}$/.test(height))
+    return { layout: text, watermark: undefined };
+  return { layout, watermark: Number(height) };
+}
 
 /** True for a layout that this version can open, directly or after an upgrade. */
 export function isLayoutRead(layout: number): boolean {
@@ -65,7 +75,8 @@ export function upgradeStore(keyValue: KeyValue, onStep: OnUpgradeStep = () => u
       work(writer);
     }
     const { watermark } = layoutOf(layoutTextOf(writer));
-    writer.put(LAYOUT_KEY, Buffer.from(layoutText(watermark)));
+    if (watermark !== undefined) writeIndexWatermark(writer, watermark);
+    writer.put(LAYOUT_KEY, Buffer.from(String(LAYOUT_VERSION)));
   });
 }
 

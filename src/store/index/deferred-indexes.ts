@@ -13,8 +13,9 @@ import type { TransactionPlace } from '../../ports/store.ts';
 import type { Codec } from '../../protocol/rules.ts';
 import type { Transaction, TransactionId } from '../../protocol/types.ts';
 import type { CountedKeySets, CountedWriter } from './counted-key-sets.ts';
+import { readIndexWatermark, writeIndexWatermark } from './index-watermark.ts';
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
-import { layoutOf, layoutText, META_LAYOUT, TABLES } from '../tables/layout.ts';
+import { TABLES } from '../tables/layout.ts';
 import { heightWithTransactions, transactionsAt, transactionTotal } from '../tables/stored-transactions.ts';
 import { TransactionLists } from './transaction-lists.ts';
 
@@ -173,9 +174,7 @@ export class DeferredIndexes {
   }
 
   get #watermark(): number | undefined {
-    this.#knownWatermark ??= {
-      height: layoutOf(this.#keys.get(TABLES.meta.key(META_LAYOUT))?.toString() ?? '').watermark,
-    };
+    this.#knownWatermark ??= { height: readIndexWatermark(this.#keys) };
     return this.#knownWatermark.height;
   }
 
@@ -225,7 +224,7 @@ export class DeferredIndexes {
   }
 
   #mark(keys: CountedWriter, watermark: number | undefined): void {
-    keys.put(TABLES.meta.key(META_LAYOUT), Buffer.from(layoutText(watermark)));
+    writeIndexWatermark(keys, watermark);
     this.#knownWatermark = { height: watermark };
   }
 }

@@ -12,7 +12,7 @@ import { SORT_VALUES, type SortInteger, type SortValue } from './sort-values.ts'
 import { Table } from './table.ts';
 import { amountOf } from '../../protocol/tx/amounts.ts';
 
-export const LAYOUT_VERSION = 7;
+export const LAYOUT_VERSION = 8;
 
 export const TABLES = {
   meta: new Table({
@@ -20,8 +20,8 @@ export const TABLES = {
     role: 'local',
     key: ['name'],
     value:
-      'text: layout (and the height of the index watermark), generation, network; u64: accounts (their number); ' +
-      'checksum of state: two u32 (`state-checksum.ts`)',
+      'text: layout, generation, network; u64: accounts (their number); checksum of state: two u32 ' +
+      '(`state-checksum.ts`); index watermark: height u32, then the checksum of this record (`index-watermark.ts`)',
   }),
   headers: new Table({
     number: 2,
@@ -163,26 +163,7 @@ export const META_NETWORK = 'network';
 export const META_PARAMS = 'params';
 export const META_ACCOUNTS = 'accounts';
 export const META_STATE_CHECKSUM = 'stateChecksum';
-
-/**
- * Text that the store has under `META_LAYOUT`. While the indexes of transactions lag, the text contains the index
- * watermark. Versions that cannot backfill the indexes do not know this form of the text, so they refuse the store.
- *
- * @param watermark height above which transactions are in no index; undefined if all transactions are indexed
- */
-export function layoutText(watermark: number | undefined): string {
-  return watermark === undefined ? String(LAYOUT_VERSION) : `${LAYOUT_VERSION}${LAGGING}${watermark}`;
-}
-
-const LAGGING = ' without indexes of transactions above height ';
-
-/** Reads a text that `layoutText` wrote. */
-export function layoutOf(text: string): { readonly layout: string; readonly watermark: number | undefined } {
-  const [layout = '', height, ...rest] = text.split(LAGGING);
-  if (height === undefined || rest.length > 0 || !/^\d{1,10}$/.test(height))
-    return { layout: text, watermark: undefined };
-  return { layout, watermark: Number(height) };
-}
+export const META_INDEX_WATERMARK = 'indexWatermark';
 
 /** Tables of consensus state, sorted by their numbers. */
 export const STATE_TABLES: readonly TableName[] = (Object.keys(TABLES) as TableName[])

@@ -212,5 +212,5 @@ test('each table has a number of its own that no earlier layout used for somethi
     t.true(number > 0 && number < 255);
     t.false(RETIRED_TABLES.includes(number));
   }
-  t.is(LAYOUT_VERSION, 7);
+  t.is(LAYOUT_VERSION, 8);
 });

@@ -29,8 +29,9 @@ import { countingWrites, makeOlder } from '../older-layouts.ts';
 import { followHistory } from '../world.ts';
 
 const UPGRADER = fileURLToPath(new URL('./upgrading-writer.js', import.meta.url));
-const FIXTURE = join(packageDirectory(), 'test', 'fixtures', 'stores', 'layout-6.dump.gz');
-/** Of the fixture. */
+const fixture = (layout: string): string =>
+  join(packageDirectory(), 'test', 'fixtures', 'stores', `layout-${layout}.dump.gz`);
+/** Height of each fixture. */
 const HEIGHT = 200;
 const OPTIONS = { codec: FAKE_CODEC, params: paramsWith(), shortListMax: 4 };
 const ALL = { gte: Buffer.from([0]), lt: Buffer.from([255]) };
@@ -64,8 +65,8 @@ async function inFolder(work: (directory: string) => Promise<void>): Promise<voi
   }
 }
 
-async function restoreFixture(directory: string): Promise<void> {
-  const bytes = gunzipSync(readFileSync(FIXTURE));
+async function restoreFixture(directory: string, layout: string): Promise<void> {
+  const bytes = gunzipSync(readFileSync(fixture(layout)));
   await restoreDump(
     (async function* () {
       yield bytes;
@@ -83,52 +84,54 @@ async function raw<T>(directory: string, work: (keys: KeyValue) => T): Promise<T
   }
 }
 
-test('a store that the version before has written is read as it is, and brought up to this layout when it is opened for writing', async (t) => {
-  await inFolder(async (directory) => {
-    await restoreFixture(directory);
-    const before = await raw(directory, rawDump);
-    const expected = straight(HEIGHT);
-    const check = (store: StoredChain): void => {
-      t.is(store.tip()?.height, HEIGHT);
-      t.is(store.stateDigest(), expected.stateDigest());
-      t.deepEqual(dump(store), dump(expected));
-      t.deepEqual(compareStores(store.tables, expected.tables, () => 0).difference, undefined);
-      t.true(store.checkState().finish());
-      t.is(store.recordDamage(), undefined);
-      for (const name of COUNTED_TABLES) {
-        const range = TABLES[name].all;
-        const keys = Array.from(expected.tables.keys(range));
-        t.true(keys.length > 0, `${name} has keys`);
-        t.is(store.tables.count(range), keys.length);
-        const offset = keys.length >> 1;
-        t.deepEqual(Array.from(store.tables.keys({ ...range, offset, limit: 3 })), keys.slice(offset, offset + 3));
-      }
-    };
-    const reader = await openChainSnapshot({ ...OPTIONS, directory });
-    check(reader);
-    check(reader.snapshot());
-    t.throws(() => reader.transact(() => undefined), { code: 'STORE_READ_ONLY' });
-    await reader.close();
-    t.deepEqual(await raw(directory, rawDump), before, 'a reader leaves it as it is');
+for (const layout of ['6', '7']) {
+  test(`a store of layout ${layout} is read as it is, and upgraded when it is opened for writing`, async (t) => {
+    await inFolder(async (directory) => {
+      await restoreFixture(directory, layout);
+      const before = await raw(directory, rawDump);
+      const expected = straight(HEIGHT);
+      const check = (store: StoredChain): void => {
+        t.is(store.tip()?.height, HEIGHT);
+        t.is(store.stateDigest(), expected.stateDigest());
+        t.deepEqual(dump(store), dump(expected));
+        t.deepEqual(compareStores(store.tables, expected.tables, () => 0).difference, undefined);
+        t.true(store.checkState().finish());
+        t.is(store.recordDamage(), undefined);
+        for (const name of COUNTED_TABLES) {
+          const range = TABLES[name].all;
+          const keys = Array.from(expected.tables.keys(range));
+          t.true(keys.length > 0, `${name} has keys`);
+          t.is(store.tables.count(range), keys.length);
+          const offset = keys.length >> 1;
+          t.deepEqual(Array.from(store.tables.keys({ ...range, offset, limit: 3 })), keys.slice(offset, offset + 3));
+        }
+      };
+      const reader = await openChainSnapshot({ ...OPTIONS, directory });
+      check(reader);
+      check(reader.snapshot());
+      t.throws(() => reader.transact(() => undefined), { code: 'STORE_READ_ONLY' });
+      await reader.close();
+      t.deepEqual(await raw(directory, rawDump), before, 'a reader leaves it as it is');
 
-    const told: string[] = [];
-    const options = { ...OPTIONS, directory, onUpgrade: (layout: string) => told.push(layout) };
-    const store = await openChainStore(options);
-    check(store);
-    store.transact((writer) => {
-      writer.revert();
-      writer.revert();
+      const told: string[] = [];
+      const options = { ...OPTIONS, directory, onUpgrade: (from: string) => told.push(from) };
+      const store = await openChainStore(options);
+      check(store);
+      store.transact((writer) => {
+        writer.revert();
+        writer.revert();
+      });
+      followHistory(store, HEIGHT + 20);
+      t.deepEqual(dump(store), dump(straight(HEIGHT + 20)));
+      await store.close();
+      await (await openChainStore(options)).close();
+      t.deepEqual(told, [layout], 'once');
+      t.is(await raw(directory, (keys) => keys.get(TABLES.meta.key('layout'))?.toString()), String(LAYOUT_VERSION));
     });
-    followHistory(store, HEIGHT + 20);
-    t.deepEqual(dump(store), dump(straight(HEIGHT + 20)));
-    await store.close();
-    await (await openChainStore(options)).close();
-    t.deepEqual(told, ['6'], 'once');
-    t.is(await raw(directory, (keys) => keys.get(TABLES.meta.key('layout'))?.toString()), String(LAYOUT_VERSION));
   });
-});
+}
 
-for (const layout of ['4', '5', '6']) {
+for (const layout of ['4', '5', '6', '7']) {
   test(`a store of layout ${layout} becomes what this version would have written, key by key`, (t) => {
     const { keys, expected } = olderStore(layout);
     t.notDeepEqual(rawDump(keys), expected);
@@ -148,21 +151,27 @@ for (const layout of ['4', '5', '6']) {
   });
 }
 
-test('a store of an earlier layout whose indexes lag is backfilled after it', async (t) => {
-  await inFolder(async (directory) => {
-    const first = await openChainStore({ ...OPTIONS, directory });
-    followHistory(first, 10);
-    first.deferIndexing();
-    followHistory(first, 30);
-    t.true(first.indexLag > 0);
-    await first.close();
-    await raw(directory, (keys) => makeOlder(keys, '4 without indexes of transactions above height 10'));
-    const again = await openChainStore({ ...OPTIONS, directory });
-    t.is(again.indexLag, 0);
-    t.deepEqual(dump(again), dump(straight(30)));
-    await again.close();
+for (const layout of ['4', '7']) {
+  test(`a store of layout ${layout} whose indexes lag is upgraded, then backfilled`, async (t) => {
+    await inFolder(async (directory) => {
+      const first = await openChainStore({ ...OPTIONS, directory });
+      followHistory(first, 10);
+      first.deferIndexing();
+      followHistory(first, 30);
+      const lag = first.indexLag;
+      t.true(lag > 0);
+      await first.close();
+      await raw(directory, (keys) => makeOlder(keys, `${layout} without indexes of transactions above height 10`));
+      const lagging = await openChainSnapshot({ ...OPTIONS, directory });
+      t.is(lagging.indexLag, lag);
+      await lagging.close();
+      const again = await openChainStore({ ...OPTIONS, directory });
+      t.is(again.indexLag, 0);
+      t.deepEqual(dump(again), dump(straight(30)));
+      await again.close();
+    });
   });
-});
+}
 
 test('an upgrade that fails at any write leaves every key as it was', (t) => {
   const { keys, expected } = olderStore('4');
@@ -186,7 +195,7 @@ test('an upgrade that fails at any write leaves every key as it was', (t) => {
 
 test('a process that is killed while it upgrades a store leaves it as it was, and the next one upgrades it', async (t) => {
   await inFolder(async (directory) => {
-    await restoreFixture(directory);
+    await restoreFixture(directory, '6');
     const before = await raw(directory, rawDump);
     for (const writes of [0, 40]) {
       const { signal, stderr } = spawnSync(process.execPath, [UPGRADER, directory, String(writes)], {

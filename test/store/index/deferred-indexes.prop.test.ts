@@ -7,7 +7,8 @@ import { BACKENDS, dump, temporaryFolder, withStore, type Backend } from '../bac
 import { Dice, nextStep, type Step } from '../world.ts';
 import type { StoredChain } from '../../../src/store/chain/chain-store.ts';
 import { CountedKeySets } from '../../../src/store/index/counted-key-sets.ts';
-import { LAYOUT_VERSION, layoutOf, META_LAYOUT, TABLES } from '../../../src/store/tables/layout.ts';
+import { readIndexWatermark, writeIndexWatermark } from '../../../src/store/index/index-watermark.ts';
+import { META_INDEX_WATERMARK, TABLES } from '../../../src/store/tables/layout.ts';
 import { openLmdb } from '../../../src/store/disk/lmdb.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
 import { chainStoreOver } from '../../../src/store/chain/open.ts';
@@ -105,13 +106,12 @@ test('a store whose indexes lag says so to all who open it, and not any more aft
   append(store, new Dice(1), 3);
   store.deferIndexing();
   t.is(store.indexLag, 0);
-  const layout = (): string => String(keyValue.get(TABLES.meta.key(META_LAYOUT)));
-  t.is(layout(), String(LAYOUT_VERSION));
+  t.is(readIndexWatermark(keyValue), undefined);
   const steps = append(store, new Dice(2), 4);
   const transactions = steps.flatMap(({ block }) => block.transactions);
   const lacking = steps.findIndex(({ block }) => block.transactions.length > 0);
   t.true(lacking >= 0);
-  t.is(layout(), `${LAYOUT_VERSION} without indexes of transactions above height ${3 + lacking}`);
+  t.is(readIndexWatermark(keyValue), 3 + lacking);
   t.is(store.indexLag, 4 - lacking + transactions.length);
   for (const other of [store, store.snapshot(), chainStoreOver(keyValue, OPTIONS, 'memory')]) {
     t.is(other.indexLag, store.indexLag);
@@ -119,9 +119,32 @@ test('a store whose indexes lag says so to all who open it, and not any more aft
     t.false(other.hasTransaction('1'));
   }
   for (const _ of store.backfill()) continue;
-  t.is(layout(), String(LAYOUT_VERSION));
+  t.is(readIndexWatermark(keyValue), undefined);
   t.is(store.indexLag, 0);
   t.true(transactions.every(({ id }) => store.hasTransaction(id)));
+});
+
+test('an index watermark with any changed bit is refused and not believed', (t) => {
+  const keyValue = new MemoryKeyValue();
+  const store = chainStoreOver(keyValue, OPTIONS, 'memory');
+  const [first] = append(store, new Dice(1), 3);
+  t.truthy(first);
+  keyValue.transact((writer) => writeIndexWatermark(writer, 1));
+  const key = TABLES.meta.key(META_INDEX_WATERMARK);
+  const record = Buffer.from(keyValue.get(key) ?? '');
+  t.is(record.length, 12);
+  for (let bit = 0; bit < record.length * 8; bit += 1) {
+    const changed = Buffer.from(record);
+    changed[bit >> 3]! ^= 1 << (bit & 7);
+    keyValue.transact((writer) => writer.put(key, changed));
+    const opened = chainStoreOver(keyValue, OPTIONS, 'memory');
+    t.throws(() => opened.indexLag, { code: 'STORE_UNREADABLE', message: /index watermark/ });
+    t.throws(() => Array.from(opened.backfill()), { code: 'STORE_UNREADABLE' });
+  }
+  for (const length of [0, 4, 11]) {
+    keyValue.transact((writer) => writer.put(key, record.subarray(0, length)));
+    t.throws(() => chainStoreOver(keyValue, OPTIONS, 'memory').indexLag, { code: 'STORE_UNREADABLE' });
+  }
 });
 
 test('nothing is appended between the steps of a backfill', (t) => {
@@ -160,8 +183,9 @@ test('a store that lacks many times what there is memory for is backfilled in ch
   const limits = { pagesMax: 1, transactionsMax: 10 };
   const perBlock = Array.from({ length: 60 }, (_, at) => prompt.block(at + 1)?.transactions.length ?? 0);
   const lacking = (): number => {
-    const { watermark } = layoutOf(String(keyValue.get(TABLES.meta.key(META_LAYOUT))));
-    return perBlock.slice(watermark ?? perBlock.length).reduce((sum, transactions) => sum + transactions, 0);
+    return perBlock
+      .slice(readIndexWatermark(keyValue) ?? perBlock.length)
+      .reduce((sum, transactions) => sum + transactions, 0);
   };
   const parts = [lacking()];
   t.true((parts[0] ?? 0) > 10 * limits.transactionsMax, parts.join());
@@ -176,7 +200,7 @@ test('a store that lacks many times what there is memory for is backfilled in ch
   const bounds = parts.slice(1).map((left, at) => (parts[at] ?? 0) - left);
   t.true(Math.max(...bounds) < limits.transactionsMax + Math.max(...perBlock), parts.join());
   t.deepEqual(dump(reopened()), dump(prompt));
-  t.is(String(keyValue.get(TABLES.meta.key(META_LAYOUT))), String(LAYOUT_VERSION));
+  t.is(readIndexWatermark(keyValue), undefined);
 });
 
 test('who asks for an id during a backfill in chunks is not told that it is unknown', (t) => {

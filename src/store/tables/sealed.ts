@@ -3,7 +3,7 @@
  * damage no other record would show.
  */
 
-import { CHECKSUM_BYTES, checksumOfEntry } from './state-checksum.ts';
+import { CHECKSUM_BYTES, checksumOfEntry } from './entry-checksum.ts';
 
 /** Returns the stored form of a record: its content, then the checksum. */
 export function sealed(key: Uint8Array, content: Uint8Array): Buffer {
