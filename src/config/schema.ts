@@ -102,7 +102,9 @@ export const OPTIONS = {
       0,
       1_000_000_000,
     ),
-    rateLimitWindowMs: integer('Length of the window in which the rate limits count requests.', 60_000, 1, 86_400_000, { unit: 'ms' }),
+    rateLimitWindowMs: integer('Length of the window in which the rate limits count requests.', 60_000, 1, 86_400_000, {
+      unit: 'ms',
+    }),
     rateLimitStrangersMax: integer(
       'Maximum number of requests per window from one address that is neither this machine nor in `accessWhitelist`; 0 for no limit. Used only if `rateLimitMax` is 0.',
       1200,

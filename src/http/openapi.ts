@@ -152,7 +152,8 @@ function answersOf(route: Route): Record<string, ResponseObject> {
     Object.entries(route.answers).map(([status, schema]) => [
       status,
       {
-        description: status === '200' ? 'The answer.' : 'The node is not ready, or has no metrics. The body contains the reason.',
+        description:
+          status === '200' ? 'The answer.' : 'The node is not ready, or has no metrics. The body contains the reason.',
         content: { [mediaType]: { schema } },
       },
     ]),

@@ -36,17 +36,17 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       /^accepted here, refused there: ('\.(id|confirmations|generatorAddress|previousBlockId)' should|'\.payloadLength' should be integer$|'' should have required property 'id'$)/,
     target: /headers/,
     reference:
-      'The reference refuses a block if `id` is missing or not an id, if `payloadLength` is null, or if `confirmations` or `generatorAddress` has a wrong form. In generation 2, it also refuses a wrong form of `previousBlockId`.',
-    here: 'This node does not read these members. It computes the id, and takes null as a length of 0.',
+      'The reference refuses a block if `id` is missing or not an id, if `payloadLength` is null, or if `confirmations` or `generatorAddress` has a wrong form. In generation 2, the reference also refuses a wrong form of `previousBlockId`.',
+    here: 'This node does not read these members of a block. This node computes the id, and takes null as a length of 0.',
     reason:
-      'The signature does not cover these members, and no node stores them or passes them on. A reference node never passes such a block on. This node passes the block on without the members.',
+      'The signature does not cover these members. No node stores these members or passes them on. A reference node never passes such a block on. This node passes the block on without these members.',
   },
   {
     reference:
       'When the reference stores an asset of generation 3, the stack of the process limits the nesting. A new process can store 1,780 levels at most, a process that has run for long up to 3,141.',
-    here: 'This node accepts blocks with up to 3,400 levels. Its pool accepts 256 levels, and so do the blocks that it forges.',
+    here: 'This node accepts blocks with up to 3,400 levels. The pool of this node, and the blocks that it forges, have at most 256 levels.',
     reason:
-      'A block with more levels splits a network of real nodes, because some nodes can store it and others cannot. This node accepts every block that any real node can store, and forges only blocks that all of them can store. Real nodes pass a deeper block on, but none can store the block.',
+      'A block with more levels than some nodes can store splits a network of real nodes. This node accepts every block that any real node can store, and forges only blocks that all real nodes can store. Real nodes pass on a block with more than 3,141 levels, but cannot store the block.',
   },
   {
     reference: 'The reference keeps a member of an asset with the name `__proto__`.',
@@ -59,7 +59,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       'The pool of the reference accepts transactions with unknown members up to the size of a message, and any amount in an unknown member.',
     here: 'The pool of this node accepts 8,192 bytes of an asset with unknown members, and amounts from 0 to 200 million LSK. Blocks may exceed both limits.',
     reason:
-      'Up to 5,000 transactions wait in memory, and a block of them must fit in a message. A negative amount, a fraction, or an amount above the supply has no honest use: it changes vote weights.',
+      'Up to 5,000 transactions wait in memory, and a block of these transactions must fit in a message. A negative amount, a fraction, or an amount above the supply has no honest use, because it only changes vote weights.',
   },
   {
     matches: /^both accept, another result at \.asset\.data$/,
@@ -67,23 +67,23 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reference: 'The reference keeps half of a surrogate pair in the data of a transfer until it stores the transfer.',
     here: 'This node replaces half of a surrogate pair by U+FFFD when it reads the transfer.',
     reason:
-      'The signed UTF-8 bytes already contain U+FFFD. The reference stores these bytes, so from then on it also shows U+FFFD.',
+      'The signed UTF-8 bytes already contain U+FFFD. The reference stores the signed bytes, and therefore also shows U+FFFD after it has stored the transfer.',
   },
   {
     matches: /^both accept, another result at \.(signature|signSignature|recipientPublicKey)$/,
     target: /transactions/,
     input: /"(signature|signSignature|recipientPublicKey)":"[0-9a-f]*[A-F]/,
     reference:
-      "The reference keeps the capitals in the sender's signatures (`signature`, `signSignature`) until it stores the transaction. In generation 2, it also keeps those of `recipientPublicKey`.",
+      "The reference keeps the capitals in the sender's signatures (`signature`, `signSignature`) until it stores the transaction. In generation 2, the reference also keeps the capitals in `recipientPublicKey`.",
     here: 'This node converts these members to lower case when it reads the transaction.',
     reason:
-      'Both nodes verify bytes, so they accept the same transactions with the same ids. The reference stores the signatures as bytes, so a block from its database also has them in lower case.',
+      'Both nodes verify bytes, so they accept the same transactions with the same ids. The reference stores the signatures as bytes. A block from its database therefore also has signatures in lower case.',
   },
   {
     matches: /^accepted here, refused there: new BigNumber\(\) number type has more than # significant digits: #$/,
     target: /headers/,
     reference: 'The reference refuses a block total that is a JSON number with more than 15 digits.',
-    here: 'This node replaces the total by the sum of the transactions if both are the same JSON number.',
+    here: 'This node replaces the total by the sum of the transactions if the total and the sum are the same JSON number.',
     reason:
       'The signature covers the sum. Some nodes write totals as numbers, and a block of ten million LSK must not split these nodes from this node. This node passes the block on with the total as a string.',
   },

@@ -163,7 +163,11 @@ const DIGEST_ROUTE: Route = {
   path: '/node/digest',
   summary: 'Shows a digest of the consensus state. Two nodes with the same tip must have the same digest.',
   parameters: [
-    int32Parameter('height', 1, 'Expected height of the tip. The node answers 400 if the tip has another height, because it has only the state of the tip.'),
+    int32Parameter(
+      'height',
+      1,
+      'Expected height of the tip. The node answers 400 if the tip has another height, because it has only the state of the tip.',
+    ),
   ],
   unknownParameters: 'refused',
   answer: { meta: NO_META, data: objectOf({ height: COUNT, blockId: ID, digest: HEX }) },
