@@ -43,7 +43,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     reference:
-      'When the reference stores an asset of generation 3, the stack of the process limits the nesting. A new process can store 1,780 levels at most, a process that has run for long up to 3,141.',
+      'When the reference stores an asset of generation 3, the stack of the process limits the nesting. A new process can store at most 1,780 levels. A process that has run for a long time can store up to 3,141 levels.',
     here: 'This node accepts blocks with up to 3,400 levels. The pool of this node, and the blocks that it forges, have at most 256 levels.',
     reason:
       'A block with more levels than some nodes can store splits a network of real nodes. This node accepts every block that any real node can store, and forges only blocks that all real nodes can store. Real nodes pass on a block with more than 3,141 levels, but cannot store the block.',
@@ -94,7 +94,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reference:
       'In the strings of an application (type 5 of older history), half of a surrogate pair passes the stateless checks of the reference. The reference cannot store the transaction.',
     here: 'This node replaces half of a surrogate pair by U+FFFD when it reads the transaction.',
-    reason: 'No chain contains such a string, and nobody can add such a transaction any more.',
+    reason: 'No chain contains a string with half of a surrogate pair, and nobody can add a transaction of type 5 any more.',
   },
   {
     matches: /^refused here, accepted there: the transaction cannot be written as bytes$/,
@@ -103,7 +103,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       'Types 6 and 7 of older history pass the stateless checks of the reference with an amount beyond 64 bits. Type 7 also passes with a fraction in the recipient (`7.5L`), or with an application id that has leading zeros and more than 255 characters.',
     here: 'This node refuses such a transaction when it reads the transaction.',
     reason:
-      'No account can pay such an amount. The public networks allow both types only below a past height, where nobody can add a transaction any more.',
+      'No account can pay such an amount. The public networks allow types 6 and 7 only below a past height, where nobody can add a transaction any more.',
   },
   {
     reference: 'The reference cannot register two applications (type 5 of older history) without a link in one block.',

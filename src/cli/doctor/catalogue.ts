@@ -85,7 +85,7 @@ export const FAULTS = {
   ),
   NODE_OF_OTHER_NETWORK: error(
     'The node that answers belongs to another network.',
-    'Correct --node or --network. The options may name two different nodes of this machine.',
+    'Correct --node or --network. The two options may name different nodes of this machine.',
   ),
   CLOCK_OFF: error(
     'The clock of this machine differs from the clocks of the peers.',

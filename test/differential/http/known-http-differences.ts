@@ -33,7 +33,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     target: QUESTIONS,
     matches: /multisignature_(groups|memberships): both 200, added body\.data/i,
     reference:
-      "The registration of a multisignature account may write the key of a member in capitals. A real node then omits the member from the list of members, and omits the multisignature account from the member's list of memberships.",
+      "The registration of a multisignature account may write the key of a member in capitals. A real node omits a member in capitals from the list of members, and omits the multisignature account from the member's list of memberships.",
     here: 'This node lists the member and the multisignature account. The lists of members and memberships show keys in lower case. The asset of the registration shows the keys as the sender wrote them.',
     reason: 'The member can sign in either letter case, so a list of members without the member is wrong.',
   },
@@ -150,7 +150,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     reference:
-      'A waiting multisignature registration may receive a signature that it already has, but in capitals. A real node then answers 409 `Failed to validate signature …`, and the registration becomes invalid, because it contains the signature twice.',
+      'A waiting multisignature registration may receive a signature that it already has, but in capitals. A real node answers 409 `Failed to validate signature …` to this copy, and the registration becomes invalid, because it contains the signature twice.',
     here: 'This node answers 409 `Encountered duplicate signature in transaction`, and the registration does not change.',
     reason: 'Otherwise anybody who sees the signature could prevent the registration.',
   },
