@@ -68,7 +68,7 @@ export const FAULTS = {
   ),
   PORT_TAKEN: error(
     'Another program uses a port of the node.',
-    'Stop that program, or choose other ports (http.port, p2p.port).',
+    'Stop the other program, or choose other ports (http.port, p2p.port).',
   ),
   NODE_NOT_RUNNING: warning('No node runs on this data folder.', 'Start a node with `bloomery start`.'),
   NODE_SILENT: error(
@@ -145,7 +145,7 @@ export const FAULTS = {
   ),
   DELEGATE_ELSEWHERE: error(
     'A delegate of this node also signs on another machine, or its record was moved there.',
-    'Enable the delegate on one machine only. Move it with `bloomery forging export` and `import`.',
+    'Enable the delegate on one machine only. Move the delegate with `bloomery forging export` and `import`.',
   ),
   SLOTS_MISSED: error(
     'The delegates of this node miss slots.',
