@@ -125,7 +125,7 @@ export const FAULTS = {
   ),
   CONSENSUS_LOW: warning(
     'Fewer than half of the peers have the same tip as this node.',
-    'If this state lasts, the network is split. Compare a block of equal height with other nodes, and read `bloomery why`.',
+    'If the consensus stays low, the network is split. Compare a block of equal height with other nodes, and read `bloomery why`.',
   ),
   SYNC_FAILS: error(
     'The node repeatedly fails to download blocks.',
