@@ -94,21 +94,22 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reference:
       'In the strings of an application (type 5 of older history), half of a surrogate pair passes the stateless checks of the reference. The reference cannot store the transaction.',
     here: 'This node replaces half of a surrogate pair by U+FFFD when it reads the transaction.',
-    reason: 'No chain contains a string with half of a surrogate pair, and nobody can add a transaction of type 5 any more.',
+    reason:
+      'No chain contains a string with half of a surrogate pair, and nobody can add a transaction of type 5 any more.',
   },
   {
     matches: /^refused here, accepted there: the transaction cannot be written as bytes$/,
     target: /older/,
     reference:
       'Types 6 and 7 of older history pass the stateless checks of the reference with an amount beyond 64 bits. Type 7 also passes with a fraction in the recipient (`7.5L`), or with an application id that has leading zeros and more than 255 characters.',
-    here: 'This node refuses such a transaction when it reads the transaction.',
+    here: 'This node refuses such amounts, fractions and ids when it reads the transaction.',
     reason:
       'No account can pay such an amount. The public networks allow types 6 and 7 only below a past height, where nobody can add a transaction any more.',
   },
   {
     reference: 'The reference cannot register two applications (type 5 of older history) without a link in one block.',
-    here: 'This node can register both: two missing links do not conflict.',
-    reason: 'Nobody can add such a transaction any more.',
+    here: 'This node can register two applications without a link, because two missing links do not conflict.',
+    reason: 'Nobody can add a transaction of type 5 any more.',
   },
 ];
 
