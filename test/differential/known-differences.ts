@@ -104,7 +104,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       'Types 6 and 7 of older history pass the stateless checks of the reference with an amount beyond 64 bits. Type 7 also passes with a fraction in the recipient (`7.5L`), or with an application id that has leading zeros and more than 255 characters.',
     here: 'This node refuses such amounts, fractions and ids when it reads the transaction.',
     reason:
-      'No account can pay such an amount. The public networks allow types 6 and 7 only below a past height, where nobody can add a transaction any more.',
+      'No account can pay an amount beyond 64 bits. The public networks allow types 6 and 7 only below a past height, where nobody can add a transaction any more.',
   },
   {
     reference: 'The reference cannot register two applications (type 5 of older history) without a link in one block.',

@@ -161,7 +161,7 @@ export const FAULTS = {
   ),
   FOLDER_TAKEN_OVER: error(
     'Another node has taken over the data folder, so this node writes and signs nothing more.',
-    'Stop this node. Start it again when no other node uses the folder, or start it with another --data-dir.',
+    'Stop this node. Start the node again when no other node uses the folder, or with another --data-dir.',
   ),
   WRITES_FAIL: error(
     'The node cannot write to the disk.',

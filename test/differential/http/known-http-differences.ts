@@ -68,7 +68,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     target: /joined/,
     matches: /^HEAD .*: \d+ here.*, 405 there/,
     reference: 'A real node refuses HEAD with status 405.',
-    here: 'This node answers HEAD like GET, without the body. With `strictDialect`, it refuses HEAD.',
+    here: 'This node answers HEAD like GET, without the body. With `strictDialect`, this node refuses HEAD.',
     reason: 'Load balancers and health checks use HEAD.',
   },
   {
@@ -150,7 +150,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     reference:
-      'A waiting multisignature registration may receive a signature that it already has, but in capitals. A real node answers 409 `Failed to validate signature …` to this copy, and the registration becomes invalid, because it contains the signature twice.',
+      'A waiting multisignature registration may receive a signature that it already has, but in capitals. A real node answers 409 `Failed to validate signature …` to the signature in capitals, and the registration becomes invalid, because it contains the signature twice.',
     here: 'This node answers 409 `Encountered duplicate signature in transaction`, and the registration does not change.',
     reason: 'Otherwise anybody who sees the signature could prevent the registration.',
   },
@@ -220,7 +220,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
       /: 400 here \((UNKNOWN_PARAM|INVALID_TYPE).*, (200|404) there|: both 400, (added|changed) body\.errors\[\](\.name)? \(UNKNOWN_PARAM/,
     reference: 'A real node ignores a parameter with the name `__proto__`, and any value in brackets with this name.',
     here: 'This node treats `__proto__` like any other unknown parameter, or like any other value of a wrong type.',
-    reason: 'The name has no special meaning in this node. If a node ignores a filter, the client gets a wrong answer.',
+    reason:
+      '`__proto__` has no special meaning in this node. If a node ignores a filter, the client gets a wrong answer.',
   },
   {
     target: QUESTIONS,
