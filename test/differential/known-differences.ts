@@ -29,7 +29,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       'The reference refuses a transaction whose `receivedAt` is not a valid time, because the constructor throws an error.',
     here: 'This node does not read `receivedAt`.',
     reason:
-      'Each node sets `receivedAt` itself, no node stores it, and the valid time formats depend on the runtime. A reference node never passes such a transaction on. This node passes the transaction on without `receivedAt`.',
+      'Each node sets `receivedAt` itself, no node stores it, and the valid time formats depend on the runtime. A reference node never passes on a transaction with an invalid `receivedAt`. This node passes the transaction on without `receivedAt`.',
   },
   {
     matches:
@@ -39,7 +39,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       'The reference refuses a block if `id` is missing or not an id, if `payloadLength` is null, or if `confirmations` or `generatorAddress` has a wrong form. In generation 2, the reference also refuses a wrong form of `previousBlockId`.',
     here: 'This node does not read these members of a block. This node computes the id, and takes null as a length of 0.',
     reason:
-      'The signature does not cover these members. No node stores these members or passes them on. A reference node never passes such a block on. This node passes the block on without these members.',
+      'The signature does not cover these members. No node stores these members or passes them on. A reference node never passes on a block with these members in a wrong form. This node passes the block on without these members.',
   },
   {
     reference:
@@ -52,7 +52,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reference: 'The reference keeps a member of an asset with the name `__proto__`.',
     here: 'This node drops the member `__proto__` of an asset from a peer.',
     reason:
-      'The signature does not cover this member, and the member has no effect. Code that copies objects with such a member is at risk.',
+      'The signature does not cover this member, and the member has no effect. Code that copies objects with a member `__proto__` is at risk.',
   },
   {
     reference:
@@ -102,7 +102,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     target: /older/,
     reference:
       'Types 6 and 7 of older history pass the stateless checks of the reference with an amount beyond 64 bits. Type 7 also passes with a fraction in the recipient (`7.5L`), or with an application id that has leading zeros and more than 255 characters.',
-    here: 'This node refuses such amounts, fractions and ids when it reads the transaction.',
+    here: 'This node refuses an amount beyond 64 bits, a fraction in the recipient and such an application id when it reads the transaction.',
     reason:
       'No account can pay an amount beyond 64 bits. The public networks allow types 6 and 7 only below a past height, where nobody can add a transaction any more.',
   },
