@@ -52,7 +52,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reference: 'The reference keeps a member of an asset with the name `__proto__`.',
     here: 'This node drops the member `__proto__` of an asset from a peer.',
     reason:
-      'The signature does not cover this member, and the member has no effect. Code that copies objects with a member `__proto__` is at risk.',
+      'The signature does not cover a member `__proto__`, and the member has no effect. Code that copies objects with a member `__proto__` is at risk.',
   },
   {
     reference:
