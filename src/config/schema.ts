@@ -240,7 +240,7 @@ export const OPTIONS = {
   verifier: {
     threads: integer('Number of threads that verify signatures; with 0, the main thread verifies them.', 2, 0, 64),
     backend: choice(
-      'Implementation of signatures; auto selects the fastest one that loads.',
+      'Implementation of signatures; auto selects the fastest implementation that loads.',
       ['auto', 'sodium', 'noble'],
       'auto',
     ),
