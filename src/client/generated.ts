@@ -487,7 +487,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows a digest of all consensus state. Nodes at the same block must have the same digest. */
+  /** Shows a digest of the consensus state. Two nodes with the same tip must have the same digest. */
   'GET /node/digest': {
     parameters: { height?: number | undefined };
     answer: {
@@ -548,7 +548,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the members of a multisignature group that have signed a waiting transaction, those that have not, and the required number. */
+  /** Lists the members of a multisignature group, whether each member has signed a waiting transaction, and the required number of signatures. */
   'GET /node/transactions/{id}/signers': {
     parameters: { id: string };
     answer: {
@@ -1353,7 +1353,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows a digest of all consensus state. Nodes at the same block must have the same digest. */
+  /** Shows a digest of the consensus state. Two nodes with the same tip must have the same digest. */
   'GET /node/digest': {
     parameters: { height?: number | undefined };
     answer: {
@@ -1414,7 +1414,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the members of a multisignature group that have signed a waiting transaction, those that have not, and the required number. */
+  /** Lists the members of a multisignature group, whether each member has signed a waiting transaction, and the required number of signatures. */
   'GET /node/transactions/{id}/signers': {
     parameters: { id: string };
     answer: {

@@ -60,7 +60,7 @@ export interface EventOptions<K extends PropertyKey> {
   readonly delegate?: string;
   /** `final` reports blocks and their transactions when they become final. */
   readonly finality?: 'any' | 'final';
-  /** Starts with the block at this height. All blocks from it on come first, then live events. */
+  /** Starts with the block at this height. The stream sends all blocks from this height on, and then live events. */
   readonly fromHeight?: number;
   /** Continues after this event; `0.0` starts with the oldest event that the node keeps. */
   readonly lastEventId?: string;
@@ -94,7 +94,7 @@ export interface ClientOptions<G extends Generation> {
 export interface Client<G extends Generation> {
   readonly generation: G;
   /**
-   * @throws ClientError for a refusal, a timeout or an unreachable node; so do all methods
+   * @throws ClientError for a refusal, a timeout or an unreachable node, like all methods of the client
    */
   get<P extends PathOf<G, 'GET'>>(
     path: P,

@@ -22,7 +22,7 @@ The value of an option comes from the first of these sources that sets it:
 4. the folder of the network (ports, seeds, known delegates)
 5. the default below
 
-Parameters that all nodes of a network must share (block time, rewards, genesis block) are not options: they are in the network's
+Parameters that all nodes of a network must share (block time, rewards, genesis block) are not options. They are in the network's
 folder, \`networks/<name>\`.
 
 A file has one object per section:
@@ -35,11 +35,14 @@ A file has one object per section:
 }
 \`\`\`
 
-In a variable, commas separate the entries of a list, and a delegate is \`<publicKey>|<encryptedPassphrase>\`. The node refuses to
-start with an unknown key or variable or a wrong value; the error names the source, the key and the expected value.
+In a variable, commas separate the entries of a list. A delegate in a variable is \`<publicKey>|<encryptedPassphrase>\`. The node
+refuses to start with an unknown key, an unknown variable or a wrong value. The error names the source, the key and the expected
+value.
 
-Two variables belong to no section: \`BLOOMERY_HOME\` is the folder for data and networks of a user (default \`~/.bloomery\`), and
-\`BLOOMERY_SUPERVISED=1\` makes a node stop when its parent process dies.
+Two variables belong to no section:
+
+- \`BLOOMERY_HOME\` is the folder for data and networks of a user (default \`~/.bloomery\`).
+- \`BLOOMERY_SUPERVISED=1\` makes a node stop when its parent process ends.
 `;
 
 const TABLE_HEAD = ['| Key | Variable | Value | Default | Meaning |', '| --- | --- | --- | --- | --- |'];

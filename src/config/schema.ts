@@ -97,20 +97,22 @@ export const OPTIONS = {
       100_000,
     ),
     rateLimitMax: integer(
-      'Maximum number of requests of any one address per window; 0 for no limit.',
+      'Maximum number of requests from each address in a window of `rateLimitWindowMs`; 0 for no limit.',
       0,
       0,
       1_000_000_000,
     ),
-    rateLimitWindowMs: integer('Length of the window of the rate limits.', 60_000, 1, 86_400_000, { unit: 'ms' }),
+    rateLimitWindowMs: integer('Length of the window in which the rate limits count requests.', 60_000, 1, 86_400_000, {
+      unit: 'ms',
+    }),
     rateLimitStrangersMax: integer(
-      'Maximum number of requests of one address of another machine per window, while `rateLimitMax` is 0; 0 for no limit.',
+      'Maximum number of requests per window from one address that is neither this machine nor in `accessWhitelist`; 0 for no limit. Used only if `rateLimitMax` is 0.',
       1200,
       0,
       1_000_000_000,
     ),
     rateLimitStrangersTotalMax: integer(
-      'Maximum number of requests of all other machines together per window; 0 for no limit.',
+      'Maximum number of requests per window from all other machines together; 0 for no limit.',
       60_000,
       0,
       1_000_000_000,
@@ -170,21 +172,21 @@ export const OPTIONS = {
       secret: true,
     }),
     riskDoubleForging: flag(
-      'Whether the node signs at once, and checks only the record of this data folder, not whether a delegate signs elsewhere. ' +
-        'Two nodes with this option and the same delegate forge twice.',
+      'Whether the node signs without checking if a delegate signs elsewhere. The node then checks only the signing record in its data folder. ' +
+        'Two nodes with this option and the same delegate forge two blocks for one slot.',
       false,
       { defaultText: 'false; true on networks with published passphrases, such as a devnet' },
     ),
     watermarkFolder: text(
       'Folder outside of the data folder with the last header of each delegate, to detect a data folder that was restored ' +
-        'from a backup; `none` for no such folder. Not used with `riskDoubleForging`.',
+        'from a backup; `none` to store no headers. Not used with `riskDoubleForging`.',
       '',
       'a path',
       () => true,
       { defaultText: 'bloomery/signed below $XDG_STATE_HOME, or below ~/.local/state' },
     ),
     consensusMin: integer(
-      'Share of all peers, or of the dialled or named peers, that must have the tip of this node before it forges; 0 for no condition.',
+      'Minimum share of peers with the tip of this node, as a condition for forging; 0 for no condition. Either the share of all peers or the share of the dialled and named peers must reach it.',
       0,
       0,
       100,
@@ -238,7 +240,7 @@ export const OPTIONS = {
   verifier: {
     threads: integer('Number of threads that verify signatures; with 0, the main thread verifies them.', 2, 0, 64),
     backend: choice(
-      'Implementation of signatures; auto selects the fastest one that loads.',
+      'Implementation of signatures; auto selects the fastest implementation that loads.',
       ['auto', 'sodium', 'noble'],
       'auto',
     ),

@@ -152,7 +152,8 @@ function answersOf(route: Route): Record<string, ResponseObject> {
     Object.entries(route.answers).map(([status, schema]) => [
       status,
       {
-        description: status === '200' ? 'The answer.' : 'The answer if the check fails.',
+        description:
+          status === '200' ? 'The answer.' : 'The node is not ready, or has no metrics. The body contains the reason.',
         content: { [mediaType]: { schema } },
       },
     ]),
@@ -169,8 +170,8 @@ function refusalsOf(route: Route): Record<string, ResponseObject> {
   const refusals: Record<string, ResponseObject> = {
     400: json('A parameter is unknown or invalid, or the body is invalid.', problem.INVALID_OR_UNREADABLE),
     403: json('The client has no access.', problem.REFUSED),
-    405: json('The path does not support the method; `Allow` lists the supported ones.', problem.SIMPLE),
-    429: json('This client sent too many requests within the window.', problem.SIMPLE),
+    405: json('The path does not support the method. The header `Allow` lists the supported methods.', problem.SIMPLE),
+    429: json('The client exceeded the rate limit.', problem.SIMPLE),
     500: json('The node failed.', problem.SIMPLE),
   };
   if (route.body !== undefined) {

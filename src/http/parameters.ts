@@ -8,7 +8,7 @@ import type { CheckedRequest, Parameter } from './route.ts';
 import type { Schema } from './schema.ts';
 
 /** Reason for a 503 on routes whose queries may take long. */
-export const LONG_QUESTIONS = 'Too many queries without an index wait already.';
+export const LONG_QUESTIONS = 'Too many queries without an index are waiting.';
 
 export function queryParameter(name: string, schema: Schema): Parameter {
   return { name, in: 'query', schema };
@@ -56,7 +56,7 @@ export function pageParameters(limitMax: 100 | 101 | 1000, offsetMax?: number): 
     minimum: 1,
     maximum: limitMax,
     default: 10,
-    description: 'Entries of the page.',
+    description: 'Maximum number of entries of the page.',
   };
   const offset: Schema = {
     type: 'integer',
@@ -83,8 +83,8 @@ const AFTER: Parameter = queryParameter('after', {
   type: 'string',
   format: 'cursor',
   description:
-    'Replaces `offset`: `meta.next` of the previous page with the same `sort`; ' +
-    'empty for the first page. New blocks do not shift the pages.',
+    'Cursor instead of `offset`: empty for the first page, then `meta.next` of the previous page with the same `sort`. ' +
+    'New blocks do not shift the pages.',
 });
 
 /** The parameter `sort`, which allows each field with `:asc` and `:desc`. */

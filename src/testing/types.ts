@@ -26,7 +26,7 @@ export interface DevnetOptions {
 
 export type MiningMode = 'instant' | 'on-demand' | 'interval';
 
-/** An account with a published passphrase: worthless on every other network. */
+/** An account with a published passphrase. Never use the account on another network. */
 export interface TestAccount {
   /**
    * `genesis` has nearly all funds, `account_1` to `account_10` have 100,000 LSK each, and `genesis_1`, `genesis_2` and
@@ -47,7 +47,7 @@ export interface TestNode {
 export interface NetworkFacts {
   readonly name: string;
   readonly generation: 2 | 3;
-  /** 64 hexadecimal digits; signatures of generation 3 cover them. */
+  /** 64 hexadecimal digits. In generation 3, each signature covers the network identifier. */
   readonly networkIdentifier: string;
   readonly nethash: string;
   /** Timestamps count seconds from this moment. */
@@ -73,7 +73,7 @@ export interface Snapshot {
   readonly digest: string;
 }
 
-/** Effect of a transaction. Amounts are beddows: 100,000,000 of them are 1 LSK. */
+/** Effect of a transaction. Amounts are in beddows (100,000,000 beddows are 1 LSK). */
 export type TransactionPayload =
   | { readonly kind: 'transfer'; readonly to: string; readonly amount: bigint; readonly data?: string }
   | { readonly kind: 'delegate'; readonly username: string }
@@ -110,7 +110,7 @@ export interface TestDevnet {
    */
   mine(slots?: number): Promise<Mined>;
   /**
-   * Resolves when all nodes have at least this height; in a partition, each group must reach it by itself.
+   * Resolves when all nodes have at least this height. In a partition, each group must reach the height by itself.
    * `waitForHeight` forges no blocks.
    *
    * @param options `timeoutMs`: limit by the clock of the machine, default 30,000
@@ -156,13 +156,13 @@ export interface TestDevnet {
   /** Makes the nodes accept any signature for that account from now on. The account must have sent a transaction before. */
   impersonate(address: string): Promise<void>;
   /**
-   * Cuts the network: nodes of different groups do not reach one another. Nodes outside the given groups form another
+   * Partitions the network: nodes of different groups exchange no messages. Nodes outside the given groups form another
    * group.
    */
   partition(...groups: readonly (readonly number[])[]): Promise<void>;
   /**
    * Delays each message between nodes: by milliseconds, or by `150ms`, `2s`. A link has the greater delay of its two
-   * nodes. The delay of links does not affect `mine` and `mine: 'instant'`, which hand blocks to all nodes at once.
+   * nodes. A delay does not affect `mine` and `mine: 'instant'`, which pass blocks to all nodes at once.
    *
    * @param nodes nodes whose links get the delay; default: all
    */
@@ -175,7 +175,7 @@ export interface TestDevnet {
   loss(share: string | number, nodes?: readonly number[]): Promise<void>;
   /**
    * Sets the clock of a node ahead of the devnet's clock: by milliseconds, or by `+3s`. A number below 0, or `-3s`,
-   * sets it behind.
+   * sets the clock behind.
    */
   skew(node: number, by: string | number): Promise<void>;
   /**

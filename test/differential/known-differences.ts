@@ -29,37 +29,37 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       'The reference refuses a transaction whose `receivedAt` is not a valid time, because the constructor throws an error.',
     here: 'This node does not read `receivedAt`.',
     reason:
-      'Each node sets `receivedAt` itself, no node stores it, and the valid time formats depend on the runtime. A reference node never passes such a transaction on. This node passes the transaction on without `receivedAt`.',
+      'Each node sets `receivedAt` itself, no node stores it, and the valid time formats depend on the runtime. A reference node never passes on a transaction with an invalid `receivedAt`. This node passes the transaction on without `receivedAt`.',
   },
   {
     matches:
       /^accepted here, refused there: ('\.(id|confirmations|generatorAddress|previousBlockId)' should|'\.payloadLength' should be integer$|'' should have required property 'id'$)/,
     target: /headers/,
     reference:
-      'The reference refuses a block if `id` is missing or not an id, if `payloadLength` is null, or if `confirmations` or `generatorAddress` has a wrong form. In generation 2, it also refuses a wrong form of `previousBlockId`.',
-    here: 'This node does not read these members. It computes the id, and takes null as a length of 0.',
+      'The reference refuses a block if `id` is missing or not an id, if `payloadLength` is null, or if `confirmations` or `generatorAddress` has a wrong form. In generation 2, the reference also refuses a wrong form of `previousBlockId`.',
+    here: 'This node does not read these members of a block. This node computes the id, and takes null as a length of 0.',
     reason:
-      'The signature does not cover these members, and no node stores them or passes them on. A reference node never passes such a block on. This node passes the block on without the members.',
+      'The signature does not cover these members. No node stores these members or passes them on. A reference node never passes on a block with these members in a wrong form. This node passes the block on without these members.',
   },
   {
     reference:
-      'When the reference stores an asset of generation 3, the stack of the process limits the nesting. A new process can store 1,780 levels at most, a process that has run for long up to 3,141.',
-    here: 'This node accepts blocks with up to 3,400 levels. Its pool accepts 256 levels, and so do the blocks that it forges.',
+      'When the reference stores an asset of generation 3, the stack of the process limits the nesting. A new process can store at most 1,780 levels. A process that has run for a long time can store up to 3,141 levels.',
+    here: 'This node accepts blocks with up to 3,400 levels. The pool of this node, and the blocks that it forges, have at most 256 levels.',
     reason:
-      'A block with more levels splits a network of real nodes, because some nodes can store it and others cannot. This node accepts every block that any real node can store, and forges only blocks that all of them can store. Real nodes pass a deeper block on, but none can store the block.',
+      'A block with more levels than some nodes can store splits a network of real nodes. This node accepts every block that any real node can store, and forges only blocks that all real nodes can store. Real nodes pass on a block with more than 3,141 levels, but cannot store the block.',
   },
   {
     reference: 'The reference keeps a member of an asset with the name `__proto__`.',
     here: 'This node drops the member `__proto__` of an asset from a peer.',
     reason:
-      'The signature does not cover this member, and the member has no effect. Code that copies objects with such a member is at risk.',
+      'The signature does not cover a member `__proto__`, and the member has no effect. Code that copies objects with a member `__proto__` is at risk.',
   },
   {
     reference:
       'The pool of the reference accepts transactions with unknown members up to the size of a message, and any amount in an unknown member.',
-    here: 'The pool of this node accepts 8,192 bytes of an asset with unknown members, and amounts from 0 to 200 million LSK. Blocks may exceed both limits.',
+    here: 'The pool of this node accepts 8,192 bytes of an asset with unknown members, and amounts from 0 to 200 million LSK. Blocks may exceed the limits of the pool.',
     reason:
-      'Up to 5,000 transactions wait in memory, and a block of them must fit in a message. A negative amount, a fraction, or an amount above the supply has no honest use: it changes vote weights.',
+      'Up to 5,000 transactions wait in memory, and a block of these transactions must fit in a message. A negative amount, a fraction, or an amount above the supply has no honest use, because it only changes vote weights.',
   },
   {
     matches: /^both accept, another result at \.asset\.data$/,
@@ -67,23 +67,23 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reference: 'The reference keeps half of a surrogate pair in the data of a transfer until it stores the transfer.',
     here: 'This node replaces half of a surrogate pair by U+FFFD when it reads the transfer.',
     reason:
-      'The signed UTF-8 bytes already contain U+FFFD. The reference stores these bytes, so from then on it also shows U+FFFD.',
+      'The signed UTF-8 bytes already contain U+FFFD. The reference stores the signed bytes, and therefore also shows U+FFFD after it has stored the transfer.',
   },
   {
     matches: /^both accept, another result at \.(signature|signSignature|recipientPublicKey)$/,
     target: /transactions/,
     input: /"(signature|signSignature|recipientPublicKey)":"[0-9a-f]*[A-F]/,
     reference:
-      "The reference keeps the capitals in the sender's signatures (`signature`, `signSignature`) until it stores the transaction. In generation 2, it also keeps those of `recipientPublicKey`.",
+      "The reference keeps the capitals in the sender's signatures (`signature`, `signSignature`) until it stores the transaction. In generation 2, the reference also keeps the capitals in `recipientPublicKey`.",
     here: 'This node converts these members to lower case when it reads the transaction.',
     reason:
-      'Both nodes verify bytes, so they accept the same transactions with the same ids. The reference stores the signatures as bytes, so a block from its database also has them in lower case.',
+      'Both nodes verify bytes, so they accept the same transactions with the same ids. The reference stores the signatures as bytes. A block from its database therefore also has signatures in lower case.',
   },
   {
     matches: /^accepted here, refused there: new BigNumber\(\) number type has more than # significant digits: #$/,
     target: /headers/,
     reference: 'The reference refuses a block total that is a JSON number with more than 15 digits.',
-    here: 'This node replaces the total by the sum of the transactions if both are the same JSON number.',
+    here: 'This node replaces the total by the sum of the transactions if the total and the sum are the same JSON number.',
     reason:
       'The signature covers the sum. Some nodes write totals as numbers, and a block of ten million LSK must not split these nodes from this node. This node passes the block on with the total as a string.',
   },
@@ -94,21 +94,22 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reference:
       'In the strings of an application (type 5 of older history), half of a surrogate pair passes the stateless checks of the reference. The reference cannot store the transaction.',
     here: 'This node replaces half of a surrogate pair by U+FFFD when it reads the transaction.',
-    reason: 'No chain contains such a string, and nobody can add such a transaction any more.',
+    reason:
+      'No chain contains a string with half of a surrogate pair, and nobody can add a transaction of type 5 any more.',
   },
   {
     matches: /^refused here, accepted there: the transaction cannot be written as bytes$/,
     target: /older/,
     reference:
       'Types 6 and 7 of older history pass the stateless checks of the reference with an amount beyond 64 bits. Type 7 also passes with a fraction in the recipient (`7.5L`), or with an application id that has leading zeros and more than 255 characters.',
-    here: 'This node refuses such a transaction when it reads the transaction.',
+    here: 'This node refuses an amount beyond 64 bits, a fraction in the recipient and such an application id when it reads the transaction.',
     reason:
-      'No account can pay such an amount. The public networks allow both types only below a past height, where nobody can add a transaction any more.',
+      'No account can pay an amount beyond 64 bits. The public networks allow types 6 and 7 only below a past height, where nobody can add a transaction any more.',
   },
   {
     reference: 'The reference cannot register two applications (type 5 of older history) without a link in one block.',
-    here: 'This node can register both: two missing links do not conflict.',
-    reason: 'Nobody can add such a transaction any more.',
+    here: 'This node can register two applications without a link, because two missing links do not conflict.',
+    reason: 'Nobody can add a transaction of type 5 any more.',
   },
 ];
 

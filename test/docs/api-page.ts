@@ -25,7 +25,7 @@ export const API_ENTRIES: Readonly<Record<string, ApiEntry>> = {
   'client.md': {
     module: 'bloomery/client',
     files: ['client/index.ts', 'client/types.ts'],
-    guide: '[ask a node from an application](../guides/client.md)',
+    guide: '[query a node from an application](../guides/client.md)',
   },
 };
 

@@ -29,7 +29,7 @@ export function pageOf(resource: string, document: OpenApiDocument, examples: re
         return sectionOf(path, method.toUpperCase(), operation, example);
       }),
     );
-  return `# ${resource}\n\nMade from the declarations of the routes, with exchanges that the tests repeat.\n\n${sections.join('\n')}`;
+  return `# ${resource}\n\nThis page is generated from the declarations of the routes. The tests send each request of this page and compare the answer.\n\n${sections.join('\n')}`;
 }
 
 /** What a page tells its readers to send. */

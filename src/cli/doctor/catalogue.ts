@@ -36,11 +36,11 @@ export const FAULTS = {
   ),
   DATA_FOLDER_UNWRITABLE: error(
     'The node cannot write to the data folder.',
-    'Give the folder to the user that runs the node (chown), mount its file system for writing, or choose another with --data-dir.',
+    'Give the folder to the user that runs the node (chown), mount its file system for writing, or choose another folder with --data-dir.',
   ),
   DISK_NEARLY_FULL: error(
     'The disk of the chain is nearly full.',
-    'Free space, or move the folder to a larger disk: on a full disk the node cannot write, so it cannot forge.',
+    'Free space, or move the folder to a larger disk. A node with a full disk cannot write and cannot forge.',
   ),
   STORE_DAMAGED: error(
     'The node cannot read the chain on the disk.',
@@ -52,15 +52,15 @@ export const FAULTS = {
   ),
   STORE_OF_OTHER_LAYOUT: error(
     'The chain was written by a version of the node with another layout.',
-    'Run `bloomery export` with the version that wrote it, move the folder `chain` away, then run `bloomery import`.',
+    'Run `bloomery export` with the version that wrote the chain, move the folder `chain` away, then run `bloomery import`.',
   ),
   STORE_OF_OTHER_NETWORK: error(
     'The data folder belongs to another network.',
-    'Start the node with the network of the folder, or choose another --data-dir.',
+    'Start the node with the network of the folder, or choose another folder with --data-dir.',
   ),
   STORE_OF_OTHER_PARAMS: error(
     'The parameters of the network changed since the chain was written.',
-    'Use the network folder that the chain was written with, or choose another --data-dir.',
+    'Use the network folder that the chain was written with, or choose another folder with --data-dir.',
   ),
   JOURNAL_DAMAGED: error(
     'The record of the delegates’ signatures is damaged, so the node must not sign.',
@@ -68,7 +68,7 @@ export const FAULTS = {
   ),
   PORT_TAKEN: error(
     'Another program uses a port of the node.',
-    'Stop that program, or choose other ports (http.port, p2p.port).',
+    'Stop the other program, or choose other ports (http.port, p2p.port).',
   ),
   NODE_NOT_RUNNING: warning('No node runs on this data folder.', 'Start a node with `bloomery start`.'),
   NODE_SILENT: error(
@@ -85,14 +85,14 @@ export const FAULTS = {
   ),
   NODE_OF_OTHER_NETWORK: error(
     'The node that answers belongs to another network.',
-    'Correct --node or --network. The options may name two different nodes of this machine.',
+    'Correct --node or --network. The two options may name different nodes of this machine.',
   ),
   CLOCK_OFF: error(
     'The clock of this machine differs from the clocks of the peers.',
     'Synchronise the clock (timedatectl set-ntp true, chrony). With a wrong clock, the node misses slots and refuses valid blocks.',
   ),
   CLOCKS_DIFFER: warning(
-    'The clock of this machine and that of a peer differ, and one of the two is wrong.',
+    'The clock of this machine differs from the clock of a peer. One of the two clocks is wrong.',
     'Check both clocks (`timedatectl`, `chronyc tracking`), and synchronise the wrong clock.',
   ),
   CLOCK_BEHIND_TIP: error(
@@ -125,7 +125,7 @@ export const FAULTS = {
   ),
   CONSENSUS_LOW: warning(
     'Fewer than half of the peers have the same tip as this node.',
-    'If this state lasts, the network is split. Compare a block of equal height with other nodes, and read `bloomery why`.',
+    'If the consensus stays low, the network is split. Compare a block of equal height with other nodes, and read `bloomery why`.',
   ),
   SYNC_FAILS: error(
     'The node repeatedly fails to download blocks.',
@@ -145,7 +145,7 @@ export const FAULTS = {
   ),
   DELEGATE_ELSEWHERE: error(
     'A delegate of this node also signs on another machine, or its record was moved there.',
-    'Enable the delegate on one machine only. Move it with `bloomery forging export` and `import`.',
+    'Enable the delegate on one machine only. Move the delegate with `bloomery forging export` and `import`.',
   ),
   SLOTS_MISSED: error(
     'The delegates of this node miss slots.',
@@ -161,7 +161,7 @@ export const FAULTS = {
   ),
   FOLDER_TAKEN_OVER: error(
     'Another node has taken over the data folder, so this node writes and signs nothing more.',
-    'Stop this node. Restart it when no other node uses the folder, or with another --data-dir.',
+    'Stop this node. Start the node again when no other node uses the folder, or with another --data-dir.',
   ),
   WRITES_FAIL: error(
     'The node cannot write to the disk.',

@@ -30,7 +30,12 @@ export function dappsRoute(dialect: HttpDialect): Route {
       'Lists registered applications. With both filters, the list has each application that matches at least one filter.',
     parameters: [
       idParameter('transactionId', 'Id of the registration.'),
-      queryParameter('name', { type: 'string', minLength: 1, maxLength: 32, description: 'Name, whole.' }),
+      queryParameter('name', {
+        type: 'string',
+        minLength: 1,
+        maxLength: 32,
+        description: 'Complete name of the application.',
+      }),
       sortParameter(['name'], 'name:asc'),
       ...pageParameters(100),
       ...afterParameters(dialect),

@@ -37,7 +37,7 @@ function listRoute(dialect: HttpDialect): Route {
       addressParameter('address', 2, 'Address.'),
       publicKeyParameter('publicKey', 'Public key; letter case does not matter.'),
       publicKeyParameter('secondPublicKey', 'Second public key; letter case does not matter.'),
-      usernameParameter('Name, whole.'),
+      usernameParameter('Complete name of the delegate.'),
       ...pageParametersReversed(101),
       queryParameter('search', {
         type: 'string',

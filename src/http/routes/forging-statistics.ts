@@ -19,7 +19,7 @@ export function forgingStatisticsRoute(dialect: HttpDialect): Route {
         : 'Shows the earnings of a delegate. For a time span, shows the fees and rewards of the blocks that the delegate forged in the span.',
     parameters: [
       addressInPath('Address of the delegate.', {}),
-      integerParameter('fromTimestamp', 0, 'Earliest time, Unix milliseconds; 0 counts as not given.'),
+      integerParameter('fromTimestamp', 0, 'Earliest Unix time in milliseconds; 0 means no limit.'),
       integerParameter('toTimestamp', 1, 'Latest time, Unix milliseconds.'),
     ],
     unknownParameters: 'ignored',

@@ -89,7 +89,7 @@ function forgingRoute(dialect: HttpDialect): Route {
     path: '/node/status/forging',
     summary: 'Lists the delegates configured on this node and whether each forges.',
     parameters: [
-      { ...publicKeyParameter('publicKey', 'Only this delegate.'), isIgnoredWhenEmpty: true },
+      { ...publicKeyParameter('publicKey', 'Only the delegate with this public key.'), isIgnoredWhenEmpty: true },
       ...(dialect.generation === 3 ? [forgingFilter] : joinedOnly(dialect, [forgingFilter])),
     ],
     unknownParameters: 'ignored',
@@ -161,9 +161,13 @@ const SWITCH_FORGING_ROUTE: Route = {
 const DIGEST_ROUTE: Route = {
   method: 'GET',
   path: '/node/digest',
-  summary: 'Shows a digest of all consensus state. Nodes at the same block must have the same digest.',
+  summary: 'Shows a digest of the consensus state. Two nodes with the same tip must have the same digest.',
   parameters: [
-    int32Parameter('height', 1, 'Height that the tip must have: the node keeps the state of no other block.'),
+    int32Parameter(
+      'height',
+      1,
+      'Expected height of the tip. The node answers 400 if the tip has another height, because it has only the state of the tip.',
+    ),
   ],
   unknownParameters: 'refused',
   answer: { meta: NO_META, data: objectOf({ height: COUNT, blockId: ID, digest: HEX }) },
@@ -223,7 +227,7 @@ const DIAGNOSTICS_ROUTE: Route = {
       minimum: 1,
       maximum: DIAGNOSTICS_MAX,
       default: 50,
-      description: 'Entries of the list.',
+      description: 'Maximum number of entries of the list.',
     }),
   ],
   unknownParameters: 'refused',

@@ -75,7 +75,7 @@ const SIGNERS_ROUTE: Route = {
   method: 'GET',
   path: '/node/transactions/{id}/signers',
   summary:
-    'Lists the members of a multisignature group that have signed a waiting transaction, those that have not, and the required number.',
+    'Lists the members of a multisignature group, whether each member has signed a waiting transaction, and the required number of signatures.',
   parameters: [
     {
       name: 'id',
@@ -95,7 +95,7 @@ const SIGNERS_ROUTE: Route = {
   },
   errors: {
     404: 'No multisignature transaction with this id waits in the pool.',
-    429: 'This client sent too many requests within the window, or reached its limit of signature checks: try again later.',
+    429: 'The client exceeded the rate limit or the limit on signature checks.',
   },
   handle: (api, request) => {
     const id = request.text('id') ?? '';

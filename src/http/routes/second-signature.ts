@@ -63,7 +63,7 @@ function registrationRoute(dialect: HttpDialect): Route {
     body: { name: 'registration', schema: BODY, judgedByHandler: true },
     contentType: 'application/json',
     answers: { 200: { anyOf: [objectOf({ success: FLAG, transaction: registrationShape(dialect) }), REFUSED] } },
-    errors: { 403: 'The client is not in the whitelist for passphrases.' },
+    errors: { 403: 'The address of the client is not in `http.legacySignaturesWhitelist`.' },
     access: 'secrets',
     respond: async (api, request) => {
       const result = await register(api, request.body, request.client);

@@ -27,7 +27,7 @@ export function voterRoutes(dialect: HttpDialect): readonly Route[] {
 }
 
 const IDENTITY: readonly Parameter[] = [
-  usernameParameter('Delegate name, whole.'),
+  usernameParameter('Complete name of the delegate.'),
   addressParameter('address', 2, 'Address.'),
   publicKeyParameter('publicKey', 'Public key; letter case does not matter.'),
   publicKeyParameter('secondPublicKey', 'Second public key; letter case does not matter.'),

@@ -121,7 +121,7 @@ function readKey(key: Buffer, at: number): PublicKey {
 }
 
 const amount: KeyPart<bigint> = {
-  says: 'a signed integer of any size: 128 and the number of its bytes, then those; for a negative one 128 less that number, then the complement of its bytes',
+  says: 'an integer of any size. Zero or a positive integer of n bytes: the byte 128 + n, then the n bytes. A negative integer: the byte 128 - n, then the complement of the n bytes of its absolute value',
   size: (value) => 1 + sizeOfBigint(value < 0n ? -value : value),
   write: (key, value, at) => {
     const magnitude = value < 0n ? -value : value;
@@ -134,7 +134,7 @@ const amount: KeyPart<bigint> = {
 };
 
 const sizedAddress: KeyPart<Address> = {
-  says: 'an address behind the number of its bytes, u8',
+  says: 'number of bytes of the address, u8; then the address',
   size: (value) => 1 + Buffer.byteLength(value),
   write: (key, value, at) => {
     const written = key.write(value, at + 1);
@@ -147,7 +147,7 @@ const sizedAddress: KeyPart<Address> = {
 };
 
 const voter: KeyPart<PublicKey | undefined> = {
-  says: 'u8 0 and the public key of a voter, or u8 1 alone for none',
+  says: 'with a public key of the voter: the byte 0, then the key; without a public key: the byte 1',
   size: (value) => (value === undefined ? 1 : 1 + KEY_BYTES),
   write: (key, value, at) => {
     key[at] = value === undefined ? 1 : 0;
@@ -178,7 +178,7 @@ export const PARTS = {
   key: fixed<PublicKey>(KEY_BYTES, 'public key, 32 bytes', writeKey, readKey),
   timestamp: fixed<number>(
     U32_BYTES,
-    'i32 with its sign bit turned',
+    'i32 with an inverted sign bit, so that negative values come first',
     (key, value, at) => writeTimestamp(key, value, at),
     (key, at) => key.readUInt32BE(at) ^ 0x8000_0000,
   ),
@@ -199,11 +199,11 @@ export const PARTS = {
   name: text<string>('UTF-8'),
   note: text<NoteName>('UTF-8, see the notes below'),
   data: bytes('UTF-8 data of a transfer'),
-  value: bytes('what the order is by, as the tables of all transactions have it'),
+  value: bytes('the sort value, in the form of the table that sorts all transactions by this value'),
   table: u8('number of a table, u8'),
   level: u8('level of an inner block, u8: 1 above the leaf blocks'),
-  start: bytes('what the first leaf block below begins with, without its table'),
-  list: bytes('what the keys of a list begin with, its table first', (key, at) =>
+  start: bytes('first key of the first leaf block below, without the table number'),
+  list: bytes('prefix of the keys of a list: table number, then the key parts that identify the list', (key, at) =>
     key[at] === TYPE_LIST ? at + 3 : at + 2 + (key[at + 1] ?? 0),
   ),
 } as const;

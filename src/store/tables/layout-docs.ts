@@ -6,9 +6,10 @@ import { LAYOUT_VERSION, RETIRED_TABLES, SELF_LIST, TABLES, TRANSACTION_ORDERS, 
 
 const HEAD = `# Layout of the chain store
 
-The store is one database of binary keys with small values. The first byte of a key is the number of its table. The parts after
-it are big-endian, so the order of keys is the order of their values. This is layout ${LAYOUT_VERSION}; any change of a key or value needs a new
-layout number. This page is generated from \`src/store/tables/layout.ts\`, which the code uses to write and read keys.
+The store is one database of binary keys with small values. The first byte of a key is the number of its table. The other parts
+of a key are big-endian, so the order of keys is the order of their values. This page describes layout ${LAYOUT_VERSION}. Any change of
+a key or value needs a new layout number. This page is generated from \`src/store/tables/layout.ts\`, which also defines how the
+code writes and reads keys.
 
 | Role of a table | Content |
 | --- | --- |
@@ -17,7 +18,7 @@ layout number. This page is generated from \`src/store/tables/layout.ts\`, which
 | \`index\` | indexes, which can be rebuilt from \`state\` and \`chain\` |
 | \`local\` | data of this node only |
 
-Some hundred counted keys are stored together ([decision 6](decisions/0006-an-index-is-kept-in-leaf-blocks.md)).`;
+In tables with the value "none; counted", the store keeps some hundred neighbouring keys in one stored value ([decision 6](decisions/0006-an-index-is-kept-in-leaf-blocks.md)).`;
 
 /** The page as Markdown. */
 export function layoutMarkdown(): string {
@@ -34,9 +35,9 @@ export function layoutMarkdown(): string {
         return [String(number), `\`${name}\``, role, key, isCounted ? 'none; counted' : value];
       }),
     ),
-    `Numbers of earlier layouts that are not used again: ${RETIRED_TABLES.join(', ')}.`,
-    `A list in \`longLists\` is one of \`transactionsByType\`, \`transactionsBySender\` and \`transactionsByRecipient\`, or, with the ` +
-      `number ${SELF_LIST} instead of a table number, the transactions of an address to itself. Its orders: ${sorts.join(', ')}.`,
+    `Table numbers of earlier layouts, which must not be used again: ${RETIRED_TABLES.join(', ')}.`,
+    `A list in \`longLists\` is a list of \`transactionsByType\`, \`transactionsBySender\` or \`transactionsByRecipient\`. The transactions ` +
+      `of an address to itself are also a list, with the number ${SELF_LIST} instead of a table number. Orders of a list: ${sorts.join(', ')}.`,
     '## Parts of keys',
     tableOf(
       ['Part', 'Bytes'],

@@ -48,7 +48,7 @@ export const TABLES = {
     role: 'chain',
     key: ['place'],
     value:
-      'at most 256 transactions, beginning with the one at this place; each has its length, u32 (little endian), then the ' +
+      'at most 256 transactions, the first of them at `place`; for each transaction its length, u32 (little endian), then the ' +
       'encoded transaction, which begins with its signed bytes',
   }),
 
@@ -84,7 +84,7 @@ export const TABLES = {
     role: 'index',
     key: ['key', 'ordinal'],
     value:
-      'height, timestamp u32, then u64 sums of the fees and of the rewards of all blocks of this delegate up to this one',
+      'height, timestamp u32, then two u64: the sum of the fees and the sum of the rewards of all blocks of this delegate up to this block',
   }),
   generatorBlocksByAmount: new Table({
     number: 38,

@@ -17,7 +17,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
       /\d{16}|time(stamp)?=-?\d{11}|%00|%22|\/\d+L|address=|publicKey=|username=|secondPublicKey=|generatorPublicKey=/i,
     matches: /: 200 here, 500 there/,
     reference:
-      'A real node answers 500 to each of these inputs: an offset beyond 64 bits, a time beyond 32 bits, U+0000 in a search, a quotation mark in the name of an application, and an account without a key.',
+      'A real node answers 500 to five inputs: an offset beyond 64 bits, a time beyond 32 bits, U+0000 in a search, a quotation mark in the name of an application, and an account without a key.',
     here: 'This node answers 200 with an empty list, or with zeros.',
     reason: 'The database of the real node fails, although the request has a valid answer.',
   },
@@ -33,15 +33,15 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     target: QUESTIONS,
     matches: /multisignature_(groups|memberships): both 200, added body\.data/i,
     reference:
-      "The registration of a multisignature account may write the key of a member in capitals. A real node then omits the member from the list of members, and omits the multisignature account from the member's list of memberships.",
-    here: "This node lists both. These lists show the members' keys in lower case; the asset of the registration shows the keys as the sender wrote them.",
+      "The registration of a multisignature account may write the key of a member in capitals. A real node omits a member in capitals from the list of members, and omits the multisignature account from the member's list of memberships.",
+    here: 'This node lists the member and the multisignature account. The lists of members and memberships show keys in lower case. The asset of the registration shows the keys as the sender wrote them.',
     reason: 'The member can sign in either letter case, so a list of members without the member is wrong.',
   },
   {
     target: QUESTIONS,
     matches: /\/votes: both 200, changed body\.data\.publicKey|\/voters: both 200, changed body\.data\.publicKey/i,
     reference: "In a real node's answers for votes and voters, `publicKey` of an account without a key is null.",
-    here: 'This node also sends null, but with `strictDialect` it sends an empty string.',
+    here: 'This node also sends null, but with `strictDialect` this node sends an empty string.',
     reason:
       'The API description of the real node allows only strings here, and the strict dialect must match the description.',
   },
@@ -68,7 +68,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     target: /joined/,
     matches: /^HEAD .*: \d+ here.*, 405 there/,
     reference: 'A real node refuses HEAD with status 405.',
-    here: 'This node answers HEAD like GET, without the body. With `strictDialect`, it refuses HEAD.',
+    here: 'This node answers HEAD like GET, without the body. With `strictDialect`, this node refuses HEAD.',
     reason: 'Load balancers and health checks use HEAD.',
   },
   {
@@ -150,7 +150,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     reference:
-      'A waiting multisignature registration may receive a signature that it already has, but in capitals. A real node then answers 409 `Failed to validate signature …`, and the registration becomes invalid, because it contains the signature twice.',
+      'A waiting multisignature registration may receive a signature that it already has, but in capitals. A real node answers 409 `Failed to validate signature …` to the signature in capitals, and the registration becomes invalid, because it contains the signature twice.',
     here: 'This node answers 409 `Encountered duplicate signature in transaction`, and the registration does not change.',
     reason: 'Otherwise anybody who sees the signature could prevent the registration.',
   },
@@ -194,7 +194,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
       'The pool of a real node accepts assets of any depth and size, unsigned amounts of any size, and strings that the database cannot store. If an unsigned amount is not a number, the node exits when the pool gets another transaction of the sender.',
     here: 'This node refuses transactions that would make a block invalid, amounts that cannot exist, and assets with unknown members that exceed 256 levels or 8,192 bytes.',
     reason:
-      'No block can contain such a string. Such an amount has no honest use ([decision 13](../decisions/0013-what-nobody-signed.md)). The pool holds 5,000 transactions, so the node limits the size of each.',
+      'No block can contain a string that the database cannot store. An impossible amount has no honest use ([decision 13](../decisions/0013-what-nobody-signed.md)). The pool holds 5,000 transactions, so the node limits the size of each transaction.',
   },
   {
     target: SUBMISSIONS,
@@ -210,7 +210,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches: /^POST \/api\/signatures: 4\d\d here.*500 there/,
     reference:
       'A real node of generation 2 answers 500 to a signature object with an invalid id, key or signature, or with an additional member.',
-    here: 'This node answers 400 with the reason. It ignores additional members, as in generation 3.',
+    here: 'This node answers 400 with the reason. This node ignores additional members, as in generation 3.',
     reason: 'The real node fails when it tries to penalise a peer that does not exist.',
   },
   {
@@ -220,7 +220,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
       /: 400 here \((UNKNOWN_PARAM|INVALID_TYPE).*, (200|404) there|: both 400, (added|changed) body\.errors\[\](\.name)? \(UNKNOWN_PARAM/,
     reference: 'A real node ignores a parameter with the name `__proto__`, and any value in brackets with this name.',
     here: 'This node treats `__proto__` like any other unknown parameter, or like any other value of a wrong type.',
-    reason: 'The name has no special meaning in this node. If a node ignores a filter, the client gets a wrong answer.',
+    reason:
+      '`__proto__` has no special meaning in this node. If a node ignores a filter, the client gets a wrong answer.',
   },
   {
     target: QUESTIONS,
@@ -228,7 +229,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches: /: (200|40[04]) here.*, 500 there/,
     reference:
       'A real node answers 500 to a parameter with the name `hasOwnProperty`, alone or in brackets, and to the name `toString` in brackets.',
-    here: 'This node treats these names like any other unknown parameter or value of a wrong type. Paths that ignore unknown parameters ignore these names too.',
+    here: 'This node treats `hasOwnProperty` and `toString` like any other unknown parameter or value of a wrong type.',
     reason: 'The names have no special meaning in this node, and the failure comes from the JavaScript engine.',
   },
   {
@@ -254,7 +255,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches: /: 404 here.*, (200|400) there/,
     reference: 'A real node reads a backslash in a path as a slash.',
     here: 'This node answers 404 to a path with a backslash.',
-    reason: 'No RFC gives a backslash this meaning. Proxies that check paths do not read it as a slash.',
+    reason: 'No RFC defines a backslash as a slash. Proxies that check paths do not read a backslash as a slash.',
   },
   {
     target: SUBMISSIONS,
@@ -262,8 +263,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches: /: both 400, changed body\.errors\[\]\.errors\[\]\.(code|message) \(INVALID_CONTENT_TYPE/,
     reference:
       'A real node parses a body with a refused content type as a form or as JSON, and also reports the faults of the body.',
-    here: 'This node does not read such a body, and reports the faults of an empty object.',
-    reason: 'It costs nothing to refuse a body unread. Both nodes report the wrong content type first.',
+    here: 'This node does not read a body with a refused content type, and reports the faults of an empty object.',
+    reason: 'A node can refuse a body without reading it. Both nodes report the wrong content type first.',
   },
   {
     target: SUBMISSIONS,
@@ -271,7 +272,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches: /: (400|415) here.*, 500 there/,
     reference:
       'A real node answers 500 to a body in a charset that it does not know (for example UTF-32), and to a form in any charset.',
-    here: 'This node answers 415 to an unknown charset. It answers 400 to a form, and does not read the form. It knows UTF-32.',
+    here: 'This node answers 415 to an unknown charset. This node answers 400 to a form, and does not read the form. This node reads UTF-32.',
     reason: 'The client made the mistake, not the node.',
   },
   {
@@ -287,7 +288,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     input: /"body":"\s*\[+(-?[0-9]|true|false)/,
     matches: /: both 400, changed body\.errors\[\]\.errors\[\]\.message \(INVALID_TYPE/,
     reference:
-      'If a body is a list with one number, the error message of a real node of generation 2 calls the body a number. It calls a list with one boolean a boolean.',
+      'If a body is a list with one number, the error message of a real node of generation 2 calls the body a number. For a list with one boolean, the error message of a real node calls the body a boolean.',
     here: 'The error message of this node calls the body a list, as in generation 3.',
     reason: 'The body is a list.',
   },
