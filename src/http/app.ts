@@ -13,6 +13,7 @@ import { isDashboardPath, serveDashboard } from './dashboard.ts';
 import type { HttpDialect } from './dialect.ts';
 import { createEventHub } from './events/hub.ts';
 import { createListeners } from './listeners.ts';
+import type { ListeningSockets } from './listening-socket.ts';
 import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
 import { HTTP_DEFAULTS, type HttpOptions } from './options.ts';
 import { createApp } from './pipeline.ts';
@@ -32,6 +33,8 @@ export interface HttpServer {
    * @throws ProtocolError `PORT_IN_USE` with `port`, or `LISTEN_FAILED` with `address`, `port` and `reason`
    */
   start(): Promise<{ readonly port: number; readonly tlsPort?: number }>;
+  /** The listening sockets, after `start`, so that other processes can accept connections from them. */
+  sockets(): ListeningSockets;
   /**
    * Accepts no new connections. Open connections end after their next answer, or after a long idle time, so no request
    * is lost. Resolves when all connections are closed, or after `DRAIN_MS_MAX`.
@@ -202,6 +205,7 @@ export function createHttpServer(
       return listeners.drain();
     },
     start: () => listeners.open(),
+    sockets: () => listeners.sockets(),
     close: () => {
       waiters.close();
       hub.close();

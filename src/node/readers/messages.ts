@@ -7,6 +7,7 @@ import type { ErrorData } from '../../primitives/errors.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { SharedObstacle } from '../../http/admission/shared-limits.ts';
 import type { Allowance } from '../../http/admission/allowance.ts';
+import type { ListeningSockets } from '../../http/listening-socket.ts';
 import type { HttpOptions } from '../../http/options.ts';
 import type { LogFields, LogLevel } from '../../ports/observer.ts';
 import type { NodeIdentity } from '../../ports/node-api.ts';
@@ -105,10 +106,15 @@ export interface ReaderSettings {
   readonly directory: string;
   readonly params: ChainParams;
   readonly identity: NodeIdentity;
-  readonly http: Partial<Omit<HttpOptions, 'observer' | 'workShare' | 'shared'>>;
+  readonly http: Partial<Omit<HttpOptions, 'observer' | 'workShare' | 'shared' | 'listenOn'>>;
 }
 
+/** The listening sockets of the interface: without TLS, and with TLS. */
+export type SocketName = keyof ListeningSockets;
+
 export type ToReader =
+  /** Carries a listening socket. The reader accepts connections from it, instead of opening a socket. */
+  | { readonly kind: 'socket'; readonly name: SocketName }
   | { readonly kind: 'open'; readonly settings: ReaderSettings }
   /** The chain changed, or transactions arrived. Later news wait until the reader has confirmed this message. */
   | { readonly kind: 'news'; readonly chain: boolean; readonly received: readonly Received[] }
@@ -129,6 +135,8 @@ export type ToReader =
 
 export type FromReader =
   | { readonly kind: 'loaded' }
+  /** Carries a listening socket that the node holds from now on. */
+  | { readonly kind: 'socket'; readonly name: SocketName }
   | { readonly kind: 'ready'; readonly port: number; readonly tlsPort?: number }
   | { readonly kind: 'failed'; readonly outcome: Outcome }
   | { readonly kind: 'reads'; readonly calls: readonly Call<string>[] }
