@@ -10,7 +10,7 @@ import type { Allowance } from '../../http/admission/allowance.ts';
 import type { ListeningSockets } from '../../http/listening-socket.ts';
 import type { HttpOptions } from '../../http/options.ts';
 import type { LogFields, LogLevel } from '../../ports/observer.ts';
-import type { NodeIdentity } from '../../ports/node-api.ts';
+import type { NodeIdentity, ReceivedTime } from '../../ports/node-api.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { Transaction } from '../../protocol/types.ts';
 
@@ -94,12 +94,6 @@ export type Outcome =
   | { readonly value: unknown }
   | { readonly error: { readonly code: string | undefined; readonly data: ErrorData; readonly message: string } };
 
-/** A transaction that the pool accepted. */
-export interface Received {
-  readonly transaction: Transaction;
-  readonly receivedAtMs: number | undefined;
-}
-
 /** Settings that a reader needs to answer. */
 export interface ReaderSettings {
   /** Folder of the chain store. */
@@ -109,15 +103,25 @@ export interface ReaderSettings {
   readonly http: Partial<Omit<HttpOptions, 'observer' | 'workShare' | 'shared' | 'listenOn'>>;
 }
 
+/** Changes of the chain and of the pool since the last news. */
+export interface News {
+  /** True if the chain changed. */
+  readonly chain: boolean;
+  /** Times of arrival of transactions that the chain contains now. */
+  readonly times: readonly ReceivedTime[];
+  /** Transactions that the pool accepted. */
+  readonly received: readonly Transaction[];
+}
+
 /** The listening sockets of the interface: without TLS, and with TLS. */
 export type SocketName = keyof ListeningSockets;
 
 export type ToReader =
   /** Carries a listening socket. The reader accepts connections from it, instead of opening a socket. */
   | { readonly kind: 'socket'; readonly name: SocketName }
-  | { readonly kind: 'open'; readonly settings: ReaderSettings }
-  /** The chain changed, or transactions arrived. Later news wait until the reader has confirmed this message. */
-  | { readonly kind: 'news'; readonly chain: boolean; readonly received: readonly Received[] }
+  | { readonly kind: 'open'; readonly settings: ReaderSettings; readonly times: readonly ReceivedTime[] }
+  /** Later news wait until the reader has confirmed this message. */
+  | ({ readonly kind: 'news' } & News)
   | { readonly kind: 'answers'; readonly outcomes: readonly Outcome[] }
   | { readonly kind: 'done'; readonly id: number; readonly outcome: Outcome }
   | { readonly kind: 'limits'; readonly answers: readonly LimitAnswer[] }

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import type { HttpServer } from '../../http/app.ts';
 import type { ListeningSocket } from '../../http/listening-socket.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';
-import type { LocalNodeApi, ReadersStatus } from '../../ports/node-api.ts';
+import type { LocalNodeApi, ReadersStatus, ReceivedTime } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { programBeside } from '../../workers/job-threads.ts';
@@ -125,7 +125,7 @@ export function createReaderPool({
         switch (message.kind) {
           case 'loaded':
             for (const [name, each] of held) send({ kind: 'socket', name }, each);
-            return send({ kind: 'open', settings });
+            return send({ kind: 'open', settings, times: api.confirmedTimes() });
           case 'socket':
             if (socket !== undefined && !held.has(message.name)) held.set(message.name, socket as ListeningSocket);
             return;
@@ -241,13 +241,18 @@ export function createReaderPool({
     });
   };
 
+  const timeOf = (id: string): readonly ReceivedTime[] => {
+    const timeMs = api.receivedAtOf(id);
+    return timeMs === undefined ? [] : [[id, timeMs]];
+  };
+
   const stopListening = api.listen({
-    chainChanged: () => {
-      for (const { end } of readers.values()) end.chainChanged();
+    chainChanged: (applied = []) => {
+      const times = applied.flatMap(({ transactions }) => transactions.flatMap(({ id }) => timeOf(id)));
+      for (const { end } of readers.values()) end.chainChanged(times);
     },
     transactionReceived: (transaction) => {
-      const receivedAtMs = api.receivedAtOf(transaction.id);
-      for (const { end } of readers.values()) end.received({ transaction, receivedAtMs });
+      for (const { end } of readers.values()) end.received(transaction);
     },
   });
 

@@ -6,6 +6,7 @@
 import { createHttpServer, type HttpServer } from '../../http/app.ts';
 import type { ListeningSocket } from '../../http/listening-socket.ts';
 import { ChainReader } from '../../store/chain/reader.ts';
+import type { ReceivedTime } from '../../ports/node-api.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { Rules } from '../../protocol/rules.ts';
 import { systemClock } from '../system.ts';
@@ -38,7 +39,10 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   /** Sockets that the node holds. The first reader gets none, and opens them. */
   const given: Partial<Record<SocketName, ListeningSocket>> = {};
 
-  const open = async ({ directory, params, identity, http: options }: ReaderSettings): Promise<void> => {
+  const open = async (
+    { directory, params, identity, http: options }: ReaderSettings,
+    times: readonly ReceivedTime[],
+  ): Promise<void> => {
     try {
       const rules = rulesOf(params);
       reader = new ChainReader({ directory, codec: rules.codec, params }, systemClock);
@@ -49,7 +53,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
       if (given.plain === undefined) send({ kind: 'socket', name: 'plain' }, plain);
       if (given.tls === undefined && tls !== undefined) send({ kind: 'socket', name: 'tls' }, tls);
       // Blocks may have been applied while the reader opened.
-      node.news(true, []);
+      node.news({ chain: true, times, received: [] });
       send({ kind: 'ready', ...ports });
     } catch (error) {
       send({ kind: 'failed', outcome: failedOutcome(error) });
@@ -76,9 +80,9 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
         if (socket !== undefined) given[message.name] = socket;
         return undefined;
       case 'open':
-        return void open(message.settings);
+        return void open(message.settings, message.times);
       case 'news':
-        node?.news(message.chain, message.received);
+        node?.news(message);
         return send({ kind: 'taken' });
       case 'answers':
         return channel.answered(message.outcomes);

@@ -99,6 +99,9 @@ test.serial('no client is refused while the only reader is replaced again and ag
   });
   const errors: string[] = [];
   const progress = { isOver: false, answered: 0 };
+  t.teardown(() => {
+    progress.isOver = true;
+  });
   const client = async (): Promise<void> => {
     while (!progress.isOver) {
       await ask(`${front.origin}/healthz`).then(
