@@ -12,6 +12,7 @@ import { createResponseCache } from './response-cache.ts';
 import { isDashboardPath, serveDashboard } from './dashboard.ts';
 import type { HttpDialect } from './dialect.ts';
 import { createEventHub } from './events/hub.ts';
+import { createSharedReplays } from './events/replays.ts';
 import { createListeners } from './listeners.ts';
 import type { ListeningSockets } from './listening-socket.ts';
 import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
@@ -82,7 +83,9 @@ export function createHttpServer(
   // A real node has no event stream that the strict dialect could imitate. The stream therefore always uses the joined
   // dialect.
   const streamDialect = { ...dialect, strict: false };
-  const hub = createEventHub(api, streamDialect, { ...settings.events, observer, scheduler: admission.scheduler });
+  const replays = settings.shared && createSharedReplays(settings.shared);
+  const { scheduler } = admission;
+  const hub = createEventHub(api, streamDialect, { ...settings.events, observer, scheduler, replays });
   const cache = createResponseCache(api, settings.keepAnswers);
   const waiters = new HeightWaiters(api, clock);
   const allowances = new WeakMap<IncomingMessage, Allowance>();

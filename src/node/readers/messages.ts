@@ -72,15 +72,19 @@ export const READ_ANSWER_MS_MAX = 10_000;
  */
 export const LIMIT_TOLD_MAX = 1_000;
 
-/** A request of a client, or a new connection with its key. */
-export type LimitAsk = { readonly client: string; readonly cost: number } | { readonly key: string };
-/** The answer to a question: the allowance of the client, or the reason to close the connection. */
-export type LimitAnswer = Allowance | SharedObstacle | null;
+/** A request of a client, a new connection with its key, or a replay of events with the key of its client. */
+export type LimitAsk =
+  { readonly client: string; readonly cost: number } | { readonly key: string } | { readonly replay: string };
+/** The answer to a question: the allowance of the client, or the reason for a refusal. */
+export type LimitAnswer = Allowance | SharedObstacle | 'replays' | null;
 
 export interface LimitTelling {
   readonly asks: readonly LimitAsk[];
-  /** Closed connections and refusals, each as numbers by key. */
+  /** Change of the number of connections of trusted clients. */
+  readonly trusted: number;
+  /** Closed connections, ended replays and refusals, each as numbers by key. */
   readonly left: readonly (readonly [string, number])[];
+  readonly replaysEnded: readonly (readonly [string, number])[];
   readonly refused: readonly (readonly [string, number])[];
   readonly shutOut: readonly string[];
 }
@@ -126,6 +130,9 @@ export type ToReader =
   | { readonly kind: 'done'; readonly id: number; readonly outcome: Outcome }
   | { readonly kind: 'limits'; readonly answers: readonly LimitAnswer[] }
   | { readonly kind: 'shutOut'; readonly key: string }
+  | { readonly kind: 'full'; readonly isFull: boolean }
+  /** An idle connection of this address must be closed. */
+  | { readonly kind: 'makeRoom'; readonly key: string }
   | { readonly kind: 'ping' }
   /** Confirms that the node has taken log lines and metrics. */
   | { readonly kind: 'heard' }

@@ -88,9 +88,13 @@ export function createReaderPool({
 }: ReaderPoolOptions): ReaderPool {
   const readers = new Map<number, Reader>();
   const gauges = new ReaderGauges(observer);
-  const limits = new LimitEnd(settings.http, (key) => {
-    for (const { tell } of readers.values()) tell({ kind: 'shutOut', key });
-  });
+  const limits = new LimitEnd(
+    settings.http,
+    (id, message) => readers.get(id)?.tell(message),
+    (message) => {
+      for (const { tell } of readers.values()) tell(message);
+    },
+  );
   const held = new Map<SocketName, ListeningSocket>();
   let ports: Ports | undefined;
   let isClosed = false;
@@ -133,6 +137,7 @@ export function createReaderPool({
             const { kind: _kind, ...found } = message;
             reader.isReady = true;
             reader.end.taken();
+            if (limits.isFull) send({ kind: 'full', isFull: true });
             return resolve(found);
           }
           case 'failed':

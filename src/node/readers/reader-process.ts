@@ -91,7 +91,9 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
       case 'limits':
         return shared.answered(message.answers);
       case 'shutOut':
-        return shared.shutOutElsewhere(message.key);
+      case 'full':
+      case 'makeRoom':
+        return shared.told(message);
       case 'ping':
         return send({ kind: 'pong', memoryBytes: ownMemoryBytes(), requests: http?.requestCount() ?? 0 });
       case 'heard':
