@@ -12,7 +12,7 @@ import type { HttpServer } from '../../http/app.ts';
 import type { ListeningSocket } from '../../http/listening-socket.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';
 import type { LocalNodeApi, ReadersStatus, ReceivedTime } from '../../ports/node-api.ts';
-import type { Observer } from '../../ports/observer.ts';
+import type { LogFields, Observer } from '../../ports/observer.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { programBeside } from '../../workers/job-threads.ts';
 import { errorOf, type FromReader, type ReaderSettings, type SocketName, type ToReader } from './messages.ts';
@@ -41,7 +41,12 @@ const CLOSE_MS_MAX = 3_000;
 const DRAIN_MS_MAX = 20_000;
 /** Time limit for the first start of a reader. */
 const START_MS_MAX = 60_000;
-/** Maximum heap of a reader. A reader with a larger heap ends and is replaced. */
+/**
+ * Memory of a reader beyond which another reader is started, and the first one ends after its open answers. A reader
+ * needs less than 200 MB.
+ */
+const MEMORY_BYTES_MAX = 500_000_000;
+/** Maximum heap of a reader. A reader whose heap grows too fast for the check above ends at once, and is replaced. */
 const HEAP_MB_MAX = 512;
 
 export interface ReaderPoolOptions {
@@ -52,6 +57,8 @@ export interface ReaderPoolOptions {
   readonly observer: Observer;
   /** Program that readers run; default: the program of the package. */
   readonly program?: string;
+  /** Memory beyond which a reader is replaced; default `MEMORY_BYTES_MAX`. */
+  readonly memoryBytesMax?: number;
 }
 
 interface Reader {
@@ -85,6 +92,7 @@ export function createReaderPool({
   clock,
   observer,
   program,
+  memoryBytesMax = MEMORY_BYTES_MAX,
 }: ReaderPoolOptions): ReaderPool {
   const readers = new Map<number, Reader>();
   const gauges = new ReaderGauges(observer);
@@ -205,6 +213,22 @@ export function createReaderPool({
     observer.count('http_reader_requests_total', requests - reader.requests, { reader: String(reader.number) });
     reader.memoryBytes = memoryBytes;
     reader.requests = requests;
+    if (memoryBytes <= memoryBytesMax || !isReplaceable(reader)) return;
+    replaceLiving(reader, 'HTTP_READER_MEMORY', 'A process that answers HTTP has too much memory, and is replaced', {
+      memoryBytes,
+      memoryBytesMax,
+    });
+  };
+
+  /** True unless the reader was replaced already, or too many readers run. */
+  const isReplaceable = ({ isReady, isReplaced }: Reader): boolean =>
+    isReady && !isReplaced && readers.size < 2 * processes;
+
+  /** Starts another reader beside a living one. The living one continues to answer until the other one is ready. */
+  const replaceLiving = (reader: Reader, code: string, message: string, fields: LogFields = {}): void => {
+    reader.isReplaced = true;
+    observer.log('warn', code, message, { pid: reader.process.pid, ...fields });
+    replace();
   };
 
   const answering = (): number =>
@@ -219,14 +243,10 @@ export function createReaderPool({
         reader.process.kill('SIGKILL');
         continue;
       }
-      if (silentPings >= SILENT_PINGS_MAX && !reader.isReplaced && readers.size < 2 * processes) {
-        reader.isReplaced = true;
-        observer.log('warn', 'HTTP_READER_HANGS', 'A process that answers HTTP does not react, and is replaced', {
-          pid: reader.process.pid,
-        });
-        replace();
+      if (silentPings >= SILENT_PINGS_MAX && isReplaceable(reader)) {
+        replaceLiving(reader, 'HTTP_READER_HANGS', 'A process that answers HTTP does not react, and is replaced');
       }
-      // A replaced reader that has recovered continues to answer until enough other readers answer.
+      // A replaced reader that answers pings continues to answer until enough other readers answer.
       if (silentPings === 0 && reader.isReplaced && answering() >= processes) drainOne(reader);
       reader.tell({ kind: 'ping' });
     }
