@@ -25,6 +25,8 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   // The reader ignores signals to the process group, because the node ends its readers itself.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined);
   process.on('disconnect', () => process.exit(0));
+  // A node that ends while this program is loaded causes no event any more.
+  if (!process.connected) process.exit(0);
 
   const send = (message: FromReader, socket?: ListeningSocket): void => {
     if (process.connected) process.send?.(message, socket, undefined, () => undefined);

@@ -1,4 +1,7 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { get } from 'node:http';
+import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import type { FromReader } from '../../../src/node/readers/messages.ts';
 import type { NodeListener } from '../../../src/ports/node-api.ts';
@@ -10,6 +13,8 @@ import { temporaryFolder } from '../../support/network-folder.ts';
 import { openChainStore } from '../../../src/store/chain/open.ts';
 import { FAKE_CODEC } from '../../support/fake-codec.ts';
 
+const READER = fileURLToPath(new URL('../../../src/node/readers/reader-program.js', import.meta.url));
+const GROWING_READER = fileURLToPath(new URL('../../support/growing-reader-program.js', import.meta.url));
 /** Kills of the only reader; more of them by `READER_KILLS=50`. */
 const READER_KILLS = Number(process.env['READER_KILLS'] ?? 4);
 
@@ -128,4 +133,43 @@ test.serial('no client is refused while the only reader is replaced again and ag
   );
   t.true(errors.length <= 4 * READER_KILLS, `${errors.length} of ${progress.answered}`);
   t.log(`${READER_KILLS} kills: ${progress.answered} answers, ${errors.length} connections of killed readers`);
+});
+
+test.serial(
+  'a reader with too much memory answers until another one does, and no client loses a request',
+  async (t) => {
+    t.timeout(300_000);
+    const { api } = fakeNode(3);
+    const directory = temporaryFolder(t);
+    const chain = await openChainStore({ directory, codec: FAKE_CODEC, params: api.params });
+    const readers = watchForks(t);
+    const front = await openFront({
+      ...{ api, processes: 1, directory, program: GROWING_READER, memoryBytesMax: 300_000_000 },
+    });
+    t.teardown(async () => {
+      await front.close();
+      await chain.close();
+    });
+    const [grown] = readers;
+    if (grown === undefined) throw new Error('a pool of one has a reader');
+    grown.kill('SIGUSR2');
+    let asked = 0;
+    for (; grown.exitCode === null; asked += 1) t.is(await ask(`${front.origin}/healthz`), 200);
+    t.is(grown.exitCode, 0, 'it ends by itself');
+    t.true(asked > 0);
+    t.is(await ask(`${front.origin}/healthz`), 200);
+    t.is(readers.length, 2);
+  },
+);
+
+test.serial('a reader whose node ends before the reader has loaded ends too', async (t) => {
+  for (const waitMs of [0, 50, 150]) {
+    const child = fork(READER, [], { serialization: 'advanced' });
+    const isEnded = once(child, 'exit');
+    setTimeout(() => child.disconnect(), waitMs);
+    const isLate = new Promise<readonly unknown[]>((resolve) => setTimeout(() => resolve(['late']), 60_000).unref());
+    const [code] = (await Promise.race([isEnded, isLate])) as readonly unknown[];
+    if (code !== 0) child.kill('SIGKILL');
+    t.is(code, 0, `${waitMs} ms`);
+  }
 });
