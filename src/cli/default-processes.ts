@@ -3,8 +3,8 @@
 import { availableParallelism, totalmem } from 'node:os';
 
 /**
- * Least memory of a machine on which a node has a reading process by default. A reading process has about 100 MB of its
- * own, and the memory ceiling of the node is 600 MB by default.
+ * Least memory of a machine on which a node has a reading process by default. A reading process needs up to 200 MB in
+ * addition to the node.
  */
 const MEMORY_BYTES_MIN = 1_000_000_000;
 /** With one core, a reading process and forging would share the core, as requests and forging do within the node. */
