@@ -12,7 +12,9 @@ import { createResponseCache } from './response-cache.ts';
 import { isDashboardPath, serveDashboard } from './dashboard.ts';
 import type { HttpDialect } from './dialect.ts';
 import { createEventHub } from './events/hub.ts';
+import { createSharedReplays } from './events/replays.ts';
 import { createListeners } from './listeners.ts';
+import type { ListeningSockets } from './listening-socket.ts';
 import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
 import { HTTP_DEFAULTS, type HttpOptions } from './options.ts';
 import { createApp } from './pipeline.ts';
@@ -32,6 +34,8 @@ export interface HttpServer {
    * @throws ProtocolError `PORT_IN_USE` with `port`, or `LISTEN_FAILED` with `address`, `port` and `reason`
    */
   start(): Promise<{ readonly port: number; readonly tlsPort?: number }>;
+  /** The listening sockets, after `start`, so that other processes can accept connections from them. */
+  sockets(): ListeningSockets;
   /**
    * Accepts no new connections. Open connections end after their next answer, or after a long idle time, so no request
    * is lost. Resolves when all connections are closed, or after `DRAIN_MS_MAX`.
@@ -79,7 +83,9 @@ export function createHttpServer(
   // A real node has no event stream that the strict dialect could imitate. The stream therefore always uses the joined
   // dialect.
   const streamDialect = { ...dialect, strict: false };
-  const hub = createEventHub(api, streamDialect, { ...settings.events, observer, scheduler: admission.scheduler });
+  const replays = settings.shared && createSharedReplays(settings.shared);
+  const { scheduler } = admission;
+  const hub = createEventHub(api, streamDialect, { ...settings.events, observer, scheduler, replays });
   const cache = createResponseCache(api, settings.keepAnswers);
   const waiters = new HeightWaiters(api, clock);
   const allowances = new WeakMap<IncomingMessage, Allowance>();
@@ -202,6 +208,7 @@ export function createHttpServer(
       return listeners.drain();
     },
     start: () => listeners.open(),
+    sockets: () => listeners.sockets(),
     close: () => {
       waiters.close();
       hub.close();

@@ -1,14 +1,15 @@
 /**
- * Counts requests, connections and refusals of addresses for several processes that answer HTTP (`SharedLimits`). When
- * a process ends, its connections no longer count.
+ * Counts requests, connections, replays and refusals of addresses for several processes that answer HTTP
+ * (`SharedLimits`). When a process ends, its connections and replays no longer count.
  */
 
 import { createTrust } from './access.ts';
 import type { Allowance } from './admission/allowance.ts';
-import { strangersMaxOf } from './admission/connections.ts';
-import { admissionLimitsOf, REFUSALS_MAX, type AdmissionLimits } from './admission/limits.ts';
+import { admissionLimitsOf, REFUSALS_MAX } from './admission/limits.ts';
 import { Penalties } from './admission/penalties.ts';
 import type { SharedObstacle } from './admission/shared-limits.ts';
+import { ConnectionLedger } from './connection-ledger.ts';
+import { Replays } from './events/replays.ts';
 import { MONOTONIC_CLOCK, type MonotonicClock } from './monotonic-clock.ts';
 import { HTTP_DEFAULTS, type HttpOptions } from './options.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
@@ -18,25 +19,31 @@ export interface LimitLedgerOptions {
   readonly http: Partial<HttpOptions>;
   /** Called with the key of an address when it is shut out. */
   readonly shutOut: (key: string) => void;
+  /** Called when the connections of all processes reach their maximum, or no longer reach it. */
+  readonly full: (isFull: boolean) => void;
+  /** Called with a process that must close an idle connection of an address. */
+  readonly makeRoom: (holder: number, key: string) => void;
   readonly clock?: MonotonicClock;
 }
 
 export class LimitLedger {
   readonly #rate: RateLimit;
-  readonly #limits: AdmissionLimits;
   readonly #penalties: Penalties;
-  readonly #tellShutOut: (key: string) => void;
-  /** Number of strangers' connections, by process and by client key. `connectionsMax` limits the number of entries. */
-  readonly #held = new Map<number, Map<string, number>>();
-  readonly #byKey = new Map<string, number>();
-  #strangers = 0;
+  readonly #connections: ConnectionLedger;
+  readonly #replays = new Replays();
+  /** Number of replays, by process and by client key. */
+  readonly #replaysOf = new Map<number, Map<string, number>>();
+  readonly #options: LimitLedgerOptions;
+  #wasFull = false;
 
-  constructor({ http, shutOut, clock = MONOTONIC_CLOCK }: LimitLedgerOptions) {
+  constructor(ledger: LimitLedgerOptions) {
+    const { http, makeRoom, clock = MONOTONIC_CLOCK } = ledger;
     const options = { ...HTTP_DEFAULTS, ...http };
-    this.#limits = admissionLimitsOf(options.limits);
+    const limits = admissionLimitsOf(options.limits);
+    this.#options = ledger;
     this.#rate = createRateLimit(options.limits, { clock, isTrusted: createTrust(options) });
-    this.#penalties = new Penalties(clock, this.#limits.arrivalsPerAddressMax);
-    this.#tellShutOut = shutOut;
+    this.#penalties = new Penalties(clock, limits.arrivalsPerAddressMax);
+    this.#connections = new ConnectionLedger(limits, makeRoom);
   }
 
   take(client: string, cost: number): Allowance {
@@ -49,25 +56,40 @@ export class LimitLedger {
   arrive(holder: number, key: string): SharedObstacle | undefined {
     const isBarred = this.#penalties.arrive(key);
     if (isBarred !== undefined) return isBarred;
-    const own = this.#byKey.get(key) ?? 0;
-    if (own >= this.#limits.connectionsPerAddressMax) return 'address_connections';
-    if (this.#strangers >= strangersMaxOf(this.#limits.connectionsMax)) return 'connections';
-    const held = this.#held.get(holder) ?? new Map<string, number>();
-    this.#held.set(holder, held);
-    held.set(key, (held.get(key) ?? 0) + 1);
-    this.#byKey.set(key, own + 1);
-    this.#strangers += 1;
-    return undefined;
+    const obstacle = this.#connections.arrive(holder, key);
+    this.#tellFull();
+    return obstacle;
   }
 
   left(holder: number, key: string): void {
-    const held = this.#held.get(holder);
+    this.#connections.left(holder, key);
+    this.#tellFull();
+  }
+
+  /**
+   * @param change of the number of connections of trusted clients
+   */
+  trusted(holder: number, change: number): void {
+    this.#connections.trusted(holder, change);
+    this.#tellFull();
+  }
+
+  /** Begins a replay. @returns false when the limit is reached */
+  replay(holder: number, key: string): boolean {
+    if (!this.#replays.begin(key)) return false;
+    const held = this.#replaysOf.get(holder) ?? new Map<string, number>();
+    this.#replaysOf.set(holder, held);
+    held.set(key, (held.get(key) ?? 0) + 1);
+    return true;
+  }
+
+  replayEnded(holder: number, key: string): void {
+    const held = this.#replaysOf.get(holder);
     const count = held?.get(key) ?? 0;
-    // A process cannot release more connections than it has.
     if (held === undefined || count === 0) return;
     if (count > 1) held.set(key, count - 1);
     else held.delete(key);
-    this.#giveBack(key, 1);
+    this.#replays.end(key);
   }
 
   /**
@@ -75,25 +97,29 @@ export class LimitLedger {
    */
   refused(key: string, times: number): void {
     for (let count = 0; count < Math.min(times, REFUSALS_MAX + 1); count += 1) {
-      if (this.#penalties.refuse(key)) return this.#tellShutOut(key);
+      if (this.#penalties.refuse(key)) return this.#options.shutOut(key);
     }
   }
 
   shutOut(key: string): void {
     this.#penalties.shutOut(key);
-    this.#tellShutOut(key);
+    this.#options.shutOut(key);
   }
 
-  /** Releases the connections of a process that has ended. */
+  /** Releases the connections and replays of a process that has ended. */
   forget(holder: number): void {
-    for (const [key, count] of this.#held.get(holder) ?? []) this.#giveBack(key, count);
-    this.#held.delete(holder);
+    this.#connections.forget(holder);
+    for (const [key, count] of this.#replaysOf.get(holder) ?? []) {
+      for (let ended = 0; ended < count; ended += 1) this.#replays.end(key);
+    }
+    this.#replaysOf.delete(holder);
+    this.#tellFull();
   }
 
-  #giveBack(key: string, count: number): void {
-    const left = (this.#byKey.get(key) ?? 0) - count;
-    if (left > 0) this.#byKey.set(key, left);
-    else this.#byKey.delete(key);
-    this.#strangers -= count;
+  #tellFull(): void {
+    const { isFull } = this.#connections;
+    if (isFull === this.#wasFull) return;
+    this.#wasFull = isFull;
+    this.#options.full(isFull);
   }
 }

@@ -12,6 +12,7 @@ import { NOT_LISTED } from './access.ts';
 import type { Admission } from './admission/admission.ts';
 import type { ClientConnection } from './admission/client-connection.ts';
 import { lastAnswer, malformedAnswer } from './admission/refused-answers.ts';
+import { listeningSocketOf, type ListeningSocket, type ListeningSockets } from './listening-socket.ts';
 import type { HttpOptions, TlsOptions } from './options.ts';
 
 export interface Listeners {
@@ -19,6 +20,8 @@ export interface Listeners {
    * @throws ProtocolError like `HttpServer.start`
    */
   open(): Promise<{ readonly port: number; readonly tlsPort?: number }>;
+  /** The listening sockets, after `open`. */
+  sockets(): ListeningSockets;
   /** Like `HttpServer.drain`. */
   drain(): Promise<void>;
   close(): Promise<void>;
@@ -82,15 +85,19 @@ export function createListeners(
 
   return {
     async open() {
-      const { port } = await listen(plain, options.port, options);
+      const { port } = await listen(plain, options.listenOn?.plain ?? options.port, options);
       if (secure === undefined || tls === undefined) return { port };
       try {
-        return { port, tlsPort: (await listen(secure, tls.port, options)).port };
+        return { port, tlsPort: (await listen(secure, options.listenOn?.tls ?? tls.port, options)).port };
       } catch (error) {
         await closed(plain);
         throw error;
       }
     },
+    sockets: () => ({
+      plain: listeningSocketOf(plain),
+      ...(secure === undefined ? {} : { tls: listeningSocketOf(secure) }),
+    }),
     async drain() {
       const tooLong = new Promise<void>((resolve) => setTimeout(resolve, DRAIN_MS_MAX).unref());
       await Promise.race([closedAll(), tooLong]);
@@ -167,7 +174,15 @@ function createHandshakes({ key, certificate }: TlsOptions): TlsServer {
   }
 }
 
-function listen(server: Server, port: number, { address, observer }: HttpOptions): Promise<{ readonly port: number }> {
+/**
+ * @param place port, or a listening socket of another process
+ */
+function listen(
+  server: Server,
+  place: number | ListeningSocket,
+  { address, observer }: HttpOptions,
+): Promise<{ readonly port: number }> {
+  const port = typeof place === 'number' ? place : 0;
   return new Promise((resolve, reject) => {
     const refuse = (error: NodeJS.ErrnoException) => {
       reject(
@@ -179,7 +194,7 @@ function listen(server: Server, port: number, { address, observer }: HttpOptions
       );
     };
     server.once('error', refuse);
-    server.listen({ port, host: address, backlog: BACKLOG }, () => {
+    const listening = (): void => {
       server.off('error', refuse);
       server.on('error', (error) =>
         observer.log('error', 'HTTP_SERVER_ERROR', 'The HTTP listener failed', { error: messageOf(error) }),
@@ -190,7 +205,9 @@ function listen(server: Server, port: number, { address, observer }: HttpOptions
         observer.log('warn', 'HTTP_PORT_BLOCKED', text, { port: own });
       }
       resolve({ port: own });
-    });
+    };
+    if (typeof place === 'number') server.listen({ port: place, host: address, backlog: BACKLOG }, listening);
+    else server.listen(place, BACKLOG, listening);
   });
 }
 

@@ -4,6 +4,7 @@ import type { DevnetControls } from '../ports/devnet-controls.ts';
 import type { WorkShare } from '../primitives/work-share.ts';
 import { SILENT, type Observer } from '../ports/observer.ts';
 import type { SharedLimits } from './admission/shared-limits.ts';
+import type { ListeningSockets } from './listening-socket.ts';
 
 export interface HttpOptions {
   /** If false, every request is refused with 403. */
@@ -49,6 +50,8 @@ export interface HttpOptions {
    * Budget of the main thread's time for strangers, shared with other parts of the node; default: a separate budget.
    */
   readonly workShare?: WorkShare;
+  /** Listening sockets of another process; absent for new sockets at `address` and `port`. */
+  readonly listenOn?: Partial<ListeningSockets>;
   /** Limits that several processes share; absent for a single process. */
   readonly shared?: SharedLimits;
 }

@@ -149,7 +149,7 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
     if (ignored.length > 0) response.setHeader('X-Ignored-Parameters', ignored.map(headerText).join(', '));
     guard.check(route, request);
     if (route.kind === 'stream') {
-      openStream(route, checked, request, response, guard, parts);
+      await openStream(route, checked, request, response, guard, parts);
     } else if (route.kind === 'plain') {
       const { status, body, headers = {} } = await route.respond(api, checked);
       for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
@@ -186,19 +186,19 @@ function isStream(response: Response): boolean {
   return response.getHeader('Content-Type') === STREAM_TYPE;
 }
 
-function openStream(
+async function openStream(
   route: StreamRoute,
   checked: CheckedRequest,
   request: Request,
   response: Response,
   guard: RouteGuard,
   { hub, clientOf }: AppParts,
-): void {
+): Promise<void> {
   const { after, fromHeight, filter } = route.subscriptionOf(checked, request.get('Last-Event-ID'));
   const reader = { ...filter, maySeeForging: guard.maySeeForging(request) };
   const from = fromHeight === undefined ? after : hub.placeAt(fromHeight, filter.finality);
   if (fromHeight !== undefined && from === undefined) throw heightAhead(fromHeight, filter.finality);
-  const isAdded = hub.add(response, reader, from, clientOf(request));
+  const isAdded = await hub.add(response, reader, from, clientOf(request));
   if (!isAdded) throw new Problem(503, { message: 'The node serves as many readers of events as it may' });
   response.status(200);
   response.setHeader('Content-Type', STREAM_TYPE);

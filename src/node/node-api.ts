@@ -12,7 +12,7 @@ import type { ChainQueries } from '../ports/queries.ts';
 import type { ChainStore } from '../ports/store.ts';
 import { subscriberOf } from '../primitives/ip.ts';
 import { ipScope } from '../primitives/ip-scopes.ts';
-import type { PublicKey, Transaction } from '../protocol/types.ts';
+import type { Block, PublicKey, Transaction } from '../protocol/types.ts';
 import { epochTimeS } from '../protocol/slots.ts';
 import { createGroupSigners } from './group-signers.ts';
 import { forgingOrder, nextForgers } from './next-forgers.ts';
@@ -56,10 +56,10 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
   });
 
   const listeners = new Set<NodeListener>();
-  const chainChanged = () => {
-    for (const listener of listeners) listener.chainChanged?.();
+  const chainChanged = (applied: readonly Block[]) => {
+    for (const listener of listeners) listener.chainChanged?.(applied);
   };
-  engine.chain.listen({ reverted: chainChanged, applied: chainChanged });
+  engine.chain.listen({ reverted: () => chainChanged([]), applied: chainChanged });
   const history = new BoundedHistory({
     clock,
     params: rules.params,
@@ -118,6 +118,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
     },
     readyOf,
     receivedAtOf: (id) => engine.pool.receivedAtMs(id),
+    confirmedTimes: () => engine.pool.confirmedTimes(),
     peers: () =>
       engine.peers.knownPeers().map(({ info, state }) => {
         const broadhash = engine.networkView.broadhashOfPeer(info);

@@ -3,7 +3,7 @@
  */
 
 import type { ChainParams } from '../protocol/params.ts';
-import type { Address, JsonObject, KeyPair, PublicKey, Transaction } from '../protocol/types.ts';
+import type { Address, Block, JsonObject, KeyPair, PublicKey, Transaction } from '../protocol/types.ts';
 import type { TransactionError } from '../protocol/verdict.ts';
 import type { ChainLog } from './chain-log.ts';
 import type { ChainQueries, Page } from './queries.ts';
@@ -322,8 +322,12 @@ export interface Forger {
 
 /** Listeners to events of the node. Listeners must not throw, and must return quickly, because the caller waits for them. */
 export interface NodeListener {
-  /** Called when the log of the chain has new records. */
-  chainChanged?(): void;
+  /**
+   * Called when the log of the chain has new records.
+   *
+   * @param applied the blocks that were applied, if the change applied blocks
+   */
+  chainChanged?(applied?: readonly Block[]): void;
   /**
    * Called when the pool accepted a transaction that passed verification, or one that waits for members' signatures.
    */
@@ -428,4 +432,9 @@ export interface LocalNodeApi extends NodeApi {
   history(span: HistorySpan): NodeHistory;
   diagnostics(limit: number): readonly Diagnostic[];
   slotReport(firstSlot: number, count: number): SlotReport;
+  /** The times that `receivedAtOf` returns for confirmed transactions, oldest confirmation first. */
+  confirmedTimes(): readonly ReceivedTime[];
 }
+
+/** Id of a transaction, and the Unix time in milliseconds at which the transaction arrived in the pool. */
+export type ReceivedTime = readonly [id: string, receivedAtMs: number];

@@ -55,6 +55,11 @@ export class LruMap<K, V> {
     if (entry.span !== this.#span) this.#use(entry);
   }
 
+  /** All keys with their values, in the order in which the keys were added. No entry counts as used. */
+  *entries(): Iterable<readonly [K, V]> {
+    for (const [key, { value }] of this.#entries) yield [key, value];
+  }
+
   delete(key: K): boolean {
     if (this.#entries.get(key)?.span === this.#span) this.#used -= 1;
     return this.#entries.delete(key);

@@ -22,6 +22,7 @@ const { network, blocks } = madeChain(40);
 const NETHASH = network.params.nethash;
 const NOW_MS = 1_700_000_000_000;
 const KEY = 'ab'.repeat(32);
+const READER = { reader: 1, state: 'up', since: new Date(NOW_MS).toISOString(), memoryBytes: 1, requests: 1 };
 const induced = new Set<FaultCode>();
 
 /** Answers of a healthy node, by path. */
@@ -206,6 +207,7 @@ const nodeFaults: Partial<Record<FaultCode, Record<string, Untyped>>> = {
     ],
   },
   CLOCKS_DIFFER: status({ clocksDiffer: { peer: '20.0.0.1:5000', offsetMs: 4_000 } }),
+  READERS_FAIL: status({ readers: { wanted: 2, restarts: 9, each: [READER] } }),
   CLOCK_BEHIND_TIP: decided('forge', 'CLOCK_BEHIND_TIP', { height: 1000, reason: 'it was set back' }, 1),
   CLOCK_SET: decided('forge', 'CLOCK_SET', { bySeconds: 60 }, 1),
   ALERTS_UNDELIVERED: decided(

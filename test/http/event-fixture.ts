@@ -45,12 +45,14 @@ export interface EventFixtureOptions {
   readonly recordsMax?: number;
   /** That answer beside it: 0 where the test looks at what happens inside one. */
   readonly processes?: number;
+  /** Times of arrival of its transactions; unknown unless given. */
+  readonly receivedAtOf?: (id: string) => number | undefined;
 }
 
 /** A node with a real store and log, whose chain moves when a test says so. */
 export async function setUpEvents(
   t: ExecutionContext,
-  { seed = 1, recordsMax = 100_000, processes = PROCESSES }: EventFixtureOptions = {},
+  { seed = 1, recordsMax = 100_000, processes = PROCESSES, receivedAtOf = () => undefined }: EventFixtureOptions = {},
 ): Promise<EventFixture> {
   const fake = fakeNode(3);
   const { params } = fake.api;
@@ -67,6 +69,14 @@ export async function setUpEvents(
     ...fake.api,
     // As processes beside it answer.
     readyOf,
+    receivedAtOf,
+    confirmedTimes: () =>
+      blocks.flatMap(({ transactions }) =>
+        transactions.flatMap(({ id }) => {
+          const timeMs = receivedAtOf(id);
+          return timeMs === undefined ? [] : [[id, timeMs] as const];
+        }),
+      ),
     chain: queries,
     log,
     listen: (listener) => {
@@ -77,8 +87,8 @@ export async function setUpEvents(
   const dice = new Dice(seed);
   const blocks: Block[] = [];
   const fronts: Front[] = [];
-  const changed = () => {
-    for (const listener of listeners) listener.chainChanged?.();
+  const changed = (applied: readonly Block[]) => {
+    for (const listener of listeners) listener.chainChanged?.(applied);
   };
   const change = (appended: number, reverted: number) => {
     store.transact((writer) => {
@@ -92,7 +102,7 @@ export async function setUpEvents(
         blocks.push(block);
       }
     });
-    changed();
+    changed(blocks.slice(blocks.length - appended));
   };
   const stop = async (): Promise<void> => {
     for (const front of fronts.splice(0)) await front.close();

@@ -4,7 +4,7 @@ import { FairScheduler } from '../../src/http/admission/fair-scheduler.ts';
 import type { EventFilter } from '../../src/http/events/filter.ts';
 import { createEventHub, RECORDS_CACHED_MAX, type EventHub, type EventSink } from '../../src/http/events/hub.ts';
 import { CHANGES_PER_LOOK_MAX } from '../../src/http/events/peer-changes.ts';
-import { REPLAYS_MAX, REPLAYS_PER_ADDRESS_MAX } from '../../src/http/events/replays.ts';
+import { REPLAYS_MAX, REPLAYS_PER_ADDRESS_MAX, type LiveReplays } from '../../src/http/events/replays.ts';
 import { HTTP_DEFAULTS } from '../../src/http/options.ts';
 import { WorkShare } from '../../src/primitives/work-share.ts';
 import { SILENT } from '../../src/ports/observer.ts';
@@ -29,6 +29,7 @@ const START = { sequence: 0, index: 0 };
 class Sink extends EventEmitter implements EventSink {
   writes = 0;
   text = '';
+  destroyed = false;
 
   write(text: string): boolean {
     this.writes += 1;
@@ -41,6 +42,7 @@ class Sink extends EventEmitter implements EventSink {
   }
 
   destroy(): void {
+    this.destroyed = true;
     this.emit('close');
   }
 
@@ -50,7 +52,7 @@ class Sink extends EventEmitter implements EventSink {
 }
 
 /** A hub over a log of so many blocks, whose strangers have the time that a test gives them. */
-function setUpHub(t: ExecutionContext, blocks: number) {
+function setUpHub(t: ExecutionContext, blocks: number, replays?: LiveReplays) {
   const clock = new ManualClock();
   const share = new WorkShare({ clock });
   const reads = { blocks: 0 };
@@ -87,7 +89,11 @@ function setUpHub(t: ExecutionContext, blocks: number) {
   };
   const scheduler = new FairScheduler({ clock, share });
   const events = { ...HTTP_DEFAULTS.events, lookMs: 60, readersMax: 1_000 };
-  const hub = createEventHub(api, { generation: 3, strict: false }, { ...events, observer: SILENT, scheduler });
+  const hub = createEventHub(
+    api,
+    { generation: 3, strict: false },
+    { ...events, observer: SILENT, scheduler, replays },
+  );
   t.teardown(() => hub.close());
   return { clock, share, reads, listeners, peers, hub };
 }
@@ -95,6 +101,7 @@ function setUpHub(t: ExecutionContext, blocks: number) {
 function read(hub: EventHub, filter: Partial<EventFilter>, client = STRANGER, after?: typeof START): Sink | undefined {
   const sink = new Sink();
   const isAdded = hub.add(sink, { ...EVERYTHING, ...filter }, after, client);
+  if (isAdded instanceof Promise) throw new Error('a hub that counts by itself answers at once');
   return isAdded ? sink : undefined;
 }
 
@@ -155,6 +162,32 @@ test('an address has few readers of what was long before at a time, and so have 
   t.truthy(read(hub, {}, OPERATOR, START));
   own[0]?.end();
   t.truthy(read(hub, {}, STRANGER, START), 'a place is free again');
+});
+
+test('a replay that another process counts begins after its answer, and is given back when its client has gone', async (t) => {
+  let answer: (may: boolean) => void = () => undefined;
+  let ended = 0;
+  const replays = {
+    begin: () => new Promise<boolean>((resolve) => (answer = resolve)),
+    end: () => void (ended += 1),
+  };
+  const { hub } = setUpHub(t, 3_000, replays);
+  const add = (sink: Sink): boolean | Promise<boolean> => hub.add(sink, EVERYTHING, START, STRANGER);
+  const [refused, gone, served] = [new Sink(), new Sink(), new Sink()];
+  const isRefused = add(refused);
+  answer(false);
+  t.false(await isRefused);
+  const isGone = add(gone);
+  gone.destroy();
+  answer(true);
+  t.false(await isGone);
+  t.is(ended, 1);
+  const isServed = add(served);
+  t.is(served.text, '');
+  answer(true);
+  t.true(await isServed);
+  await until(() => served.count('blocks/new') === 3_000, 'all blocks');
+  await until(() => ended === 2, 'the end of the replay');
 });
 
 test('events of the moment are written together, and not more than a line could carry', async (t) => {

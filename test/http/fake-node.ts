@@ -288,6 +288,7 @@ export function fakeNode(generation: Generation): Fake {
       signersOf: (id) => fake.signers.get(id),
       readyOf: (transaction) => fake.readyOf(transaction),
       receivedAtOf: (id) => fake.receivedAtMs.get(id),
+      confirmedTimes: () => [...fake.receivedAtMs],
       peers: () => fake.peers,
       peerVerdicts: () => PEER_VERDICTS,
       history: () => HISTORY,

@@ -19,13 +19,15 @@ export interface FrontOptions {
   readonly http?: Partial<HttpOptions>;
   /** File of the program that they run; the product's unless given. */
   readonly program?: string;
+  /** Memory beyond which a process is replaced; the product's unless given. */
+  readonly memoryBytesMax?: number;
 }
 
 export interface Front extends Pick<HttpServer, 'close'> {
   readonly origin: string;
 }
 
-export async function openFront({ api, processes, directory, http = {}, program }: FrontOptions): Promise<Front> {
+export async function openFront({ api, processes, directory, http = {}, ...pool }: FrontOptions): Promise<Front> {
   // Pools of one process that ask for any port would share it.
   const options = { port: processes === 0 ? 0 : await freePort(), address: '127.0.0.1', ...http };
   const server = processes === 0 ? createHttpServer(api, options) : poolOf();
@@ -38,7 +40,7 @@ export async function openFront({ api, processes, directory, http = {}, program 
     const settings = { directory, params: api.params, identity: api.identity, http: plain };
     return createReaderPool({
       ...{ processes, settings, api, observer, clock: systemClock },
-      ...(program === undefined ? {} : { program }),
+      ...pool,
     });
   }
 }

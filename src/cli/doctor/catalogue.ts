@@ -159,6 +159,10 @@ export const FAULTS = {
     'Alerts of the node do not reach the receiver in notify.webhook or notify.command.',
     'Check the receiver, its address and the secret. The latest 1000 events wait on the disk until the receiver accepts them.',
   ),
+  READERS_FAIL: warning(
+    'Fewer processes answer HTTP than http.processes asks for.',
+    'Read the log of the node from `HTTP_READER_LOST` on. `http.processes: 0` lets the node answer by itself.',
+  ),
   FOLDER_TAKEN_OVER: error(
     'Another node has taken over the data folder, so this node writes and signs nothing more.',
     'Stop this node. Start the node again when no other node uses the folder, or with another --data-dir.',

@@ -120,8 +120,8 @@ export async function checkNode(request: NodeRequest): Promise<NodeReport> {
     const code = error.code === 'NODE_ANSWER_MALFORMED' ? 'NODE_ANSWERS_ODDLY' : 'NODE_REFUSES';
     return { isAnswering: true, findings: [finding(code, error.message)] };
   }
-  const findings = [judgeChain, judgePeers, judgeDiagnostics, judgeForging, judgeAlerts].flatMap((judge) =>
-    judge(seen),
+  const findings = [judgeChain, judgePeers, judgeDiagnostics, judgeForging, judgeAlerts, judgeReaders].flatMap(
+    (judge) => judge(seen),
   );
   return { isAnswering: true, nethash: seen.constants.nethash, findings: withoutConsequences(findings) };
 }
@@ -296,6 +296,18 @@ function judgeAlerts({ looks, diagnostics }: Seen): readonly Finding[] {
     const evidence = `${String(channel)}: ${String(waiting)} events wait since ${String(failingSince ?? latest.time)}, last delivered`;
     return [finding('ALERTS_UNDELIVERED', `${evidence}: ${String(lastDelivered)} (${String(reason)})`)];
   });
+}
+
+/** A reader that was replaced is missing in one look, and up in the next. */
+function judgeReaders({ looks }: Seen): readonly Finding[] {
+  const missing = looks.map(({ readers }) => {
+    const up = readers?.each.filter(({ state }) => state === 'up').length ?? 0;
+    return (readers?.wanted ?? 0) - up;
+  });
+  if (missing.some((count) => count <= 0)) return [];
+  const { wanted = 0, restarts = 0 } = looks.at(-1)?.readers ?? {};
+  const evidence = `${wanted - (missing.at(-1) ?? 0)} of ${wanted} are up, ${restarts} were started in place of others`;
+  return [finding('READERS_FAIL', evidence)];
 }
 
 /** True when a diagnostic shows that a download brought blocks. Failures before a successful download did no harm. */

@@ -7,7 +7,7 @@
 
 import { LruMap } from '../../primitives/bounded.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import type { PoolEntry, PoolState, SubmitResult } from '../../ports/node-api.ts';
+import type { PoolEntry, PoolState, ReceivedTime, SubmitResult } from '../../ports/node-api.ts';
 import type { Observer } from '../../ports/observer.ts';
 import { ITEM_COST_MS } from '../../ports/rates.ts';
 import type { Block, MemberSignature, Transaction, TransactionId } from '../../protocol/types.ts';
@@ -76,7 +76,7 @@ export function isTooOld(receivedAtMs: number, isOfGroup: boolean, nowMs: number
  * Maximum number of confirmed transactions whose time of arrival is stored. The number covers two hours of full blocks
  * and takes about 2 MB.
  */
-const CONFIRMED_TIMES_MAX = 20_000;
+export const CONFIRMED_TIMES_MAX = 20_000;
 
 export class TransactionPool {
   readonly #context: PoolContext;
@@ -255,6 +255,11 @@ export class TransactionPool {
    */
   receivedAtMs(id: TransactionId): number | undefined {
     return this.#queues.get(id)?.receivedAtMs ?? this.#receivedAtMs.get(id);
+  }
+
+  /** The times of arrival of confirmed transactions, as `receivedAtMs` returns them, oldest confirmation first. */
+  confirmedTimes(): readonly ReceivedTime[] {
+    return [...this.#receivedAtMs.entries()];
   }
 
   get(id: TransactionId): Transaction | undefined {

@@ -33,6 +33,12 @@ type Obstacle = SharedObstacle | 'uncounted';
  */
 const STILL_MS = 2 * SWEEP_MS;
 
+/**
+ * Times that a stranger's new connection waits for a place, in milliseconds. A process closes an idle connection within
+ * a few milliseconds, unless it is busy.
+ */
+const ROOM_WAITS_MS = [20, 100];
+
 export interface AdmissionOptions {
   readonly clock: MonotonicClock;
   readonly limits: AdmissionLimits;
@@ -79,9 +85,15 @@ export class Admission implements ConnectionHost {
       connections: tooManyConnectionsAnswer('Too many connections: the node serves no more at once.'),
       uncounted: tooManyConnectionsAnswer('The node is busy with something else: come back later.'),
     };
-    options.shared?.listen((key) => {
-      this.#penalties.shutOut(key);
-      this.#closeAll(key);
+    options.shared?.listen({
+      shutOut: (key) => {
+        this.#penalties.shutOut(key);
+        this.#closeAll(key);
+      },
+      full: (isFull) => {
+        this.#connections.isFullInTotal = isFull;
+      },
+      makeRoom: (key) => this.#connections.closeIdleOf(key),
     });
     this.#sweepLater();
   }
@@ -112,8 +124,12 @@ export class Admission implements ConnectionHost {
       connection.closed();
     });
     const { shared } = this.#options;
-    if (shared === undefined || isTrusted) admitted(connection);
-    else void this.#acceptTogether(shared, socket, connection, { canTell, admitted });
+    if (shared === undefined) return admitted(connection);
+    if (isTrusted) {
+      shared.trustedCame();
+      socket.on('close', () => shared.trustedLeft());
+      admitted(connection);
+    } else void this.#acceptTogether(shared, socket, connection, { canTell, admitted });
   }
 
   /**
@@ -136,7 +152,12 @@ export class Admission implements ConnectionHost {
       return found;
     };
     let obstacle = await ask();
-    if (obstacle === 'connections' && !socket.destroyed && this.#connections.makeRoom(key)) obstacle = await ask();
+    for (const waitMs of ROOM_WAITS_MS) {
+      if (obstacle !== 'connections' || socket.destroyed) break;
+      // The process that counts has an idle connection closed, in this process or in another one.
+      await new Promise<void>((resolve) => this.clock.after(waitMs, resolve));
+      if (!socket.destroyed && !this.#isClosed) obstacle = await ask();
+    }
     if (socket.destroyed) return;
     if (obstacle === undefined) return connection.contain(() => admitted(connection));
     if (obstacle === 'shut_out') this.#penalties.shutOut(key);

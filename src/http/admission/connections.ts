@@ -49,12 +49,15 @@ export class Connections<T extends Place> {
     return this.#byKey.get(key) ?? [];
   }
 
+  /** True while the connections of all processes together reach the maximum. */
+  isFullInTotal = false;
+
   /**
    * Makes room for a new connection if possible. @returns the reason to close the new connection, if it must be closed
    */
   obstacle(key: string, isTrusted: boolean): 'address_connections' | 'connections' | undefined {
     const { connectionsMax, connectionsPerAddressMax } = this.#limits;
-    if (isTrusted) return this.#open.size >= connectionsMax ? 'connections' : undefined;
+    if (isTrusted) return this.isFullInTotal || this.#open.size >= connectionsMax ? 'connections' : undefined;
     if ((this.#byKey.get(key)?.size ?? 0) >= connectionsPerAddressMax) return 'address_connections';
     if (this.#strangers < this.#strangersMax || this.makeRoom(key)) return undefined;
     return 'connections';
@@ -89,7 +92,16 @@ export class Connections<T extends Place> {
       most = own;
       mostCount = own.size;
     }
-    for (const connection of most) {
+    return this.#closeIdle(most);
+  }
+
+  /** Closes the oldest idle connection of an address, if it has one. */
+  closeIdleOf(key: string): void {
+    this.#closeIdle(this.of(key));
+  }
+
+  #closeIdle(connections: Iterable<T>): boolean {
+    for (const connection of connections) {
       if (!connection.isIdle) continue;
       connection.cutForNewcomer();
       this.delete(connection);

@@ -6,6 +6,18 @@
 
 import type { Allowance } from './allowance.ts';
 
+/**
+ * Listener of the process that counts.
+ */
+export interface SharedLimitsListener {
+  /** Another process has shut out the address with this key. */
+  shutOut(key: string): void;
+  /** All connections of all processes reach the maximum (true), or no longer reach it (false). */
+  full(isFull: boolean): void;
+  /** Another process needs a place: an idle connection of this address must be closed for it. */
+  makeRoom(key: string): void;
+}
+
 export type SharedObstacle = 'shut_out' | 'arrivals' | 'address_connections' | 'connections';
 
 export interface SharedLimits {
@@ -23,14 +35,23 @@ export interface SharedLimits {
    * @throws ProtocolError `NODE_BUSY` like `take`
    */
   arrive(key: string): Promise<SharedObstacle | undefined>;
-  /** Called when a counted connection was closed. */
+  /** Counts a connection of a trusted client. Trusted clients wait for no other process. */
+  trustedCame(): void;
+  /** Called when a connection of a trusted client was closed. */
+  trustedLeft(): void;
+  /** Called when a counted connection of a stranger was closed. */
   left(key: string): void;
+  /**
+   * Counts a replay of old events for an address until `replayEnded` is called. @returns false when the limit is
+   * reached
+   *
+   * @throws ProtocolError `NODE_BUSY` like `take`
+   */
+  replay(key: string): Promise<boolean>;
+  replayEnded(key: string): void;
   /** Records refusals of an address. Too many refusals shut the address out in all processes. */
   refused(key: string): void;
   /** Shuts an address out in all processes, because this process has shut it out. */
   shutOut(key: string): void;
-  /**
-   * @param shutOut called with the key of an address that another process has shut out
-   */
-  listen(shutOut: (key: string) => void): void;
+  listen(listener: SharedLimitsListener): void;
 }

@@ -19,7 +19,7 @@ import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
 import { Moments, type Moment } from './moments.ts';
 import { PeerChanges } from './peer-changes.ts';
 import { withLive } from '../with-live.ts';
-import { Replays } from './replays.ts';
+import { Replays, type LiveReplays } from './replays.ts';
 
 /** The client that opened a stream. */
 export interface EventClient {
@@ -35,6 +35,7 @@ export interface EventSink {
   write(text: string): boolean;
   end(): unknown;
   destroy(): unknown;
+  readonly destroyed: boolean;
   on(event: 'drain' | 'close', listener: () => void): unknown;
 }
 
@@ -45,7 +46,7 @@ export interface EventHub {
    * @param after last event that the reader has; undefined to start with the next event
    * @returns false when there are too many readers, or too many replays of the client
    */
-  add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): boolean;
+  add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Live<boolean>;
   /**
    * Returns the place where a stream starts that sends all blocks from a height on, and then the following events.
    *
@@ -64,6 +65,8 @@ export interface EventHubOptions {
   readonly heartbeatMs: number;
   readonly lookMs: number;
   readonly observer: Observer;
+  /** Counts replays; default: for this process alone. */
+  readonly replays?: LiveReplays | undefined;
   /** Scheduler for readers that are not trusted. */
   readonly scheduler: Pick<FairScheduler, 'take' | 'spend'>;
 }
@@ -118,28 +121,41 @@ class Hub implements EventHub {
   readonly #options: EventHubOptions;
   readonly #readers = new Set<Reader>();
   readonly #cached = new LruMap<string, readonly LazyEvent[]>(RECORDS_CACHED_MAX);
-  readonly #replays = new Replays();
+  readonly #replays: LiveReplays;
   /** Readers for which there may be new events, by the client that waits for a turn. */
   readonly #waiting = new Map<string, Set<Reader>>();
   readonly #moments = new Moments((gathered) => this.#sendMoments(gathered));
   readonly #peers = new PeerChanges();
   #timers: readonly NodeJS.Timeout[] = [];
   #stopListening: (() => void) | undefined;
+  #isClosed = false;
   #forging = new Map<string, ForgingDelegate>();
 
   constructor(api: NodeApi, dialect: HttpDialect, options: EventHubOptions) {
     this.#api = api;
     this.#dialect = dialect;
     this.#options = options;
+    this.#replays = options.replays ?? new Replays();
     options.observer.gauge('http_event_readers', 0);
   }
 
-  add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): boolean {
+  add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Live<boolean> {
     const reserved = client.isTrusted ? 0 : Math.floor(this.#options.readersMax * RESERVED_SHARE);
-    if (this.#readers.size >= this.#options.readersMax - reserved) return false;
+    const hasRoom = (): boolean => this.#readers.size < this.#options.readersMax - reserved;
+    if (!hasRoom()) return false;
     const reader = this.#readerOf(response, filter, after, client);
-    if (reader === undefined) return false;
-    if (this.#readers.size === 0) this.#begin();
+    if (!reader.isReplaying) return this.#begin(reader);
+    return withLive(this.#replays.begin(client.key), (mayReplay) => {
+      if (!mayReplay) return false;
+      if (hasRoom() && !this.#isClosed && !response.destroyed) return this.#begin(reader);
+      this.#replays.end(client.key);
+      return false;
+    });
+  }
+
+  #begin(reader: Reader): true {
+    const { response } = reader;
+    if (this.#readers.size === 0) this.#beginToLook();
     this.#readers.add(reader);
     this.#options.observer.gauge('http_event_readers', this.#readers.size);
     response.on('drain', () => {
@@ -160,6 +176,7 @@ class Hub implements EventHub {
   }
 
   close(): void {
+    this.#isClosed = true;
     for (const reader of [...this.#readers]) {
       this.#drop(reader);
       reader.response.end();
@@ -351,7 +368,7 @@ class Hub implements EventHub {
   }
 
   /** Starts timers and listeners; they run only while there are readers. */
-  #begin(): void {
+  #beginToLook(): void {
     told(withLive(this.#api.peers(), (entries) => this.#peers.begin(entries)));
     told(withLive(this.#api.forgingDelegates(), (delegates) => void (this.#forging = byPublicKey(delegates))));
     const { lookMs, heartbeatMs } = this.#options;
@@ -375,13 +392,7 @@ class Hub implements EventHub {
     this.#moments.flush();
   }
 
-  /** Creates a reader. @returns undefined when the reader's client has too many replays */
-  #readerOf(
-    response: EventSink,
-    filter: EventFilter,
-    after: EventPlace | undefined,
-    client: EventClient,
-  ): Reader | undefined {
+  #readerOf(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Reader {
     // Another process may have sent events that this process has not seen yet.
     if (after !== undefined && after.sequence > this.#api.log.last()) this.#api.refresh?.();
     // The place after the last record. All events of that record were already sent.
@@ -390,7 +401,6 @@ class Hub implements EventHub {
     const place = after ?? last;
     const isBehind = isAstray || place.height !== undefined || place.sequence < last.sequence - RECORDS_CACHED_MAX;
     const isReplaying = isBehind && !client.isTrusted && wantsRecords(filter);
-    if (isReplaying && !this.#replays.begin(client.key)) return undefined;
     const tookMs = performance.now();
     return { response, filter, client, place, past: undefined, isAstray, isReplaying, isFull: false, tookMs };
   }

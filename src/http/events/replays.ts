@@ -1,4 +1,9 @@
-/** Limits how many readers receive old events at the same time: readers of one address, and all strangers together. */
+/**
+ * Limits how many readers receive old events at the same time: readers of one address, and all strangers together.
+ */
+
+import type { Live } from '../../ports/node-api.ts';
+import type { SharedLimits } from '../admission/shared-limits.ts';
 
 /**
  * Maximum number of readers of one address that receive old events at the same time. A client that was disconnected
@@ -28,4 +33,33 @@ export class Replays {
     else this.#byKey.delete(key);
     this.#count -= 1;
   }
+}
+
+/** Replays whose decision may come from another process. */
+export interface LiveReplays {
+  begin(key: string): Live<boolean>;
+  end(key: string): void;
+}
+
+/**
+ * Replays that count for all processes together, in the process that counts for all. The limit of this process comes
+ * first, so that a flood of requests does not become a flood of questions.
+ */
+export function createSharedReplays(shared: SharedLimits): LiveReplays {
+  const own = new Replays();
+  return {
+    async begin(key) {
+      if (!own.begin(key)) return false;
+      const isCounted = await shared.replay(key).catch((error: unknown) => {
+        own.end(key);
+        throw error;
+      });
+      if (!isCounted) own.end(key);
+      return isCounted;
+    },
+    end(key) {
+      own.end(key);
+      shared.replayEnded(key);
+    },
+  };
 }

@@ -6,7 +6,7 @@
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
-import type { SharedLimits, SharedObstacle } from '../../http/admission/shared-limits.ts';
+import type { SharedLimits, SharedLimitsListener, SharedObstacle } from '../../http/admission/shared-limits.ts';
 import type { Allowance } from '../../http/admission/allowance.ts';
 import {
   busy,
@@ -18,6 +18,7 @@ import {
   type FromReader,
   type LimitAnswer,
   type LimitAsk,
+  type ToReader,
 } from './messages.ts';
 
 /** Pause between the answers to a batch and the next batch. */
@@ -44,7 +45,9 @@ export class LimitChannel implements SharedLimits {
   /** Number of refusals by key. Keys beyond `LIMIT_TOLD_MAX` between two messages are not reported. */
   readonly #refused = new Map<string, number>();
   readonly #shutOut = new Set<string>();
-  #tellShutOut: (key: string) => void = () => undefined;
+  readonly #replaysEnded = new Map<string, number>();
+  #trusted = 0;
+  #listener: SharedLimitsListener | undefined;
 
   constructor(send: (message: FromReader) => void, clock: Pick<Clock, 'after'>) {
     this.#send = send;
@@ -59,8 +62,28 @@ export class LimitChannel implements SharedLimits {
 
   async arrive(key: string): Promise<SharedObstacle | undefined> {
     const answer = await this.#put({ key });
-    if (answer !== null && typeof answer !== 'string') throw new Error('the node answered another question');
+    if (answer === 'replays' || (answer !== null && typeof answer !== 'string'))
+      throw new Error('the node answered another question');
     return answer ?? undefined;
+  }
+
+  async replay(key: string): Promise<boolean> {
+    return (await this.#put({ replay: key })) === null;
+  }
+
+  replayEnded(key: string): void {
+    this.#replaysEnded.set(key, (this.#replaysEnded.get(key) ?? 0) + 1);
+    this.#tell();
+  }
+
+  trustedCame(): void {
+    this.#trusted += 1;
+    this.#tell();
+  }
+
+  trustedLeft(): void {
+    this.#trusted -= 1;
+    this.#tell();
   }
 
   left(key: string): void {
@@ -79,8 +102,8 @@ export class LimitChannel implements SharedLimits {
     this.#tell();
   }
 
-  listen(shutOut: (key: string) => void): void {
-    this.#tellShutOut = shutOut;
+  listen(listener: SharedLimitsListener): void {
+    this.#listener = listener;
   }
 
   answered(answers: readonly LimitAnswer[]): void {
@@ -92,9 +115,10 @@ export class LimitChannel implements SharedLimits {
     this.#isPausing = true;
     for (const [at, { ask, timer, settle, isGivenUp }] of asked.entries()) {
       const answer = answers[at] ?? null;
-      // The node has admitted a connection that this reader has given up meanwhile. The reader reports the connection
-      // as closed.
+      // The node has admitted a connection or a replay that this reader has given up meanwhile. The reader reports its
+      // end.
       if (isGivenUp && 'key' in ask && answer === null) this.left(ask.key);
+      if (isGivenUp && 'replay' in ask && answer === null) this.replayEnded(ask.replay);
       timer.cancel();
       settle(answer);
     }
@@ -104,9 +128,11 @@ export class LimitChannel implements SharedLimits {
     });
   }
 
-  /** Called when the node reports that it shuts an address out. */
-  shutOutElsewhere(key: string): void {
-    this.#tellShutOut(key);
+  /** Called with each message of the node about shared limits, except answers. */
+  told(message: Extract<ToReader, { readonly kind: 'shutOut' | 'full' | 'makeRoom' }>): void {
+    if (message.kind === 'shutOut') this.#listener?.shutOut(message.key);
+    else if (message.kind === 'full') this.#listener?.full(message.isFull);
+    else this.#listener?.makeRoom(message.key);
   }
 
   #put(ask: LimitAsk): Promise<LimitAnswer> {
@@ -131,19 +157,24 @@ export class LimitChannel implements SharedLimits {
 
   #tell(): void {
     if (this.#isPausing || this.#asked !== undefined) return;
-    if (this.#waiting.size + this.#left.size + this.#refused.size + this.#shutOut.size === 0) return;
+    const reports = this.#left.size + this.#replaysEnded.size + this.#refused.size + this.#shutOut.size;
+    if (this.#waiting.size + reports === 0 && this.#trusted === 0) return;
     this.#asked = [...this.#waiting].slice(0, LIMIT_ASKS_AT_ONCE);
     for (const asked of this.#asked) this.#waiting.delete(asked);
     this.#send({
       kind: 'limits',
       telling: {
+        trusted: this.#trusted,
         left: [...this.#left],
+        replaysEnded: [...this.#replaysEnded],
         asks: this.#asked.map(({ ask }) => ask),
         refused: [...this.#refused],
         shutOut: [...this.#shutOut],
       },
     });
+    this.#trusted = 0;
     this.#left.clear();
+    this.#replaysEnded.clear();
     this.#refused.clear();
     this.#shutOut.clear();
   }

@@ -1,6 +1,6 @@
 /**
- * The node's end of the limits that readers share. The node counts for each reader, and tells all readers which
- * addresses are shut out.
+ * The node's end of the limits that readers share. The node counts for each reader. It tells all readers which
+ * addresses are shut out, and whether all connections together reach their maximum.
  */
 
 import { LimitLedger } from '../../http/limit-ledger.ts';
@@ -11,22 +11,46 @@ import {
   type LimitAsk,
   type LimitTelling,
   type ReaderSettings,
+  type ToReader,
 } from './messages.ts';
 
 export class LimitEnd {
   readonly #ledger: LimitLedger;
+  #isFull = false;
 
   /**
-   * @param shutOut tells all readers that an address is shut out
+   * @param tell sends a message to a reader
+   * @param tellAll sends a message to all readers
    */
-  constructor(http: ReaderSettings['http'], shutOut: (key: string) => void) {
-    this.#ledger = new LimitLedger({ http, shutOut });
+  constructor(
+    http: ReaderSettings['http'],
+    tell: (reader: number, message: ToReader) => void,
+    tellAll: (message: ToReader) => void,
+  ) {
+    this.#ledger = new LimitLedger({
+      http,
+      shutOut: (key) => tellAll({ kind: 'shutOut', key }),
+      full: (isFull) => {
+        this.#isFull = isFull;
+        tellAll({ kind: 'full', isFull });
+      },
+      makeRoom: (reader, key) => tell(reader, { kind: 'makeRoom', key }),
+    });
+  }
+
+  /** True when all connections of all readers reach the maximum. */
+  get isFull(): boolean {
+    return this.#isFull;
   }
 
   /**
    * @param reader number of the reader that sent the message
    */
-  heard(reader: number, { left, asks, refused, shutOut }: LimitTelling): readonly LimitAnswer[] {
+  heard(reader: number, telling: LimitTelling): readonly LimitAnswer[] {
+    const { trusted, left, replaysEnded, asks, refused, shutOut } = telling;
+    if (trusted !== 0) this.#ledger.trusted(reader, trusted);
+    for (const [key, count] of replaysEnded)
+      for (let at = 0; at < count; at += 1) this.#ledger.replayEnded(reader, key);
     for (const [key, count] of left) for (let at = 0; at < count; at += 1) this.#ledger.left(reader, key);
     for (const [key, times] of refused.slice(0, LIMIT_TOLD_MAX)) this.#ledger.refused(key, times);
     for (const key of shutOut.slice(0, LIMIT_TOLD_MAX)) this.#ledger.shutOut(key);
@@ -39,6 +63,7 @@ export class LimitEnd {
   }
 
   #answer(reader: number, ask: LimitAsk): LimitAnswer {
+    if ('replay' in ask) return this.#ledger.replay(reader, ask.replay) ? null : 'replays';
     if ('client' in ask) return this.#ledger.take(ask.client, ask.cost);
     return this.#ledger.arrive(reader, ask.key) ?? null;
   }

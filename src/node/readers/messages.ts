@@ -7,9 +7,10 @@ import type { ErrorData } from '../../primitives/errors.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { SharedObstacle } from '../../http/admission/shared-limits.ts';
 import type { Allowance } from '../../http/admission/allowance.ts';
+import type { ListeningSockets } from '../../http/listening-socket.ts';
 import type { HttpOptions } from '../../http/options.ts';
 import type { LogFields, LogLevel } from '../../ports/observer.ts';
-import type { NodeIdentity } from '../../ports/node-api.ts';
+import type { NodeIdentity, ReceivedTime } from '../../ports/node-api.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { Transaction } from '../../protocol/types.ts';
 
@@ -71,15 +72,19 @@ export const READ_ANSWER_MS_MAX = 10_000;
  */
 export const LIMIT_TOLD_MAX = 1_000;
 
-/** A request of a client, or a new connection with its key. */
-export type LimitAsk = { readonly client: string; readonly cost: number } | { readonly key: string };
-/** The answer to a question: the allowance of the client, or the reason to close the connection. */
-export type LimitAnswer = Allowance | SharedObstacle | null;
+/** A request of a client, a new connection with its key, or a replay of events with the key of its client. */
+export type LimitAsk =
+  { readonly client: string; readonly cost: number } | { readonly key: string } | { readonly replay: string };
+/** The answer to a question: the allowance of the client, or the reason for a refusal. */
+export type LimitAnswer = Allowance | SharedObstacle | 'replays' | null;
 
 export interface LimitTelling {
   readonly asks: readonly LimitAsk[];
-  /** Closed connections and refusals, each as numbers by key. */
+  /** Change of the number of connections of trusted clients. */
+  readonly trusted: number;
+  /** Closed connections, ended replays and refusals, each as numbers by key. */
   readonly left: readonly (readonly [string, number])[];
+  readonly replaysEnded: readonly (readonly [string, number])[];
   readonly refused: readonly (readonly [string, number])[];
   readonly shutOut: readonly string[];
 }
@@ -93,29 +98,41 @@ export type Outcome =
   | { readonly value: unknown }
   | { readonly error: { readonly code: string | undefined; readonly data: ErrorData; readonly message: string } };
 
-/** A transaction that the pool accepted. */
-export interface Received {
-  readonly transaction: Transaction;
-  readonly receivedAtMs: number | undefined;
-}
-
 /** Settings that a reader needs to answer. */
 export interface ReaderSettings {
   /** Folder of the chain store. */
   readonly directory: string;
   readonly params: ChainParams;
   readonly identity: NodeIdentity;
-  readonly http: Partial<Omit<HttpOptions, 'observer' | 'workShare' | 'shared'>>;
+  readonly http: Partial<Omit<HttpOptions, 'observer' | 'workShare' | 'shared' | 'listenOn'>>;
 }
 
+/** Changes of the chain and of the pool since the last news. */
+export interface News {
+  /** True if the chain changed. */
+  readonly chain: boolean;
+  /** Times of arrival of transactions that the chain contains now. */
+  readonly times: readonly ReceivedTime[];
+  /** Transactions that the pool accepted. */
+  readonly received: readonly Transaction[];
+}
+
+/** The listening sockets of the interface: without TLS, and with TLS. */
+export type SocketName = keyof ListeningSockets;
+
 export type ToReader =
-  | { readonly kind: 'open'; readonly settings: ReaderSettings }
-  /** The chain changed, or transactions arrived. Later news wait until the reader has confirmed this message. */
-  | { readonly kind: 'news'; readonly chain: boolean; readonly received: readonly Received[] }
+  /** Carries a listening socket. The reader accepts connections from it, instead of opening a socket. */
+  | { readonly kind: 'socket'; readonly name: SocketName }
+  | { readonly kind: 'open'; readonly settings: ReaderSettings; readonly times: readonly ReceivedTime[] }
+  /** Later news wait until the reader has confirmed this message. */
+  | ({ readonly kind: 'news' } & News)
   | { readonly kind: 'answers'; readonly outcomes: readonly Outcome[] }
   | { readonly kind: 'done'; readonly id: number; readonly outcome: Outcome }
   | { readonly kind: 'limits'; readonly answers: readonly LimitAnswer[] }
   | { readonly kind: 'shutOut'; readonly key: string }
+  | { readonly kind: 'full'; readonly isFull: boolean }
+  /** An idle connection of this address must be closed. */
+  | { readonly kind: 'makeRoom'; readonly key: string }
   | { readonly kind: 'ping' }
   /** Confirms that the node has taken log lines and metrics. */
   | { readonly kind: 'heard' }
@@ -129,6 +146,8 @@ export type ToReader =
 
 export type FromReader =
   | { readonly kind: 'loaded' }
+  /** Carries a listening socket that the node holds from now on. */
+  | { readonly kind: 'socket'; readonly name: SocketName }
   | { readonly kind: 'ready'; readonly port: number; readonly tlsPort?: number }
   | { readonly kind: 'failed'; readonly outcome: Outcome }
   | { readonly kind: 'reads'; readonly calls: readonly Call<string>[] }

@@ -1,6 +1,8 @@
 /** The node's end of the channel to one reader: it answers calls and sends news. */
 
-import type { LocalNodeApi } from '../../ports/node-api.ts';
+import { CONFIRMED_TIMES_MAX } from '../../engine/pool/pool.ts';
+import type { LocalNodeApi, ReceivedTime } from '../../ports/node-api.ts';
+import type { Transaction } from '../../protocol/types.ts';
 import {
   busy,
   failedOutcome,
@@ -12,7 +14,6 @@ import {
   WRITES_AT_ONCE,
   type Call,
   type Outcome,
-  type Received,
   type ToReader,
 } from './messages.ts';
 
@@ -24,20 +25,27 @@ export class NodeEnd {
   /** True when news wait. News wait until the reader is open, and until it has confirmed the earlier news. */
   #hasNews = true;
   #isChainChanged = false;
-  #received: Received[] = [];
+  #times: ReceivedTime[] = [];
+  #received: Transaction[] = [];
 
   constructor(api: LocalNodeApi, send: (message: ToReader) => void) {
     this.#api = api;
     this.#send = send;
   }
 
-  chainChanged(): void {
+  /**
+   * @param times of arrival of transactions that the chain contains now
+   */
+  chainChanged(times: readonly ReceivedTime[]): void {
     this.#isChainChanged = true;
+    this.#times.push(...times);
+    // The pool keeps no more times either.
+    if (this.#times.length > CONFIRMED_TIMES_MAX) this.#times.splice(0, this.#times.length - CONFIRMED_TIMES_MAX);
     this.#tell();
   }
 
-  received(received: Received): void {
-    this.#received.push(received);
+  received(transaction: Transaction): void {
+    this.#received.push(transaction);
     if (this.#received.length > NEWS_WAITING_MAX) this.#received.shift();
     this.#tell();
   }
@@ -82,8 +90,9 @@ export class NodeEnd {
   #tell(): void {
     if (this.#hasNews || (!this.#isChainChanged && this.#received.length === 0)) return;
     this.#hasNews = true;
-    this.#send({ kind: 'news', chain: this.#isChainChanged, received: this.#received });
+    this.#send({ kind: 'news', chain: this.#isChainChanged, times: this.#times, received: this.#received });
     this.#isChainChanged = false;
+    this.#times = [];
     this.#received = [];
   }
 }

@@ -3,6 +3,7 @@
  * channel.
  */
 
+import { CONFIRMED_TIMES_MAX } from '../../engine/pool/pool.ts';
 import { LruMap } from '../../primitives/bounded.ts';
 import type { ChainLog } from '../../ports/chain-log.ts';
 import type {
@@ -29,7 +30,7 @@ import type { ChainReader, Moment } from '../../store/chain/reader.ts';
 import { createQueries } from '../../store/query/queries.ts';
 import { readyOf } from '../node-api.ts';
 import { yieldToEventLoop } from '../system.ts';
-import { NEWS_WAITING_MAX, type Received } from './messages.ts';
+import type { News } from './messages.ts';
 import type { NodeChannel } from './node-channel.ts';
 
 export interface ReaderApiParts {
@@ -42,7 +43,7 @@ export interface ReaderApiParts {
 export interface ReaderApi {
   readonly api: NodeApi;
   /** Handles news from the node. */
-  news(chainChanged: boolean, received: readonly Received[]): void;
+  news(news: News): void;
 }
 
 /** The chain at one moment, with its queries and log. */
@@ -54,7 +55,8 @@ interface View {
 
 export function createReaderApi({ rules, identity, reader, channel }: ReaderApiParts): ReaderApi {
   const listeners = new Set<NodeListener>();
-  const receivedAtMs = new LruMap<string, number>(NEWS_WAITING_MAX);
+  // As in the pool of the node, only confirmed transactions: all chain data of a reader is confirmed.
+  const receivedAtMs = new LruMap<string, number>(CONFIRMED_TIMES_MAX);
   const logOf = (store: StoredChain): ChainLog =>
     createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
   const viewOf = (moment: Moment): View => ({
@@ -112,12 +114,13 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
   };
   return {
     api,
-    news(chainChanged, received) {
-      for (const { transaction, receivedAtMs: timeMs } of received) {
-        if (timeMs !== undefined) receivedAtMs.set(transaction.id, timeMs);
+    news({ chain, times, received }) {
+      // Before the move: an answer with a confirmed transaction also has its time of arrival.
+      for (const [id, timeMs] of times) receivedAtMs.set(id, timeMs);
+      for (const transaction of received) {
         for (const listener of listeners) listener.transactionReceived?.(transaction);
       }
-      if (chainChanged) move();
+      if (chain) move();
     },
   };
 }

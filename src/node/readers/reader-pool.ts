@@ -1,18 +1,21 @@
 /**
- * Runs the processes that answer HTTP beside the node, over one shared port. A process that ends or hangs is replaced
- * at once. A hanging process is killed only after a longer time, because it may recover.
+ * Runs the processes that answer HTTP beside the node (readers). All accept connections from the same listening
+ * sockets. The first reader opens the sockets. The node holds them too, without accepting from them. While no reader
+ * runs, new connections therefore wait in the queue of the socket, and no client is refused. A reader that ends or
+ * hangs is replaced at once. A hanging reader is killed only after a longer time, because it may recover.
  */
 
-import cluster, { type Worker } from 'node:cluster';
+import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 import type { HttpServer } from '../../http/app.ts';
+import type { ListeningSocket } from '../../http/listening-socket.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';
-import type { LocalNodeApi, ReadersStatus } from '../../ports/node-api.ts';
-import type { Observer } from '../../ports/observer.ts';
+import type { LocalNodeApi, ReadersStatus, ReceivedTime } from '../../ports/node-api.ts';
+import type { LogFields, Observer } from '../../ports/observer.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { programBeside } from '../../workers/job-threads.ts';
-import { errorOf, type FromReader, type ReaderSettings, type ToReader } from './messages.ts';
+import { errorOf, type FromReader, type ReaderSettings, type SocketName, type ToReader } from './messages.ts';
 import { LimitEnd } from './limit-end.ts';
 import { NodeEnd } from './node-end.ts';
 import { ReaderGauges } from './reader-observer.ts';
@@ -38,7 +41,12 @@ const CLOSE_MS_MAX = 3_000;
 const DRAIN_MS_MAX = 20_000;
 /** Time limit for the first start of a reader. */
 const START_MS_MAX = 60_000;
-/** Maximum heap of a reader. A reader with a larger heap ends and is replaced. */
+/**
+ * Memory of a reader beyond which another reader is started, and the first one ends after its open answers. A reader
+ * needs less than 200 MB.
+ */
+const MEMORY_BYTES_MAX = 500_000_000;
+/** Maximum heap of a reader. A reader whose heap grows too fast for the check above ends at once, and is replaced. */
 const HEAP_MB_MAX = 512;
 
 export interface ReaderPoolOptions {
@@ -49,10 +57,14 @@ export interface ReaderPoolOptions {
   readonly observer: Observer;
   /** Program that readers run; default: the program of the package. */
   readonly program?: string;
+  /** Memory beyond which a reader is replaced; default `MEMORY_BYTES_MAX`. */
+  readonly memoryBytesMax?: number;
 }
 
 interface Reader {
-  readonly worker: Worker;
+  readonly process: ChildProcess;
+  /** Never used again, unlike `number`. */
+  readonly id: number;
   readonly end: NodeEnd;
   readonly tell: (message: ToReader) => void;
   readonly beganMs: number;
@@ -80,74 +92,85 @@ export function createReaderPool({
   clock,
   observer,
   program,
+  memoryBytesMax = MEMORY_BYTES_MAX,
 }: ReaderPoolOptions): ReaderPool {
   const readers = new Map<number, Reader>();
   const gauges = new ReaderGauges(observer);
-  const limits = new LimitEnd(settings.http, (key) => {
-    for (const { tell } of readers.values()) tell({ kind: 'shutOut', key });
-  });
+  const limits = new LimitEnd(
+    settings.http,
+    (id, message) => readers.get(id)?.tell(message),
+    (message) => {
+      for (const { tell } of readers.values()) tell(message);
+    },
+  );
+  const held = new Map<SocketName, ListeningSocket>();
   let ports: Ports | undefined;
   let isClosed = false;
+  let lastId = 0;
   let shortLives = 0;
   let restarts = 0;
   let pinging: Timer | undefined;
   const timers = new Set<Timer>();
 
   const begin = (): Promise<Ports> => {
-    const worker = cluster.fork();
-    const send = (message: ToReader): void => {
-      if (worker.isConnected()) worker.send(message, undefined, () => undefined);
+    const child = fork(program ?? fileURLToPath(programBeside(import.meta.url, 'reader-program')), [], {
+      execArgv: [...process.execArgv, `--max-old-space-size=${HEAP_MB_MAX}`],
+      env: environmentOf(process.env),
+      serialization: 'advanced',
+    });
+    const id = (lastId += 1);
+    const send = (message: ToReader, socket?: ListeningSocket): void => {
+      if (child.connected) child.send(message, socket, undefined, () => undefined);
     };
     const reader: Reader = {
-      worker,
+      ...{ process: child, id },
       end: new NodeEnd(api, send),
       tell: send,
       ...{ beganMs: clock.nowMs(), number: freeNumber([...readers.values()]), memoryBytes: 0, requests: 0 },
       ...{ silentPings: 0, isReady: false, isReplaced: false },
     };
-    readers.set(worker.id, reader);
+    readers.set(id, reader);
     return new Promise((resolve, reject) => {
-      worker.on('message', (message: FromReader) => {
+      child.on('message', (plain, socket) => {
+        const message = plain as FromReader;
         reader.silentPings = 0;
         switch (message.kind) {
-          case 'loaded': {
-            // All readers listen on the ports of the first reader.
-            const { http, ...rest } = settings;
-            const { tls } = http;
-            const given = ports === undefined ? http : { ...http, port: ports.port };
-            const tlsPort = ports?.tlsPort;
-            const secure = tls === undefined || tlsPort === undefined ? {} : { tls: { ...tls, port: tlsPort } };
-            return send({ kind: 'open', settings: { ...rest, http: { ...given, ...secure } } });
-          }
+          case 'loaded':
+            for (const [name, each] of held) send({ kind: 'socket', name }, each);
+            return send({ kind: 'open', settings, times: api.confirmedTimes() });
+          case 'socket':
+            if (socket !== undefined && !held.has(message.name)) held.set(message.name, socket as ListeningSocket);
+            return;
           case 'ready': {
             const { kind: _kind, ...found } = message;
             reader.isReady = true;
             reader.end.taken();
+            if (limits.isFull) send({ kind: 'full', isFull: true });
             return resolve(found);
           }
           case 'failed':
             reject(errorOf(message.outcome) ?? new Error('it does not say why'));
-            return worker.process.kill('SIGKILL');
+            return void child.kill('SIGKILL');
           case 'reads':
             return void reader.end.reads(message.calls);
           case 'write':
             return void reader.end.write(message.id, message.call);
           case 'limits':
-            return send({ kind: 'limits', answers: limits.heard(worker.id, message.telling) });
+            return send({ kind: 'limits', answers: limits.heard(id, message.telling) });
           case 'taken':
             return reader.end.taken();
           case 'tells':
-            gauges.tell(worker.id, message.telling);
+            gauges.tell(id, message.telling);
             return send({ kind: 'heard' });
           case 'pong':
             return told(reader, message);
         }
       });
-      worker.on('error', () => undefined);
-      worker.on('exit', (code, signal) => {
-        readers.delete(worker.id);
-        gauges.forget(worker.id);
-        limits.forget(worker.id);
+      child.on('error', () => undefined);
+      child.on('exit', (code, signal) => {
+        readers.delete(id);
+        gauges.forget(id);
+        limits.forget(id);
         reject(notStarted(`it ended (${signal ?? `exit code ${code}`})`));
         lost(reader, signal ?? String(code));
       });
@@ -157,11 +180,11 @@ export function createReaderPool({
   const lost = (reader: Reader, how: string): void => {
     if (isClosed || ports === undefined) return;
     observer.log('warn', 'HTTP_READER_LOST', 'A process that answers HTTP ended, and is replaced', {
-      pid: reader.worker.process.pid,
+      pid: reader.process.pid,
       how,
     });
     const [other] = [...readers.values()].filter(({ isReady }) => isReady);
-    other?.worker.send({ kind: 'sweep' } satisfies ToReader, undefined, () => undefined);
+    other?.tell({ kind: 'sweep' });
     if (reader.isReplaced) return;
     const isShort = clock.nowMs() - reader.beganMs < SHORT_LIFE_MS;
     shortLives = isShort ? shortLives + 1 : 0;
@@ -190,6 +213,22 @@ export function createReaderPool({
     observer.count('http_reader_requests_total', requests - reader.requests, { reader: String(reader.number) });
     reader.memoryBytes = memoryBytes;
     reader.requests = requests;
+    if (memoryBytes <= memoryBytesMax || !isReplaceable(reader)) return;
+    replaceLiving(reader, 'HTTP_READER_MEMORY', 'A process that answers HTTP has too much memory, and is replaced', {
+      memoryBytes,
+      memoryBytesMax,
+    });
+  };
+
+  /** True unless the reader was replaced already, or too many readers run. */
+  const isReplaceable = ({ isReady, isReplaced }: Reader): boolean =>
+    isReady && !isReplaced && readers.size < 2 * processes;
+
+  /** Starts another reader beside a living one. The living one continues to answer until the other one is ready. */
+  const replaceLiving = (reader: Reader, code: string, message: string, fields: LogFields = {}): void => {
+    reader.isReplaced = true;
+    observer.log('warn', code, message, { pid: reader.process.pid, ...fields });
+    replace();
   };
 
   const answering = (): number =>
@@ -201,43 +240,44 @@ export function createReaderPool({
       const { silentPings } = reader;
       reader.silentPings += 1;
       if (silentPings >= HANGING_PINGS_MAX) {
-        reader.worker.process.kill('SIGKILL');
+        reader.process.kill('SIGKILL');
         continue;
       }
-      if (silentPings >= SILENT_PINGS_MAX && !reader.isReplaced && readers.size < 2 * processes) {
-        reader.isReplaced = true;
-        observer.log('warn', 'HTTP_READER_HANGS', 'A process that answers HTTP does not react, and is replaced', {
-          pid: reader.worker.process.pid,
-        });
-        replace();
+      if (silentPings >= SILENT_PINGS_MAX && isReplaceable(reader)) {
+        replaceLiving(reader, 'HTTP_READER_HANGS', 'A process that answers HTTP does not react, and is replaced');
       }
-      // A replaced reader that has recovered continues to answer until enough other readers answer.
+      // A replaced reader that answers pings continues to answer until enough other readers answer.
       if (silentPings === 0 && reader.isReplaced && answering() >= processes) drainOne(reader);
-      reader.worker.send({ kind: 'ping' } satisfies ToReader, undefined, () => undefined);
+      reader.tell({ kind: 'ping' });
     }
     pinging = clock.after(PING_MS, ping);
   };
 
   /** Ends a replaced reader that has recovered. */
   const drainOne = (reader: Reader): void => {
-    if (!reader.worker.isConnected()) return;
+    if (!reader.process.connected) return;
     reader.isReady = false;
-    reader.worker.send({ kind: 'drain' } satisfies ToReader, undefined, () => undefined);
-    const timer = clock.after(DRAIN_MS_MAX, () => reader.worker.process.kill('SIGKILL'));
+    reader.tell({ kind: 'drain' });
+    const timer = clock.after(DRAIN_MS_MAX, () => reader.process.kill('SIGKILL'));
     timers.add(timer);
-    reader.worker.on('exit', () => {
+    reader.process.on('exit', () => {
       timer.cancel();
       timers.delete(timer);
     });
   };
 
+  const timeOf = (id: string): readonly ReceivedTime[] => {
+    const timeMs = api.receivedAtOf(id);
+    return timeMs === undefined ? [] : [[id, timeMs]];
+  };
+
   const stopListening = api.listen({
-    chainChanged: () => {
-      for (const { end } of readers.values()) end.chainChanged();
+    chainChanged: (applied = []) => {
+      const times = applied.flatMap(({ transactions }) => transactions.flatMap(({ id }) => timeOf(id)));
+      for (const { end } of readers.values()) end.chainChanged(times);
     },
     transactionReceived: (transaction) => {
-      const receivedAtMs = api.receivedAtOf(transaction.id);
-      for (const { end } of readers.values()) end.received({ transaction, receivedAtMs });
+      for (const { end } of readers.values()) end.received(transaction);
     },
   });
 
@@ -246,20 +286,15 @@ export function createReaderPool({
     stopListening();
     pinging?.cancel();
     for (const timer of timers) timer.cancel();
-    const ends = [...readers.values()].map(({ worker }) => ended(worker, clock));
+    // Otherwise new connections would wait for a reader that does not come.
+    for (const socket of held.values()) socket.close();
+    held.clear();
+    const ends = [...readers.values()].map((reader) => ended(reader, clock));
     await Promise.all(ends);
   };
 
   return {
     async start() {
-      cluster.schedulingPolicy = cluster.SCHED_NONE;
-      cluster.setupPrimary({
-        exec: program ?? fileURLToPath(programBeside(import.meta.url, 'reader-program')),
-        args: [],
-        execArgv: [...process.execArgv, `--max-old-space-size=${HEAP_MB_MAX}`],
-        serialization: 'advanced',
-        silent: false,
-      });
       const tooLate = new Promise<never>((_resolve, reject) => {
         const timer = clock.after(START_MS_MAX, () =>
           reject(notStarted(`it is not ready after ${START_MS_MAX / 1000} s`)),
@@ -268,7 +303,7 @@ export function createReaderPool({
       });
       tooLate.catch(() => undefined);
       try {
-        // The first reader starts alone: with port 0 it chooses the port on which all others listen.
+        // The first reader starts alone, because it opens the sockets of all others.
         const first = await Promise.race([begin(), tooLate]);
         ports = first;
         for (let others = 1; others < processes; others += 1) beginBeside();
@@ -295,6 +330,15 @@ export function createReaderPool({
   };
 }
 
+/**
+ * The environment of a reader. A reader gets its settings from the node, and parses input of untrusted clients. It
+ * therefore gets no options of the node, among them passwords, and not the socket of systemd.
+ */
+function environmentOf(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const isForNode = (name: string): boolean => name.startsWith('BLOOMERY_') || name === 'NOTIFY_SOCKET';
+  return Object.fromEntries(Object.entries(own).filter(([name]) => !isForNode(name)));
+}
+
 /** The lowest number that no reader uses. Therefore numbers stay small, however many readers are replaced. */
 function freeNumber(readers: readonly Reader[]): number {
   const taken = new Set(readers.map(({ number }) => number));
@@ -309,14 +353,14 @@ function notStarted(why: string): ProtocolError {
   );
 }
 
-async function ended(worker: Worker, clock: Clock): Promise<void> {
-  if (worker.isDead()) return;
+async function ended({ process: child, tell }: Reader, clock: Clock): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
   await new Promise<void>((resolve) => {
-    const timer = clock.after(CLOSE_MS_MAX, () => worker.process.kill('SIGKILL'));
-    worker.on('exit', () => {
+    const timer = clock.after(CLOSE_MS_MAX, () => child.kill('SIGKILL'));
+    child.on('exit', () => {
       timer.cancel();
       resolve();
     });
-    if (worker.isConnected()) worker.send({ kind: 'close' } satisfies ToReader, undefined, () => undefined);
+    tell({ kind: 'close' });
   });
 }

@@ -4,12 +4,14 @@
  */
 
 import { createHttpServer, type HttpServer } from '../../http/app.ts';
+import type { ListeningSocket } from '../../http/listening-socket.ts';
 import { ChainReader } from '../../store/chain/reader.ts';
+import type { ReceivedTime } from '../../ports/node-api.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import type { Rules } from '../../protocol/rules.ts';
 import { systemClock } from '../system.ts';
 import { ownMemoryBytes } from '../watchdog/process-memory.ts';
-import { failedOutcome, type FromReader, type ReaderSettings, type ToReader } from './messages.ts';
+import { failedOutcome, type FromReader, type ReaderSettings, type SocketName, type ToReader } from './messages.ts';
 import { LimitChannel } from './limit-channel.ts';
 import { NodeChannel } from './node-channel.ts';
 import { createReaderApi, type ReaderApi } from './reader-api.ts';
@@ -23,9 +25,11 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   // The reader ignores signals to the process group, because the node ends its readers itself.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined);
   process.on('disconnect', () => process.exit(0));
+  // A node that ends while this program is loaded causes no event any more.
+  if (!process.connected) process.exit(0);
 
-  const send = (message: FromReader): void => {
-    if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
+  const send = (message: FromReader, socket?: ListeningSocket): void => {
+    if (process.connected) process.send?.(message, socket, undefined, () => undefined);
   };
   const channel = new NodeChannel(send, systemClock);
   const shared = new LimitChannel(send, systemClock);
@@ -34,16 +38,24 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   let http: HttpServer | undefined;
   let node: ReaderApi | undefined;
   let isHeard = true;
+  /** Sockets that the node holds. The first reader gets none, and opens them. */
+  const given: Partial<Record<SocketName, ListeningSocket>> = {};
 
-  const open = async ({ directory, params, identity, http: options }: ReaderSettings): Promise<void> => {
+  const open = async (
+    { directory, params, identity, http: options }: ReaderSettings,
+    times: readonly ReceivedTime[],
+  ): Promise<void> => {
     try {
       const rules = rulesOf(params);
       reader = new ChainReader({ directory, codec: rules.codec, params }, systemClock);
       node = createReaderApi({ rules, identity, reader, channel });
-      http = createHttpServer(node.api, { ...options, observer, shared });
+      http = createHttpServer(node.api, { ...options, observer, shared, listenOn: given });
       const ports = await http.start();
+      const { plain, tls } = http.sockets();
+      if (given.plain === undefined) send({ kind: 'socket', name: 'plain' }, plain);
+      if (given.tls === undefined && tls !== undefined) send({ kind: 'socket', name: 'tls' }, tls);
       // Blocks may have been applied while the reader opened.
-      node.news(true, []);
+      node.news({ chain: true, times, received: [] });
       send({ kind: 'ready', ...ports });
     } catch (error) {
       send({ kind: 'failed', outcome: failedOutcome(error) });
@@ -64,12 +76,15 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
     process.exit(0);
   };
 
-  process.on('message', (message: ToReader) => {
+  process.on('message', (message: ToReader, socket: ListeningSocket | undefined) => {
     switch (message.kind) {
+      case 'socket':
+        if (socket !== undefined) given[message.name] = socket;
+        return undefined;
       case 'open':
-        return void open(message.settings);
+        return void open(message.settings, message.times);
       case 'news':
-        node?.news(message.chain, message.received);
+        node?.news(message);
         return send({ kind: 'taken' });
       case 'answers':
         return channel.answered(message.outcomes);
@@ -78,7 +93,9 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
       case 'limits':
         return shared.answered(message.answers);
       case 'shutOut':
-        return shared.shutOutElsewhere(message.key);
+      case 'full':
+      case 'makeRoom':
+        return shared.told(message);
       case 'ping':
         return send({ kind: 'pong', memoryBytes: ownMemoryBytes(), requests: http?.requestCount() ?? 0 });
       case 'heard':

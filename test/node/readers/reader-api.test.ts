@@ -54,7 +54,7 @@ async function setUpReaders(t: ExecutionContext) {
       if (copy.kind === 'answers') channel.answered(copy.outcomes);
       if (copy.kind === 'done') channel.done(copy.id, copy.outcome);
       if (copy.kind !== 'news') return;
-      beside.news(copy.chain, copy.received);
+      beside.news(copy);
       end.taken();
     });
   };
@@ -65,8 +65,7 @@ async function setUpReaders(t: ExecutionContext) {
     ...{ rules: createRules(structuredClone(params)), identity: local.identity, reader, channel },
   });
   local.listen({
-    transactionReceived: (transaction) =>
-      end.received({ transaction, receivedAtMs: local.receivedAtOf(transaction.id) }),
+    transactionReceived: (transaction) => end.received(transaction),
   });
   const urlOf = async (api: Parameters<typeof createHttpServer>[0]): Promise<string> => {
     const server = createHttpServer(api, { port: 0, address: '127.0.0.1' });
@@ -166,7 +165,7 @@ test('a reader is told of blocks, answers from the new tip, and keeps an older m
     chain.transact((writer) =>
       writer.append(block, (state) => rules.applyBlock(state, block, { nowS, verify: () => true })),
     );
-    end.chainChanged();
+    end.chainChanged([]);
   };
   t.is((await ask(`${other}/api/blocks?limit=1`)).place[0], String(KEPT));
   const waiting = ask(`${other}/api/blocks?limit=1&minHeight=${HEIGHT}`);
@@ -229,7 +228,7 @@ test('a stream of events of a reader tells of blocks and transactions', async (t
   chain.transact((writer) =>
     writer.append(block, (state) => rules.applyBlock(state, block, { nowS, verify: () => true })),
   );
-  end.chainChanged();
+  end.chainChanged([]);
   await waitFor('both events', async () => text.includes(String(json['id'])), 30_000);
   stop.abort();
   await reading;

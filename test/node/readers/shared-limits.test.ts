@@ -2,10 +2,11 @@
 
 import test, { type ExecutionContext } from 'ava';
 import { REFUSALS_MAX } from '../../../src/http/admission/limits.ts';
+import { REPLAYS_PER_ADDRESS_MAX } from '../../../src/http/events/replays.ts';
 import { HTTP_DEFAULTS, type HttpOptions } from '../../../src/http/options.ts';
 import { LimitChannel } from '../../../src/node/readers/limit-channel.ts';
 import { LimitEnd } from '../../../src/node/readers/limit-end.ts';
-import type { FromReader } from '../../../src/node/readers/messages.ts';
+import type { FromReader, ToReader } from '../../../src/node/readers/messages.ts';
 import { systemClock } from '../../../src/node/system.ts';
 import { requestBytes, serveBytes, STRANGER, type BareClient, type Dial } from '../../http/bare-client.ts';
 import { fakeNode } from '../../http/fake-node.ts';
@@ -18,8 +19,12 @@ const { limits } = HTTP_DEFAULTS;
 async function setUpReaders(t: ExecutionContext, changed: Partial<HttpOptions['limits']>) {
   const options = { ...PUBLIC, limits: { ...limits, ...changed } };
   const channels = new Map<number, LimitChannel>();
-  const end = new LimitEnd(options, (key) => {
-    for (const channel of channels.values()) channel.shutOutElsewhere(key);
+  const tell = (reader: number, message: ToReader): void => {
+    const { kind } = message;
+    if (kind === 'shutOut' || kind === 'full' || kind === 'makeRoom') channels.get(reader)?.told(message);
+  };
+  const end = new LimitEnd(options, tell, (message) => {
+    for (const reader of channels.keys()) tell(reader, message);
   });
   const dials: Dial[] = [];
   /** What the readers told a node that does not come to it. */
@@ -180,4 +185,70 @@ test('while the node that counts hangs, strangers are told to come back, and non
     },
     30_000,
   );
+});
+
+test('an address with many connections at one process gives up an idle one for a newcomer at the other', async (t) => {
+  const { first, second } = await setUpReaders(t, { connectionsMax: 20, connectionsPerAddressMax: 18 });
+  const hogs = await Promise.all(Array.from({ length: 16 }, () => second('127.0.0.9')));
+  for (const hog of hogs) t.is(await statusOf(hog), 200);
+  const small = await Promise.all([first('127.0.0.10'), first('127.0.0.10')]);
+  for (const client of small) t.is(await statusOf(client), 200);
+  // A tenth of the 20 places is reserved: these 18 are all that strangers have.
+  const newcomer = await first('127.0.0.11');
+  t.is(await statusOf(newcomer), 200);
+  t.is(hogs.filter(({ isClosed, isEnded }) => isClosed || isEnded).length, 1);
+  for (const client of small) t.is(await statusOf(client), 200, 'an address with few connections keeps them');
+  const greedy = await first('127.0.0.9');
+  t.is(await statusOf(greedy), 503, 'the address with the most connections gets no more');
+});
+
+test('trusted clients have so many connections at two processes together', async (t) => {
+  const { first, second } = await setUpReaders(t, { connectionsMax: 10 });
+  const clients = [];
+  for (let count = 0; count < 5; count += 1) clients.push(await first('127.0.0.1'), await second('127.0.0.1'));
+  for (const client of clients) t.is(await statusOf(client), 200);
+  await waitFor(
+    'a refusal at both',
+    async () => {
+      for (const dial of [first, second]) {
+        const more = await dial('127.0.0.1');
+        const status = await statusOf(more);
+        more.socket.destroy();
+        if (status !== 503) throw new Error(`${status}`);
+      }
+      return true;
+    },
+    30_000,
+  );
+  clients[0]?.socket.destroy();
+  await waitFor(
+    'a place again, at the other one',
+    async () => {
+      const client = await second('127.0.0.1');
+      const status = await statusOf(client);
+      client.socket.destroy();
+      if (status !== 200) throw new Error(`${status}`);
+      return true;
+    },
+    30_000,
+  );
+});
+
+test('an address has so many replays of events at two processes together, and again as many when one has ended', async (t) => {
+  const { channels, end } = await setUpReaders(t, {});
+  const [first, second] = [channels.get(1), channels.get(2)];
+  if (first === undefined || second === undefined) throw new Error('two channels');
+  const begun = await Promise.all(
+    Array.from({ length: 6 }, (_, at) => (at % 2 === 0 ? first : second).replay('an address')),
+  );
+  t.is(begun.filter(Boolean).length, REPLAYS_PER_ADDRESS_MAX);
+  first.replayEnded('an address');
+  await waitFor(
+    'a place for another one',
+    async () => ((await second.replay('an address')) ? true : Promise.reject(new Error('no'))),
+    30_000,
+  );
+  t.false(await second.replay('an address'));
+  end.forget(2);
+  t.true(await first.replay('an address'));
 });

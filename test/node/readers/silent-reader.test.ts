@@ -1,14 +1,22 @@
-import cluster from 'node:cluster';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { get } from 'node:http';
+import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import type { FromReader } from '../../../src/node/readers/messages.ts';
 import type { NodeListener } from '../../../src/ports/node-api.ts';
 import { fakeNode } from '../../http/fake-node.ts';
 import { waitFor } from '../../support/devnet.ts';
+import { watchForks } from '../../support/forked-readers.ts';
 import { openFront } from '../../support/http-front.ts';
 import { temporaryFolder } from '../../support/network-folder.ts';
 import { openChainStore } from '../../../src/store/chain/open.ts';
 import { FAKE_CODEC } from '../../support/fake-codec.ts';
+
+const READER = fileURLToPath(new URL('../../../src/node/readers/reader-program.js', import.meta.url));
+const GROWING_READER = fileURLToPath(new URL('../../support/growing-reader-program.js', import.meta.url));
+/** Kills of the only reader; more of them by `READER_KILLS=50`. */
+const READER_KILLS = Number(process.env['READER_KILLS'] ?? 4);
 
 /** On a connection of its own. */
 function ask(url: string): Promise<number> {
@@ -25,25 +33,27 @@ test.serial(
     const { api } = fakeNode(3);
     const directory = temporaryFolder(t);
     const chain = await openChainStore({ directory, codec: FAKE_CODEC, params: api.params });
+    const readers = watchForks(t);
     const front = await openFront({ api, processes: 1, directory });
     t.teardown(async () => {
       await front.close();
       await chain.close();
     });
-    const [silent] = Object.values(cluster.workers ?? {});
-    if (silent === undefined) throw new Error('a pool of one has a worker');
-    silent.process.kill('SIGSTOP');
+    const [silent] = readers;
+    if (silent === undefined) throw new Error('a pool of one has a reader');
+    silent.kill('SIGSTOP');
     await waitFor(
       'another reader',
       async () => {
-        if (Object.keys(cluster.workers ?? {}).length < 2) throw new Error('not yet');
+        if (readers.length < 2) throw new Error('not yet');
         return true;
       },
       60_000,
     );
-    silent.process.kill('SIGCONT');
+    silent.kill('SIGCONT');
     let asked = 0;
-    for (; !silent.isDead(); asked += 1) t.is(await ask(`${front.origin}/healthz`), 200);
+    for (; silent.exitCode === null && silent.signalCode === null; asked += 1)
+      t.is(await ask(`${front.origin}/healthz`), 200);
     t.true(asked > 0);
     t.is(await ask(`${front.origin}/healthz`), 200);
   },
@@ -62,15 +72,15 @@ test.serial('a reader is told of blocks that came before it could hear, and of a
     for (const listener of listeners) listener.chainChanged?.();
   };
   let taken = 0;
-  const count = (_worker: unknown, { kind }: FromReader): void => {
-    if (kind === 'taken') taken += 1;
-  };
-  cluster.on('message', count);
   // Told as soon as the process is there, and its program is not.
-  cluster.once('fork', tell);
+  watchForks(t, (child) => {
+    setImmediate(tell);
+    child.on('message', (message) => {
+      if ((message as FromReader).kind === 'taken') taken += 1;
+    });
+  });
   const front = await openFront({ api: { ...api, listen }, processes: 1, directory });
   t.teardown(async () => {
-    cluster.off('message', count);
     await front.close();
     await chain.close();
   });
@@ -80,4 +90,88 @@ test.serial('a reader is told of blocks that came before it could hear, and of a
   taken = 0;
   tell();
   t.true(await waitFor('what came later', isTaken, 30_000));
+});
+
+test.serial('no client is refused while the only reader is replaced again and again', async (t) => {
+  t.timeout(300_000);
+  const { api } = fakeNode(3);
+  const directory = temporaryFolder(t);
+  const chain = await openChainStore({ directory, codec: FAKE_CODEC, params: api.params });
+  const readers = watchForks(t);
+  const front = await openFront({ api, processes: 1, directory });
+  t.teardown(async () => {
+    await front.close();
+    await chain.close();
+  });
+  const errors: string[] = [];
+  const progress = { isOver: false, answered: 0 };
+  t.teardown(() => {
+    progress.isOver = true;
+  });
+  const client = async (): Promise<void> => {
+    while (!progress.isOver) {
+      await ask(`${front.origin}/healthz`).then(
+        () => (progress.answered += 1),
+        (error: NodeJS.ErrnoException) => errors.push(error.code ?? error.message),
+      );
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  };
+  const clients = Array.from({ length: 4 }, client);
+  for (let kill = 0; kill < READER_KILLS; kill += 1) {
+    const before = progress.answered;
+    readers.at(-1)?.kill('SIGKILL');
+    const isAnswered = (): Promise<boolean> =>
+      progress.answered > before + 8 ? Promise.resolve(true) : Promise.reject(new Error('no answer'));
+    await waitFor('answers of the next reader', isAnswered, 60_000);
+  }
+  progress.isOver = true;
+  await Promise.all(clients);
+  // A killed reader takes the connections with it that it has accepted, at most one of each client.
+  t.deepEqual(
+    errors.filter((code) => code !== 'ECONNRESET'),
+    [],
+  );
+  t.true(errors.length <= 4 * READER_KILLS, `${errors.length} of ${progress.answered}`);
+  t.log(`${READER_KILLS} kills: ${progress.answered} answers, ${errors.length} connections of killed readers`);
+});
+
+test.serial(
+  'a reader with too much memory answers until another one does, and no client loses a request',
+  async (t) => {
+    t.timeout(300_000);
+    const { api } = fakeNode(3);
+    const directory = temporaryFolder(t);
+    const chain = await openChainStore({ directory, codec: FAKE_CODEC, params: api.params });
+    const readers = watchForks(t);
+    const front = await openFront({
+      ...{ api, processes: 1, directory, program: GROWING_READER, memoryBytesMax: 200_000_000 },
+    });
+    t.teardown(async () => {
+      await front.close();
+      await chain.close();
+    });
+    const [grown] = readers;
+    if (grown === undefined) throw new Error('a pool of one has a reader');
+    grown.kill('SIGUSR2');
+    let asked = 0;
+    for (; grown.exitCode === null && grown.signalCode === null; asked += 1)
+      t.is(await ask(`${front.origin}/healthz`), 200);
+    t.deepEqual([grown.exitCode, grown.signalCode], [0, null], 'it ends by itself');
+    t.true(asked > 0);
+    t.is(await ask(`${front.origin}/healthz`), 200);
+    t.is(readers.length, 2);
+  },
+);
+
+test.serial('a reader whose node ends before the reader has loaded ends too', async (t) => {
+  for (const waitMs of [0, 50, 150]) {
+    const child = fork(READER, [], { serialization: 'advanced' });
+    const isEnded = once(child, 'exit');
+    setTimeout(() => child.disconnect(), waitMs);
+    const isLate = new Promise<readonly unknown[]>((resolve) => setTimeout(() => resolve(['late']), 60_000).unref());
+    const [code] = (await Promise.race([isEnded, isLate])) as readonly unknown[];
+    if (code !== 0) child.kill('SIGKILL');
+    t.is(code, 0, `${waitMs} ms`);
+  }
 });

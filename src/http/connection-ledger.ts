@@ -1,0 +1,113 @@
+/**
+ * Counts the connections of several processes, and decides which address must give up a connection for a new one. The
+ * costs of a call do not depend on the number of addresses, because strangers can cause many calls.
+ */
+
+import { strangersMaxOf } from './admission/connections.ts';
+import type { AdmissionLimits } from './admission/limits.ts';
+
+type Limits = Pick<AdmissionLimits, 'connectionsMax' | 'connectionsPerAddressMax'>;
+
+/** The connections of an address, by the process that has them. */
+interface Address {
+  count: number;
+  readonly byHolder: Map<number, number>;
+}
+
+export class ConnectionLedger {
+  readonly #limits: Limits;
+  readonly #strangersMax: number;
+  /** Called with a process, and with an address that has connections there, when an idle one must be closed. */
+  readonly #makeRoom: (holder: number, key: string) => void;
+  readonly #byKey = new Map<string, Address>();
+  /** Addresses by their number of connections. `connectionsPerAddressMax` limits the number of sets. */
+  readonly #byCount = new Map<number, Set<string>>();
+  readonly #trusted = new Map<number, number>();
+  #most = 0;
+  #strangers = 0;
+
+  constructor(limits: Limits, makeRoom: (holder: number, key: string) => void) {
+    this.#limits = limits;
+    this.#strangersMax = strangersMaxOf(limits.connectionsMax);
+    this.#makeRoom = makeRoom;
+  }
+
+  /** True when all connections of all processes reach the maximum. */
+  get isFull(): boolean {
+    const trusted = [...this.#trusted.values()].reduce((sum, count) => sum + count, 0);
+    return this.#strangers + trusted >= this.#limits.connectionsMax;
+  }
+
+  /**
+   * Counts a connection of a stranger. If there is no place, the address with the most connections loses an idle one,
+   * unless the address of the new connection already has as many. The caller may ask again after a moment.
+   *
+   * @returns the reason to close the connection; undefined when it is counted
+   */
+  arrive(holder: number, key: string): 'address_connections' | 'connections' | undefined {
+    const own = this.#byKey.get(key)?.count ?? 0;
+    if (own >= this.#limits.connectionsPerAddressMax) return 'address_connections';
+    if (this.#strangers >= this.#strangersMax) {
+      if (this.#most > own + 1) this.#closeOneOfMost();
+      return 'connections';
+    }
+    this.#change(holder, key, 1);
+    return undefined;
+  }
+
+  left(holder: number, key: string): void {
+    // A process cannot release more connections than it has.
+    if ((this.#byKey.get(key)?.byHolder.get(holder) ?? 0) > 0) this.#change(holder, key, -1);
+  }
+
+  /** Changes the number of connections of trusted clients. */
+  trusted(holder: number, change: number): void {
+    this.#trusted.set(holder, Math.max(0, (this.#trusted.get(holder) ?? 0) + change));
+  }
+
+  /** Releases the connections of a process that has ended. */
+  forget(holder: number): void {
+    this.#trusted.delete(holder);
+    for (const [key, { byHolder }] of this.#byKey) {
+      const count = byHolder.get(holder) ?? 0;
+      if (count > 0) this.#change(holder, key, -count);
+    }
+  }
+
+  #closeOneOfMost(): void {
+    const [key = ''] = this.#byCount.get(this.#most) ?? [];
+    const holders = this.#byKey.get(key)?.byHolder;
+    const [holder] = holders?.keys() ?? [];
+    if (holders === undefined || holder === undefined) return;
+    this.#makeRoom(holder, key);
+    // The connections there may all be busy. The next request for a place goes to the next process, and to the next
+    // address with as many connections.
+    const count = holders.get(holder) ?? 0;
+    holders.delete(holder);
+    holders.set(holder, count);
+    const keys = this.#byCount.get(this.#most);
+    keys?.delete(key);
+    keys?.add(key);
+  }
+
+  #change(holder: number, key: string, by: number): void {
+    const address = this.#byKey.get(key) ?? { count: 0, byHolder: new Map<number, number>() };
+    const before = address.count;
+    address.count += by;
+    this.#strangers += by;
+    const held = (address.byHolder.get(holder) ?? 0) + by;
+    if (held > 0) address.byHolder.set(holder, held);
+    else address.byHolder.delete(holder);
+    if (address.count > 0) this.#byKey.set(key, address);
+    else this.#byKey.delete(key);
+    const old = this.#byCount.get(before);
+    old?.delete(key);
+    if (old?.size === 0) this.#byCount.delete(before);
+    if (address.count > 0) {
+      const now = this.#byCount.get(address.count) ?? new Set();
+      this.#byCount.set(address.count, now.add(key));
+    }
+    this.#most = Math.max(this.#most, address.count);
+    while (this.#most > 0 && !this.#byCount.has(this.#most)) this.#most -= 1;
+  }
+}

@@ -1,0 +1,30 @@
+/**
+ * Passes listening sockets between processes. Several processes can accept connections from one listening socket. A
+ * process can also hold a listening socket without accepting from it: the operating system then keeps new connections
+ * in the queue of the socket until another process accepts them.
+ */
+
+import type { SendHandle } from 'node:child_process';
+import type { Server } from 'node:net';
+
+/**
+ * The handle of a listening socket. `ChildProcess.send` sends it to another process, and `Server.listen` there accepts
+ * connections from it.
+ */
+export type ListeningSocket = SendHandle & { close(): void };
+
+/** The listening sockets of an HTTP server. */
+export interface ListeningSockets {
+  readonly plain: ListeningSocket;
+  readonly tls?: ListeningSocket;
+}
+
+/**
+ * Returns the handle of a listening server. node:net has no public name for it: if a process sends the server itself,
+ * the receiver accepts connections at once, and therefore cannot only hold the socket.
+ */
+export function listeningSocketOf(server: Server): ListeningSocket {
+  const { _handle: handle } = server as Server & { readonly _handle?: ListeningSocket | null };
+  if (handle === undefined || handle === null) throw new Error('the server does not listen');
+  return handle;
+}
