@@ -69,7 +69,9 @@ for (const { path, args = [], wrong } of [
 }
 
 test('message verify --json prints what its schema says', async (t) => {
-  const signed = await runCli(['message', 'sign', 'it is mine', '--json'], { env: { BLOOMERY_PASSPHRASE: PASSPHRASE } });
+  const signed = await runCli(['message', 'sign', 'it is mine', '--json'], {
+    env: { BLOOMERY_PASSPHRASE: PASSPHRASE },
+  });
   const { stdout } = await runCli(['message', 'verify', '--json'], { input: signed.stdout });
   const ajv = new Ajv();
   t.true(ajv.validate(jsonSchemas()['message verify'] ?? false, JSON.parse(stdout)), ajv.errorsText());
