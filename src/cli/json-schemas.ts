@@ -8,7 +8,7 @@ import type { Format } from '../http/formats.ts';
 import type { Schema } from '../http/schema.ts';
 import { accountShape, delegateShape } from '../http/views/account.ts';
 import { blockShape } from '../http/views/block.ts';
-import { ADDRESS, COUNT, FLAG, HEX, listOf, objectOf, PUBLIC_KEY, TEXT } from '../http/views/shapes.ts';
+import { ADDRESS, COUNT, FLAG, HEX, listOf, objectOf, PUBLIC_KEY, SIGNATURE, TEXT } from '../http/views/shapes.ts';
 import { confirmedShape, pooledShape } from '../http/views/transaction.ts';
 import { POOL_STATES } from './explore/pool-states.ts';
 
@@ -43,6 +43,14 @@ function shapes(): Readonly<Record<string, Schema>> {
       ['id'],
     ),
     'tx verify': objectOf({ transactions: listOf(VERIFIED) }),
+    version: objectOf({ version: TEXT }),
+    'devnet accounts': objectOf({
+      accounts: listOf(objectOf({ name: TEXT, address: ADDRESS, publicKey: PUBLIC_KEY, passphrase: TEXT })),
+    }),
+    'keys create': objectOf({ passphrase: TEXT, publicKey: PUBLIC_KEY, address: ADDRESS }),
+    'keys show': objectOf({ publicKey: PUBLIC_KEY, address: ADDRESS }),
+    'message sign': objectOf({ message: TEXT, publicKey: PUBLIC_KEY, signature: SIGNATURE }),
+    'message verify': objectOf({ message: TEXT, publicKey: PUBLIC_KEY, signature: SIGNATURE, address: ADDRESS }),
     decode: {
       anyOf: [
         objectOf({

@@ -15,6 +15,7 @@ import type { Notice } from '../../src/node/notify/channels.ts';
 import { highestHeight, lastWords, startTestDevnet, waitFor, waitForAnswer } from '../support/devnet.ts';
 import type { TestDevnet } from '../support/devnet.ts';
 import { freePortRanges } from '../support/ports.ts';
+import { slotStartMs } from '../../src/protocol/slots.ts';
 import { chainOf, missedIn } from './hosts/judge.ts';
 
 export interface NotifiedOptions {
@@ -34,6 +35,18 @@ export interface NotifiedReport {
   readonly twice: readonly string[];
   /** Events that came again under their own id. */
   readonly repeated: number;
+  /**
+   * For each event, the time to its arrival from the moment at which its last slot had passed and both processes ran, in
+   * milliseconds.
+   */
+  readonly delaysMs: readonly number[];
+  readonly slotMs: number;
+}
+
+/** An event as the receiver has it. */
+interface Received extends Notice {
+  /** Unix time in milliseconds. */
+  readonly receivedMs: number;
 }
 
 const START_MS_MAX = 150_000;
@@ -71,6 +84,8 @@ async function notifiedOf(
   const [node] = devnet.nodes;
   if (node === undefined) throw new Error('the devnet has no node');
   receiver.start();
+  /** Moments from which both processes ran. */
+  const upsMs: number[] = [0];
   for (let kill = 1; kill <= kills; kill += 1) {
     await sleep(chance() * LIFE_MS_MAX);
     if (chance() > NODE_SHARE) {
@@ -83,6 +98,7 @@ async function notifiedOf(
       node.start();
       await waitForAnswer(node, START_MS_MAX);
     }
+    upsMs.push(Date.now());
     if (kill % 20 === 0) say(`${kill} kills, ${receiver.events().length} events`);
   }
   const height = await highestHeight(devnet.nodes);
@@ -92,7 +108,23 @@ async function notifiedOf(
   const missed = missedIn(headers);
   const isAllTold = (): boolean => slotsTold(receiver.events()) >= missed.length;
   await waitFor('all events', () => Promise.resolve(isAllTold()), TELL_MS_MAX).catch(() => undefined);
-  return reportOf(receiver.events(), missed);
+  const { params } = devnet.network;
+  const slotEndMs = (slot: number): number => slotStartMs(slot + 1, params);
+  const delaysMs = delaysOf(receiver.events(), upsMs, slotEndMs);
+  return { ...reportOf(receiver.events(), missed), delaysMs, slotMs: slotEndMs(1) - slotEndMs(0) };
+}
+
+function delaysOf(
+  events: readonly Received[],
+  upsMs: readonly number[],
+  slotEndMs: (slot: number) => number,
+): readonly number[] {
+  const firsts = new Map<string, Received>();
+  for (const event of events) if (!firsts.has(event.id)) firsts.set(event.id, event);
+  return [...firsts.values()].map(({ receivedMs, fields }) => {
+    const upMs = upsMs.findLast((each) => each <= receivedMs) ?? 0;
+    return receivedMs - Math.max(upMs, slotEndMs(Number(fields['lastSlot'])));
+  });
 }
 
 function slotsTold(events: readonly Notice[]): number {
@@ -100,7 +132,7 @@ function slotsTold(events: readonly Notice[]): number {
   return [...byId.values()].reduce((sum, count) => sum + count, 0);
 }
 
-function reportOf(events: readonly Notice[], missed: readonly number[]): NotifiedReport {
+function reportOf(events: readonly Notice[], missed: readonly number[]): Omit<NotifiedReport, 'delaysMs' | 'slotMs'> {
   const byId = new Map(events.map((event) => [event.id, event]));
   const tellers = new Map<number, number>();
   const unused = new Set(missed);
@@ -146,9 +178,9 @@ class Receiver {
     await ended;
   }
 
-  events(): readonly Notice[] {
+  events(): readonly Received[] {
     if (!existsSync(this.#file)) return [];
     const lines = readFileSync(this.#file, 'utf8').split('\n').slice(0, -1);
-    return lines.map((line) => JSON.parse(line) as Notice);
+    return lines.map((line) => JSON.parse(line) as Received);
   }
 }

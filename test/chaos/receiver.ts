@@ -1,6 +1,6 @@
 /**
  * A receiver of events as an operator may write one: each is on its disk before it is answered. Started with the port and the
- * file; every line of the file is one event.
+ * file; every line of the file is one event, with the time at which it came.
  */
 
 import { appendFileSync } from 'node:fs';
@@ -11,7 +11,8 @@ createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
-    appendFileSync(file, `${Buffer.concat(chunks).toString('utf8')}\n`, { flush: true });
+    const event = JSON.parse(Buffer.concat(chunks).toString('utf8')) as object;
+    appendFileSync(file, `${JSON.stringify({ ...event, receivedMs: Date.now() })}\n`, { flush: true });
     response.writeHead(204).end();
   });
 }).listen(Number(port), '127.0.0.1');

@@ -1,0 +1,78 @@
+/** Holds the list of all commands to the same rules: help with exit codes, and a schema that is true of the printed JSON. */
+
+import test from 'ava';
+import Ajv from 'ajv';
+import type { Command } from 'commander';
+import { jsonSchemas } from '../../src/cli/json-schemas.ts';
+import { createProgram } from '../../src/cli/program.ts';
+import { isProblemLine, runCli } from '../support/cli.ts';
+
+interface Listed {
+  readonly path: string;
+  readonly command: Command;
+}
+
+function allCommands(command: Command, path: readonly string[] = []): readonly Listed[] {
+  return command.commands.flatMap((each) => {
+    const place = [...path, each.name()];
+    return [{ path: place.join(' '), command: each }, ...allCommands(each, place)];
+  });
+}
+
+const COMMANDS = allCommands(createProgram());
+const PASSPHRASE = `${'abandon '.repeat(11)}about`;
+
+function helpOf(command: Command): string {
+  const parts: string[] = [];
+  command.configureOutput({ writeOut: (text) => void parts.push(text) });
+  command.outputHelp();
+  return parts.join('');
+}
+
+for (const { path, command } of COMMANDS) {
+  test(`the help of ${path} has a purpose and the exit codes`, (t) => {
+    const help = helpOf(command);
+    t.true(help.startsWith(`Usage: bloomery ${path}`), help);
+    t.not(command.description(), '');
+    t.is(help.match(/^Exit codes: 0 .*; 1 .*; 2 /gm)?.length, 1, help);
+  });
+}
+
+test('each schema is of a command that has --json', (t) => {
+  const withJson = COMMANDS.filter(({ command }) => command.options.some(({ long }) => long === '--json'));
+  const paths = new Set(withJson.map(({ path }) => path));
+  for (const path of Object.keys(jsonSchemas())) t.true(paths.has(path), path);
+});
+
+for (const { path, args = [], wrong } of [
+  { path: 'version', wrong: ['surplus'] },
+  { path: 'devnet accounts', wrong: ['surplus'] },
+  { path: 'keys create', wrong: ['surplus'] },
+  { path: 'keys show', wrong: ['--passphrase-file', '/nowhere/passphrase'] },
+  { path: 'message sign', args: ['it is mine'], wrong: [] },
+]) {
+  test(`${path} --json prints what its schema says, and a wrong use is one line with exit code 2`, async (t) => {
+    const command = path.split(' ');
+    const env = { BLOOMERY_PASSPHRASE: PASSPHRASE };
+    const { code, stdout, stderr } = await runCli([...command, ...args, '--json'], { env });
+    t.is(code, 0, stderr);
+    const ajv = new Ajv();
+    const schema = jsonSchemas()[path];
+    if (schema === undefined) throw new Error(`${path} has no schema`);
+    const printed: unknown = JSON.parse(stdout);
+    t.true(ajv.validate(schema, printed), ajv.errorsText());
+    t.false(ajv.validate(schema, {}), 'the schema asks for the members');
+    const refused = await runCli([...command, ...wrong], { env });
+    t.is(refused.code, 2, refused.stderr);
+    t.true(isProblemLine(refused.stderr), refused.stderr);
+  });
+}
+
+test('message verify --json prints what its schema says', async (t) => {
+  const signed = await runCli(['message', 'sign', 'it is mine', '--json'], {
+    env: { BLOOMERY_PASSPHRASE: PASSPHRASE },
+  });
+  const { stdout } = await runCli(['message', 'verify', '--json'], { input: signed.stdout });
+  const ajv = new Ajv();
+  t.true(ajv.validate(jsonSchemas()['message verify'] ?? false, JSON.parse(stdout)), ajv.errorsText());
+});
