@@ -69,7 +69,7 @@ export interface TransactionSigner {
   toBytes(transaction: Transaction): Uint8Array;
   /**
    * All transactions that have these bytes. The list is empty if no transaction has these bytes. The list has two
-   * transactions if 64 bytes can be either the text of a transfer or a second signature.
+   * transactions if the last 64 bytes can be either the text of a transfer or a second signature.
    */
   fromBytes(bytes: Uint8Array): readonly Transaction[];
 }
@@ -176,7 +176,8 @@ export function createSigner({ generation, networkIdentifier }: SigningNetwork, 
 }
 
 /**
- * The end of the stored form of a transaction without a second signature and other data (`tx/transaction-record.ts`).
+ * The last bytes of the stored form of a transaction that has neither a second signature nor other data
+ * (`tx/transaction-record.ts`).
  */
 const WITHOUT_SECOND = Buffer.from([0, 0]);
 const WITH_SECOND = Buffer.from([0, 1]);

@@ -21,9 +21,9 @@ const OK: TransactionVerdict = { status: 'ok' };
  * state changes even if there are errors, because an exception of the network may turn a failure into a success. So the
  * caller should pass an overlay, and drop the overlay unless the verdict is `ok`.
  *
- * `bookVoteWeight` changes the vote weights, not this function. Keys of accounts stay in the letter case in which they
- * were sent, because later transactions of the block are compared with that form. `settleKeys` converts the keys to
- * lower case after the block.
+ * This function does not change vote weights; `bookVoteWeight` does. Keys of accounts stay in the letter case in which
+ * they were sent, because the keys of later transactions in the block are compared with this text. `settleKeys`
+ * converts the keys to lower case after the block.
  */
 export function applyTransaction(
   state: StateWriter,
