@@ -87,7 +87,7 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
           ...(network.params.generation === 2 && nodes > 1 ? { consensusMin: CONSENSUS_MIN } : {}),
         },
         pool: { broadcastIntervalMs: broadcastIntervalMs(network) },
-        // No verifier threads: several node processes already use all cores.
+        // There are no verifier threads, because the node processes already use all cores.
         verifier: { threads: 0 },
         ...(logFormat === undefined ? {} : { log: { format: logFormat } }),
       },
@@ -96,8 +96,8 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
 }
 
 /**
- * The agent forges. Watermarks are neither read nor written, because a real node with these delegates may run on this
- * machine.
+ * The agent forges. Configuration for nodes of a forked devnet. Watermarks are disabled, because a real node with these
+ * delegates may run on this machine.
  */
 const STAND_IN_FORGING = { riskDoubleForging: true, watermarkFolder: 'none' };
 
@@ -157,7 +157,10 @@ export function planFollower(
   };
 }
 
-/** Interval of announcements. With a block every few seconds, a transaction should not wait longer than one block. */
+/**
+ * Interval of announcements in milliseconds. It is at most a block time, so that the announcement of a transaction does
+ * not wait for several blocks.
+ */
 function broadcastIntervalMs({ params }: Network): number {
   return Math.min(5000, params.blockTimeS * 500);
 }
