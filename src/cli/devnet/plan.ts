@@ -158,8 +158,8 @@ export function planFollower(
 }
 
 /**
- * Interval of announcements in milliseconds. It is at most a block time, so that the announcement of a transaction does
- * not wait for several blocks.
+ * Interval of announcements in milliseconds. It is at most half a block time, so that a transaction is announced before
+ * the next block but one.
  */
 function broadcastIntervalMs({ params }: Network): number {
   return Math.min(5000, params.blockTimeS * 500);

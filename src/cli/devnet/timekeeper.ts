@@ -56,7 +56,7 @@ const KNOWN_TRANSACTIONS_MAX = 20_000;
 const PEERS_WAIT_MS = 5000;
 const PEERS_POLL_MS = 20;
 /**
- * Maximum of consecutive blocks after the arrival of transactions. The series ends at the first block without
+ * Maximum of consecutive blocks that the arrival of transactions causes. The blocks end at the first block without
  * transactions.
  */
 const INSTANT_BLOCKS_MAX = 1_000;
