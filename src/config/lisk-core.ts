@@ -126,7 +126,7 @@ function identityOf(
 }
 
 /**
- * Refuses a configuration that differs from the facts of its network. With such a configuration, the node would build
+ * Refuses a configuration that differs from the facts of its network. With a wrong configuration, the node would build
  * a chain that no other node accepts.
  */
 function checkFacts(

@@ -127,18 +127,15 @@ function defaultOf(named: NamedOption, network: Network, section: Readonly<Recor
   return named.option.default;
 }
 
-/**
- * True when the HTTP interface answers hosts other than this machine. In that case, the interface listens on all
- * addresses by default.
- */
+/** True when the HTTP interface may answer other machines. If it may, it listens on all addresses by default. */
 function mayOthersAsk({ accessPublic, accessWhitelist }: Readonly<Record<string, unknown>>): boolean {
   const isOther = (entry: string): boolean => !/^(?:127\.|::1(?:\/128)?$)/.test(entry);
   return accessPublic === true || (accessWhitelist as readonly string[]).some(isOther);
 }
 
 /**
- * Returns the password from the network folder if all configured delegates are in that folder. Otherwise returns an
- * empty text.
+ * Returns the password from the network folder if all configured delegates are in the network folder; an empty text if
+ * a delegate is not.
  */
 function passwordOf({ forgers }: Network, delegates: unknown): string {
   const known = new Set(forgers?.delegates.map(({ encryptedPassphrase }) => encryptedPassphrase));

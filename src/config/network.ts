@@ -110,7 +110,7 @@ export function loadNetwork(directory: string): Network {
   record.end();
 
   const genesisFile = join(folder, 'genesis.json');
-  // The search for repeated keys is skipped here, because the id of the genesis block covers the whole content.
+  // The genesis block is not searched for repeated keys, because its id covers the whole content.
   const genesisJson = readJson(genesisFile, true);
   const genesis = new RecordReader(genesisJson, genesisFile, CODE);
   const nethash = genesis.text('payloadHash', '64 lower-case hexadecimal digits', (text) => isCanonicalHex(text, 32));

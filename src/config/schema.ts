@@ -20,7 +20,7 @@ import {
   type Option,
 } from './option.ts';
 
-/** Codes of the events that cause a notification by default. These events need the attention of an operator at once. */
+/** Codes of the events that cause a notification by default, because an operator must act at once. */
 const NOTIFIED_CODES = [
   'OWN_SLOTS_MISSED',
   'OWN_BLOCKS_REVERTED',

@@ -20,8 +20,8 @@ export function placeOf(descriptor: number): FilePlace {
 
 /**
  * True when an open file is the file that a `FilePlace` describes. If the file system stores birth times, the birth
- * time decides, because a copy has another birth time. Otherwise the inode decides. An inode number proves less,
- * because file systems reuse inodes, and some file systems assign new inodes at each mount.
+ * time decides, because a copy has another birth time. Without stored birth times, the inode decides. An inode number
+ * proves less, because file systems reuse inodes, and some file systems assign new inodes at each mount.
  */
 export function isAt(descriptor: number, { inode, bornNs }: FilePlace): boolean {
   const { ino, birthtimeNs, ctimeNs } = fstatSync(descriptor, { bigint: true });

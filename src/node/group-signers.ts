@@ -62,8 +62,8 @@ export function createGroupSigners(parts: GroupSignersParts): TellSigners {
     for (;;) {
       const group = groupOf(transaction, parts.state());
       if (group === undefined) return undefined;
-      // Another client may ask about the same transaction with one more signature at the same time. Each client
-      // therefore keeps its own search.
+      // At the same time, another client may ask for the signers of this transaction after one more signature was
+      // added. Each client therefore keeps its own search.
       if (search?.isOf(transaction, group) !== true) search = searchFor(transaction, group);
       for (let checks = 0; checks < CHECKS_PER_TURN && search.signers === undefined; checks += 1) {
         if (!payer.mayAsk()) throw tooManyChecks();

@@ -1,7 +1,7 @@
 /**
  * Checks the pages of the chain store while the node runs, a few at a time. A disk that loses or corrupts a page
  * reports no error, and the database library ends the process when it reads a damaged page. For pages with state, the
- * entries are also compared with the checksum of the state. This comparison finds changed bytes inside a value. Undo
+ * entries are also compared with the checksum of the state. The checksum reveals changed bytes inside a value. Undo
  * records are compared with their own checksums.
  */
 
@@ -39,7 +39,7 @@ const UNDO_PAGES_MAX = 4_000;
 const ROUND_MS = 60 * 60_000;
 
 export interface PageWatch {
-  /** Resolves when the watch finds damage. The watch has then ended. */
+  /** Resolves when the watch finds damage. The watch ends before the promise resolves. */
   readonly damaged: Promise<ProtocolError>;
   stop(): void;
 }

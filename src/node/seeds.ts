@@ -32,8 +32,8 @@ export interface SeedSearchOptions {
 }
 
 /**
- * Looks up the seed hosts. A host that cannot be resolved is tried again and again; meanwhile the node uses the other
- * seeds.
+ * Looks up the seed hosts. A failed lookup is repeated until it succeeds. Meanwhile, the node uses the seeds that were
+ * found.
  */
 export class SeedSearch {
   readonly #options: SeedSearchOptions;

@@ -218,7 +218,7 @@ class TransactionJournalFile implements TransactionJournal {
 
   async #rewriteReplaced(): Promise<void> {
     const found = await statIfPresent(this.#file);
-    // The other file is kept under another name, because the operator may need it.
+    // A foreign file at the path is kept under another name, because the operator may need it.
     const isForeign = found !== undefined && !this.#isOpen(found);
     const aside = isForeign ? await keepAside(this.#file) : undefined;
     await this.#rewrite();

@@ -111,7 +111,8 @@ function packResult(call: AnsweredCall, result: unknown): unknown {
 }
 
 /**
- * Packs an entry of a peer list: address and height first, then the other known members, in the order of the reference.
+ * Packs an entry of a peer list: address and height first, then all further known members, in the order of the
+ * reference.
  */
 function packPeer(peer: PeerInfo): object {
   const entry: Record<string, unknown> = { ipAddress: peer.ip, wsPort: peer.wsPort };
@@ -149,9 +150,9 @@ function readResult(request: PeerRequest, result: unknown): AnswerVerdict<unknow
 }
 
 /**
- * Skips transactions that a block already contains. Release 3.0.2 answers with such a transaction from its chain,
- * without most of the asset. If we read it, we would penalise an honest peer for invalid data. We get the transaction
- * with its block anyway.
+ * Skips transactions that a block already contains. Release 3.0.2 sends a transaction from its chain without most of
+ * the asset. If we read it, we would penalise an honest peer for invalid data. We get the transaction with its block
+ * anyway.
  */
 function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transactions']> {
   const verdict = readTransactions(fields);

@@ -293,8 +293,8 @@ export class PeerConnection implements Connection {
 }
 
 /**
- * Kind of a question, for the budgets of answers. The node asks for blocks and block ids only peers whose chain it
- * follows. However, any peer can make the node ask for its pool or its peer list.
+ * Kind of a question, for the budgets of answers. Only peers whose chain the node follows are asked for blocks and
+ * block ids. However, any peer can make the node ask for its pool or its peer list.
  */
 function askedFor({ kind }: PeerRequest): AskedFor {
   return kind === 'blocksAfter' || kind === 'highestCommonBlock' || kind === 'tip' ? 'blocks' : 'other';

@@ -1,7 +1,7 @@
 /**
- * Checks data from strangers against limits: sizes, nesting, shapes. No function here throws: each returns a value or
- * `undefined` for any input. Only an object's own members are read, so that data from a peer cannot reach the members
- * of a prototype.
+ * Checks data from strangers against limits: sizes, nesting, shapes. No function of this file throws. For any input,
+ * each function returns a value or `undefined`. Only an object's own members are read, so that data from a peer cannot
+ * reach the members of a prototype.
  */
 
 import { isIpv4 } from '../primitives/ip.ts';
@@ -54,7 +54,7 @@ export type Frame =
 /**
  * Parses the JSON of a text frame; undefined if it is no JSON or is nested too deeply. Members named `__proto__` are
  * removed, because a block must stay readable if one of its transactions has a member of this name. No rule of the
- * protocol uses such a member.
+ * protocol uses a member named `__proto__`.
  */
 export function parseJson(text: string): unknown {
   if (!isModest(text)) return undefined;

@@ -90,7 +90,7 @@ type LinkedLine = Line & { link: Link };
 export async function listen(options: ListenOptions): Promise<Listener> {
   const limiter = new PreHandshakeLimiter(options);
   const lines = new Lines(options, limiter);
-  // This HTTP server does not listen. The caller hands it the connections that asked for a WebSocket.
+  // The HTTP server does not listen on a port. The caller hands it the connections that asked for a WebSocket.
   const http = createHttpServer({ maxHeaderSize: HEAD_BYTES_MAX }, ({ socket }) => {
     socket.destroy();
   });
@@ -189,7 +189,7 @@ class Lines implements ServerEvents {
         else line.link.terminate({ code: 1006, reason: 'Peer does not finish its messages' });
       },
     };
-    // This listener runs before the WebSocket's own listener, which emits the messages that these bytes complete.
+    // A prepended listener counts the bytes before the WebSocket's own listener emits the messages that they complete.
     socket.prependListener('data', (bytes: Buffer) => {
       this.#unfinished.arrived(webSocket, bytes.length, control);
     });

@@ -11,7 +11,7 @@
  *
  * Nodes write the number of the question first in an answer, so the beginning of a frame shows whether it may be an
  * answer (`seemsAnswer`). An event that begins like an answer takes the place of the answer. The frame filter drops
- * such an event.
+ * every event that begins like an answer.
  *
  * The weight of a frame measures the cost of reading it: its bytes, plus 8 for each array and object beyond 50,000. The
  * heaviest frames weigh 15 MB. Reading one of the heaviest frames takes up to 0.5 s and 130 MB of memory, which garbage
@@ -104,7 +104,7 @@ export function readAtOnceBytesMax(lines: number): number {
 }
 
 /**
- * Kind of a question. We ask for blocks only the peer that we sync from and its helper peers. For other data, we may
+ * Kind of a question. Only the peer that we sync from and its helper peers are asked for blocks. For other data, we may
  * ask any peer.
  */
 export type AskedFor = 'blocks' | 'other';

@@ -1,7 +1,7 @@
 /**
  * The interface between a generation and the engine. The implementations are pure and synchronous: they get bytes,
  * parameters and a state reader, and return a decision or a rejection. Code of the engine must not depend on type
- * numbers, byte layouts or fork rules. If the engine needs such a detail, add a member to this interface.
+ * numbers, byte layouts or fork rules. If the engine needs one of these details, add a member to the interface.
  */
 
 import type { ChainParams } from './params.ts';
@@ -264,8 +264,8 @@ export interface ApplyContext {
 export interface TipView {
   readonly header: BlockHeader;
   /**
-   * Chain time of receipt in whole seconds. Undefined if the block was forged, downloaded or loaded; such a block
-   * counts as received in time.
+   * Chain time of receipt in whole seconds. Undefined if the block was forged, downloaded or loaded. A block without a
+   * time of receipt counts as received in its slot.
    */
   readonly receivedAtS?: number;
 }
@@ -298,7 +298,7 @@ export interface ForgeRequest {
 /** Bytes and JSON of a generation's blocks and transactions. */
 export interface Codec {
   /**
-   * Reads a transaction from JSON, with all static checks except that of its signature.
+   * Reads a transaction from JSON, with all static checks except the check of its signature.
    *
    * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors
    */

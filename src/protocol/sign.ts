@@ -33,7 +33,10 @@ interface SigningRequest {
 }
 
 export interface TransactionSigner {
-  /** Signs a transaction, and computes its fee and id. The content is not checked here; `read` checks it. */
+  /**
+   * Signs a transaction, and computes its fee and id. `sign` does not check the content of the transaction; `read`
+   * does.
+   */
   sign(request: SigningRequest): Transaction;
   /** Signs a transaction as a member of a group, after its sender has signed it. */
   signAsMember(transaction: Transaction, keyPair: KeyPair): MemberSignature;
@@ -63,7 +66,7 @@ export interface TransactionSigner {
   /** The keys among `publicKeys` whose holders have signed as members of a group. */
   signersAmong(transaction: Transaction, publicKeys: readonly PublicKey[]): readonly PublicKey[];
   /**
-   * The bytes from which the id is computed. These bytes include the signatures of the sender, but not those of
+   * The bytes from which the id is computed. The bytes include the signatures of the sender, but no signatures of
    * members.
    */
   toBytes(transaction: Transaction): Uint8Array;

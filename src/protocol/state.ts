@@ -70,13 +70,13 @@ export interface StateReader {
   /** The unshuffled list that was frozen under this index, best delegate first. */
   roundList(index: number): readonly PublicKey[] | undefined;
   /**
-   * Data that the generation stores from block to block, for example the BFT ledger. The same object is returned until
-   * the data change.
+   * Data that the generation stores from block to block, for example the BFT ledger. All calls return the same object
+   * until the data change.
    */
   ledger(): Uint8Array | undefined;
   /**
-   * A value by its name; the name has at most 100 ASCII characters. The code of a generation stores values here that
-   * have no other place in the state.
+   * A value by its name; the name has at most 100 ASCII characters. Facts are values of a generation that have no other
+   * place in the state.
    */
   fact(name: string): string | undefined;
   /** Header of a block in the chain of this state. */

@@ -19,7 +19,9 @@ export interface JsonObject {
   readonly [key: string]: Json;
 }
 
-/** The content of a transaction by kind. Both generations have the same kinds, but different type numbers and bytes. */
+/**
+ * The content of a transaction by kind. The kinds are the same in both generations, but type numbers and bytes differ.
+ */
 export type Payload =
   | { readonly kind: 'transfer'; readonly amount: bigint; readonly recipientId: Address; readonly data?: string }
   | { readonly kind: 'secondSignature'; readonly publicKey: PublicKey }
@@ -74,7 +76,7 @@ export interface DappDescription {
   readonly icon?: string;
 }
 
-/** A transaction that passed the static checks of its generation, except those of its signatures. */
+/** A transaction that passed the static checks of its generation, except the checks of its signatures. */
 export interface Transaction {
   readonly id: TransactionId;
   readonly type: number;

@@ -12,7 +12,9 @@ export interface LinkFaults {
 
 /** Faults of one node, in the form in which the node gets them. */
 export interface NodeFaults {
-  /** Links with a fault. The P2P port identifies the node at the other end, because all nodes have the same address. */
+  /**
+   * Links with a fault. The P2P port identifies the node at the other end, because all nodes have the same IP address.
+   */
   readonly links: readonly (LinkFaults & { readonly wsPort: number })[];
   /** Offset of the node's chain clock from the clock of the devnet; negative when the node's clock is behind. */
   readonly skewMs: number;

@@ -37,7 +37,7 @@ export interface PlannedNode {
 /** All nodes listen only on this address, because the keys of a devnet are public. */
 export const DEVNET_HOST = '127.0.0.1';
 
-/** Percentage of its peers that must agree with a node of generation 2 before it forges. */
+/** A node of generation 2 forges only if at least this percentage of its peers agrees with its tip. */
 const CONSENSUS_MIN = 51;
 /** Time limit until all nodes of a devnet must answer, even on a slow or busy machine. */
 export const STARTUP_MS = 180_000;

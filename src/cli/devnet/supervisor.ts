@@ -167,7 +167,7 @@ interface Look {
 
 function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Look): readonly Promise<NodeRow>[] {
   const running = nodes.filter(({ stateName }) => stateName === 'running');
-  // These counters belong to the chain, so the first answer from any node is enough.
+  // The counters of missed blocks belong to the chain, so the first answer from any node is enough.
   const asked = running.filter(({ process }) => isStarted || process?.link?.isUsable !== false);
   const delegates = firstAnswer(asked.map(({ client }) => client));
   return nodes.map(async ({ node, client, process, stateName }) => {

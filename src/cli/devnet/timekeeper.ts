@@ -306,8 +306,8 @@ export class Timekeeper {
     const { params } = this.#options;
     const states = await this.#askAll({ op: 'state' });
     let state = states.reduce((best, each) => (each.tip.height > best.tip.height ? each : best));
-    // The function ignores tips in future slots. A node whose clock is ahead may have such a tip, which says nothing
-    // about the present slots of the other nodes.
+    // The function ignores tips in future slots. A node whose clock is ahead may have a tip in a future slot. This tip
+    // does not show whether the slots before it are filled.
     const filledBy = (those: readonly AgentState[]): number =>
       Math.max(-1, ...those.map(({ tip }) => tip.slot).filter((slot) => slot <= slotAtMs(this.nowMs(), params)));
     let lastSlot = filledBy(states);

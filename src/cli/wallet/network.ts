@@ -73,7 +73,7 @@ export async function networkAt(
   return { generation: generationOf(constants, source), networkIdentifier, nethash };
 }
 
-/** Peers of generation 2 use protocol 1, those of generation 3 protocol 2. */
+/** Peers of generation 2 use protocol version 1. Peers of generation 3 use protocol version 2. */
 function generationOf({ protocolVersion }: Constants, { base }: Pick<NodeAsker, 'base'>): Generation {
   const [major] = protocolVersion.split('.');
   if (major === '1') return 2;

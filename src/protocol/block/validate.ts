@@ -17,8 +17,8 @@ export interface BlockFormat {
   /** The bytes that the generator signs: the header without its signature. */
   headerBytes(header: BlockHeader): Uint8Array;
   /**
-   * The bytes of a transaction from which its id is computed. These bytes include the transaction's signatures, except
-   * those of group members.
+   * The bytes of a transaction from which its id is computed. The bytes include the primary and the second signature,
+   * but no signatures of group members.
    */
   transactionBytes(transaction: Transaction): Uint8Array;
 }

@@ -60,7 +60,7 @@ const STATIC_FEES = [
 ];
 
 /**
- * Reads a transaction with all static checks, except those of its signature, id and fee. Id and fee come from the
+ * Reads a transaction with all static checks, except the checks of its signature, id and fee. Id and fee come from the
  * document, and are checked together with the signature (`statedErrors`), as in lisk-sdk. A malformed transaction is
  * accepted if the network has an exception for it.
  *
@@ -193,7 +193,7 @@ function readTransaction(json: unknown, types: Types): Reading {
   if (isShapeless || reading.payload === undefined) return { errors, transaction: undefined };
   const transaction = transactionOf(document as CheckedDocument, reading.payload);
   if (isU64Decimal(id)) return { errors, transaction };
-  // The format accepts an id with leading zeros, but no transaction has such an id.
+  // The format accepts an id with leading zeros, but the id of a transaction has no leading zeros.
   const expected = computedId(transaction);
   return {
     errors: [...errors, transactionError(id, 'Invalid transaction id', '.id', id, expected)],

@@ -148,8 +148,8 @@ export function addHeader(ledger: BftLedger, header: BftHeader, minHeightActive:
   lists.minHeightActive[last] = minHeightActive;
   const { maxPrevoted, finalized } = ledger;
   const next = { firstHeight, generators, ...lists, maxPrevoted, finalized };
-  // If a header names a previous block at its own height or above, its delegate has forged on a longer chain. Such a
-  // header must not vote.
+  // If a header names a previous block at its own height or above, its delegate has forged on a longer chain. The
+  // header of a delegate that has forged on a longer chain must not vote.
   if (header.maxHeightPreviouslyForged >= header.height) return next;
 
   const own = newestVoteOf(next, header.generatorPublicKey);

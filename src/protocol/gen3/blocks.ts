@@ -187,7 +187,7 @@ export function createBlockRules(
 
 /**
  * The ledger before the block at this height. Blocks of older versions are missing in the ledger. Votes do not reach
- * across such a gap.
+ * across a gap of missing blocks.
  */
 function ledgerBelow(state: StateReader, height: number): BftLedger {
   const ledger = loadLedger(state) ?? emptyLedger(FINALIZED_AT_START);

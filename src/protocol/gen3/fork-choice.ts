@@ -49,7 +49,8 @@ function isTieBreak(tip: TipView, received: TipView, params: Timing): boolean {
 }
 
 /**
- * Whether the chain of a received tip is better than ours. This function also compares tips that peers only announce.
+ * Whether the chain of a received tip is better than ours. `isBetterChain` also compares tips that peers have only
+ * announced.
  */
 export function isBetterChain(tip: AnnouncedTip, received: AnnouncedTip): boolean {
   return (

@@ -1,8 +1,8 @@
 /**
- * Decides when a delegate may sign again although its earlier headers are unknown here (LIP-0014). Once a block that is
- * newer than all unknown headers is final, the unknown headers that are not on our chain are on abandoned branches. An
- * abandoned branch can be higher than our chain by at most the number of slots that our chain missed. A new header that
- * names this maximum height as the delegate's previous height contradicts none of the unknown headers.
+ * Decides when a delegate may sign again although this node does not know all its earlier headers (LIP-0014). Once a
+ * block that is newer than all unknown headers is final, the unknown headers that are not on our chain are on abandoned
+ * branches. An abandoned branch can be higher than our chain by at most the number of slots that our chain missed. A
+ * new header that names this maximum height as the delegate's previous height contradicts none of the unknown headers.
  */
 
 import type { ChainParams } from '../params.ts';
@@ -84,7 +84,7 @@ export function handOver(
 
 /**
  * Highest height that an unknown header can have, on a chain whose only final block is the genesis block. If a third of
- * the delegates waited for finality on such a chain, no block would ever become final. So the wait on such a chain is
+ * the delegates of a young chain waited for finality, no block would ever become final. So the wait on a young chain is
  * limited.
  *
  * @param wait.dueS time by which finality should have come

@@ -29,9 +29,9 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
 /**
  * The amount that a transaction adds to three sums: the total of its block, the spending of its sender, and the vote
  * weights of its sender's delegates. If a transaction moves no amount, its counted amount is a member of its asset that
- * no signature covers. This member may have any form that lisk-sdk's number library reads.
+ * no signature covers. The counted member may have any form that lisk-sdk's number library reads.
  *
- * @returns undefined if the member is not a number; no block may contain such a transaction
+ * @returns undefined if the member is not a number, which makes a block with the transaction invalid
  */
 export function countedAmount(transaction: Transaction): bigint | Decimal | undefined {
   const { payload, written } = transaction;
@@ -76,7 +76,10 @@ export function decimalIn(value: unknown): Decimal | undefined {
   return Array.isArray(value) ? decimalOf(textOfList(value)) : undefined;
 }
 
-/** The text of a list with a single element. The reference (lisk-sdk) reads such a list like its element. */
+/**
+ * The text of a list with a single element. The reference (lisk-sdk) reads a list with a single element like the
+ * element itself.
+ */
 function textOfList(list: readonly unknown[]): string {
   let value: unknown = list;
   while (Array.isArray(value) && value.length === 1) [value] = value as readonly unknown[];

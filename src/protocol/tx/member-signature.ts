@@ -58,8 +58,8 @@ function unfitness(
   { publicKey, signature }: MemberSignature,
 ): TransactionError | undefined {
   const registers = payload.kind === 'multisignature';
-  // The reference (lisk-sdk) verifies the signature before it gives this answer. This node answers without verifying,
-  // so that strangers cannot cause any number of signature checks.
+  // The reference (lisk-sdk) verifies the signature before it gives this answer. This node answers without verifying
+  // the signature, so that strangers cannot cause any number of signature checks.
   if (members === undefined) return transactionError(id, 'Sender is not a multisignature account', '.signatures');
   if (!members.includes(publicKey)) {
     const owner = registers ? '' : ` for account '${senderId}'`;

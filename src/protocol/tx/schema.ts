@@ -1,6 +1,6 @@
 /**
  * Compiles the schemas of transactions. The text of an error is part of the HTTP interface, because clients show it.
- * The reference (lisk-sdk) reports the errors of Ajv 6 with its option `allErrors`, so Ajv 6 is used here.
+ * The reference (lisk-sdk) reports the errors of Ajv 6 with its option `allErrors`, so this node uses Ajv 6, too.
  */
 
 import Ajv from 'ajv';
@@ -33,8 +33,8 @@ export function createShapeCompiler(
   isId: (text: string) => boolean = isLooseId,
 ): ShapeCompiler {
   const makeAjv = (): Ajv.Ajv => {
-    // The schemas of this program need no validation. To validate a schema, Ajv would compile its meta-schema. This
-    // compilation takes longer than all other work of this file.
+    // The schemas of this program need no validation. To validate a schema, Ajv would compile its meta-schema.
+    // Compiling the meta-schema takes longer than all other work of this file.
     const ajv = new Ajv({ allErrors: true, schemaId: 'auto', useDefaults: false, meta: false, validateSchema: false });
     ajv.addFormat('id', isId);
     ajv.addFormat('address', (text: string) => recipientFault(text) === undefined);
@@ -70,7 +70,9 @@ export function createShapeCompiler(
   };
 }
 
-/** The schema of the members that every transaction has. Both generations build their base schema from it. */
+/**
+ * The schema of the members that every transaction has. Both generations build their base schema from these members.
+ */
 export const BASE_PROPERTIES = {
   id: { type: 'string', format: 'id' },
   blockId: { type: 'string', format: 'id' },

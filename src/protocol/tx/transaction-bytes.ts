@@ -24,7 +24,7 @@ export interface TransactionBytes {
   signedBytes(fields: BasicFields, networkIdentifier: string): Buffer;
   /** Digest of `signedBytes`, which the sender and the members of a group sign. */
   signingDigest(transaction: Transaction, networkIdentifier: string): Buffer;
-  /** Digest that the holder of the second key signs. This digest also covers the primary signature. */
+  /** Digest that the holder of the second key signs. The digest also covers the primary signature. */
   secondSigningDigest(transaction: Transaction, networkIdentifier: string): Buffer;
   /**
    * The check of the primary signature. Each call returns the same object, because the signature cache finds the result
@@ -41,8 +41,8 @@ export interface TransactionBytes {
 
 /**
  * The cached results for one transaction. The results are in a class instance. V8 may allocate the objects of a
- * frequent object literal in the old generation of its heap. These objects would stay in memory long after their last
- * use.
+ * frequent object literal in the old generation of its heap. Objects in the old generation stay in memory long after
+ * their last use.
  */
 class Known {
   /**

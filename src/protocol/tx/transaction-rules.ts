@@ -270,8 +270,8 @@ function withVerdictOk(transactions: readonly Transaction[], verdicts: readonly 
 }
 
 /**
- * Orders two transactions of a forged block: group registrations come last, and the others are ordered by type, then by
- * amount. The sort is stable, so equal transactions keep their order.
+ * Orders two transactions of a forged block: group registrations come last, and all other transactions are ordered by
+ * type, then by amount. The sort is stable, so equal transactions keep their order.
  */
 function forgingOrder(a: Transaction, b: Transaction): number {
   const groups = Number(a.payload.kind === 'multisignature') - Number(b.payload.kind === 'multisignature');

@@ -69,8 +69,8 @@ export function writtenAsset(asset: unknown, known: JsonObject): string | undefi
     names.every((name) => Object.hasOwn(known, name) && isSameText(member(asset, name), known[name]));
   if (isKnown) return undefined;
   const amount = member(asset, 'amount');
-  // JSON can contain numbers that are too large for JavaScript. `JSON.stringify` would write such an amount as null,
-  // and null counts as 0. The amount is written as text instead, because the text is not a valid amount.
+  // JSON can contain numbers that are too large for JavaScript. `JSON.stringify` would write an infinite amount as
+  // null, and null counts as 0. The amount is written as text instead, because the text is not a valid amount.
   const isInfinite = typeof amount === 'number' && !Number.isFinite(amount);
   return JSON.stringify(isInfinite ? { ...asset, amount: String(amount) } : asset);
 }

@@ -56,7 +56,8 @@ async function networkOfSnapshot(path: string, file: string): Promise<string> {
 }
 
 /**
- * Returns the same network with another network identifier, so that each network refuses the signatures of the other.
+ * Returns the same network with another network identifier, so that signatures for one network are invalid on the other
+ * network.
  *
  * @param folder folder that is created
  * @throws ProtocolError `USAGE` for generation 2, whose signatures do not cover the network
