@@ -69,7 +69,8 @@ class HttpClient {
   }
 
   async *items(path: string, parameters: Values = {}): AsyncGenerator<unknown, void, undefined> {
-    // The node refuses `offset` beside the cursor, but its error would name a parameter that the caller has not given.
+    // The node refuses `offset` together with a cursor. Its error would name the cursor, which the caller has not
+    // given.
     for (const name of ['offset', 'after']) {
       if (parameters[name] !== undefined) throw new TypeError(`items() takes no ${name}: it reads the whole list`);
     }
@@ -100,7 +101,7 @@ class HttpClient {
         }
       } catch (error) {
         if (isAborted(signal)) return;
-        // After a 4xx answer the same request would be refused again, so the error is thrown. After a 5xx answer the
+        // After a 4xx answer, the node would refuse the request again, so the error is thrown. After a 5xx answer, the
         // stream is opened again.
         if (error instanceof ClientError && error.status !== undefined && error.status < 500) throw error;
       }
@@ -150,7 +151,7 @@ class HttpClient {
   }
 
   /**
-   * @throws ClientError unless the node answers the request
+   * @throws ClientError if the node refuses the request, does not answer in time, or cannot be reached
    */
   async #send(place: string, init: RequestInit): Promise<Response> {
     let response: Response;
@@ -167,7 +168,7 @@ class HttpClient {
   }
 
   /**
-   * Replaces placeholders in the path by the parameters of the same name, and puts all other parameters into the query.
+   * Replaces each placeholder in the path by the parameter of this name, and puts all other parameters into the query.
    */
   #placeOf(path: string, parameters: Values): string {
     const query = new URLSearchParams();

@@ -39,13 +39,13 @@ export type ListParametersOf<G extends Generation, P extends string> = Omit<
 export type ItemOf<G extends Generation, P extends string> =
   AnswerOf<G, 'GET', P> extends { readonly data: readonly (infer T)[] } ? T : never;
 
-/** Parameters may be left out where the path contains none. */
+/** Arguments after the path. They may be left out if the path needs no parameters. */
 export type Arguments<T> = Record<never, never> extends T ? [parameters?: T] : [parameters: T];
 
 export type NodeEvent<G extends Generation> = {
   [K in keyof Events<G>]: {
     readonly type: K;
-    /** Position in the event log of the node; undefined for an event that the log does not keep. */
+    /** Position in the event log of the node; undefined for an event that is not in the log. */
     readonly id: string | undefined;
     readonly data: Events<G>[K];
   };
@@ -94,7 +94,7 @@ export interface ClientOptions<G extends Generation> {
 export interface Client<G extends Generation> {
   readonly generation: G;
   /**
-   * @throws ClientError for a refusal, a timeout or an unreachable node, like all methods of the client
+   * @throws ClientError for a refusal, a timeout or an unreachable node. All methods throw this error
    */
   get<P extends PathOf<G, 'GET'>>(
     path: P,
@@ -120,7 +120,7 @@ export interface Client<G extends Generation> {
   /**
    * Resolves with the height of the transaction's block.
    *
-   * @throws ClientError `TIMEOUT` when no block contains it in time
+   * @throws ClientError `TIMEOUT` when no block contains the transaction in time
    */
   waitFor(transactionId: string, options?: WaitOptions): Promise<{ readonly height: number; readonly blockId: string }>;
 }

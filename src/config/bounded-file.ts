@@ -8,8 +8,7 @@ import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 
 const STANDARD_INPUT = 0;
 const READ_BYTES = 64 * 1024;
 /**
- * Maximum time to wait for data from a pipe. A person may first have to type a password for the program that writes to
- * the pipe.
+ * Maximum time to wait for data from a pipe. The program that writes to the pipe may first ask a person for a password.
  */
 const PIPE_WAIT_MS_MAX = 60_000;
 const PIPE_PAUSE_MS = 5;
@@ -86,7 +85,7 @@ function readAll(descriptor: number, bytesMax: number, waitMsMax: number): Buffe
 }
 
 /**
- * @returns undefined when no data is there yet
+ * @returns number of bytes read; undefined when no data has arrived yet
  */
 function readSome(descriptor: number, into: Buffer): number | undefined {
   try {
@@ -115,7 +114,7 @@ function tooLong(bytesMax: number): Error {
   return new Error(`it is longer than ${bytesMax} bytes`);
 }
 
-/** Says why a file cannot be read. @param missing advice for a file that does not exist */
+/** Returns the reason why a file cannot be read. @param missing advice for a file that does not exist */
 export function whyUnreadable(error: unknown, missing: string): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return code === 'ENOENT' || code === 'ENOTDIR' ? `does not exist: ${missing}` : message;

@@ -16,8 +16,8 @@ const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 const COMMIT = /^[0-9a-f]{40}$/;
 
 /**
- * @param file record that the build wrote. Another process may be replacing the file. Therefore the identity of a file
- *   with wrong content is unknown
+ * @param file record that the build wrote. If its content is wrong, for example because a build is replacing the file,
+ *   the identity is unknown
  */
 export function buildIdentity(file: URL | string = RECORD_FILE): BuildIdentity {
   const { time, commit } = recordOf(file);

@@ -1,6 +1,6 @@
 /**
- * Reads `exceptions.json`, which lists the known deviations of a live network from the rules. The format is that of
- * the configuration files of Lisk.
+ * Reads `exceptions.json`, which lists the known deviations of a live network from the rules. The format is the same as
+ * in the configuration files of Lisk.
  */
 
 import type { ProtocolError } from '../primitives/errors.ts';

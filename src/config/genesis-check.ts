@@ -1,6 +1,6 @@
 /**
- * Checks that the id and the payload hash of a genesis block match its content. The check does not verify signatures:
- * the network accepts the genesis block as it is.
+ * Checks that the id and the payload hash of a genesis block match its content. The check does not verify signatures,
+ * because no node of the network verifies the signatures of the genesis block.
  */
 
 import { ProtocolError, messageOf } from '../primitives/errors.ts';

@@ -1,7 +1,6 @@
 /**
- * Makes a network folder from the configuration folder of Lisk Core. `config.json` holds the values that the operator
- * or the publisher set, and `genesis_block.json` is block 1. If `config.json` lacks a value, the default of Lisk Core
- * is used.
+ * Makes a network folder from the configuration folder of Lisk Core. `config.json` holds the values that differ from
+ * the defaults, and `genesis_block.json` is block 1. If `config.json` lacks a value, the default of Lisk Core is used.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -34,7 +33,7 @@ export type NetworkFiles = ReadonlyMap<string, string>;
 
 const IMPORT_CODE = 'NETWORK_IMPORT_INVALID';
 
-/** Maximum depth of arrays and objects within each other; real files have a depth of six. */
+/** Maximum depth of nested arrays and objects. Real files have a depth of six. */
 const DEPTH_MAX = 64;
 
 /** Defaults of Lisk Core (`docs/guides/public-networks.md`). */
@@ -103,8 +102,8 @@ export function networkFilesOf(folder: ForeignFolder, options: ForeignOptions): 
 }
 
 /**
- * Returns the public network that the genesis block belongs to, if any. Throws if the chosen name is that of a public
- * network, but the genesis block belongs to another network.
+ * Returns the public network that the genesis block belongs to, if any. Throws if the chosen name is the name of a
+ * public network, but the genesis block belongs to another network.
  */
 function identityOf(
   genesis: RecordReader,
@@ -127,7 +126,7 @@ function identityOf(
 }
 
 /**
- * Refuses a configuration that differs from the facts of its network. With such a configuration, the node would build
+ * Refuses a configuration that differs from the facts of its network. With a wrong configuration, the node would build
  * a chain that no other node accepts.
  */
 function checkFacts(
@@ -172,7 +171,7 @@ function readConstants(genesisConfig: RecordReader, generation: Generation, list
 }
 
 /**
- * Delegates that forge on this node. Each delegate must be registered in the genesis block. Otherwise the two files
+ * Reads the delegates that forge on this node. If a delegate is not registered in the genesis block, the two files
  * belong to different networks.
  */
 function readForgers(forging: RecordReader, genesis: RecordReader, { configFile }: ForeignFolder): object | undefined {

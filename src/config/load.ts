@@ -17,7 +17,7 @@ interface ConfigLayer {
   /** Name of the source in errors: a file, `environment`, `flags`. */
   readonly origin: string;
   readonly values: ReadonlyMap<string, unknown>;
-  /** Returns the name of an option in this source. Absent if the source uses `section.key`. */
+  /** Returns the name of an option in this source. If `nameOf` is absent, the name is `section.key`. */
   readonly nameOf?: (option: NamedOption) => string;
 }
 
@@ -34,8 +34,8 @@ export interface ConfigSources {
 
 const CODE = 'CONFIG_INVALID';
 /**
- * Maximum size of a configuration file. A file with all options and the keys of all delegates is several times smaller
- * than this maximum.
+ * Maximum size of a configuration file. The maximum is several times the size of a file with all options and the keys
+ * of all delegates.
  */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 /** Default of `forging.consensusMin` in generation 2, in percent. */
@@ -59,8 +59,8 @@ export function loadConfig(sources: ConfigSources): Config {
   for (const { named, value } of explainConfig(sources)) {
     values[named.section] = { ...values[named.section], [named.key]: value };
   }
-  // Each value has the type that the schema declares. The compiler cannot see this, because the loop treats all
-  // options alike.
+  // Each value has the type that the schema declares. The compiler cannot infer these types, because the loop handles
+  // options of all types.
   return values as unknown as Config;
 }
 
@@ -86,7 +86,7 @@ export function explainConfig(sources: ConfigSources): readonly ExplainedOption[
     section[named.key] = value;
     explained.push({ named, value, origin });
   }
-  // `loadConfig` says why this cast is correct.
+  // A comment in `loadConfig` explains why this cast is correct.
   checkTogether(values as unknown as Config, sources.network);
   return explained;
 }
@@ -119,33 +119,30 @@ function defaultOf(
 ): unknown {
   if (named.path === 'http.processes') return processes ?? named.option.default;
   if (named.path === 'http.host' && mayOthersAsk(section)) return '0.0.0.0';
-  // The default suits the slot length of mainnet. On a devnet with short slots, this time would be as long as a whole
-  // slot.
+  // The default of `forging.waitThresholdS` suits the slots of mainnet. On a devnet with short slots, the default would
+  // be as long as a whole slot.
   if (named.path === 'forging.waitThresholdS') {
     return Math.min(OPTIONS.forging.waitThresholdS.default, Math.floor(network.params.blockTimeS / 2));
   }
   if (named.path === 'forging.consensusMin' && network.params.generation === 2 && section['force'] !== true) {
     return GEN2_CONSENSUS_MIN;
   }
-  // On a network with published keys, anybody can sign blocks for the delegates. A careful node therefore protects
-  // nothing. In addition, all delegates of a new network must be able to start forging.
+  // On a network with published keys, anybody can sign blocks for the delegates, so protection against double forging
+  // is useless. In addition, all delegates of a new network must be able to start forging.
   if (named.path === 'forging.riskDoubleForging') return network.forgers?.arePublished === true;
   if (named.path === 'forging.defaultPassword') return passwordOf(network, section['delegates']);
   return named.option.default;
 }
 
-/**
- * True when the HTTP interface answers hosts other than this machine. In that case, the interface listens on all
- * addresses by default.
- */
+/** True when the HTTP interface may answer other machines. If it may, it listens on all addresses by default. */
 function mayOthersAsk({ accessPublic, accessWhitelist }: Readonly<Record<string, unknown>>): boolean {
   const isOther = (entry: string): boolean => !/^(?:127\.|::1(?:\/128)?$)/.test(entry);
   return accessPublic === true || (accessWhitelist as readonly string[]).some(isOther);
 }
 
 /**
- * Returns the password from the network folder if all configured delegates are in that folder. Otherwise returns an
- * empty text.
+ * Returns the password from the network folder if all configured delegates are in the network folder; an empty text if
+ * a delegate is not.
  */
 function passwordOf({ forgers }: Network, delegates: unknown): string {
   const known = new Set(forgers?.delegates.map(({ encryptedPassphrase }) => encryptedPassphrase));
@@ -247,8 +244,8 @@ function renamed(source: string, before: string, now: string): ProtocolError {
 }
 
 /**
- * Refuses a variable that begins with the name of a section but names no option, because such a variable is a
- * misspelling. Other variables that begin with `BLOOMERY_` are accepted, because they may belong to the host.
+ * Refuses a variable that begins with the name of a section but names no option, because the name is probably misspelt.
+ * Other variables that begin with `BLOOMERY_` are accepted, because they may belong to the host.
  */
 function refuseMisspelt(environment: ConfigSources['environment'], known: ReadonlySet<string>): void {
   const prefixes = Object.keys(OPTIONS).map((section) => `BLOOMERY_${section.toUpperCase()}_`);

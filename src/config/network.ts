@@ -110,7 +110,7 @@ export function loadNetwork(directory: string): Network {
   record.end();
 
   const genesisFile = join(folder, 'genesis.json');
-  // The search for repeated keys is skipped here, because the id of the genesis block covers the whole content.
+  // The genesis block is not searched for repeated keys, because its id covers the whole content.
   const genesisJson = readJson(genesisFile, true);
   const genesis = new RecordReader(genesisJson, genesisFile, CODE);
   const nethash = genesis.text('payloadHash', '64 lower-case hexadecimal digits', (text) => isCanonicalHex(text, 32));
@@ -157,8 +157,8 @@ export function bloomeryHome(environment: Readonly<Record<string, string | undef
 
 /**
  * Finds the folder that `--network NAME|DIR` means. A value with a path separator is a path. Any other value is a name.
- * A name is looked up among the networks of the package, then among those of `home`, then as a folder in the working
- * directory.
+ * A name is looked up among the networks of the package, then among the networks of `home`, then as a folder in the
+ * working directory.
  *
  * @throws ProtocolError `NETWORK_UNKNOWN` with the places that were searched
  */
@@ -199,8 +199,8 @@ export function networkNames(home: string): readonly string[] {
 }
 
 /**
- * Finds the network that has this nethash. The search covers the networks of the package, those of the user, and the
- * public networks whose identity is in the package.
+ * Finds the network that has this nethash. The search covers the networks of the package, the networks of the user, and
+ * the public networks whose identity is in the package.
  *
  * @returns the name of the network; undefined when no known network has the nethash
  */
@@ -229,7 +229,7 @@ export function packagedNetworkDirectory(name: string): string {
   return join(packageDirectory(), 'networks', basename(name));
 }
 
-/** @param isChecked true when another check covers the whole content. The search for repeated keys is then skipped */
+/** @param isChecked true to skip the search for repeated keys, because another check covers the whole content */
 function readJson(file: string, isChecked = false): unknown {
   let text: string;
   let value: unknown;

@@ -1,5 +1,6 @@
 /**
- * Defines the kinds of options. A kind says how a file or a variable writes the value, and which values are accepted.
+ * Defines the kinds of options. The kind of an option defines the form of its value in a file or variable, and the
+ * accepted values.
  */
 
 import { isIpv4 } from '../primitives/ip.ts';
@@ -170,7 +171,7 @@ function isPort(port: number): boolean {
   return Number.isInteger(port) && port >= 1 && port <= 65_535;
 }
 
-/** Maximum number of entries in a list, far above the length of any list that a person writes. */
+/** Maximum number of entries in a list, which is far above the length of lists that people write. */
 const ENTRIES_MAX = 10_000;
 
 /** Reads the level of a module, such as `p2p=debug`: the name of the module as log lines show it, and a level. */

@@ -59,8 +59,8 @@ export class RecordReader {
   }
 
   /**
-   * @param read reads one entry; the function `wrong(expected)`, its last argument, makes the error that names the
-   *   entry
+   * @param read reads one entry. Its last argument is the function `wrong(expected)`, which makes the error that names
+   *   the entry
    */
   list<T>(
     key: string,
@@ -96,7 +96,7 @@ export class RecordReader {
     return [...this.#members.keys()];
   }
 
-  /** Refuses members that were never read, because most of them are misspelt. */
+  /** Refuses members that were never read, because their names are probably misspelt. */
   end(): void {
     for (const key of this.#unread) {
       throw new ProtocolError(

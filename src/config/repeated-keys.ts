@@ -1,6 +1,6 @@
 /**
- * Finds keys that an object of a JSON5 text has twice. JSON5 parsers use the last value of a repeated key, and report
- * nothing.
+ * Finds keys that occur twice in an object of a JSON5 text. JSON5 parsers use the last value of a repeated key, and
+ * report nothing.
  */
 
 import JSON5 from 'json5';

@@ -1,6 +1,6 @@
 /**
  * Declares all options of a node. `docs/configuration.md` is generated from this list. Each module receives only its
- * own section. Values that all nodes of a network must share are not options. They are in the network folder.
+ * own section. Values that must be equal on all nodes of a network are not options, but are in the network folder.
  */
 
 import { isIpv4 } from '../primitives/ip.ts';
@@ -20,7 +20,7 @@ import {
   type Option,
 } from './option.ts';
 
-/** Codes of the events that cause a notification by default. These events need an operator at once. */
+/** Codes of the events that cause a notification by default, because an operator must act at once. */
 const NOTIFIED_CODES = [
   'OWN_SLOTS_MISSED',
   'OWN_BLOCKS_REVERTED',

@@ -41,23 +41,22 @@ const FORMAT = 'bloomery-snapshot-1';
 const MANIFEST_BYTES_MAX = 4_000;
 const READ_BYTES = 256 * 1024;
 /**
- * A snapshot may unpack to this multiple of its size. Ids and signatures do not compress, so even chains of empty
- * blocks grow to less than ten times their compressed size.
+ * Maximum size of an unpacked snapshot, as a multiple of its compressed size. Ids and signatures do not compress, so
+ * even a chain of empty blocks has less than ten times its compressed size.
  */
 const UNPACKED_TIMES_MAX = 100;
 /**
- * A backup may always unpack to this many bytes, because a small file may hold the state of a genesis block with many
- * similar accounts.
+ * Unpacked size that is always allowed. A small file may hold the state of a genesis block with many similar accounts.
  */
 const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
 
 /**
  * Copies the chain into `<folder>/<network>/chain`, where `--data-dir <folder>` finds it. A node may use the chain
- * meanwhile. The signing journal is not copied, because an old journal lacks the last signatures. An old journal is
- * more dangerous than no journal.
+ * meanwhile. The signing journal is not copied. An old journal lacks the last signatures, and is therefore more
+ * dangerous than no journal.
  *
- * @throws ProtocolError `BACKUP_EXISTS` when the folder holds a chain of the network already; errors like `copyStore`.
- *   After an error no files are left
+ * @throws ProtocolError `BACKUP_EXISTS` when the folder already holds a chain of the network; errors of `copyStore`.
+ *   After an error, no files are left
  */
 export async function backUp(
   place: ChainPlace,
@@ -90,7 +89,7 @@ export async function createSnapshot(
   file: string,
   onProgress: (progress: CopyProgress) => void = () => undefined,
 ): Promise<CopiedChain> {
-  // Only a regular file may be replaced by a rename. A device (`/dev/null`) would be destroyed.
+  // A rename may replace only a regular file. It would destroy a device such as `/dev/null`.
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
     throw new ProtocolError('SNAPSHOT_UNWRITABLE', { file }, `${file}: is no regular file: name another one`);
   }
@@ -135,8 +134,8 @@ export async function createSnapshot(
 
 export interface RestoreOptions {
   /**
-   * Digest of the state at the snapshot's tip, taken from a trusted node. With this digest, the blocks are not
-   * verified.
+   * Digest of the state at the snapshot's tip, taken from a trusted node. If it is present, the state is compared with
+   * this digest, and the blocks are not verified.
    */
   readonly trustedDigest?: string;
   /**
@@ -181,7 +180,7 @@ export async function restoreSnapshot(
 /**
  * Reads the manifest of a snapshot.
  *
- * @throws ProtocolError `SNAPSHOT_REFUSED` for a file that is no snapshot
+ * @throws ProtocolError `SNAPSHOT_REFUSED` for a file that is not a snapshot
  */
 export async function readSnapshotManifest(file: string): Promise<{ readonly network: string }> {
   const unpacked = createGunzip({ chunkSize: MANIFEST_BYTES_MAX });
@@ -225,7 +224,7 @@ async function unpack(file: string, draft: ChainPlace): Promise<Manifest> {
   return manifest;
 }
 
-/** Refuses more than `bytesMax` bytes, because a file from somebody else must not fill the disk. */
+/** Passes at most `bytesMax` bytes and then throws, because a malicious file must not fill the disk. */
 async function* bounded(chunks: AsyncIterable<Buffer>, bytesMax: number): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of chunks) {
@@ -290,7 +289,7 @@ async function check(draft: ChainPlace, manifest: Manifest, options: RestoreOpti
 }
 
 /**
- * Checks the checksum of a copy and describes its chain. A damaged copy must not replace an intact one.
+ * Checks the checksum of a copy and describes its chain. A damaged copy must not replace an intact chain.
  *
  * @param original place that the error names
  * @throws ProtocolError `STORE_DAMAGED`

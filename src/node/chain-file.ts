@@ -13,8 +13,8 @@ import { ProtocolError } from '../primitives/errors.ts';
 /** Length of the longest genesis block that a network folder may have. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 /**
- * Maximum number of bytes that are read at once. Lines are views into these bytes, so one waiting line keeps all of
- * them in memory.
+ * Maximum number of bytes in one read. Lines are views into the bytes of a read, so one waiting line keeps all bytes of
+ * its read in memory.
  */
 const READ_BYTES = 1024 * 1024;
 const LINE_FEED = 10;
@@ -36,9 +36,10 @@ export interface ChainFile {
   /** Number of bytes read so far, before decompression. */
   bytesRead(): number;
   /**
-   * Reads all lines except blank ones, several at a time.
+   * Reads all lines except blank lines, several lines at a time.
    *
-   * @throws ProtocolError `CHAIN_FILE_UNREADABLE` when the file is cut off, is no gzip file, or is no file of lines
+   * @throws ProtocolError `CHAIN_FILE_UNREADABLE` when the file is cut off, is not a gzip file, or does not consist of
+   *   lines
    */
   lines(): AsyncIterable<readonly FileLine[]>;
 }
@@ -117,7 +118,7 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly 
 }
 
 function isBlank(bytes: Buffer): boolean {
-  // The first characters of a line show whether it holds a block, so the rest need not be searched.
+  // The first bytes of a line show whether the line is blank, so the rest is not searched.
   return (
     bytes.subarray(0, BLANK_BYTES_LOOKED_AT).toString('utf8').trim() === '' && bytes.toString('utf8').trim() === ''
   );

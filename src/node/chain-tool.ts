@@ -24,8 +24,8 @@ import { systemClock } from './system.ts';
 export { chainDirectory };
 
 /**
- * Number of results of signature checks that are remembered. It is enough for all blocks that are processed at the same
- * time.
+ * Size of the signature cache, in results. The cache has room for the results of all blocks that are processed at the
+ * same time.
  */
 const SIGNATURE_ANSWERS_MAX = 50_000;
 
@@ -58,8 +58,8 @@ export async function openChain(place: ChainPlace, create: boolean): Promise<Ope
 }
 
 /**
- * Upgrades the chain store of a folder to the layout of this version, in one transaction. If the process ends
- * meanwhile, the store stays as it was.
+ * Upgrades the chain store of a folder to the layout of this version, in one transaction. If the process ends during
+ * the upgrade, the store keeps its old layout.
  *
  * @returns the layout of the store before the upgrade
  * @throws ProtocolError like `openChainStore`
@@ -91,7 +91,7 @@ export async function openScratchChain({ network }: Pick<ChainPlace, 'network'>)
 }
 
 /**
- * Opens a read-only view of a chain at this moment.
+ * Opens a read-only view of a chain at the time of the call.
  *
  * @throws ProtocolError like `openChainSnapshot`
  */

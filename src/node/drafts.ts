@@ -20,8 +20,8 @@ export function beginDraft(path: string): () => void {
 }
 
 /**
- * Removes the files and folders at the paths, which an earlier run may have left. Then calls `work`, and removes the
- * paths again.
+ * Calls `work`, and removes the files and folders at the paths before and after the call. An earlier run may have left
+ * files there.
  */
 export async function withDrafts<T>(paths: readonly string[], work: () => Promise<T>): Promise<T> {
   for (const path of paths) remove(path);

@@ -9,7 +9,7 @@ import type { ChainReader } from '../ports/store.ts';
 import { lineOfBlock } from '../protocol/block/block-line.ts';
 import type { Codec } from '../protocol/rules.ts';
 
-/** Number of characters that are handed to the stream at once. */
+/** Number of characters in one write to the stream. */
 const WRITE_CHARACTERS = 256 * 1024;
 
 export interface ExportOptions {
@@ -21,14 +21,15 @@ export interface ExportOptions {
   readonly to: number;
   /**
    * Path of the file, or a function that takes the text. A path that ends in `.gz` gets compressed text. The function
-   * throws when it cannot take the text.
+   * must throw when it cannot take the text.
    */
   readonly file: string | ((text: string) => void);
   readonly onProgress?: (height: number) => void;
 }
 
 /**
- * Writes a range of blocks. A file appears only when it is complete. Devices and pipes are written directly.
+ * Writes a range of blocks. A file appears only when it is complete. An output to a device or a pipe is written
+ * directly.
  *
  * @throws ProtocolError `CHAIN_FILE_UNWRITABLE` with the file and the reason; errors of the function that takes the
  *   text
@@ -39,7 +40,7 @@ export async function exportChain(options: ExportOptions): Promise<void> {
     await writeBlocks(options, { write: (text) => Promise.resolve(file(text)) });
     return;
   }
-  // Only a regular file may be replaced by a rename. A device (`/dev/null`) would be destroyed.
+  // A rename may replace only a regular file. It would destroy a device such as `/dev/null`.
   const isReplaced = statSync(file, { throwIfNoEntry: false })?.isFile() ?? true;
   const draft = isReplaced ? `${file}.part` : file;
   try {

@@ -1,4 +1,4 @@
-/** Identifies an open file, so that a copy is recognised as another file, regardless of its path and name. */
+/** Identifies an open file, so that a copy of the file is recognised as a copy, whatever its path and name are. */
 
 import { fchmodSync, fstatSync } from 'node:fs';
 import type { FilePlace } from './journal-lines.ts';
@@ -6,7 +6,7 @@ import type { FilePlace } from './journal-lines.ts';
 const FILE_MODE = 0o600;
 
 /**
- * Sets the change time of a file; called before `isAt`. `isAt` can then distinguish a stored birth time from one that
+ * Sets the change time of a file. After this call, `isAt` can distinguish a stored birth time from a birth time that
  * the file system derives from the change time.
  */
 export function renewTimeOfChange(descriptor: number): void {
@@ -20,8 +20,8 @@ export function placeOf(descriptor: number): FilePlace {
 
 /**
  * True when an open file is the file that a `FilePlace` describes. If the file system stores birth times, the birth
- * time decides, because a copy has another birth time. Otherwise the inode decides. An inode proves less, because
- * inodes are reused, and some file systems assign new ones at each mount.
+ * time decides, because a copy has another birth time. Without stored birth times, the inode decides. An inode number
+ * proves less, because file systems reuse inodes, and some file systems assign new inodes at each mount.
  */
 export function isAt(descriptor: number, { inode, bornNs }: FilePlace): boolean {
   const { ino, birthtimeNs, ctimeNs } = fstatSync(descriptor, { bigint: true });

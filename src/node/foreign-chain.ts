@@ -6,7 +6,7 @@
 import { textOfLine } from '../protocol/block/block-line.ts';
 import type { Block } from '../protocol/types.ts';
 
-/** A genesis block as the file claims it. */
+/** A genesis block with the values in a file, which were not verified. */
 export interface ClaimedGenesis {
   readonly id: string;
   /** The nethash of its network. */
@@ -15,7 +15,7 @@ export interface ClaimedGenesis {
 
 /** Names of networks for messages. */
 export interface NetworkNames {
-  /** Name of the network whose chain takes the blocks. */
+  /** Name of the network into whose chain the blocks are imported. */
   readonly own: string;
   /**
    * @returns undefined for a genesis block of an unknown network
@@ -26,9 +26,9 @@ export interface NetworkNames {
 /**
  * Finds the genesis block of another network at the start of a file.
  *
- * @param first the block of the first line, or the line itself when it holds no block of this network
- * @returns undefined for any other line. A line with the id or the payload hash of this network's genesis block is a
- *   damaged line of this network, so the result is undefined, too
+ * @param first the block of the first line; the line itself if no valid block of this network can be read from it
+ * @returns the genesis block of another network; undefined for any other line. A line with the id or payload hash of
+ *   this network's genesis block is a damaged line of this network, so its result is undefined
  */
 export function foreignGenesis(
   first: Block | Buffer,

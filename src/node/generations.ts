@@ -1,4 +1,4 @@
-/** Selects the parts of a node that differ by generation, besides the rules: wire dialect and generation profile. */
+/** Selects the parts of a node that depend on the generation, except the rules: wire dialect and generation profile. */
 
 import type { GenerationProfile } from '../engine/generation-profile.ts';
 import { gen2Dialect } from '../p2p/messages-gen2.ts';
@@ -10,7 +10,8 @@ import type { ChainParams, Generation } from '../protocol/params.ts';
 export interface GenerationParts {
   readonly createDialect: (params: ChainParams, identity: NodeIdentity) => WireDialect;
   /**
-   * Number of peers to which a broadcast goes, as in the releases of Lisk: enough to reach all nodes in a few steps.
+   * Number of peers that get a broadcast, as in the releases of Lisk. With this number, a broadcast reaches all nodes
+   * in a few steps.
    */
   readonly gossipPeersMax: number;
   readonly profile: Partial<GenerationProfile>;

@@ -2,7 +2,7 @@
  * Finds the members of a group that have signed a waiting transaction. A signature does not identify its signer, so
  * each signature is tried with each member's key. A full group takes up to 210 checks, and copies with junk signatures
  * take more. The time of the checks counts against the verification budget of the client that asks, like the checks of
- * transactions that it sends. Only a few checks run in each turn of the event loop.
+ * the client's own transactions. Only a few checks run in each turn of the event loop.
  */
 
 import type { Payer } from '../engine/pool/verification-budget.ts';
@@ -13,13 +13,13 @@ import type { Rules } from '../protocol/rules.ts';
 import type { StateReader } from '../protocol/state.ts';
 import type { PublicKey, Signature, SignatureOracle, Transaction } from '../protocol/types.ts';
 
-/** Number of searches that are remembered, finished or not. A queue of the pool has as many transactions. */
+/** Maximum number of cached searches, finished or not. It equals the number of transactions in a queue of the pool. */
 const REMEMBERED_MAX = 1_000;
 /** Checks in one turn of the event loop: 2 ms with the native back end, 40 ms with the portable one. */
 const CHECKS_PER_TURN = 8;
 /**
- * Time that counts for making and hashing the signed bytes of a check. It counts in addition to the time of the
- * signature check, even when the signature cache has the result.
+ * Time, in milliseconds, for making and hashing the signed bytes of a check. It is charged in addition to the time of
+ * the signature check, even when the signature cache has the result.
  */
 const HANDLING_MS = 0.05;
 
@@ -38,8 +38,9 @@ export interface GroupSignersParts {
 export type TellSigners = (transaction: Transaction, payer: Payer) => Promise<GroupSigners | undefined>;
 
 /**
- * Creates the search for signers. A client that has used up its budget is refused, but the results found until then are
- * kept. Until a signature is added, each pair of member and signature is tried only once, however many clients ask.
+ * Creates the search for signers. A client that has used up its budget is refused, but the results found so far are
+ * kept. Each pair of member and signature is tried only once for all clients, until the transaction gets another
+ * signature.
  *
  * @returns a function that rejects with ProtocolError `VERIFICATION_LIMIT` when checks are needed and the budget of the
  *   payer is used up
@@ -61,15 +62,15 @@ export function createGroupSigners(parts: GroupSignersParts): TellSigners {
     for (;;) {
       const group = groupOf(transaction, parts.state());
       if (group === undefined) return undefined;
-      // Another client may ask about the same transaction with one more signature at the same time. Each client
-      // therefore keeps its own search.
+      // At the same time, another client may ask for the signers of this transaction after one more signature was
+      // added. Each client therefore keeps its own search.
       if (search?.isOf(transaction, group) !== true) search = searchFor(transaction, group);
       for (let checks = 0; checks < CHECKS_PER_TURN && search.signers === undefined; checks += 1) {
         if (!payer.mayAsk()) throw tooManyChecks();
         const beforeMs = parts.spentMs();
         search.step(parts);
-        // A client that asks for signers does nothing wrong. The empty function prevents that the checks count as
-        // wasted checks of this client.
+        // The empty function prevents the checks from counting as wasted checks of the client, because asking for
+        // signers is no offence.
         payer.charge(() => undefined, parts.spentMs() - beforeMs + HANDLING_MS);
       }
       if (search.signers !== undefined) return search.signers;
@@ -102,7 +103,10 @@ class Search {
   signers: GroupSigners | undefined;
   readonly #transaction: Transaction;
   readonly #group: Group;
-  /** The transaction without signatures, because the rules refuse a signature that the transaction already has. */
+  /**
+   * The transaction without signatures. The search adds signatures to this copy, because the rules refuse a signature
+   * that the transaction already has.
+   */
   readonly #bare: Transaction;
   readonly #unclaimed: Signature[];
   readonly #hasSigned: boolean[] = [];
@@ -156,7 +160,7 @@ class Search {
   }
 }
 
-/** Returns the same error as for a transaction that a client sends. */
+/** The error of a client whose verification budget is used up, the same as for sending a transaction. */
 function tooManyChecks(): ProtocolError {
   return new ProtocolError('VERIFICATION_LIMIT', {}, 'Too many signatures to verify, please try again later.');
 }

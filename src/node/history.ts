@@ -32,7 +32,7 @@ interface Sums {
   transactions: number;
   missedSlots: number;
   reorgs: number;
-  /** Sum of the delays of blocks; downloaded blocks are not included. */
+  /** Sum of the delays of blocks in milliseconds, without downloaded blocks. */
   delaysMs: number;
   delayed: number;
   pool: number;
@@ -51,8 +51,8 @@ export class BoundedHistory {
 
   applied(blocks: readonly HistoryBlock[], origin: BlockOrigin): void {
     const { clock, params } = this.#dependencies;
-    // Downloaded blocks are old. Their missed slots do not belong to the present hour, and their delays show only when
-    // they were downloaded.
+    // Downloaded blocks are old. Their missed slots do not belong to the present hour, and their delays depend only on
+    // the time of the download.
     const isLive = origin !== 'synced';
     let missed = 0;
     let delaysMs = 0;
@@ -95,7 +95,7 @@ export class BoundedHistory {
       const points = this.#points[span];
       const timeMs = Math.floor(nowMs / intervalMs) * intervalMs;
       let point = points.at(-1);
-      // If the clock was set back, the newest point continues.
+      // If the clock was set back, events count for the newest point.
       if (point === undefined || point.timeMs < timeMs) {
         point = { timeMs, blocks: 0, transactions: 0, missedSlots: 0, reorgs: 0, delaysMs: 0, delayed: 0, pool, peers };
         points.push(point);

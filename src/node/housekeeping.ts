@@ -30,8 +30,8 @@ const TIMES: HousekeepingTimes = {
 };
 
 /**
- * Delay of the first run. Computing the times of the jobs takes a twentieth of the processor time of a start, and the
- * other parts of the start are more urgent.
+ * Delay of the schedule after the start, in milliseconds. Computing the times of the jobs takes a twentieth of the
+ * processor time of a start, and the rest of the start is more urgent.
  */
 const BEGINS_AFTER_MS = 5_000;
 

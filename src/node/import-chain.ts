@@ -14,8 +14,8 @@ import { foreignGenesis, foreignText, type NetworkNames } from './foreign-chain.
 import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backfill.ts';
 
 /**
- * Number of blocks in one commit. It is larger than in a running node, because no other work waits here. Accounts,
- * pages and undo records that several blocks change are written only once.
+ * Number of blocks in one commit. It is larger than in a running node, because no other work waits during an import.
+ * One commit writes an account, page or undo record only once, even if several blocks change it.
  */
 export const BLOCKS_PER_COMMIT = 510;
 /**
@@ -23,7 +23,7 @@ export const BLOCKS_PER_COMMIT = 510;
  * the other.
  */
 const GROUPS_AHEAD_MAX = 3;
-/** Number of lines that a thread reads at once: about ten milliseconds of work for full blocks. */
+/** Number of lines in one job of a thread. With full blocks, a job takes about ten milliseconds. */
 const LINES_PER_JOB = 10;
 
 export interface ImportProgress {
@@ -45,7 +45,7 @@ export interface ImportOptions {
   readonly indexes: IndexBackfill;
   readonly genesis: Block;
   readonly file: ChainFile;
-  /** Names of networks, for the refusal of a file of another network. */
+  /** Names of networks, for the error about a file of another network. */
   readonly networks?: NetworkNames;
   readonly onProgress?: (progress: ImportProgress) => void;
   /** Stops the import after the blocks that are being applied. */
@@ -59,13 +59,13 @@ interface ReadJob {
   readonly blocks: Promise<Iterable<Block | Buffer>>;
 }
 
-/** A block whose parent is the block imported before. */
+/** A block whose parent is the previous block of the import. */
 interface TakenBlock {
   readonly lineNumber: number;
   readonly block: Block;
 }
 
-/** The facts about a refused line that could be read from it, for the error. */
+/** The facts of a refused line that could be read, for the error. */
 interface RefusedLine {
   readonly number: number;
   readonly id: string | undefined;
@@ -78,7 +78,7 @@ interface RefusedLine {
  *
  * @returns the number of imported blocks and transactions, and the height
  * @throws ProtocolError `IMPORT_REFUSED` with line, height, id and reason of the first refused block, or
- *   `CHAIN_FILE_UNREADABLE`; the blocks before it are kept
+ *   `CHAIN_FILE_UNREADABLE`; the blocks before the error stay in the chain
  */
 export async function importChain(options: ImportOptions): Promise<ImportResult> {
   const run = new ImportRun(options);
@@ -127,7 +127,9 @@ function withTip({ code, data, message, cause }: ProtocolError, height: number):
   return new ProtocolError(code, data, `${message}; the chain ends at height ${height}`, { cause });
 }
 
-/** Throws the first error. The message of that error includes the messages of later errors that have another cause. */
+/**
+ * Throws the first error. The message of the first error includes the messages of later errors that have another cause.
+ */
 function throwInOrder(outcomes: readonly (Error | undefined)[]): void {
   const failures = outcomes.filter((outcome) => outcome !== undefined);
   const [first] = failures;
@@ -149,7 +151,7 @@ class ImportRun {
   readonly #chain: Chain;
   readonly #options: ImportOptions;
   readonly #reader: LineReader;
-  /** The last block; the next line must follow it. */
+  /** The previous block of the import, which the next line must follow. */
   #last: { readonly id: string; readonly height: number } = { id: '', height: 0 };
   #group: FileLine[] = [];
   /**
@@ -193,10 +195,7 @@ class ImportRun {
     return this.#wasStopped;
   }
 
-  /**
-   * Closes the reader and writes the indexes. It must be called after `takeRest`, when no group is being processed and
-   * no block is appended any more.
-   */
+  /** Closes the reader and writes the indexes. It must be called after `takeRest`, when no group is being processed. */
   async end(): Promise<void> {
     await this.#reader.close();
     await backfill(this.#options.indexes);
@@ -213,20 +212,21 @@ class ImportRun {
       jobs.push({ numbers: lines.map(({ number }) => number), blocks });
     }
     const done = this.#takeOver(jobs, this.#underWay.at(-1) ?? Promise.resolve());
-    // Errors are reported when the group is awaited, so they must not count as unhandled here.
+    // A rejection is reported when the group is awaited. The empty handler keeps Node from treating it as unhandled
+    // before that.
     for (const { blocks } of jobs) blocks.catch(() => undefined);
     done.catch(() => undefined);
     this.#underWay.push(done);
   }
 
   /**
-   * Applies a group, unless the signal has stopped the import.
+   * Applies a group. If the signal has stopped the import, the group is not applied.
    *
    * @param before resolves when the previous group is on the disk
    */
   async #takeOver(jobs: readonly ReadJob[], before: Promise<void>): Promise<void> {
     await before;
-    // Applying blocks keeps this thread busy. Lines that were read in the meantime are first handed to the worker
+    // Applying blocks keeps this thread busy. So lines that have arrived meanwhile are first handed to the worker
     // threads, which can then work at the same time.
     await yieldToEventLoop();
     if (this.#options.signal?.aborted === true) {
@@ -251,8 +251,8 @@ class ImportRun {
           this.#last = block;
         } catch (error) {
           if (!(error instanceof BlockRejected)) throw error;
-          // The error must name the first refused block. A block before this line may be refused too, so the blocks
-          // before it are applied first.
+          // The error must name the first refused block. A block before this line may be refused too, so the earlier
+          // blocks are applied first.
           await this.#append(group);
           if (lineNumber === 1) this.#refuseForeign(read);
           const id = Buffer.isBuffer(read) ? claimedId(textOfLine(read)) : read.id;
@@ -263,16 +263,16 @@ class ImportRun {
     await this.#append(group);
   }
 
-  /** Reads a line that a thread could not turn into a valid block. */
+  /** Reads a line from which a thread could not read a valid block. */
   #look(line: Buffer): ReadBlock {
     return blockOfLine(textOfLine(line), this.#chain.rules.codec);
   }
 
   /**
-   * @throws BlockRejected for a block whose members in the line contradict its bytes
+   * @throws BlockRejected for a block whose line contradicts its bytes
    */
   async #refuseChanged(block: Block, fault: string): Promise<never> {
-    // If the rules refuse the changed block too, their reason is more helpful than the contradiction between its
+    // If the rules refuse the changed block, the reason of the rules is more helpful than the contradiction between its
     // members and its bytes.
     if (block.height > 1) await this.#chain.validator.validateDetached(block);
     throw new BlockRejected('BLOCK_MALFORMED', fault, { height: block.height });

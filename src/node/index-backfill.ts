@@ -7,17 +7,17 @@ import type { StoredChain } from '../store/chain/chain-store.ts';
 export type IndexBackfill = Pick<StoredChain, 'indexLag' | 'deferIndexing' | 'backfill'>;
 
 /**
- * Largest lag of the indexes, in blocks and transactions. A lag of this size takes about ten megabytes of memory. After
- * a process was killed, writing the missing entries takes some seconds.
+ * Largest lag of the indexes, in blocks and transactions. A lag of this size takes about ten megabytes of memory. If a
+ * process is killed at this lag, writing the missing entries later takes some seconds.
  */
 const LAG_MAX = 100_000;
 
-/** Backfills the indexes when their lag is large. During this, no block may be appended. */
+/** Backfills the indexes if their lag is large. The caller must not append blocks during the backfill. */
 export async function backfillWhenLagging(indexes: IndexBackfill): Promise<void> {
   if (indexes.indexLag > LAG_MAX) await backfill(indexes);
 }
 
-/** Backfills the indexes. During this, no block may be appended. */
+/** Backfills the indexes. The caller must not append blocks during the backfill. */
 export async function backfill(indexes: IndexBackfill): Promise<void> {
   for (const _ of indexes.backfill()) await yieldToEventLoop();
 }

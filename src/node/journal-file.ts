@@ -1,10 +1,11 @@
 /**
  * Stores the signing journal as a file of lines: checksum, space, JSON. A line is on the disk before `record` returns,
  * so after a restart the node knows the header of every block that left it. There are three kinds of lines for a
- * delegate. A line holds a signed header, or a moment before which its signatures are not known, or its move to another
- * node. The next line of the delegate ends the move. A fourth kind of line identifies the file itself. In a copy, the
- * line that identifies the file is wrong, so a journal that was restored from a backup is recognised. The marker beside
- * the journal recognises a backup that was written into the existing file.
+ * delegate. The first kind holds a signed header. The second kind holds a moment before which the delegate's signatures
+ * are unknown. The third kind records that the delegate moved to another node; the next line of the delegate ends the
+ * move. A fourth kind of line identifies the file itself. In a copy of the file, this line is wrong, so the node
+ * recognises a journal from a backup. If a backup was written into the existing file, the marker beside the journal
+ * reveals it.
  */
 
 import {
@@ -56,14 +57,17 @@ export interface JournalOptions {
  */
 export interface JournalFile extends FolderJournal {
   /**
-   * Ends signing for a delegate on this node. When this returns, the line about the end of signing is on the disk.
+   * Ends signing for a delegate on this node. When `move` returns, the line about the move is on the disk.
    * @param atS Unix time in whole seconds
    */
   move(publicKey: PublicKey, atS: number): void;
 }
 
 const SPARE_LINES_MAX = 20_000;
-/** Limit for the file: several times the size of `SPARE_LINES_MAX` lines and one line for each delegate. */
+/**
+ * Maximum size of the file in bytes. It is several times the size of `SPARE_LINES_MAX` lines and one line for each
+ * delegate.
+ */
 const BYTES_MAX = 64 * 1024 * 1024;
 const FILE_MODE = 0o600;
 
@@ -75,8 +79,8 @@ export function journalFileOf(dataDirectory: string): string {
 /**
  * Opens the journal of a node; creates it if it does not exist.
  *
- * @throws ProtocolError `JOURNAL_IN_USE` while another process uses the journal, `JOURNAL_UNREADABLE` when a line other
- *   than the last is damaged
+ * @throws ProtocolError `JOURNAL_IN_USE` while another process uses the journal, `JOURNAL_UNREADABLE` when a line is
+ *   damaged that is not the last line
  */
 export function openJournal(file: string, options: JournalOptions = {}): JournalFile {
   makeFolder(dirname(file));
@@ -91,11 +95,11 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
 }
 
 /**
- * Reads a journal without taking its lock. Taking the lock could displace the lock of a node in a paused container, and
- * that node could then sign nothing more.
+ * Reads a journal without taking its lock. Taking the lock could displace the lock of a node in a paused container. The
+ * displaced node could then no longer sign.
  *
  * @param file existing journal
- * @returns name of the process that uses the journal; undefined when there is none and all lines are intact
+ * @returns name of the process that uses the journal; undefined when no process uses it and all lines are intact
  * @throws ProtocolError `JOURNAL_UNREADABLE` like `openJournal`
  */
 export function examineJournal(file: string): string | undefined {
@@ -126,8 +130,8 @@ class FileJournal implements JournalFile {
   /** Checksum of the newest line of any delegate. The marker contains the same checksum. */
   #newest: string | undefined;
   /**
-   * True when line and marker identify this file, and each write keeps both up to date. False for a copy and for a file
-   * that was never identified.
+   * True when the identifying line and the marker match this file. Each write then keeps both up to date. False for a
+   * copy, and for a file without an identifying line.
    */
   #isPlaceKept: boolean;
   /** True when the marker belongs to this file. */
@@ -147,7 +151,7 @@ class FileJournal implements JournalFile {
     renewTimeOfChange(this.#descriptor);
     this.#place = place;
     this.#newest = newest;
-    // Another folder has a hard link to the file, so two nodes could write to it without knowing of each other.
+    // The file has a hard link in another folder. So two nodes could write to the file without knowing of each other.
     const isShared = nlink > 1;
     const isOld = marker !== undefined && (!marker.isInPlace || !hasMarked);
     this.isCopied = isOld || isShared || (place !== undefined && !isAt(this.#descriptor, place));
@@ -181,8 +185,8 @@ class FileJournal implements JournalFile {
   }
 
   adopt(publicKey: PublicKey, header: SignedHeader): void {
-    // The header is written first. If a crash keeps only this line, the delegate still waits as long as before the
-    // import.
+    // The header is written first. If a crash keeps only the header's line, the delegate waits at least as long as
+    // before the import.
     this.#write(entryWith(publicKey, header), { delegate: publicKey, heldSinceS: 0 });
   }
 
@@ -211,7 +215,8 @@ class FileJournal implements JournalFile {
     const lines = entries.map(lineOf);
     const bytes = Buffer.concat(lines);
     this.#writing(() => {
-      // The file is rewritten before the line is written, because after the line is on the disk no step may fail.
+      // The file is rewritten before the new line is written, because no step may fail after the new line is on the
+      // disk.
       if (this.#lines > this.#known.size + this.#spareLinesMax) this.#compact();
       if (!this.#folderSynced) this.#syncFolder();
       this.#append(bytes);
@@ -225,8 +230,8 @@ class FileJournal implements JournalFile {
         this.#newest = checksumOfLine(lines[index] ?? bytes);
       }
     }
-    // The marker is renewed before the node acts on the lines. So a line that the marker does not know was not used for
-    // signing.
+    // The marker is renewed before the node acts on the lines. So the node has signed nothing on the basis of lines
+    // that are newer than the marker.
     if (this.#isPlaceKept) this.#mark();
   }
 
@@ -259,7 +264,7 @@ class FileJournal implements JournalFile {
   }
 
   #append(lines: Buffer): void {
-    // Removes the incomplete line of an earlier failure, so that the next line does not continue it.
+    // Removes the incomplete line that an earlier failed write left, so that the next line does not continue it.
     if (this.#torn) this.#undoLine();
     try {
       writeAll(this.#descriptor, lines);
@@ -276,7 +281,7 @@ class FileJournal implements JournalFile {
   }
 
   /**
-   * Writes the last line of each delegate to a new file, which then replaces the old one. The old file is complete and
+   * Writes the last line of each delegate to a new file, which then replaces the old file. The old file is complete and
    * in use until the rename. After the rename, the new file is in use, even if a later step fails.
    */
   #compact(): void {
@@ -315,7 +320,7 @@ class FileJournal implements JournalFile {
   }
 }
 
-/** Name of the lock in the journal's folder. */
+/** Name of the lock on the journal, in the journal's folder. */
 function claimOn(file: string): string {
   return `${basename(file)}.in-use`;
 }
@@ -359,7 +364,8 @@ interface Lines {
 }
 
 /**
- * Reads all lines. An incomplete last line is cut off. A crash interrupted its write, so its block never left the node.
+ * Reads all lines. An incomplete last line is cut off. A crash interrupted the write of this line, so the block of this
+ * line never left the node.
  */
 function load(file: string, marked: string | undefined): Lines {
   const content = readFileIfPresent(file);

@@ -6,18 +6,18 @@ import type { PublicKey } from '../protocol/types.ts';
 import { checkedLine, contentOf } from './checked-lines.ts';
 
 /**
- * Identifies the file in which a journal was written; a copy is another file, wherever it is. Numbers are decimal text.
+ * Identifies the file into which a journal was written. A copy of the file has a different identity. Numbers are
+ * decimal text.
  */
 export interface FilePlace {
   readonly inode: string;
   /**
-   * Time of the file's creation in nanoseconds since 1970. The time of creation is useless if the file system does not
-   * store it.
+   * Birth time of the file in nanoseconds since 1970. It has no meaning if the file system does not store birth times.
    */
   readonly bornNs: string;
 }
 
-/** The facts that the journal holds about one delegate. */
+/** The facts of the journal about one delegate. */
 export interface Known {
   readonly last?: SignedHeader;
   readonly heldSinceS?: number;
@@ -94,7 +94,7 @@ export function isPlace(entry: object): entry is FilePlace {
   return [inode, bornNs].every((text) => typeof text === 'string' && /^[0-9]{1,30}$/.test(text));
 }
 
-/** True when a value that was read is a signed header as the journal keeps it. */
+/** True when a value from a file has the form of a signed header in the journal. */
 export function isSignedHeader(value: unknown): value is SignedHeader {
   if (typeof value !== 'object' || value === null) return false;
   const header = value as Partial<SignedHeader>;

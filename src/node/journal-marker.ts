@@ -1,8 +1,8 @@
 /**
  * Reads and writes the marker of a signing journal. The marker is a small file beside the journal, which is created
- * anew with each line. The marker identifies itself and the newest line of the journal. A backup that is copied over
- * existing files keeps their inodes and times of birth, so a restored journal looks genuine. However, a restored marker
- * is recognised if the node renewed its marker after the backup.
+ * anew with each line. The marker identifies itself and the newest line of the journal. Copying a backup over existing
+ * files keeps the inodes and birth times of these files, so the restored journal looks genuine. However, the restored
+ * marker reveals the backup if the node renewed its marker after the backup.
  */
 
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -43,8 +43,8 @@ export function readMarker(journalFile: string): JournalMarker | undefined {
 }
 
 /**
- * Writes a new marker in place of the old one. The new marker is not flushed to the disk: after a power cut, the old
- * marker is less recent but not wrong. If the new marker cannot be written, the old one stays and no error is reported.
+ * Writes a new marker in place of the old one. The new marker is not flushed to the disk. After a power cut, an old
+ * marker is outdated but not wrong. If the new marker cannot be written, the old one stays and no error is reported.
  */
 export function renewMarker(journalFile: string, newest: string | undefined): void {
   const file = markerOf(journalFile);
@@ -57,8 +57,7 @@ export function renewMarker(journalFile: string, newest: string | undefined): vo
       writeSync(descriptor, checkedLine(newest === undefined ? place : { ...place, newest }));
       renameSync(draft, file);
       renewTimeOfChange(descriptor);
-      // A file system that invents times of birth would make every journal look like a copy, so no marker is kept
-      // there.
+      // On a file system without stored birth times, every journal could look like a copy, so no marker is kept.
       if (!isAt(descriptor, place)) rmSync(file, { force: true });
     } finally {
       closeSync(descriptor);

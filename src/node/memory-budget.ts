@@ -1,10 +1,10 @@
 /**
- * Adds up the memory of a node. Each queue, cache and buffer that others can fill has a budget, which is computed from
- * its bound. All budgets together with the node's own needs stay below the lowest ceiling that can be configured. The
- * default ceiling is higher, to leave room for objects that V8 has not collected yet.
+ * Adds up the memory of a node. Each queue, cache and buffer that peers or clients can fill has a budget, which is
+ * computed from its bound. The sum of all budgets and the node's own needs is below the lowest ceiling that can be
+ * configured. The default ceiling is higher, to leave room for objects that V8 has not collected yet.
  *
- * To add a row: define the bound in the file that holds the memory, export it, and write here the largest size of an
- * entry.
+ * To add a row: define the bound in the file that holds the memory, export it, and write the largest size of an entry
+ * into `budgetsOf`.
  */
 
 import type { Config } from '../config/schema.ts';
@@ -49,9 +49,9 @@ const KB = 1000;
 const MB = 1_000_000;
 
 /**
- * Memory of a node that holds no data: V8, compiled code, threads. A node of a devnet has 59 MB of its own after its
- * start (Node 20, Linux). The rest is for code that is compiled later and for the pages that LMDB keeps during a
- * transaction.
+ * Memory of a node that holds no data: V8, compiled code, threads. After its start, a node of a devnet uses 59 MB of
+ * its own memory (Node 20, Linux). The rest is for code that is compiled later and for the pages that LMDB keeps during
+ * a transaction.
  */
 const BASE_BYTES = 150 * MB;
 
@@ -227,7 +227,7 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
   ];
 }
 
-/** Memory that the node needs when all budgets are used up. */
+/** Memory, in bytes, that the node needs when all budgets are used up. */
 export function neededBytes(config: Pick<Config, 'http' | 'pool' | 'verifier'>): number {
   return budgetsOf(config).reduce((sum, { bytesMax }) => sum + bytesMax, BASE_BYTES);
 }

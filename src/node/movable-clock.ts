@@ -1,5 +1,5 @@
 /**
- * A chain clock that can be stopped and set. Only the supervisor of a devnet creates one (`cli/devnet/`); a node of
+ * A chain clock that can be stopped and set. Only nodes of a devnet use a movable clock (`cli/devnet/`). A node of
  * `bloomery start` uses the clock of the machine.
  */
 
@@ -7,9 +7,12 @@ import type { Clock, Timer } from '../ports/clock.ts';
 
 /** Setting of a movable clock. Two processes on one machine with the same setting show the same time. */
 export type ClockSetting =
-  /** The clock runs, ahead of the machine's clock by `aheadMs`; a negative value is behind. */
+  /**
+   * The clock runs ahead of the machine's clock by `aheadMs`. With a negative value, it runs behind the machine's
+   * clock.
+   */
   | { readonly kind: 'running'; readonly aheadMs: number }
-  /** The clock shows one moment, Unix time in milliseconds. */
+  /** The clock is stopped and shows `atMs`, a Unix time in milliseconds. */
   | { readonly kind: 'frozen'; readonly atMs: number };
 
 /**
@@ -18,12 +21,12 @@ export type ClockSetting =
  */
 const FROZEN_DELAY_MS_MIN = 50;
 
-/** Unix time in milliseconds that a clock of this setting shows when the machine's shows `machineMs`. */
+/** Unix time in milliseconds that a clock with this setting shows when the machine's clock shows `machineMs`. */
 export function timeOf(setting: ClockSetting, machineMs: number): number {
   return setting.kind === 'frozen' ? setting.atMs : machineMs + setting.aheadMs;
 }
 
-/** The setting with the clock moved ahead by `skewMs`; a negative value moves it behind. */
+/** Returns the setting of a clock that is `skewMs` ahead of the given setting. A negative value means behind. */
 export function skewed(setting: ClockSetting, skewMs: number): ClockSetting {
   return setting.kind === 'frozen'
     ? { kind: 'frozen', atMs: setting.atMs + skewMs }
@@ -45,7 +48,7 @@ export class MovableClock implements Clock {
   }
 
   /**
-   * @throws RangeError for a setting without a finite time; the clock then stays as it is
+   * @throws RangeError for a setting without a finite time. The clock then keeps its setting
    */
   set(setting: ClockSetting): void {
     this.#setting = checked(setting);
@@ -55,14 +58,14 @@ export class MovableClock implements Clock {
     return timeOf(this.#setting, this.#machine.nowMs());
   }
 
-  /** Timers use the machine's clock, so a jump of this clock ends no delay. */
+  /** Timers use the machine's clock, so setting this clock does not change running delays. */
   after(delayMs: number, work: () => void): Timer {
     const leastMs = this.#setting.kind === 'frozen' && delayMs > 0 ? FROZEN_DELAY_MS_MIN : 0;
     return this.#machine.after(Math.max(delayMs, leastMs), work);
   }
 }
 
-/** Refuses NaN, because NaN is neither before nor after any moment, so slot checks would not work. */
+/** Refuses settings without a finite time. NaN is neither before nor after any moment, so slot checks would fail. */
 function checked(setting: ClockSetting): ClockSetting {
   if (Number.isFinite(timeOf(setting, 0))) return setting;
   throw new RangeError(`a clock cannot be set to ${timeOf(setting, 0)}`);

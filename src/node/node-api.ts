@@ -21,7 +21,7 @@ import { BoundedHistory } from './history.ts';
 import { yieldToEventLoop } from './system.ts';
 
 /**
- * Peers that the operator wants. `none`: the node has no network. `named`: only peers that the configuration names.
+ * Peers that the operator allows. `none`: the node has no network. `named`: only peers that the configuration names.
  * `any`: any peers that connect.
  */
 export type WantedPeers = 'none' | 'named' | 'any';
@@ -155,8 +155,8 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
   }
 
   /**
-   * True when the node has no peers and needs none: the operator wants none, or the node is the whole network until
-   * others join.
+   * True when the node has no peers and needs none. It needs none if the operator wants none, or if its own delegates
+   * own all the next slots.
    */
   function isAlone(): boolean {
     if (wantedPeers === 'none') return true;

@@ -78,7 +78,7 @@ export interface NodeControl {
   built(parts: ControlledParts): void;
   /** Controls of the devnet for the dashboard. */
   readonly devnet?: DevnetControls;
-  /** Storage in memory, instead of the folder. With storage in memory, the folder is not created. */
+  /** Storage in memory. If it is present, the folder is not created. */
   readonly memory?: NodeMemory;
   /** Transport that replaces the network. */
   readonly transport?: Transport;
@@ -86,8 +86,7 @@ export interface NodeControl {
   wire?(over: Transport): Transport;
   /**
    * True to keep idle HTTP connections open without a time limit. A client in the same process may get no processor
-   * time for some seconds. A client without processor time may send a request on an idle connection just when the
-   * server closes this connection.
+   * time for some seconds. Its request could then arrive just when the server closes the idle connection.
    */
   readonly keepsConnections?: boolean;
 }
@@ -110,18 +109,18 @@ export interface RunningNode {
   /** 0 when the node has no P2P port. */
   readonly wsPort: number;
   /**
-   * Stops forging first, then all other parts, and resolves when all data are on the disk.
+   * Stops forging, then all other parts. Resolves when all data are on the disk.
    *
    * @throws AggregateError with the errors, after all parts are closed
    */
   close(): Promise<void>;
-  /** Resolves when the chain store is found damaged; the node should be closed then. */
+  /** Resolves when the node finds damage in the chain store. The caller should then close the node. */
   readonly damaged: Promise<ProtocolError>;
 }
 
 /**
- * Maximum of signature check results that are kept. Full queues of the pool fit, so a signature that was verified for
- * the pool is not verified again in a block.
+ * Size of the signature cache, in results. The cache has room for the results of full queues of the pool, so a
+ * signature of a pooled transaction is not verified again in a block.
  */
 export const SIGNATURE_ANSWERS_MAX = 8_000;
 const MEGABYTE = 1_000_000;
@@ -130,7 +129,7 @@ const MEGABYTE = 1_000_000;
  * Starts a node.
  *
  * @throws ProtocolError that names the obstacle: a port in use, a foreign or locked data directory, a passphrase that
- *   cannot be decrypted; after an error nothing stays open
+ *   cannot be decrypted. After an error, nothing stays open
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const { network, dataDirectory, config, observer, metrics, control } = options;
@@ -161,7 +160,8 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     closers.add(() => store.close());
     if (control === undefined) refuseUnsigned(store, dataDirectory);
     const log = createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
-    // The journal is opened after the store: a folder of another network is refused before anything is written to it.
+    // The journal is opened after the store, so that a folder of another network is refused before the node writes to
+    // it.
     const journal = memory?.journal ?? openJournal(journalFileOf(dataDirectory));
     closers.add(() => {
       journal.close();
@@ -337,7 +337,7 @@ function watermarksOf({ network, config, observer }: NodeOptions): SigningWaterm
 
 function wantedPeersOf({ enabled, fixedPeers, seedPeers, host, port }: P2pConfig): WantedPeers {
   if (!enabled) return 'none';
-  // The first node of a network is often a seed in the configuration of all nodes, including its own.
+  // All nodes of a network often have the same list of seeds, so a seed may find its own address in the list.
   const isOther = (ip: string, wsPort: number): boolean => !isOwnAddress({ ip, wsPort }, { ip: host, wsPort: port });
   const others = [
     ...fixedPeers.filter(({ ip, wsPort }) => isOther(ip, wsPort)),

@@ -1,8 +1,8 @@
 /**
  * Checks the pages of the chain store while the node runs, a few at a time. A disk that loses or corrupts a page
- * reports no error, and the database library ends the process when it reads such a page. For pages with state, the
- * entries are also compared with the checksum of the state, which finds changed bytes inside a value. Undo records are
- * compared with their own checksums.
+ * reports no error, and the database library ends the process when it reads a damaged page. For pages with state, the
+ * entries are also compared with the checksum of the state. The checksum reveals changed bytes inside a value. Undo
+ * records are compared with their own checksums.
  */
 
 import { join } from 'node:path';
@@ -18,19 +18,19 @@ import { STATE_CHANGED } from '../store/chain/open.ts';
 import { checkPages, type PageCheck } from '../store/disk/page-check.ts';
 
 /**
- * Number of pages that the watch checks in one step. A step takes about 3 ms of the node's time, once a second. The
- * check of a 16 GB store takes an hour and a half.
+ * Number of pages that the watch checks in one step. A step takes about 3 ms of the node's time, once a second.
+ * Checking a store of 16 GB takes an hour and a half.
  */
 const PAGES_PER_LOOK = 800;
 const LOOK_MS = 1000;
 /**
- * Number of pages of the state that the watch checks in one step. A step takes about 1.5 ms, because entries are read
- * too. The check of a state with a million accounts takes about twenty-five minutes.
+ * Number of pages of the state that the watch checks in one step. A step takes about 1.5 ms, because it also reads the
+ * entries. Checking a state with a million accounts takes about twenty-five minutes.
  */
 const STATE_PAGES_PER_LOOK = 16;
 /**
- * Maximum of undo records, those of the highest blocks, that the watch checks in one step. The step takes about 5 ms.
- * Only a chain without finality for hours has more undo records.
+ * Maximum of undo records that the watch checks, in one step of about 5 ms. It checks the undo records of the highest
+ * blocks. Only a chain without finality for hours has more undo records.
  */
 const UNDO_RECORDS_MAX = 2_000;
 /** Number of pages with these undo records. */
@@ -39,7 +39,7 @@ const UNDO_PAGES_MAX = 4_000;
 const ROUND_MS = 60 * 60_000;
 
 export interface PageWatch {
-  /** Resolves when damage is found; then the watch has ended. */
+  /** Resolves when the watch finds damage. The watch ends before the promise resolves. */
   readonly damaged: Promise<ProtocolError>;
   stop(): void;
 }
@@ -49,7 +49,7 @@ export interface PageWatchOptions {
   readonly observer: Observer;
   /** The open store. No other code may check the state of the store meanwhile. */
   readonly state: Pick<StoredChain, 'checkState' | 'recordDamage'>;
-  /** Tests set it. */
+  /** Replaces `STATE_PAGES_PER_LOOK` in tests. */
   readonly statePagesPerLook?: number;
 }
 

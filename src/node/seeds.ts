@@ -1,4 +1,4 @@
-/** Looks up seed peers: they are configured by host name, but peers are known by IPv4 address. */
+/** Looks up the IPv4 addresses of seed peers, which the configuration may give as host names. */
 
 import { lookup } from 'node:dns/promises';
 import { messageOf } from '../primitives/errors.ts';
@@ -7,13 +7,13 @@ import type { Observer } from '../ports/observer.ts';
 import type { PeerAddress } from '../ports/transport.ts';
 
 /**
- * Parallel lookups. A lookup occupies one of the few threads of the runtime's pool. A name server that does not answer
- * occupies the thread for a long time.
+ * Maximum of parallel lookups. A lookup occupies one of the few threads of the runtime's pool. If the name server does
+ * not answer, it occupies the thread for a long time.
  */
 const LOOKUPS_MAX = 2;
 /**
- * Waiting times after failed lookups. Each time is twice the previous one. A node may be started before its network is
- * up.
+ * Waiting times after failed lookups. Each time is twice the previous time. Lookups can fail because the machine's
+ * network starts later than the node.
  */
 const WAIT = { firstMs: 5_000, mostMs: 600_000 };
 
@@ -32,8 +32,8 @@ export interface SeedSearchOptions {
 }
 
 /**
- * Looks up the seed hosts. A host that cannot be resolved is tried again and again; meanwhile the node uses the other
- * seeds.
+ * Looks up the seed hosts. A failed lookup is repeated until it succeeds. Meanwhile, the node uses the seeds that were
+ * found.
  */
 export class SeedSearch {
   readonly #options: SeedSearchOptions;
@@ -49,7 +49,7 @@ export class SeedSearch {
     this.#next();
   }
 
-  /** Running lookups are not awaited; their answers are dropped. */
+  /** Ends the search at once, and drops the answers of running lookups. */
   stop(): void {
     this.#stopped = true;
     for (const timer of this.#timers) timer.cancel();

@@ -1,6 +1,6 @@
 /**
  * The signing record of a node, as a file for another node: the last header that each delegate signed, with a checksum.
- * Handing the record over ends signing on the old node, so two nodes never sign from one record at the same time.
+ * Handing the record over ends signing on the old node, so two nodes never sign with one record at the same time.
  */
 
 import { sha256Hex } from '../crypto/hash.ts';
@@ -29,11 +29,11 @@ interface DelegateRecord {
 }
 
 const FORMAT = 'bloomery signing record 1';
-/** Maximum number of delegates, far above those of any node. */
+/** Maximum number of delegates, far above the number of delegates of any node. */
 const DELEGATES_MAX = 10_000;
 
 /**
- * Makes a record of all delegates in a journal. Making the record changes nothing: `moveRecord` ends signing on this
+ * Makes a record of all delegates in a journal. The journal does not change; only `moveRecord` ends signing on this
  * node.
  */
 export function recordOf(
@@ -115,9 +115,9 @@ export function checkNetwork(
 }
 
 /**
- * Takes a record over into a journal. The journal keeps all its facts. Of two headers, the later header counts, with
- * the highest heights of both. A copy may lack later signatures. For a copy, the delegate waits as if no signature
- * before `nowS` were known.
+ * Takes a record over into a journal. The journal keeps all its facts. If both have a header of a delegate, the result
+ * is the later header with the highest heights of both. A copied record may lack later signatures. After taking over a
+ * copy, the delegate waits as if no signature before `nowS` were known.
  *
  * @param nowS chain time in whole seconds
  * @throws ProtocolError like `checkNetwork`

@@ -19,9 +19,12 @@ export interface StoreSourceOptions {
   readonly pollMs: number;
 }
 
-/** Maximum of blocks in one read of the store. The node cannot reuse freed pages during a read. */
+/**
+ * Maximum of blocks in one read of the store. The number is small, because the node cannot reuse freed pages during a
+ * read.
+ */
 const BLOCKS_AT_ONCE = 200;
-/** Of a backfill, which gives way after each look to the insert of the range before. */
+/** Maximum of blocks in one read during a backfill. Between two reads, the sink inserts the previous range. */
 const FINAL_BLOCKS_AT_ONCE = 25;
 
 /** Calls `work` with the present chain; the store must not be used after the call. */
@@ -113,7 +116,7 @@ class ChainView {
     if (finalHeight > this.#finalHeight) {
       this.#finalHeight = finalHeight;
       found.push({ kind: 'final', height: finalHeight });
-      // The newest final block is kept, so that its revert would be noticed.
+      // The newest final block is kept, so that the source would notice its revert.
       for (const height of this.#told.keys()) if (height < finalHeight) this.#told.delete(height);
     }
     return { found, isAtTip: last >= tipHeight };
@@ -129,7 +132,7 @@ function blocksOf(store: StoredChain, fromHeight: number, toHeight: number): rea
   const blocks: Block[] = [];
   for (let height = fromHeight; height <= toHeight; height += 1) {
     const block = store.block(height);
-    // The chain may have become shorter meanwhile.
+    // A revert may have made the chain shorter since its height was read.
     if (block === undefined) break;
     blocks.push(block);
   }

@@ -1,4 +1,4 @@
-/** Records the metrics that are measured only when they are read. */
+/** Registers the metrics that are measured only when a client reads them. */
 
 import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';

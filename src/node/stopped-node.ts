@@ -1,4 +1,4 @@
-/** A stopped node for readers: the answers come from its files. */
+/** Answers queries about a stopped node from its files. */
 
 import type { Network } from '../config/network.ts';
 import { buildIdentity } from '../config/build.ts';
@@ -24,8 +24,8 @@ export interface StoppedNode {
 }
 
 /**
- * Opens a read-only view of a node's folder at this moment. Queries of the chain have the same answers as in the
- * running node. The queue of received transactions shows the transactions that the node promised to keep. A stopped
+ * Opens a read-only view of a node's folder at the time of the call. Queries of the chain have the same answers as in
+ * the running node. The queue of received transactions shows the transactions in the transaction journal. A stopped
  * node has no peers, no diagnostics and no forging delegates.
  *
  * @throws ProtocolError like `openIndexedSnapshot`
@@ -96,7 +96,10 @@ function latestIds(store: ChainReader): readonly string[] {
   return ids;
 }
 
-/** Transactions that the node restores when it starts: those in the journal, without confirmed and unreadable ones. */
+/**
+ * Transactions that the node would restore at its start: all transactions in the journal that are readable and not
+ * confirmed.
+ */
 function poolEntriesOf(file: string, store: ChainReader, { codec }: Rules): readonly PoolEntry[] {
   return readTransactionJournal(file).flatMap((entry) => {
     const transaction = transactionOf(entry, codec);

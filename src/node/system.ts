@@ -1,6 +1,6 @@
 /**
- * Provides the machine's clock and random numbers. No other file of the node reads the machine's clock and random
- * numbers.
+ * Provides the machine's clock and random numbers. All other files of the node get clock and random numbers as
+ * parameters.
  */
 
 import { randomBytes, randomInt } from 'node:crypto';
@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import type { Clock, ProcessTimes, Random, Timer } from '../ports/clock.ts';
 
-/** Longest delay of a timer in the runtime; longer delays would end at once. */
+/** Longest delay of a timer of the runtime, in milliseconds. A timer with a longer delay would fire at once. */
 const DELAY_MS_MAX = 2_147_483_647;
 /** Number of random bits in a fraction. A double represents integers of this size exactly. */
 const FRACTION_BITS = 48;
@@ -38,7 +38,7 @@ export const systemTimes: ProcessTimes = {
   },
 };
 
-/** Resolves when all work that waits now has run. */
+/** Resolves after the event loop has run the work that waits now. */
 export const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export const systemRandom: Random = {

@@ -1,6 +1,6 @@
 /**
  * Notes which signing records were imported on this machine, and into which folders. The notes are beside the
- * watermarks. A record must be in one place at a time, but its file can be copied.
+ * watermarks. Only one node may use a record, but an operator can copy the record's file.
  */
 
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -16,7 +16,7 @@ export interface TakenRecord {
   readonly atS: number;
 }
 
-/** Digits of an id in file names: enough to distinguish records. */
+/** Number of digits of an id in file names, which is enough to distinguish records. */
 const ID_DIGITS = 32;
 
 export class TakenRecords {

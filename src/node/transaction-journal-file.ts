@@ -1,10 +1,9 @@
 /**
  * Stores the transaction journal as a file of lines (`checked-lines.ts`). A line holds a transaction, a member's
- * signature, or the ids of transactions that are no longer needed. Appending does not block the node: lines that come
- * while the disk is busy are written together with one flush. The content of the file is not trusted: the engine checks
- * all transactions again. If the journal file was removed or replaced while the node runs, the node writes it again
- * before a client gets an answer. If the journal file were not written again, the content of the open file would be
- * lost when the file is closed.
+ * signature, or the ids of transactions that are no longer needed. Appending does not block the node. Lines that arrive
+ * while the disk is busy are written together with one flush. The content of the file is not trusted, so the engine
+ * checks all transactions again. If the journal file was removed or replaced while the node runs, the node writes it
+ * again before a client gets an answer. Without this, closing the removed file would lose its content.
  */
 
 import { renameSync } from 'node:fs';
@@ -23,9 +22,12 @@ import { takeLock, type ProcessLock } from '../store/disk/process-lock.ts';
 import { checkedLine, contentOf } from './checked-lines.ts';
 import { systemClock } from './system.ts';
 
-/** Bytes of outdated lines that a file may have, in addition to the number of bytes of its needed lines. */
+/** A file is rewritten when its outdated lines have this number of bytes more than its needed lines. */
 const SPARE_BYTES = 1024 * 1024;
-/** Limit for reading: it covers the needed lines twice, the spare bytes, and lines that come while the disk is busy. */
+/**
+ * Maximum size of a file that is read, in bytes. It has room for twice the needed lines, the spare bytes, and lines
+ * that arrive while the disk is busy.
+ */
 const FILE_BYTES_MAX = 4 * JOURNALED_BYTES_MAX;
 const FILE_MODE = 0o600;
 
@@ -72,7 +74,7 @@ interface OpenFile {
 }
 
 /**
- * Reads the transactions in a journal; a node may use it meanwhile. Damaged lines are skipped.
+ * Reads the transactions in a journal, which a node may use at the same time. Damaged lines are skipped.
  *
  * @returns an empty list when there is no readable journal
  */
@@ -124,7 +126,7 @@ class TransactionJournalFile implements TransactionJournal {
     this.#opened = opened;
     this.#entries = entries;
     this.#fileBytes = bytes;
-    // A file with an incomplete line is rewritten, so that the next line does not continue the incomplete line.
+    // A damaged file is rewritten, because the next line would otherwise continue an incomplete line.
     this.#isRewriteDue = isDamaged;
   }
 
@@ -156,7 +158,7 @@ class TransactionJournalFile implements TransactionJournal {
   flush(): Promise<void> {
     if (this.#lines.length === 0 && this.#writing === undefined && !this.#isRewriteDue) return Promise.resolve();
     this.#next ??= (this.#writing ?? Promise.resolve())
-      // The callers of the earlier flush already got its error.
+      // The callers of the earlier flush get its error.
       .catch(() => undefined)
       .then(() => {
         this.#next = undefined;
@@ -172,7 +174,7 @@ class TransactionJournalFile implements TransactionJournal {
     if (this.#closed) return;
     try {
       await this.flush();
-      // Transactions that earlier answers confirmed must be in the file at the next start, too.
+      // Earlier answers have promised to keep their transactions, so the new file must contain these transactions, too.
       if (await this.#isReplaced()) await this.#rewriteReplaced();
     } finally {
       this.#closed = true;
@@ -191,7 +193,7 @@ class TransactionJournalFile implements TransactionJournal {
       if (this.#isRewriteDue || isLong) await this.#rewrite();
       else await this.#append(bytes);
     } catch (error) {
-      // It is unknown which part of the lines was written, so the next write rewrites the whole file.
+      // The failed write may have written a part of the lines, so the next write rewrites the whole file.
       this.#isRewriteDue = true;
       throw writeFailed(this.#file, error);
     }
@@ -206,7 +208,8 @@ class TransactionJournalFile implements TransactionJournal {
   }
 
   /**
-   * True when the path leads to another file than the open one, to no file, or to one that another process wrote to.
+   * True when the path leads to no file, to a file that is not the open file, or to a file to which another process
+   * wrote.
    */
   async #isReplaced(): Promise<boolean> {
     const found = await statIfPresent(this.#file);
@@ -215,7 +218,7 @@ class TransactionJournalFile implements TransactionJournal {
 
   async #rewriteReplaced(): Promise<void> {
     const found = await statIfPresent(this.#file);
-    // The other file is kept under another name, because the operator may need it.
+    // A foreign file at the path is kept under another name, because the operator may need it.
     const isForeign = found !== undefined && !this.#isOpen(found);
     const aside = isForeign ? await keepAside(this.#file) : undefined;
     await this.#rewrite();
@@ -228,7 +231,7 @@ class TransactionJournalFile implements TransactionJournal {
     return ino === this.#opened.ino && dev === this.#opened.dev;
   }
 
-  /** Writes all needed lines to a new file, which then replaces the old one. */
+  /** Writes all needed lines to a new file, which then replaces the old file. */
   async #rewrite(): Promise<void> {
     const content = Buffer.concat(this.#entries.all().map(lineOf));
     const draft = `${this.#file}.new`;
@@ -284,7 +287,7 @@ function load(file: string, observer: Observer): Loaded {
     const message = 'lines of accepted transactions are damaged and were passed over';
     observer.log('warn', 'TRANSACTION_JOURNAL_DAMAGED', message, { file, lines: damaged });
   }
-  // A last line that a crash left incomplete was never confirmed to a client.
+  // A crash may leave the last line incomplete. No client got an answer for the transaction of this line.
   return { entries, bytes: content.length, isDamaged: damaged > 0 || rest !== '' };
 }
 

@@ -1,8 +1,7 @@
 /**
- * Marks stores with unsigned content. A devnet can add blocks and transactions that nobody signed. Unsigned are
- * transactions of impersonated accounts, and blocks that the devnet forges for the delegates of a forked chain. A node
- * does not verify stored blocks again, so the store of each devnet node is marked, and a node outside a devnet refuses
- * it.
+ * Marks stores with unsigned content. A devnet can add transactions of impersonated accounts, and blocks for the
+ * delegates of a forked chain, without valid signatures. A node does not verify stored blocks again, so the store of
+ * each such devnet node is marked. A node outside a devnet refuses a marked store.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -11,7 +10,7 @@ import type { NoteStore } from '../ports/store.ts';
 
 const NOTE: NoteName = 'chain/unsigned';
 
-/** Call it before the first such block or transaction is accepted. */
+/** Marks a store. Must be called before the node accepts the first unsigned block or transaction. */
 export function markUnsigned(store: NoteStore): void {
   if (store.note(NOTE) !== undefined) return;
   store.transact((writer) => {

@@ -1,6 +1,6 @@
 /**
- * Verifies a store: its blocks are verified and applied to an empty store from the genesis block on. After that, both
- * stores must have the same content.
+ * Verifies a store: all its blocks, from the genesis block on, are verified and applied to an empty store. Afterwards,
+ * both stores must have the same content.
  */
 
 import type { Chain } from '../engine/chain.ts';
@@ -11,7 +11,7 @@ import type { StoredChain } from '../store/chain/chain-store.ts';
 import { compareStores, type Difference } from '../store/chain/compare.ts';
 import { backfill, backfillWhenLagging } from './index-backfill.ts';
 
-/** Blocks in one commit: many, because no other work waits here. */
+/** Number of blocks in one commit. It is large, because no other work waits during a verification. */
 const GROUP_BLOCKS = 340;
 
 /** The methods of the scratch chain that the verification uses. */
@@ -70,7 +70,8 @@ async function replay(
     // While the blocks of a group are applied, other threads check the signatures of the following blocks.
     const next = group.fault === undefined ? readGroup(examined, group.end, tipHeight) : { ...group, blocks: [] };
     prechecked = chain.validator.precheckSignatures(next.blocks);
-    // An error is handled when this group's turn comes; until then it must not end the process as unhandled.
+    // A rejection is handled when this group is applied. The empty handler keeps Node from ending the process before
+    // that.
     prechecked.catch(() => undefined);
     try {
       await chain.append(group.blocks, GROUP_BLOCKS);
@@ -90,7 +91,7 @@ async function replay(
 
 interface Group {
   readonly blocks: readonly Block[];
-  /** The last block of the group; if the group is empty, the block before it. */
+  /** The last block of the group; if the group is empty, the last block of the previous group. */
   readonly end: BlockHeader;
   /** Reason why the next block after the group cannot be used. */
   readonly fault?: string;
@@ -120,7 +121,7 @@ function readBlock(examined: StoredChain, height: number): { readonly block: Blo
     if (block.height !== height) return { fault: `the block stored at height ${height} says height ${block.height}` };
     return { block };
   } catch (error) {
-    // Damaged bytes cause many kinds of errors in the decoders.
+    // Decoders throw many kinds of errors for damaged bytes, so all errors are caught.
     return { fault: `the block at height ${height} cannot be read: ${messageOf(error)}` };
   }
 }

@@ -36,8 +36,8 @@ export async function copyWatched(
 }
 
 /**
- * Undefined while one of the files does not exist. A copy has no free pages, so it may end before it reaches the size
- * of the original.
+ * Copied share of the original, from 0 to 1; undefined while one of the files does not exist. A complete copy may be
+ * smaller than the original, because it has no free pages.
  */
 function shareOf(copy: string, original: string): number | undefined {
   const [done, whole] = [copy, original].map((folder) => sizeOf(join(folder, DATA_FILE)));

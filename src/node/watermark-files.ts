@@ -1,7 +1,7 @@
 /**
  * Stores the watermarks of the signing journal as files, one for each delegate of a network. The files are in a folder
  * of the user, not of the node, so restoring a data folder from a backup does not change them. The lines of the files
- * have the form of the journal.
+ * have the same form as the lines of the journal.
  */
 
 import { closeSync, fsync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -15,13 +15,13 @@ import { entriesOf, entryOf, isPlace, learn, lineOf, type Known } from './journa
 
 /** Configuration value for keeping no watermarks. */
 const NO_WATERMARKS = 'none';
-/** Digits of a network identifier in file names: enough to distinguish the networks on a machine. */
+/** Number of digits of a network identifier in file names, which is enough to distinguish the networks on a machine. */
 const IDENTIFIER_DIGITS = 16;
 
 /**
  * Finds the folder for watermarks.
  *
- * @param configured a path, `none`, or empty for the usual folder of the user
+ * @param configured a path, `none`, or an empty text for the default folder of the user
  * @returns undefined when no watermarks are kept
  */
 export function watermarkFolderOf(configured: string, environment: NodeJS.ProcessEnv): string | undefined {
@@ -60,8 +60,8 @@ export class WatermarkFiles implements SigningWatermarks {
   }
 
   /**
-   * Replaces the file as a whole. The flush does not block the node. A power cut may lose the newest line of this file,
-   * but the journal already has it on the disk.
+   * Replaces the whole file. The flush does not block the node. A power cut may lose the newest line of the file, but
+   * the journal already has this line on the disk.
    */
   write(publicKey: PublicKey, { last, movedAtS, firstBlockId }: Watermark): void {
     const file = this.#file(publicKey);
@@ -89,7 +89,7 @@ export class WatermarkFiles implements SigningWatermarks {
     }
   }
 
-  /** Removes a file that is too old, because it could be taken for a complete record when no other record exists. */
+  /** Removes an outdated file, because it could count as complete if the journal were lost. */
   #remove(file: string): void {
     try {
       rmSync(file, { force: true });

@@ -21,7 +21,7 @@ import {
 import { type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, PEER_LIST_MAX, portOf } from './packets.ts';
 import { blocksOf, rowsOf } from './rows-gen2.ts';
 
-/** Error code for a refused question: it asks for blocks and names no valid block id. */
+/** Error code for a question that asks for blocks without a valid block id. */
 const BLOCKS_UNSOLICITED = 'BLOCKS_UNSOLICITED';
 
 export function call(procedure: string, data?: object): Outgoing {
@@ -57,8 +57,8 @@ function* converse(request: PeerRequest): Conversation<unknown> {
 
 /**
  * Asks for the highest common block. A peer looks up only one id of each question. If a peer has a block, it also has
- * all blocks below. The node can therefore use a binary search, with at most twelve calls. It asks for the highest id
- * first, because the peer has that block in most cases.
+ * all blocks below this block. The node can therefore use a binary search, with at most twelve calls. It first asks for
+ * the highest id, because the peer has the highest block in most cases.
  */
 function* highestCommonBlock(blockIds: readonly string[]): Conversation<PeerAnswers['highestCommonBlock']> {
   let known: PeerAnswers['highestCommonBlock'];
@@ -82,7 +82,7 @@ function* highestCommonBlock(blockIds: readonly string[]): Conversation<PeerAnsw
   return answered(known);
 }
 
-/** Reads an answer, unless the answer reports a failed call. */
+/** Reads a successful answer. An answer that reports a failed call becomes a refusal. */
 function unlessFailed<A>(
   member: string,
   answer: unknown,
@@ -183,7 +183,9 @@ export function readCall(data: unknown): IncomingCall {
   }
 }
 
-/** Reads ids in one text, quoted or not. Only the first valid id is looked up, as on all nodes of this generation. */
+/**
+ * Reads a text with ids, which may be quoted. Only the first valid id is looked up, as on all nodes of generation 2.
+ */
 function readIds(name: string, ids: unknown, request: (asked: ChainQuestion) => IncomingCall): IncomingCall {
   if (typeof ids !== 'string') return failing(name, 'Invalid block id sequence');
   const texts = ids.split(',', COMMON_BLOCK_IDS_MAX + 1);
@@ -231,9 +233,9 @@ function commonOf({ id, height, previousBlock = null, timestamp }: Fields): obje
  * Packs a failed call as data; undefined if an error should be sent instead.
  *
  * If a node is asked for blocks after an unknown id, it answers with an empty list. The asking node then reverts its
- * own tip. Therefore no other failure may be sent as an empty list. On inbound connections, most other failures are
- * sent as errors. On a connection that we dialled, an error is not allowed, because release 2.3.8 bans a node that
- * sends one.
+ * own tip. Therefore this function must not pack any other failure as an empty list. On inbound connections, most other
+ * failures are sent as errors. On a connection that we dialled, no failure is sent as an error, because release 2.3.8
+ * bans a node that sends an error.
  */
 export function packFailure(
   asked: AnsweredCall | undefined,

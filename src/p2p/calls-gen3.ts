@@ -111,7 +111,8 @@ function packResult(call: AnsweredCall, result: unknown): unknown {
 }
 
 /**
- * Packs an entry of a peer list: address and height first, then the other known members, in the order of the reference.
+ * Packs an entry of a peer list: address and height first, then all further known members, in the order of the
+ * reference.
  */
 function packPeer(peer: PeerInfo): object {
   const entry: Record<string, unknown> = { ipAddress: peer.ip, wsPort: peer.wsPort };
@@ -149,9 +150,9 @@ function readResult(request: PeerRequest, result: unknown): AnswerVerdict<unknow
 }
 
 /**
- * A transaction can leave the pool for a block after it was announced. Release 3.0.2 then answers with the transaction
- * from its chain, without most of the asset. If we read a transaction without its asset, we would penalise an honest
- * peer for invalid data. We get the transaction with its block anyway.
+ * Skips transactions that a block already contains. Release 3.0.2 sends a transaction from its chain without most of
+ * the asset. If we read it, we would penalise an honest peer for invalid data. We get the transaction with its block
+ * anyway.
  */
 function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transactions']> {
   const verdict = readTransactions(fields);
@@ -163,8 +164,8 @@ function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transaction
 
 /**
  * Reads a peer list, and skips each entry that cannot be used. A dialling peer can name any port and address of its own
- * in the `options` of its query. A real node passes these on to every node that asks for the peer list. If one bad
- * entry made the whole list invalid, a stranger could get every honest node banned.
+ * in the `options` of its query. A real node passes this port and address on to every node that asks for the peer list.
+ * If one bad entry made the whole list invalid, a stranger could get every honest node banned.
  */
 function readPeerList(entries: unknown): AnswerVerdict<readonly PeerInfo[]> {
   const bad = (reason: string): AnswerVerdict<never> => ({ kind: 'malformed', fault: 'MALFORMED_PEER_LIST', reason });

@@ -25,7 +25,7 @@ export interface DialOptions {
 
 export interface Dialled {
   readonly link: Link;
-  /** Resolves with undefined when the handshake is answered, or with the reason when the dial fails. */
+  /** Resolves with undefined when the peer answers the handshake, or with the reason when the dial fails. */
   readonly outcome: Promise<CloseReason | undefined>;
 }
 
@@ -67,8 +67,8 @@ export function dial(options: DialOptions): Dialled {
   }
   webSocket.once('unexpected-response', (_request, response) => {
     const status = response.statusCode ?? 0;
-    // A node of generation 2 refuses a banned address with HTTP 401, before a WebSocket exists that could be closed
-    // with a code.
+    // A node of generation 2 refuses a banned address with HTTP 401. At this moment, there is no WebSocket yet that
+    // could be closed with a code.
     link.terminate({ code: status === 401 ? CLOSE.forbidden.code : 1006, reason: `HTTP ${String(status)}` });
   });
   link.listen(on, dialect.events);

@@ -30,11 +30,11 @@ import { ReceiveLimits } from './receive-limits.ts';
 import type { AskedFor } from './unsolicited-bytes.ts';
 
 /**
- * Maximum size of the answer to a push or a probe, in bytes. Answers to pushes and probes need no content, so the peer
- * gets no budget for a whole frame.
+ * Maximum size of the answer to a push or a probe, in bytes. Answers to pushes and probes need no content, so a budget
+ * for a frame of full size would be too large.
  */
 const ACKNOWLEDGEMENT_BYTES = 1_000;
-/** The latency probe waits 20 to 60 s before each measurement. */
+/** Shortest time before each measurement of the latency probe; the longest time is 60 s. */
 const PROBE_MIN_MS = 20_000;
 const PROBE_SPREAD_MS = 40_001;
 
@@ -53,7 +53,7 @@ export class PeerConnection implements Connection {
   readonly peerId: PeerId;
   readonly direction: 'inbound' | 'outbound';
   readonly sinceMs: number;
-  /** True while the engine knows of the connection. */
+  /** True from the announcement of the connection to the engine until its end. */
   announced = false;
   #info: PeerInfo;
   #latencyMs: number | undefined;
@@ -134,14 +134,14 @@ export class PeerConnection implements Connection {
     this.#fault('MESSAGE_RATE', detail);
   }
 
-  /** Penalises a peer whose connection was cut because it sent far too many frames. */
+  /** Penalises a peer that sent far too many frames. Its connection has been cut for this reason. */
   flooded(detail: string): void {
     this.#fault('MESSAGE_FLOOD', detail);
   }
 
   /**
-   * Sends the info of this node to the peer. If the info changes faster than the rate allows, the newest info is sent as soon
-   * as the rate allows it.
+   * Sends the info of this node to the peer. If the info changes faster than the rate allows, the newest info is sent
+   * when the rate allows the next push.
    */
   pushInfo(early = false): void {
     const { clock } = this.#context;
@@ -205,7 +205,7 @@ export class PeerConnection implements Connection {
     if (outgoing !== undefined) this.#link?.emit(outgoing);
   }
 
-  /** Starts measuring the round trip, as the side that accepted the connection does. */
+  /** Starts measuring the round trip. Only the node that accepted the connection measures it. */
   startProbe(): void {
     this.#probe = this.#context.clock.after(PROBE_MIN_MS + this.#context.random.below(PROBE_SPREAD_MS), () => {
       void this.#measure();
@@ -275,8 +275,8 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * Handles the error of a handler. An error of a handler may be a fault of the peer, an expected refusal, or an
-   * internal error. Only internal errors are logged.
+   * Handles an error that a handler threw. The error can be a fault of the peer, an expected refusal, or an internal
+   * error. Only internal errors are logged.
    */
   #raised(name: string, error: unknown): void {
     if (error instanceof PeerFault) this.#fault(error.fault, error.message);
@@ -293,8 +293,8 @@ export class PeerConnection implements Connection {
 }
 
 /**
- * For blocks and block ids, the node asks only peers whose chain it follows. However, any peer can make the node ask
- * for its pool or its peer list.
+ * Kind of a question, for the budgets of answers. Only peers whose chain the node follows are asked for blocks and
+ * block ids. However, any peer can make the node ask for its pool or its peer list.
  */
 function askedFor({ kind }: PeerRequest): AskedFor {
   return kind === 'blocksAfter' || kind === 'highestCommonBlock' || kind === 'tip' ? 'blocks' : 'other';

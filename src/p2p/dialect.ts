@@ -40,10 +40,7 @@ export interface WireDialect {
   query(info: NodeInfo): Record<string, string>;
   /** Judges the query of a dialling peer, with the checks in the order of the reference. */
   readQuery(query: URLSearchParams, ip: string, ownNonce: string): QueryVerdict;
-  /**
-   * Judges the info of a connected peer. The peer's address is always the given one, even if the info names another
-   * address.
-   */
+  /** Judges the info of a connected peer. The result has the given address, even if the info names another address. */
   readInfo(value: unknown, address: PeerAddress): InfoVerdict;
   /** The message that pushes the info of this node. */
   infoPush(packed: object): Outgoing;
@@ -57,8 +54,8 @@ export interface WireDialect {
   openInfoAnswer(answer: unknown): unknown;
 
   /**
-   * Asks a question, which may take several calls. The generator yields each call, is resumed with its answer, and returns the
-   * result.
+   * Asks a question, which may take several calls. The generator yields each call, and is resumed with the answer to
+   * the call. It returns the result.
    *
    * @throws ProtocolError `REQUEST_UNSUPPORTED` if this generation has no such question
    */
@@ -87,7 +84,7 @@ export interface Outgoing {
 
 export type QueryVerdict =
   | { readonly accepted: true; readonly info: PeerInfo }
-  /** If `body` is set, it is sent instead of the reason text, because the reference sends an object in this case. */
+  /** `body` is present if the reference sends an object instead of the reason text. */
   | { readonly accepted: false; readonly close: CloseReason; readonly body?: object };
 
 export type InfoVerdict =
@@ -144,8 +141,8 @@ export const CLOSE = {
   forbidden: { code: 4403, reason: 'Peer is not allowed to connect' },
   duplicate: { code: 4404, reason: 'Peer has a duplicate connection' },
   /**
-   * Close code of our own. The reference has no code for this case. Nodes of the reference dial again after a code that
-   * they do not know.
+   * Close code that only this project uses, because the reference has no code for an overflow. Nodes of the reference
+   * dial again after an unknown code.
    */
   overflow: { code: 4429, reason: 'Peer sends more than is read' },
   query: {

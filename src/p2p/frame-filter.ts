@@ -41,14 +41,14 @@ const PONG = '#2';
 const HANDSHAKE_RID = 1;
 
 export interface FrameFilterEvents {
-  /** Called when the peer sent many more frames than are read. */
+  /** Called when the peer sent many more frames than its rate limit allows the node to read. */
   overused(detail: string): void;
   /** Called when the peer sent far too many frames; the handler must cut the connection. */
   flooded(detail: string): void;
   /**
-   * Called when the peer sent more bytes than an honest peer ever sends, even if attackers make the honest peer send as
-   * much as possible. The handler must close the connection without a penalty for the address, and close the filter.
-   * Until the filter is closed, the handler is called again for each frame.
+   * Called when the peer sent more bytes than attackers can make an honest peer send. The handler must close the
+   * connection without a penalty for the address, and close the filter. Until the filter is closed, the handler is
+   * called again for each frame.
    */
   overflowed(detail: string): void;
 }
@@ -63,7 +63,7 @@ export interface Arrival {
 const NO_BYTES: Arrival = { bytes: 0, seemsAnswer: false };
 
 export class FrameFilter {
-  /** Budget for all bytes that the peer sends besides answers. */
+  /** Budget for all bytes that the peer sends, except answers. */
   readonly unsolicited: UnsolicitedBytesBudget;
   readonly #role: 'acceptor' | 'dialer';
   readonly #events: ReadonlySet<string>;
@@ -126,7 +126,10 @@ export class FrameFilter {
     return this.unsolicited.arrived(bytes, nowMs, seemsAnswer);
   }
 
-  /** Parses a message and returns what the message layer gets: a heartbeat, a frame, a batch of frames, or null for nothing. */
+  /**
+   * Parses a message for the message layer. The result is a heartbeat, a frame or a batch of frames; null if the
+   * message is dropped.
+   */
   admit(message: unknown): '#1' | '#2' | Frame | readonly (Frame | null)[] | null {
     if (this.#closed) return null;
     if (message === PING || message === PONG) return message;
@@ -153,8 +156,8 @@ export class FrameFilter {
 
   #frame(value: unknown): Frame | null {
     const event = isRecord(value) ? own(value, 'event') : undefined;
-    // A frame with both an event and a call number counted as an answer when it arrived. However, events must be
-    // counted against the budgets, so a frame with both is dropped.
+    // A frame with an event and a call number counted as an answer when it arrived. Events must count against the
+    // budgets, so a frame with both members is dropped.
     if (isRecord(value) && event !== undefined && own(value, 'rid') !== undefined) return this.#drop();
     if (isRecord(value) && event === GOODBYE) return this.#goodbye(own(value, 'data'));
     if (isRecord(value) && event === HANDSHAKE) return this.#handshake(own(value, 'cid'));
@@ -182,7 +185,7 @@ export class FrameFilter {
   #goodbye(data: unknown): null {
     const code = isRecord(data) ? infoCount(own(data, 'code')) : undefined;
     const said = isRecord(data) ? own(data, 'data') : undefined;
-    // For one code, the reference sends an object with a name instead of a text.
+    // With one of its close codes, the reference sends an object with a name instead of a text.
     const reason = infoText(isRecord(said) ? own(said, 'name') : said) ?? '';
     if (code !== undefined && this.#farewell === undefined) this.#farewell = { code, reason };
     return null;
@@ -201,8 +204,8 @@ export class FrameFilter {
 }
 
 /**
- * Maximum of frames of one peer that are read in a burst. The burst of frames is a multiple of what honest nodes can
- * send, so no honest peer loses points.
+ * Maximum of frames of one peer that are read in a burst. The burst is a multiple of the number of frames that an
+ * honest node can send, so no honest peer loses points.
  */
 export function framesAtOnceMax(generation: WireDialect['generation']): number {
   return Math.ceil(SAFETY * honestFramesMax(generation));

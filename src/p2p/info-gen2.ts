@@ -6,7 +6,7 @@ import type { PeerAddress, PeerInfo } from '../ports/transport.ts';
 import { readMembers } from './info.ts';
 import type { Fields } from './packets.ts';
 
-/** Members of an info in the order that real nodes write them. */
+/** Members of an info in the order in which real nodes write them. */
 export const INFO_MEMBERS = [
   'os',
   'version',
@@ -22,15 +22,15 @@ export const INFO_MEMBERS = [
 ] as const;
 
 /**
- * The state in each info that a node sends about itself; 2 means connected. A receiver learns the state of other nodes
- * from its own connections.
+ * The state in each info that a node sends about itself; 2 means connected. A receiver determines the states of its
+ * peers from its own connections.
  */
 export const STATE = 2;
 
 const TEXTS = ['os', 'version', 'protocolVersion', 'nethash', 'broadhash', 'nonce'] as const;
 const COUNTS = ['httpPort', 'height'] as const;
 
-/** Reads the known members with possible values. The address of an info is always that of the socket. */
+/** Reads the known members with possible values. The address of an info is always the address of the socket. */
 export function infoOf(said: Fields, address: PeerAddress): PeerInfo {
   return readMembers(said, address, TEXTS, COUNTS);
 }

@@ -4,7 +4,7 @@ import type { PeerAddress, PeerInfo } from '../ports/transport.ts';
 import { readMembers } from './info.ts';
 import { type Fields, own } from './packets.ts';
 
-/** Members of an info in the order that real nodes write them. */
+/** Members of an info in the order in which real nodes write them. */
 export const INFO_MEMBERS = [
   'os',
   'version',
@@ -24,7 +24,7 @@ export const INFO_MEMBERS = [
 const TEXTS = ['os', 'version', 'protocolVersion', 'networkId', 'lastBlockId', 'nonce'] as const;
 const COUNTS = ['httpPort', 'height', 'blockVersion', 'maxHeightPrevoted'] as const;
 
-/** Reads the known members with possible values. The address of an info is always that of the socket. */
+/** Reads the known members with possible values. The address of an info is always the address of the socket. */
 export function infoOf(said: Fields, address: PeerAddress): PeerInfo {
   const info = readMembers(said, address, TEXTS, COUNTS);
   const advertise = own(said, 'advertiseAddress');

@@ -7,14 +7,14 @@ import { type Fields, infoCount, infoText, isRecord, own, parseJson } from './pa
 /** A `PeerInfo` while it is read. */
 type ReadInfo = { -readonly [Name in keyof PeerInfo]: PeerInfo[Name] };
 
-/** Names of the members of an info with values of this type, without those of its address. */
+/** Names of the members of an info with values of one type, except the members of its address. */
 type MembersOf<Value> = {
   [Name in Exclude<keyof PeerInfo, 'ip' | 'wsPort'>]-?: Required<PeerInfo>[Name] extends Value ? Name : never;
 }[Exclude<keyof PeerInfo, 'ip' | 'wsPort'>];
 
 /**
- * Reads the known members of an info; a member with an impossible value is left out. The address of an info is always
- * the given one, even if the peer sends another.
+ * Reads the known members of an info; a member with an impossible value is left out. The result has the given address,
+ * even if the peer sends another address.
  */
 export function readMembers(
   said: Fields,
@@ -34,7 +34,7 @@ export function readMembers(
   return info;
 }
 
-/** Major number of a protocol version; undefined if the text is no version. */
+/** Major number of a protocol version; undefined if the text is not a version. */
 function majorOf(protocolVersion: string | undefined): number | undefined {
   const match = /^([0-9]{1,4})(?:\.[0-9]{1,6})*$/.exec(protocolVersion ?? '');
   return match?.[1] === undefined ? undefined : Number(match[1]);
@@ -51,8 +51,8 @@ export type Said =
   { readonly said: Fields; readonly options: Fields } | { readonly said?: undefined; readonly close: CloseReason };
 
 /**
- * Reads the members of a query, with the checks in the order of the reference. A member in the JSON of `options` has priority
- * over the plain parameter, because only JSON preserves numbers as numbers.
+ * Reads the members of a query, with the checks in the order of the reference. A member in the JSON of `options` has
+ * priority over the plain parameter, because a plain parameter turns numbers into text.
  */
 export function readSaid(
   query: URLSearchParams,

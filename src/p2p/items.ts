@@ -28,7 +28,7 @@ export function malformed(reason: string): AnswerVerdict<never> {
   return { kind: 'malformed', fault: 'MALFORMED_MESSAGE', reason };
 }
 
-/** Reads the signatures of a message: 1 to 25 of them, all well-formed; undefined for anything else. */
+/** Reads the 1 to 25 well-formed signatures of a message; undefined for anything else. */
 export function readMemberSignatures(value: unknown): readonly MemberSignature[] | undefined {
   if (!isListOfRecords(value, ITEMS_MAX) || value.length === 0) return undefined;
   const signatures: MemberSignature[] = [];
@@ -89,9 +89,9 @@ export interface Asked {
   readonly kind: 'asked';
   readonly name: string;
   readonly argument: unknown;
-  /** Members of the argument; empty if it is no object. */
+  /** Members of the argument; empty if the argument is not an object. */
   readonly fields: Fields;
-  /** The refusal to send if the procedure is unknown. */
+  /** The refusal that is sent if the procedure is unknown. */
   readonly unknown: Refused;
 }
 

@@ -19,7 +19,7 @@ const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
  */
 export const UNSENT_BYTES_TOTAL_MAX = 24 * 1024 * 1024;
 const UNSENT_BYTES_FREE = 256 * 1024;
-/** A close frame can carry 125 bytes; two of them are the code. */
+/** A close frame has room for 125 bytes, and two of these bytes are the code. */
 const CLOSE_REASON_BYTES_MAX = 123;
 
 export interface LinkEvents {
@@ -63,7 +63,7 @@ export class Link {
         settle();
       });
     });
-    // The library reports time-outs much earlier than the socket does.
+    // On a time-out, the library reports the end of the connection much earlier than the socket.
     void this.#awaitLibraryClose();
   }
 
@@ -92,7 +92,8 @@ export class Link {
   /**
    * Sends a call and waits for its answer.
    *
-   * @param answerBytes maximum of bytes of the answer, beyond the budget for unsolicited bytes; one frame by default
+   * @param answerBytes maximum size of the answer in bytes, which does not count against the budget for unsolicited
+   *   bytes; one frame by default
    * @param what kind of the question; blocks by default
    * @throws ProtocolError `CALL_FAILED`
    */
@@ -108,14 +109,14 @@ export class Link {
     }
   }
 
-  /** Sends a one-way event. If the connection has ended, nothing happens. */
+  /** Sends a one-way event. If the connection has ended, nothing is sent. */
   emit(outgoing: Outgoing): void {
     if (this.#writable()) void this.#socket.transmit(outgoing.event, outgoing.data);
   }
 
   /**
    * Sends a message on an accepted connection whose handshake is not answered yet. The number of a call comes from the
-   * library, so that the library does not take the answer for that of a later call.
+   * library, so that the library never matches the answer with a later call.
    */
   sendEarly({ event, data, call }: Outgoing): void {
     const frame = call ? { event, data, cid: takeCallId(this.#socket) } : { event, data };

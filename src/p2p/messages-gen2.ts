@@ -1,6 +1,6 @@
 /**
  * Implements the wire dialect of generation 2 (release 2.3.8). Names, member orders and close reasons are the same as
- * those of that release.
+ * in release 2.3.8.
  */
 
 import type { NodeInfo, PeerInfo, PeerMessage } from '../ports/transport.ts';
@@ -75,7 +75,8 @@ export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
       const read = readSaid(query, ownNonce, INFO_MEMBERS, REQUIRED);
       if (read.said === undefined) return { accepted: false, close: read.close };
       const { said } = read;
-      // Real nodes accept any text as a port. However, a peer without a valid port has no id.
+      // Real nodes accept any text as a port. This node refuses an invalid port, because a peer without a valid port
+      // has no id.
       const wsPort = portOf(said['wsPort']);
       if (wsPort === undefined) return { accepted: false, close: CLOSE.query };
       const info = infoOf(said, { ip, wsPort });
@@ -124,14 +125,14 @@ export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
 
     readEvent(event, data): IncomingEvent {
       if (event !== ENVELOPE) return readMessage(event, data);
-      // Real nodes send these events without an envelope, but accept them in an envelope, too.
+      // Real nodes send events without an envelope, but also accept events in an envelope.
       const name = isRecord(data) ? own(data, 'event') : undefined;
       return isRecord(data) && typeof name === 'string' ? readMessage(name, own(data, 'data')) : { kind: 'ignored' };
     },
   };
 }
 
-/** Reads a message. Unknown members are ignored, because releases before 2.3.8 add some. */
+/** Reads a message. Unknown members are ignored, because releases before 2.3.8 send additional members. */
 function readMessage(name: string, data: unknown): IncomingEvent {
   const bad = (reason: string): IncomingEvent => ({ kind: 'malformed', name, reason });
   if (!(MESSAGES as readonly string[]).includes(name)) return { kind: 'ignored' };
@@ -154,7 +155,7 @@ function messageOf(name: string, data: Readonly<Record<string, unknown>>): PeerM
     const items = own(data, 'transactions');
     const isList = Array.isArray(items) && items.length > 0 && items.length <= ITEMS_MAX;
     if (!isList) return 'transactions are not a list of 1 to 25';
-    // The reference skips items that are no objects.
+    // Items that are not objects are skipped, as in the reference.
     return { kind: 'transactions', transactions: items.filter(isRecord) };
   }
   const signatures = readMemberSignatures(own(data, 'signatures'));

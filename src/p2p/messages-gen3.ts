@@ -1,6 +1,6 @@
 /**
  * Implements the wire dialect of generation 3 (release 3.0.2). Names, member orders and close reasons are the same as
- * those of that release.
+ * in release 3.0.2.
  */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
@@ -22,7 +22,9 @@ import { distinctTexts, type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, p
 export interface Gen3DialectOptions {
   /** Identifier of the network, 64 hexadecimal digits. */
   readonly networkIdentifier: string;
-  /** Oldest application version that this node claims to accept; only informative in generation 3. Default `1.0.0`. */
+  /**
+   * Oldest application version that the info of this node names. In generation 3, no node checks it. Default `1.0.0`.
+   */
   readonly minVersion?: string;
   /** Version as `major.minor`; the peer's major number must be the same. */
   readonly protocolVersion: string;
@@ -123,7 +125,7 @@ function packMessage(message: PeerMessage): Outgoing | undefined {
     case 'signatures':
       return emit('postSignatures', { signatures: message.signatures });
     case 'transactions':
-      // Generation 3 never sends whole transactions unsolicited. Generation 3 announces the ids of transactions.
+      // In generation 3, a node announces the ids of transactions. It sends whole transactions only as an answer.
       return undefined;
   }
 }

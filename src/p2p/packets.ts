@@ -1,16 +1,16 @@
 /**
- * Checks data from strangers against limits: sizes, nesting, shapes. No function here throws: each returns a value or
- * `undefined` for any input. Only own members are read, so that data from a peer cannot reach the members of a
- * prototype.
+ * Checks data from strangers against limits: sizes, nesting, shapes. No function of this file throws. For any input,
+ * each function returns a value or `undefined`. Only an object's own members are read, so that data from a peer cannot
+ * reach the members of a prototype.
  */
 
 import { isIpv4 } from '../primitives/ip.ts';
 
 /**
- * Number of arrays and objects in a frame that are free of extra cost. The longest answers of real nodes, 34 full
- * blocks or their rows, have about 20,000 arrays and objects. Frames with more arrays and objects are read, too,
- * because assets of generation 3 may have any number. However, each array or object above this number counts as
- * `CONTAINER_BYTES`.
+ * Number of arrays and objects in a frame that add nothing to the weight of the frame. The longest answers of real
+ * nodes, 34 full blocks or their rows, have about 20,000 arrays and objects. Frames with more arrays and objects are
+ * read, too, because assets of generation 3 may have any number. However, each array or object above this number counts
+ * as `CONTAINER_BYTES`.
  */
 const CONTAINERS_FREE = 50_000;
 const CONTAINER_BYTES = 8;
@@ -18,10 +18,9 @@ const CONTAINER_BYTES = 8;
 /** Largest WebSocket message in both directions, in bytes: the limit of the reference nodes. */
 export const FRAME_BYTES_MAX = 3_048_576;
 /**
- * Maximum of WebSocket frames that one message may consist of. Nodes send each message in one frame; a proxy may cut
- * the largest into fragments of 48 kilobytes. Fragments may be empty, and they are not counted before the message ends.
- * Without this maximum, a peer could make the node handle a million fragments in a second with a hundred messages that
- * no other limit refuses.
+ * Maximum of WebSocket frames that one message may consist of. Nodes send each message in one frame. A proxy may split
+ * the largest message into fragments of 48 kilobytes. No other limit counts fragments before their message ends, and
+ * fragments may be empty. Without this maximum, a peer could make the node handle a million fragments in a second.
  */
 export const MESSAGE_FRAGMENTS_MAX = 64;
 /** Maximum of bytes of a node info as JSON. */
@@ -31,8 +30,9 @@ export const PEER_LIST_MAX = 1_000;
 /** Maximum of frames in one batch (a JSON array of frames). */
 export const BATCH_FRAMES_MAX = 100;
 /**
- * Maximum of nested arrays and objects in a frame. Real frames need 10 levels. But assets of generation 3 may contain anything,
- * and real nodes store some 3,100 levels at most (`protocol/tx/written.ts`). Recursive code has stack for 4,000 levels.
+ * Maximum of nested arrays and objects in a frame. Usual frames need 10 levels. But assets of generation 3 may contain
+ * any JSON, and real nodes store up to about 3,100 levels (`protocol/tx/written.ts`). The stack of this node suffices
+ * for 4,000 levels of recursion.
  */
 const NESTING_MAX = 3_420;
 /** Maximum of characters of a text in a node info; longer texts are left out. */
@@ -53,8 +53,8 @@ export type Frame =
 
 /**
  * Parses the JSON of a text frame; undefined if it is no JSON or is nested too deeply. Members named `__proto__` are
- * removed. No rule uses a member of this name. However, a block must stay readable if one of its transactions has a
- * member named `__proto__`.
+ * removed, because a block must stay readable if one of its transactions has a member of this name. No rule of the
+ * protocol uses a member named `__proto__`.
  */
 export function parseJson(text: string): unknown {
   if (!isModest(text)) return undefined;
@@ -64,8 +64,8 @@ export function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-  // Walking through a million lists takes as long as parsing them. So the value is searched only if the text may contain the
-  // name, which is true for hardly any frame.
+  // Searching a million lists for `__proto__` takes as long as parsing them. So the value is searched only if its text
+  // may contain this name. Nearly no frame contains it.
   return !MAY_NAME_PROTO.test(text) || tame(value) ? value : undefined;
 }
 
@@ -100,7 +100,8 @@ export function seemsAnswer(head: string): boolean {
 }
 
 /**
- * Bytes that a frame counts for in addition to its size. Parsing arrays and objects takes ten times as long as parsing texts.
+ * Weight, in bytes, that is added to the size of a frame for its arrays and objects. Parsing arrays and objects takes
+ * ten times as long as parsing texts.
  */
 export function containerBytes(text: string): number {
   if (text.length < 2 * CONTAINERS_FREE) return 0;
@@ -139,7 +140,10 @@ export function portOf(value: unknown): number | undefined {
   return port !== undefined && port >= 1 && port <= 65_535 ? port : undefined;
 }
 
-/** IPv4 address of a socket's remote address, even if the system maps it into IPv6; undefined for real IPv6. */
+/**
+ * IPv4 address from a socket's remote address, which may be an IPv4 address mapped into IPv6; undefined for other IPv6
+ * addresses.
+ */
 export function ipv4Of(remoteAddress: string | undefined): string | undefined {
   const ip = remoteAddress?.replace(/^::ffff:/i, '');
   return isIpv4(ip) ? ip : undefined;
@@ -150,7 +154,7 @@ export function jsonBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value) ?? '');
 }
 
-/** Distinct texts that are all valid, `min` to `max` of them; undefined for anything else. */
+/** Reads a list of `min` to `max` distinct valid texts; undefined for anything else. */
 export function distinctTexts(
   value: unknown,
   min: number,
@@ -166,7 +170,7 @@ export function distinctTexts(
   return new Set(texts).size === texts.length ? texts : undefined;
 }
 
-/** True for a list of JSON objects with no more than `max` of them. */
+/** True for a list of at most `max` JSON objects. */
 export function isListOfRecords(value: unknown, max: number): value is readonly Fields[] {
   return Array.isArray(value) && value.length <= max && value.every(isRecord);
 }
@@ -190,9 +194,9 @@ function errorOf(error: unknown): { message: string; name: string } {
 }
 
 /**
- * Checks the nesting of a text before it is parsed. For a text that is no JSON, the result does not matter. The number of
- * values is limited only by the size of the frame. An asset may be a list of nothing but empty lists, and a block with such an
- * asset is valid. A million empty lists take 45 MB, and parsing them takes 0.3 s.
+ * Checks the nesting of a text before it is parsed. For a text that is not JSON, the result has no meaning. Only the
+ * size of the frame limits the number of values, because an asset in a valid block may contain a million empty lists. A
+ * million empty lists take 45 MB, and parsing them takes 0.3 s.
  */
 function isModest(text: string): boolean {
   let depth = 0;
@@ -220,8 +224,8 @@ const BRACE = 123;
 const MAY_NAME_PROTO = /__proto__|\\u00[567]/i;
 
 /**
- * Removes `__proto__` members, and checks the depth. The walk is not recursive, because recursion could overflow the stack at
- * the depth that it must detect.
+ * Removes `__proto__` members, and checks the depth. The search is not recursive, because recursion into a value that
+ * is too deep could overflow the stack.
  */
 function tame(value: unknown): boolean {
   let level: unknown[] = [value];

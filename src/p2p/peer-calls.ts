@@ -8,7 +8,7 @@ import { PeerFault, type PeerFaultCode, type PeerId, type TransportHandlers } fr
 import type { AnsweredCall, Failure, IncomingCall, WireDialect } from './dialect.ts';
 import type { Answer } from './link.ts';
 
-/** Maximum of questions of one peer that are being answered at a time. */
+/** Maximum of questions of one peer that the node answers at the same time. */
 const ANSWERS_PER_PEER_MAX = 32;
 /** Time without a question after which both counts are reset. */
 const QUESTIONS_REMEMBERED_MS = 20_000;
@@ -120,7 +120,7 @@ export class PeerCalls {
   }
 }
 
-/** The failure as it is sent to the peer; details of an internal error are left out. */
+/** The failure in the form that is sent to the peer, without the details of an internal error. */
 function failureOf(error: unknown): Failure {
   if (error instanceof ProtocolError) return { message: error.message, code: error.code };
   return { message: error instanceof PeerFault ? error.message : 'Internal error' };

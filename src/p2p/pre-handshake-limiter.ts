@@ -2,7 +2,7 @@
  * Limits TCP connections that have not finished their WebSocket handshake. Each connection without a handshake takes
  * memory, so the number of these connections is limited. If the limit is exceeded, the address with the most
  * connections without a handshake loses one of them. Therefore one address with many slow connections cannot lock out
- * others.
+ * other addresses.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -27,9 +27,9 @@ interface PreHandshakeLimiterOptions {
 
 /**
  * Limits on WebSocket handshakes. A handshake takes some 3 ms of the main thread, so the rate gives all strangers
- * together about a tenth of its time. Half of the burst is reserved for addresses that have just arrived. Therefore a
- * few addresses that connect again and again do not lock out others. Handshakes beyond the rate wait. The limit on
- * connections also limits the number of waiting handshakes.
+ * together about a tenth of the main thread's time. Half of the burst is reserved for addresses without a recent
+ * handshake. Therefore a few addresses that connect again and again do not lock out other addresses. Handshakes beyond
+ * the rate wait. The limit on connections also limits the number of waiting handshakes.
  */
 export const HANDSHAKES_AT_ONCE_MAX = 100;
 export const HANDSHAKES_PER_SECOND = 40;

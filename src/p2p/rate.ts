@@ -18,7 +18,7 @@ export class RateWindow {
    * @returns the number of uses in the present window, including the new uses
    */
   use(nowMs: number, count = 1): number {
-    // If the clock was set back, a new window starts. Otherwise the present window would last too long.
+    // If the clock was set back, a new window starts, because the present window would last too long.
     if (nowMs - this.#startMs >= this.#windowMs || nowMs < this.#startMs) {
       this.#startMs = nowMs;
       this.#uses = 0;
@@ -27,12 +27,12 @@ export class RateWindow {
     return this.#uses;
   }
 
-  /** Restarts the duration of the present window, and keeps its count. */
+  /** Lets the present window begin now, and keeps its count. */
   extend(nowMs: number): void {
     if (this.leftMs(nowMs) > 0 && nowMs >= this.#startMs) this.#startMs = nowMs;
   }
 
-  /** Time until a new window can start. */
+  /** Time in milliseconds until a new window can start. */
   leftMs(nowMs: number): number {
     return Math.max(0, this.#startMs + this.#windowMs - nowMs);
   }
@@ -68,7 +68,7 @@ export interface ByteRate {
   readonly debtMax?: number;
 }
 
-/** A token bucket of bytes. The bucket may be overdrawn, and then has a debt that it pays back with time. */
+/** A token bucket of bytes. The bucket can be overdrawn. The bytes that it gains over time then reduce its debt. */
 export class ByteBucket {
   readonly #rate: ByteRate;
   #level: number;
@@ -88,13 +88,13 @@ export class ByteBucket {
     return this.#level;
   }
 
-  /** Takes bytes. The debt is limited, so that nobody has to wait for bytes that were sent long ago. */
+  /** Takes bytes. The debt is limited, so that a peer never waits long because of bytes that were sent long ago. */
   take(bytes: number, nowMs: number): void {
     const { capacity, debtMax = capacity } = this.#rate;
     this.#level = Math.max(-debtMax, this.level(nowMs) - bytes);
   }
 
-  /** Time until the debt is paid back. */
+  /** Time in milliseconds until the bucket has no debt. */
   debtMs(nowMs: number): number {
     return Math.max(0, Math.ceil((-this.level(nowMs) / this.#rate.perSecond) * 1_000));
   }

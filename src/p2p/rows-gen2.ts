@@ -39,8 +39,8 @@ const TRANSACTION_COLUMNS = [
 ] as const;
 
 /**
- * For each member of an asset: the object in the asset that contains it, its name, its column and the form of its value. The
- * order of the columns is that of the reference.
+ * For each member of an asset: the object in the asset that contains the member, its name, its column and the form of
+ * its value. The columns are in the order of the reference.
  */
 const ASSET_COLUMNS = [
   [undefined, 'data', 'tf_data', 'plain'],
@@ -62,7 +62,10 @@ const ASSET_COLUMNS = [
   ['outTransfer', 'transactionId', 'ot_outTransactionId', 'plain'],
 ] as const;
 
-/** Maximum of rows in one answer: a hundred blocks with as many transactions as a network may allow. */
+/**
+ * Maximum of rows in one answer: a hundred blocks, each with the largest number of transactions that a network may
+ * allow.
+ */
 const ROWS_MAX = 15_000;
 const LIST_ENTRIES_MAX = 200;
 /** A number in text form, as a database column may contain it. */
@@ -81,7 +84,10 @@ export function rowsOf(blocks: readonly unknown[]): readonly object[] {
   });
 }
 
-/** Turns rows into blocks in the JSON of the codec, in the order of appearance; undefined if the value is no list of rows. */
+/**
+ * Turns rows into blocks in the JSON of the codec, in the order of the rows; undefined if the value is not a list of
+ * rows.
+ */
 export function blocksOf(rows: unknown): readonly object[] | undefined {
   if (!isListOfRecords(rows, ROWS_MAX)) return undefined;
   const blocks = new Map<string, { readonly block: object; readonly transactions: object[] }>();
@@ -142,13 +148,13 @@ function cell(value: unknown, writing: Writing): unknown {
 
 function valueOf(value: unknown, writing: Writing): unknown {
   if (writing === 'number' && typeof value === 'string' && INTEGER.test(value)) return Number(value);
-  // Longer lists are cut to this length. No list of the protocol is as long, so the codec still sees that the list is
-  // too long.
+  // Longer lists are cut to this length. All lists that the protocol allows are shorter, so the codec refuses a cut
+  // list as too long.
   if (writing === 'list' && typeof value === 'string') return value.split(',', LIST_ENTRIES_MAX);
   return value;
 }
 
-/** Whether a column has a value. Columns that do not apply are null; an empty text counts as no value, too. */
+/** Whether a column has a value. Columns without a value are null. An empty text counts as no value. */
 function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }

@@ -31,8 +31,8 @@ export interface ListenOptions {
   /** Time limit for the handshake of a new connection. */
   readonly handshakeTimeoutMs: number;
   /**
-   * Maximum of connections without a handshake at a time. At the maximum, the address with the most of them loses one
-   * to a new connection.
+   * Maximum of connections without a handshake at a time. At the maximum, a new connection replaces one connection of
+   * the address with the most connections without a handshake.
    */
   readonly strangersMax: number;
   /** Maximum of new connections from one address in ten seconds. */
@@ -50,20 +50,20 @@ interface ListenerEvents {
   /** Whether the operator named a peer at an IP. */
   isNamed(ip: string): boolean;
   /**
-   * Takes the link of a compatible peer, or closes it. The handshake is answered after this returns, unless the link was
-   * closed.
+   * Takes the link of a compatible peer, or closes it. If the link is still open when `accept` returns, the handshake
+   * is answered.
    *
    * @returns a function to call when the handshake is answered; undefined if the link was closed
    */
   accept(link: Link, info: PeerInfo): (() => void) | undefined;
   refused(ip: string, verdict: Refusal['close']): void;
-  /** Called when the peer sent more frames than are read. */
+  /** Called when the peer sent more frames than its rate limit allows the node to read. */
   overused(link: Link | undefined, ip: string, detail: string): void;
   /** Called when the peer sent so many frames that the connection was cut. */
   flooded(link: Link | undefined, ip: string, detail: string): void;
   /**
-   * Called when the peer sent more bytes than honest peers do. The connection is already closed, without a penalty for
-   * the address.
+   * Called when the peer sent more bytes than attackers can make an honest peer send. The connection is already closed,
+   * without a penalty for the address.
    */
   overflowed(ip: string, detail: string): void;
 }
@@ -84,11 +84,13 @@ interface Line {
 
 type LinkedLine = Line & { link: Link };
 
-/** @throws ProtocolError `PORT_IN_USE` with port and host, `LISTEN_FAILED` for any other reason */
+/**
+ * @throws ProtocolError `PORT_IN_USE` with port and host if the port is in use; `LISTEN_FAILED` for any other reason
+ */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const limiter = new PreHandshakeLimiter(options);
   const lines = new Lines(options, limiter);
-  // This HTTP server does not listen. The caller hands it the connections that asked for a WebSocket.
+  // The HTTP server does not listen on a port. The caller hands it the connections that asked for a WebSocket.
   const http = createHttpServer({ maxHeaderSize: HEAD_BYTES_MAX }, ({ socket }) => {
     socket.destroy();
   });
@@ -125,7 +127,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   };
 }
 
-/** Hands a connection to the HTTP server once it has asked for a WebSocket and there is time for its handshake. */
+/**
+ * Hands a connection to the HTTP server when the connection has asked for a WebSocket and the limiter allows its
+ * handshake.
+ */
 function screen(socket: Socket, http: HttpServer, limiter: PreHandshakeLimiter, options: ListenOptions): void {
   screenUpgrade(socket, {
     path: options.dialect.path,
@@ -184,7 +189,7 @@ class Lines implements ServerEvents {
         else line.link.terminate({ code: 1006, reason: 'Peer does not finish its messages' });
       },
     };
-    // This listener runs before that of the WebSocket, which emits the messages that end with these bytes.
+    // A prepended listener counts the bytes before the WebSocket's own listener emits the messages that they complete.
     socket.prependListener('data', (bytes: Buffer) => {
       this.#unfinished.arrived(webSocket, bytes.length, control);
     });
@@ -196,7 +201,7 @@ class Lines implements ServerEvents {
       this.#unfinished.ended(webSocket);
       pause.waitFor(line.filter.count(arrivalOf(data)));
     });
-    // Nodes never send control frames; the reference closes the connection of a peer that does.
+    // Nodes never send control frames. The reference also closes the connection of a peer that sends one.
     webSocket.on('ping', cut);
     webSocket.on('pong', cut);
   }
@@ -280,7 +285,7 @@ function cutLine({ filter }: Line, webSocket: WebSocket): void {
   webSocket.terminate();
 }
 
-/** The address of a connection; empty if it has none that we can use. */
+/** The IPv4 address of a connection; empty if the connection has no IPv4 address. */
 function ipOf({ remoteAddress }: Socket): string {
   return ipv4Of(remoteAddress) ?? '';
 }

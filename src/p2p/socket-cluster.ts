@@ -1,8 +1,8 @@
 /**
  * Adapts the SocketCluster libraries. No other file imports these libraries. Nodes use members that the libraries do
  * not publish, or whose types are wrong. A comment at each cast below names the members.
- * `test/p2p/socket-cluster.test.ts` checks each of these members against the installed libraries, so an update that
- * changes one fails there.
+ * `test/p2p/socket-cluster.test.ts` checks these members against the installed libraries, so it fails if an update
+ * changes one of them.
  */
 
 import type { IncomingMessage, Server } from 'node:http';
@@ -82,7 +82,7 @@ export interface ServerOptionsOfNode {
 }
 
 export interface ServerEvents {
-  /** Whether to accept an upgrade request; if not, the answer has status 401. */
+  /** Whether to accept an upgrade request. A refused request gets status 401. */
   admitsUpgrade(request: IncomingMessage): boolean;
   /** Called during the event of a new WebSocket, before the library gets the WebSocket and before any frame arrives. */
   upgraded(webSocket: WebSocket, request: IncomingMessage): void;
@@ -126,7 +126,7 @@ export function attachServer(http: Server, { path, handshakeTimeoutMs, on }: Ser
     authEngine: { verifyToken: () => Promise.resolve(null as never), signToken: () => Promise.resolve('') },
     // The middleware below has already decoded the frames.
     codecEngine: { decode: (message: unknown) => message, encode: (value: unknown) => JSON.stringify(value) },
-    // The types require an instance, but the library calls `new` on this value.
+    // The types require an instance, but the library needs a class and calls `new`.
     wsEngine: { Server: ObservedServer as never },
     wsEngineServerOptions: limits,
     // The types of streams and actions are `any` or incomplete. The packet is missing in an action's `allow` and a
@@ -204,8 +204,8 @@ export function connectClient({ hostname, port, path, query, timeoutMs, decode }
   client.connect();
   // The types lack `isStale`, and give the data of calls and events as `any`. `connect` has created the transport.
   const socket = client as unknown as ClientSocket;
-  // When a transport without heartbeats counts as stale, the library dials a new connection for the next message,
-  // without reporting it. The library's own timer ends a connection without heartbeats anyway.
+  // If a transport without heartbeats counted as stale, the library would silently dial a new connection for the next
+  // message. A timer of the library ends a connection without heartbeats anyway.
   socket.transport.isStale = () => false;
   return { socket, webSocket: socket.transport.socket, opened: opened.then(() => undefined) };
 }

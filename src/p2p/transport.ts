@@ -32,7 +32,7 @@ export interface TransportOptions {
   readonly host: string;
   /** Port to listen on; 0 takes a free port, which the node then announces. */
   readonly wsPort: number;
-  /** The info of this node; without it, `announce` must be called before `start`. */
+  /** The info of this node. If it is absent, `announce` must be called before `start`. */
   readonly info?: NodeInfo;
   /** Maximum of inbound connections at a time. */
   readonly inboundMax: number;
@@ -60,7 +60,7 @@ interface TransportTimeouts {
 
 /** A `Transport` with a listening port. */
 export interface ListeningTransport extends Transport {
-  /** The port in use; the configured one before `start`. */
+  /** The port in use; before `start`, the configured port. */
   readonly wsPort: number;
 }
 
@@ -68,11 +68,11 @@ const TIMEOUTS: TransportTimeouts = { dialMs: 2_000, requestMs: REQUEST_TIMEOUT_
 /** Maximum of inbound connections without handshake at a time. */
 const STRANGERS_MAX = 64;
 /**
- * Default maximum of new connections from one address in ten seconds. The start of a whole devnet at one address needs
- * fewer connections. A peer that was refused or dropped waits for seconds before it dials again.
+ * Default maximum of new connections from one address in ten seconds. If all nodes of a devnet start at one address,
+ * they need fewer connections. A peer that was refused or dropped waits for seconds before it dials again.
  */
 const ARRIVALS_PER_IP_MAX = 100;
-/** Maximum of connections that this node is closing and that are not closed yet. */
+/** Maximum of connections that this node has begun to close and that are still open. */
 const SOCKETS_LEAVING_MAX = 448;
 const LEAVING: CloseReason = { code: 1000, reason: 'Node is shutting down' };
 
@@ -246,7 +246,7 @@ class SocketTransport implements ListeningTransport {
     await this.#listener?.close();
   }
 
-  /** Waits until every WebSocket is closed, but not longer than `leaveMs`. */
+  /** Waits until every WebSocket is closed, for at most `leaveMs`. */
   #allGone(): Promise<void> {
     return new Promise((settle) => {
       const timer = this.#options.clock.after(this.#timeouts.leaveMs, settle);
@@ -278,8 +278,8 @@ class SocketTransport implements ListeningTransport {
     };
     if (this.#closed || this.#context === undefined) return refuse(LEAVING);
     const connection = new PeerConnection('inbound', info, this.#context);
-    // An unfinished dial from us to the peer does not count here, because a real node refuses our dial while it dials
-    // us. If both connections succeed, `#wins` keeps one of them.
+    // An unfinished dial from us to the peer does not count as a duplicate, because a real node refuses our dial while
+    // it dials us. If both connections succeed, `#wins` keeps one of them.
     if (this.#peers.has(connection.peerId)) return refuse(CLOSE.duplicate);
     if (!this.#makeRoom()) return refuse({ code: 1000, reason: 'No inbound connection is free' });
     link.listen(

@@ -1,18 +1,18 @@
 /**
- * Limits messages that have begun to arrive and have not ended. Unfinished messages take memory, but no rate counts them yet.
- * The heartbeat lets a peer that sends nothing else go on for twenty seconds.
+ * Limits messages that have begun to arrive and have not ended. Unfinished messages take memory, but no rate limit
+ * counts them yet. The heartbeat ends a connection only after twenty seconds without a complete message.
  *
  * All peers that have a block of three megabytes send it at the same time, so many large messages at once are normal.
- * Large messages take turns. A few are received at a time, and all others wait in their connections until a turn ends.
- * A connection loses its turn only while others wait for a turn. A connection loses its turn if it delivers hardly any
- * bytes, or if its message takes so long that the heartbeat would end the waiting connections. If messages take too
- * long, the slowest connection loses its turn first.
+ * Large messages take turns. At most `TURNS_MAX` messages are received at a time, and all others wait in their
+ * connections until a turn ends. A connection loses its turn only while other connections wait. It loses its turn if it
+ * delivers hardly any bytes, or if its message takes so long that the heartbeat would end the waiting connections. If
+ * several messages take too long, the slowest connection loses its turn first.
  *
  * A connection that loses its turn is paused, and gets another turn after all others. A connection without a turn may
- * be a slow connection of an honest node. The bytes that its peer sends meanwhile collect in the socket. The received
+ * be a slow connection of an honest node. Meanwhile, the bytes that its peer sends collect in the socket. The received
  * part of each message takes memory, so the sum of these parts is limited. A connection ends if it loses a second turn,
- * or if there is no memory for its part. Without a limit on turns, connections that send only a few bytes would get
- * turns for ever.
+ * or if its received part would exceed this limit. Without a limit on turns, connections that send only a few bytes
+ * would get turns for ever.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -29,14 +29,14 @@ const PIECE_BYTES_MIN = 512;
 /** Maximum of bytes for one message: the largest message, plus a quarter for the memory of small chunks. */
 const MESSAGE_BYTES_MAX = 1.25 * FRAME_BYTES_MAX;
 /**
- * Maximum of bytes of all connections that have lost a turn and wait for another turn. Two of the largest messages fit,
- * or many that have just begun.
+ * Maximum of bytes of all connections that have lost a turn and wait for another turn. The maximum has room for two of
+ * the largest messages, or for many messages that have just begun.
  */
 const HELD_BYTES_MAX = 2 * MESSAGE_BYTES_MAX;
 /** Time between two checks of the turns while connections wait. */
 const LOOK_MS = 1_000;
 /**
- * A connection is slow if it delivers fewer bytes than this between two checks. At this speed, a block of three
+ * A connection is slow if it delivers fewer than 16,000 bytes between two checks. At this speed, a block of three
  * megabytes would take three minutes.
  */
 const SLOW_BYTES = 16_000;
@@ -46,16 +46,16 @@ const SLOW_BYTES = 16_000;
  */
 const SLOW_LOOKS_MAX = 3;
 /**
- * Number of checks that a turn may last while others wait. When a turn lasts longer, one connection loses its turn at
- * each check, the slowest first. The heartbeat ends a connection whose message takes longer than 20 s, and a waiting
- * connection must have time for its own message.
+ * Number of checks that a turn may last while other connections wait. After this number, one connection loses its turn
+ * at each check, the slowest connection first. The heartbeat ends a connection whose message takes longer than 20 s,
+ * and a waiting connection must have time for its own message.
  */
 const TURN_LOOKS_MAX = 8;
 
 /**
- * Maximum of memory for all unfinished messages with this number of connections. Two chunks count beyond the free bytes
- * of each connection. The chunk that ends a message may contain the beginning of another message, which is not counted.
- * One more chunk arrives before the connection pauses.
+ * Maximum of memory for all unfinished messages with this number of connections. For each connection, two chunks count
+ * in addition to the free bytes. The first is the chunk that ends a message, because it may contain the uncounted
+ * beginning of another message. The second is the chunk that arrives before the connection pauses.
  */
 export function unfinishedBytesMax(lines: number): number {
   return TURNS_MAX * MESSAGE_BYTES_MAX + HELD_BYTES_MAX + lines * (BYTES_FREE + 2 * PIECE_BYTES_MAX);
@@ -167,8 +167,8 @@ export class UnfinishedMessages<L> {
   }
 
   /**
-   * Checks the turns. A turn is measured in checks and not in time. If the process is suspended for a while, the bytes
-   * that arrived meanwhile are counted before the next check.
+   * Checks the turns. The length of a turn is a number of checks, not a time. After a suspension of the process, the
+   * bytes that arrived meanwhile are therefore counted before the next check.
    */
   #look(): void {
     this.#timer = undefined;
@@ -182,7 +182,8 @@ export class UnfinishedMessages<L> {
     const slow = turns.filter(([, { slowLooks }]) => slowLooks > SLOW_LOOKS_MAX);
     const long = turns.find(([, { turnLooks }]) => turnLooks > TURN_LOOKS_MAX);
     const losing = slow.length === 0 && long !== undefined ? [long] : slow;
-    // The number of waiting connections is read before the loop, because a connection that loses its turn waits, too.
+    // The number of waiting connections is read before the loop, because each connection that loses its turn joins the
+    // waiting connections.
     for (const [line, begun] of losing.slice(0, this.#waiting)) this.#loseTurn(line, begun);
     if (this.#waiting > 0) this.#timer ??= this.#clock.after(LOOK_MS, () => this.#look());
   }
@@ -203,7 +204,7 @@ export class UnfinishedMessages<L> {
     this.#next();
   }
 
-  /** When no connection waits, all turns start again, except those of connections that deliver nothing. */
+  /** When no connection waits, all turns start again, except the turns of connections that deliver nothing. */
   #rest(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

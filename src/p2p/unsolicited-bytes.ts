@@ -1,17 +1,17 @@
 /**
  * Limits the bytes that are read from a peer, and how fast they are taken from the connection. A frame must be received
- * completely before its kind is known, so each frame counts by its size. A frame can count as the answer to an open question,
- * one frame for each question. All other frames count against the budgets of the peer and of all peers together.
+ * completely before its kind is known, so each frame counts by its size. One frame can count as the answer to each open
+ * question. All other frames count against the budgets of the peer and of all peers together.
  *
  * If a budget has no room for a frame, only that frame is dropped, without a penalty for its sender. Honest nodes pass
- * on blocks of three megabytes, and a delegate decides the number of these blocks. Bytes that come faster than any
+ * on blocks of three megabytes, and a delegate decides the number of these blocks. Bytes that arrive faster than an
  * honest node sends wait in the connection (backpressure). Strangers can provoke an honest node to send small frames,
- * but only up to a limit. A connection that delivers more small frames is closed. Large frames never close a
- * connection: they cannot be distinguished from blocks that honest nodes pass on, and dropping them costs nothing.
+ * but only up to a limit. A connection that delivers more small frames than this limit is closed. Large frames never
+ * close a connection, because they may be blocks that an honest node passes on. Dropping a large frame costs nothing.
  *
- * Nodes write the number of the question first in an answer, so the beginning of a frame shows whether it may be an answer
- * (`seemsAnswer`). A frame with a false beginning takes the place of the answer, and the filter drops it if it turns out to be
- * an event.
+ * Nodes write the number of the question first in an answer, so the beginning of a frame shows whether it may be an
+ * answer (`seemsAnswer`). An event that begins like an answer takes the place of the answer. The frame filter drops
+ * every event that begins like an answer.
  *
  * The weight of a frame measures the cost of reading it: its bytes, plus 8 for each array and object beyond 50,000. The
  * heaviest frames weigh 15 MB. Reading one of the heaviest frames takes up to 0.5 s and 130 MB of memory, which garbage
@@ -32,20 +32,20 @@ export const SMALL_WEIGHT_MAX = 256_000;
  */
 export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000 };
 /**
- * Budget for small frames of all peers together. When the shared budget for small frames is used up, each peer still
- * has its reserve.
+ * Budget for small frames of all peers together. When this shared budget is used up, each peer still has its reserve.
  */
 export const SMALL_OF_CROWD: ByteRate = { capacity: 8_000_000, perSecond: 2_400_000 };
 const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
 /**
- * Upper limit for the weight of a frame. With this limit on its debt, a bucket counts even the heaviest frame in full.
+ * Upper limit for the weight of a frame. A bucket whose debt may reach this limit counts even the heaviest frame in
+ * full.
  */
 const HEAVIEST = 16_000_000;
 /** Budget for heavy frames of one peer: two of the heaviest blocks at once, then one in seven seconds. */
 const HEAVY_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 2_000_000 };
 /**
  * Part of the budget for heavy frames that is reserved for peers that we dialled. Therefore peers that dial us cannot
- * use up the budget for blocks from peers of our own choice.
+ * use up the budget for blocks from peers that we chose.
  */
 const HEAVY_RESERVE = HEAVIEST;
 /**
@@ -55,35 +55,37 @@ const HEAVY_RESERVE = HEAVIEST;
 const HEAVY_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
 /**
  * Budget for heavy answers with transactions or peer lists, of all peers together. This budget is needed because any
- * peer can make us ask the peer every five seconds.
+ * peer can make our node ask it a question every five seconds.
  */
 export const HEAVY_ANSWERS_OF_CROWD: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
 /**
- * Budget for bytes that are taken from a peer's connection besides answers, whether they are read or dropped. If a peer sends
- * faster, its bytes wait.
+ * Budget for all bytes that are taken from a peer's connection, except answers. Dropped bytes count, too. If a peer
+ * sends faster, its bytes wait.
  */
 export const ARRIVING_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 4_000_000 };
 /**
- * Budget for bytes that are taken from all connections together besides answers. When the shared budget for arriving
- * bytes is used up, peers that send large frames or more than their share must wait.
+ * Budget for all bytes that are taken from all connections together, except answers. When this budget is used up, peers
+ * that send large frames or exceed their share must wait.
  */
 export const ARRIVING_OF_CROWD: ByteRate = { capacity: 64_000_000, perSecond: 32_000_000 };
-/** Share of one peer in the budget of all peers, for frames of any size. 128 such shares make up the whole budget. */
+/**
+ * Share of one peer in the budget of all peers, for frames of any size. The budget of all peers consists of 128 shares.
+ */
 export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_000 };
 /**
  * Maximum of bytes of small frames beyond the budget of a peer, in `FLOOD_WINDOW_MS`. A connection with more bytes is
  * closed, without a penalty for the address.
  *
- * Strangers can make an honest node pass on messages. After a connection was blocked, one minute can bring 100 blocks
- * and 91 messages each of transactions and signatures (`ports/rates.ts`). If all messages of this minute had the
- * maximum size of small frames, they would have 72 MB. The limit for a flood is one and a half times as high as these
- * 72 MB. At the pace of `ARRIVING_OF_PEER`, a flood reaches this limit after half a minute.
+ * Strangers can make an honest node pass on messages. In the minute after a connection was blocked, an honest node can
+ * send 100 blocks, 91 messages of transactions and 91 messages of signatures (`ports/rates.ts`). If all these messages
+ * had the maximum size of small frames, they would have 72 MB. The limit for a flood is one and a half times 72 MB. At
+ * the rate of `ARRIVING_OF_PEER`, a flood reaches this limit after half a minute.
  *
- * Connections that flood at the same time slow each other down, so each delivers less in a minute. Therefore the window
- * of a connection beyond its budget is extended while all peers together send more than this node reads. Forty
- * connections that flood are closed within five minutes. With eighty or more flooding connections (`ARRIVING_OF_CROWD`
- * divided by the rate of `SMALL_OF_PEER`), each connection delivers at most its budget. A connection within its budget
- * stays open, and its bytes wait.
+ * Connections that flood at the same time slow each other down, so each flooding connection delivers less in a minute.
+ * While all peers together send more than this node reads, the window of a connection beyond its budget is therefore
+ * extended. Forty connections that flood are closed within five minutes. With eighty or more flooding connections
+ * (`ARRIVING_OF_CROWD` divided by the rate of `SMALL_OF_PEER`), each connection delivers at most its budget. A
+ * connection within its budget stays open, and its bytes wait.
  */
 export const FLOOD_BYTES_MAX = 108_000_000;
 export const FLOOD_WINDOW_MS = 60_000;
@@ -92,8 +94,8 @@ const PAUSE_MS_MAX = 5_000;
 /**
  * Maximum of bytes of messages that have been read and not handled yet, for this number of connections. This maximum is
  * the sum of the burst of all peers, the reserve of each peer, and the budgets for heavy frames and for heavy answers.
- * One frame can overdraw the budget for heavy frames, and one frame the budget for heavy answers. Answers with blocks
- * are counted where they are kept (`engine/sync/download.ts`).
+ * One frame can overdraw the budget for heavy frames, and one answer can overdraw the budget for heavy answers. Answers
+ * with blocks are counted where they are kept (`engine/sync/download.ts`).
  */
 export function readAtOnceBytesMax(lines: number): number {
   const small = SMALL_OF_CROWD.capacity + lines * SMALL_RESERVE.capacity;
@@ -102,7 +104,7 @@ export function readAtOnceBytesMax(lines: number): number {
 }
 
 /**
- * Kind of a question. For blocks, we ask only the peer that we sync from and its helper peers. For other data, we may
+ * Kind of a question. Only the peer that we sync from and its helper peers are asked for blocks. For other data, we may
  * ask any peer.
  */
 export type AskedFor = 'blocks' | 'other';
@@ -119,9 +121,9 @@ export class SharedUnsolicitedBytesBudget {
 interface OpenQuestion {
   readonly answerBytes: number;
   readonly what: AskedFor;
-  /** Whether a frame arrived that may be its answer. */
+  /** Whether a frame that may be the answer has arrived. */
   isArrived: boolean;
-  /** Whether a frame was read that may be its answer. */
+  /** Whether a frame that may be the answer was read. */
   isRead: boolean;
 }
 
@@ -160,8 +162,8 @@ export class UnsolicitedBytesBudget {
     const settled = ofKind.find(({ isRead }) => isRead) ?? ofKind[0];
     if (settled === undefined) return;
     this.#questions.splice(this.#questions.indexOf(settled), 1);
-    // Frames do not show which question they answer. If a frame for this question was assigned to another question,
-    // that other question is open again.
+    // Frames do not show which question they answer. If the frame that answers this question was assigned to another
+    // question, the other question becomes open again.
     for (const step of ['isArrived', 'isRead'] as const) {
       const mistaken = settled[step] ? undefined : this.#questions.find((each) => each[step]);
       if (mistaken !== undefined) mistaken[step] = false;
@@ -185,9 +187,10 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Decides whether to read a frame, and counts it if so.
+   * Decides whether to read a frame. A frame that is read also counts against the budgets.
    *
-   * @param containerBytes returns the weight in addition to the bytes; called only if this weight matters
+   * @param containerBytes returns the weight that is added to the size of the frame; called only if the decision
+   *   depends on it
    * @param seems whether the frame begins like an answer
    */
   mayRead(bytes: number, containerBytes: () => number, nowMs: number, seems: boolean): boolean {
@@ -218,15 +221,15 @@ export class UnsolicitedBytesBudget {
   }
 
   #readSmall(weight: number, nowMs: number): boolean {
-    // Dropped frames count, too. Otherwise, each of many flooding connections would stay below the limit, because few
-    // of its frames are read.
+    // Dropped frames count, too. Without them, each of many flooding connections would stay below the limit, because
+    // the node reads few of its frames.
     if (this.#small.level(nowMs) < weight) {
       if (this.#crowd.arriving.debtMs(nowMs) > 0) this.#beyond.extend(nowMs);
       this.#beyond.use(nowMs, weight);
       return false;
     }
     this.#small.take(weight, nowMs);
-    // If other peers used up the shared budget, the frame does not count as beyond this peer's budget.
+    // If other peers used up the shared budget, a dropped frame does not count against this peer.
     if (this.#crowd.small.level(nowMs) >= weight) this.#crowd.small.take(weight, nowMs);
     else if (this.#reserve.level(nowMs) >= weight) this.#reserve.take(weight, nowMs);
     else return false;

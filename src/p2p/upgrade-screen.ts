@@ -1,17 +1,20 @@
 /**
- * Checks a connection before the HTTP parser gets it. The only allowed input is one request for a WebSocket. The parser
- * would handle thousands of requests of one packet at once, before the node could stop it.
+ * Checks a connection before the HTTP parser gets it. The only allowed input is one request for a WebSocket. Without
+ * this check, the parser would handle thousands of requests in one packet before the node could stop it.
  */
 
 import type { Socket } from 'node:net';
 import type { Clock } from '../ports/clock.ts';
 
 /**
- * Maximum of bytes of the request: a query with an info of the largest size, percent-encoded, and the headers. The HTTP parser
- * has the same limit.
+ * Maximum of bytes of the request. The request contains the headers and a query with a percent-encoded info, which may
+ * have the largest size. The HTTP parser has the same limit.
  */
 export const HEAD_BYTES_MAX = 65_536;
-/** Maximum of reads in which the request may arrive. A connection that sends byte by byte is closed before it costs much. */
+/**
+ * Maximum of reads in which the request may arrive. The maximum limits the work for a connection that sends one byte at
+ * a time.
+ */
 const HEAD_READS_MAX = 64;
 const HEAD_END = Buffer.from('\r\n\r\n');
 const METHOD = 'GET ';
@@ -34,7 +37,7 @@ export function judgeUpgrade(head: Buffer, path: string, seenBytes = 0): Upgrade
   if (next !== QUESTION_MARK && next !== SPACE) return 'refused';
   const end = head.indexOf(HEAD_END, Math.max(0, seenBytes - HEAD_END.length + 1));
   if (end < 0) return head.length < HEAD_BYTES_MAX ? 'incomplete' : 'refused';
-  // A client of the protocol sends nothing more before it gets an answer.
+  // A client of the protocol sends only the request, and then waits for the answer.
   if (end + HEAD_END.length !== head.length || head.length > HEAD_BYTES_MAX) return 'refused';
   return isUpgrade(head.toString('latin1', expected.length)) ? 'upgrade' : 'refused';
 }
@@ -65,7 +68,7 @@ function isUpgrade(rest: string): boolean {
   return isUpgraded && values.get('upgrade') === 'websocket' && !hasBody;
 }
 
-/** Headers that may occur only once. With two headers of one name, it would be unclear which of them counts. */
+/** Headers that may occur only once. If one of these headers occurred twice, its value would be ambiguous. */
 const SINGLE: ReadonlySet<string> = new Set(['upgrade', 'connection', 'content-length', 'transfer-encoding']);
 
 export interface ScreenOptions {
@@ -78,7 +81,8 @@ export interface ScreenOptions {
 }
 
 /**
- * Reads a new connection until it has asked for a WebSocket. The connection is destroyed at the first byte that does not fit.
+ * Reads a new connection until it has asked for a WebSocket. The connection is destroyed as soon as its bytes cannot be
+ * a valid request.
  */
 export function screenUpgrade(socket: Socket, { path, clock, timeoutMs, passed }: ScreenOptions): void {
   let head: Buffer = Buffer.alloc(0);
@@ -115,5 +119,5 @@ export function screenUpgrade(socket: Socket, { path, clock, timeoutMs, passed }
 }
 
 function ignore(): void {
-  // After an error the connection closes, and nothing else needs to be done.
+  // After an error, the socket closes by itself.
 }

@@ -1,7 +1,7 @@
 /**
- * Builds the genesis block of a new network. The same request always gives the same bytes. Nobody verifies the
- * signatures of a genesis block. The transactions of a genesis block are signed over their bytes without a network
- * identifier. That identifier depends on the payload hash, and the payload hash depends on the signatures.
+ * Builds the genesis block of a new network. The same request always gives the same bytes. No node verifies the
+ * signatures of a genesis block. The signatures of its transactions do not cover the network identifier, because the
+ * network identifier depends on these signatures through the payload hash.
  */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';
@@ -17,7 +17,7 @@ import type { Address, Block, JsonObject, KeyPair, Payload, PayloadKind, PublicK
 /** The format of a genesis block in a generation. */
 export interface GenesisFormat extends BlockFormat {
   readonly blockVersion: number;
-  /** The type number of this kind of transaction in the generation. */
+  /** The type number that a kind of transaction has in the generation. */
   typeOf(kind: PayloadKind): number;
   /** Bytes of a transaction without signatures and network identifier. */
   basicBytes(transaction: Transaction): Uint8Array;
@@ -35,11 +35,11 @@ interface GenesisDelegate {
 export interface GenesisRequest {
   readonly communityIdentifier: string;
   /**
-   * This account signs the block and pays out the supply. The balance of this account after the block is minus the
-   * supply.
+   * Key pair of the account that signs the block and pays out the supply. The balance of this account after the block
+   * is minus the supply, in beddows.
    */
   readonly generator: KeyPair;
-  /** This account gets the whole supply, funds the other accounts, and votes for all delegates. */
+  /** Key pair of the account that gets the whole supply, funds the other accounts, and votes for all delegates. */
   readonly funder: KeyPair;
   readonly delegates: readonly GenesisDelegate[];
   /** Other accounts to fund, each with the amount in beddows that it gets. */

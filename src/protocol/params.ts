@@ -9,7 +9,7 @@ export type Generation = 2 | 3;
 
 /**
  * Number of delegates in a round on all public networks, and the maximum for any network. The rules of a network use
- * the network's own number, `ChainParams.activeDelegates`.
+ * its own number, `ChainParams.activeDelegates`.
  */
 export const ACTIVE_DELEGATES = 101;
 /** Maximum number of bytes of a block's payload, as the header states it. */
@@ -88,7 +88,7 @@ export interface ChainParams {
   readonly blockTimeS: number;
   /**
    * Number of delegates in a round, from 1 to `ACTIVE_DELEGATES`. A round has the same number of blocks. The owner of a
-   * slot is computed with this number, even if fewer delegates are registered.
+   * slot is computed with `activeDelegates`, even if fewer delegates are registered.
    */
   readonly activeDelegates: number;
   readonly transactionsPerBlockMax: number;
@@ -96,15 +96,12 @@ export interface ChainParams {
   /** Generation 3: number of rounds between freezing a list and using it; 0 in generation 2. */
   readonly delegateListRoundOffset: number;
   readonly genesisBlockId: BlockId;
-  /**
-   * Payload hash of the genesis block, hexadecimal. In generation 2, the payload hash of the genesis block identifies
-   * the network.
-   */
+  /** Payload hash of the genesis block, hexadecimal. In generation 2, the nethash identifies the network. */
   readonly nethash: string;
   readonly communityIdentifier: string;
   /**
-   * SHA-256 of nethash and communityIdentifier without a separator, hexadecimal. In generation 3, this hash identifies
-   * the network.
+   * SHA-256 of nethash and communityIdentifier without a separator, hexadecimal. In generation 3, the network
+   * identifier identifies the network.
    */
   readonly networkIdentifier: string;
   readonly exceptions: Exceptions;

@@ -50,8 +50,8 @@ export function byWeight(a: Delegate, b: Delegate): number {
 
 /**
  * The order of forgers in a round: entry `slot mod activeDelegates` owns the slot. Each hash determines four swaps, and
- * then one position is skipped. The first hash is that of the round's number as decimal text. Each later hash is the
- * hash of the previous hash.
+ * then one position is skipped. The first hash is SHA-256 of the round's number as decimal text. Each later hash is
+ * SHA-256 of the previous hash.
  */
 export function shuffled<T>(list: readonly T[], round: number): readonly T[] {
   const order = [...list];
@@ -73,8 +73,8 @@ export function listIndexOf(round: number, offset: number): number {
   return Math.max(round - offset, 1);
 }
 
-// Caches the shuffled list, because it is needed for every block of its round. The key of the cache is the list object,
-// because a state reader may return the same object again.
+// Caches the shuffled list, because every block of a round needs it. The cache finds it by the list object, which a
+// state reader may return again.
 const orders = new WeakMap<readonly PublicKey[], { readonly round: number; readonly order: readonly PublicKey[] }>();
 
 /**
@@ -99,8 +99,8 @@ export function forgingOrder(
 }
 
 /**
- * Owner of a slot; undefined if the slot has no owner. Some slots have no owner if fewer delegates are registered than
- * a round has blocks.
+ * Owner of a slot; undefined if the slot has no owner. Slots without an owner exist if a round has more blocks than
+ * delegates.
  */
 export function ownerOfSlot(
   order: readonly PublicKey[],

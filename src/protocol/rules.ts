@@ -1,7 +1,7 @@
 /**
  * The interface between a generation and the engine. The implementations are pure and synchronous: they get bytes,
- * parameters and a state reader, and return a decision or a rejection. The engine knows no type number, byte layout or
- * fork rule. If the engine needs knowledge of these details, a member is missing from this interface.
+ * parameters and a state reader, and return a decision or a rejection. Code of the engine must not depend on type
+ * numbers, byte layouts or fork rules. If the engine needs one of these details, add a member to the interface.
  */
 
 import type { ChainParams } from './params.ts';
@@ -34,9 +34,9 @@ export interface Rules {
    * that the transaction states, and whether its type may occur at a height. Transactions of generation 2 state their
    * id and fee.
    *
-   * @param context height, version and timestamp of the block; for a transaction of the pool, those of the tip. A field
-   *   is undefined if lisk-sdk does not pass it to its check. If the height is undefined, every type that is limited to
-   *   a range of heights is refused
+   * @param context height, version and timestamp of the block; for a transaction of the pool, height, version and
+   *   timestamp of the tip. A field is undefined if lisk-sdk does not pass it to its check. If the height is undefined,
+   *   all types that are limited to a range of heights are refused
    */
   validateTransaction(
     transaction: Transaction,
@@ -47,22 +47,25 @@ export interface Rules {
   /** The reasons why the type of this transaction may not occur in a context. */
   typeErrors(transaction: Transaction, context: TransactionContext): readonly TransactionError[];
 
-  /** The signature checks of `validateTransaction`, so that many of them can be made in advance. */
+  /**
+   * The signature checks that `validateTransaction` makes. With this list, other threads can make many checks in
+   * advance.
+   */
   primarySignatureChecks(transaction: Transaction): readonly SignatureCheck[];
 
   /**
-   * Finds the keys of the signatures besides the primary one. They are the keys of group members and second keys. Only
-   * the state has the keys of group members and second keys. The search yields its signature checks in rounds, so that
-   * they can be made in advance. The result of the search is only a hint, so no decision depends on it.
+   * Finds the keys of all signatures except the primary signature: second keys and keys of group members. Only the
+   * state contains these keys. The search yields its signature checks in rounds, so that other threads can make them in
+   * advance. The result of the search is only a hint, and no decision depends on it.
    *
    * @param state state at a block near the transaction's own
-   * @returns undefined if the transaction has no signature besides the primary one
+   * @returns undefined if the transaction has only its primary signature
    */
   signatureSearch(state: StateReader, transaction: Transaction): SignatureSearch | undefined;
 
   /**
-   * Verifies a transaction alone. It must not be in the future or in the chain already, and it must be applicable to
-   * `state`. `state` does not change.
+   * Verifies a transaction alone, without changing `state`. The transaction must not have a future timestamp, must not
+   * be in the chain, and must be applicable to `state`.
    */
   verifyTransaction(
     state: StateReader,
@@ -73,7 +76,7 @@ export interface Rules {
 
   /**
    * Applies a batch in order to a copy of `state`, and limits the spending of each sender. Returns a verdict for each
-   * transaction. Failing and pending transactions do not affect later ones.
+   * transaction. Failing and pending transactions do not affect later transactions.
    */
   processTransactions(
     state: StateReader,
@@ -84,8 +87,8 @@ export interface Rules {
   /**
    * Adds a member's signature to a pending transaction.
    *
-   * @returns the transaction with the signature, and whether its signatures are complete; or the errors because of
-   *   which the signature is refused
+   * @returns the transaction with the signature, and whether its signatures are complete. If the signature is refused,
+   *   the result is the list of errors
    */
   addMemberSignature(
     state: StateReader,
@@ -120,8 +123,8 @@ export interface Rules {
   blockSignatureChecks(block: Block): readonly SignatureCheck[];
 
   /**
-   * Makes the checks of `validateBlock` that cost one signature check: all checks except those of the transactions'
-   * validity. Screening a block limits the cost of a block that a stranger has made up.
+   * Makes all checks of `validateBlock` except the validity of the transactions. Screening a block costs only one
+   * signature check, so an invented block from a stranger costs little time.
    *
    * @param place as in `validateBlock`
    * @throws BlockRejected
@@ -132,16 +135,17 @@ export interface Rules {
    * Checks everything in a block that does not depend on its place in the chain: version, schema, signature, payload
    * and transactions.
    *
-   * @param place present if the block extends the tip. Several faults are then reported in the order of lisk-sdk. The
-   *   reference (lisk-sdk) also checks the reward (generation 3) or the slot (generation 2) at this point
+   * @param place present if the block extends the tip. If a block has several faults, they are then reported in the
+   *   order of lisk-sdk. The reference (lisk-sdk) also checks the reward (generation 3) or the slot (generation 2) at
+   *   this point
    * @throws BlockRejected
    */
   validateBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void;
 
   /**
-   * Checks that the generator of a block owns its slot, even if the parent of the block is not the tip. A block in a
-   * round whose delegate list changes with each block passes without a check. The check is cheap. It is needed because
-   * strangers can make any number of blocks that are valid except for their slot owner.
+   * Checks that the generator of a block owns its slot, even if the parent of the block is not the tip. If the delegate
+   * list of the round changes with each block, the function checks nothing. The check is cheap. It is needed because
+   * strangers can make any number of blocks whose only fault is a wrong slot owner.
    *
    * @param state state at the parent or at a rival of the block
    * @throws BlockRejected `BLOCK_FORGER_INVALID`
@@ -150,8 +154,8 @@ export interface Rules {
 
   /**
    * Verifies a validated block against the state of its parent, and applies it. The checks cover position, slot,
-   * forger, reward and finality, and each transaction alone and in sequence. The last block of a round also ends the
-   * round. The caller stores the block itself.
+   * forger, reward, finality and transactions. Each transaction is checked alone and in sequence. The last block of a
+   * round also ends the round. The function does not store the block.
    *
    * @param state state at the parent. If the function throws an error, the caller must discard this state, because some
    *   changes have been written to it
@@ -205,7 +209,7 @@ export interface Rules {
   forge(state: StateReader, tip: BlockHeader, request: ForgeRequest): Block;
 
   /**
-   * Whether it is wrong for a delegate to sign both of two headers.
+   * Checks whether two headers of one delegate contradict each other.
    *
    * @returns the reason as a sentence; undefined if the delegate may sign both
    */
@@ -260,8 +264,8 @@ export interface ApplyContext {
 export interface TipView {
   readonly header: BlockHeader;
   /**
-   * Chain time of receipt in whole seconds. Undefined if the block was forged, downloaded or loaded; such a block
-   * counts as received in time.
+   * Chain time of receipt in whole seconds. Undefined if the block was forged, downloaded or loaded. A block without a
+   * time of receipt counts as received in its slot.
    */
   readonly receivedAtS?: number;
 }
@@ -294,7 +298,7 @@ export interface ForgeRequest {
 /** Bytes and JSON of a generation's blocks and transactions. */
 export interface Codec {
   /**
-   * Reads a transaction from JSON, with all static checks except that of its signature.
+   * Reads a transaction from JSON, with all static checks except the check of its signature.
    *
    * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors
    */
@@ -331,8 +335,8 @@ export interface Codec {
    */
   genesisFromJson(json: unknown): Block;
   /**
-   * Frees cached bytes and digests. Without this call, bytes and digests stay in memory as long as their transactions.
-   * The call saves much garbage collection if the caller handles many blocks, each only for a moment.
+   * Frees cached bytes and digests. Without this call, they stay in memory as long as their transactions. A caller that
+   * handles many blocks for a short time each saves garbage collection by this call.
    */
   forgetTransactions(): void;
 }

@@ -33,7 +33,10 @@ interface SigningRequest {
 }
 
 export interface TransactionSigner {
-  /** Signs a transaction, and computes its fee and id. The content is not checked here; `read` checks it. */
+  /**
+   * Signs a transaction, and computes its fee and id. `sign` does not check the content of the transaction; `read`
+   * does.
+   */
   sign(request: SigningRequest): Transaction;
   /** Signs a transaction as a member of a group, after its sender has signed it. */
   signAsMember(transaction: Transaction, keyPair: KeyPair): MemberSignature;
@@ -63,13 +66,13 @@ export interface TransactionSigner {
   /** The keys among `publicKeys` whose holders have signed as members of a group. */
   signersAmong(transaction: Transaction, publicKeys: readonly PublicKey[]): readonly PublicKey[];
   /**
-   * The bytes from which the id is computed. These bytes include the signatures of the sender, but not those of
+   * The bytes from which the id is computed. The bytes include the signatures of the sender, but no signatures of
    * members.
    */
   toBytes(transaction: Transaction): Uint8Array;
   /**
    * All transactions that have these bytes. The list is empty if no transaction has these bytes. The list has two
-   * transactions if 64 bytes can be either the text of a transfer or a second signature.
+   * transactions if the last 64 bytes can be either the text of a transfer or a second signature.
    */
   fromBytes(bytes: Uint8Array): readonly Transaction[];
 }
@@ -176,7 +179,8 @@ export function createSigner({ generation, networkIdentifier }: SigningNetwork, 
 }
 
 /**
- * The end of the stored form of a transaction without a second signature and other data (`tx/transaction-record.ts`).
+ * The last bytes of the stored form of a transaction that has neither a second signature nor other data
+ * (`tx/transaction-record.ts`).
  */
 const WITHOUT_SECOND = Buffer.from([0, 0]);
 const WITH_SECOND = Buffer.from([0, 1]);

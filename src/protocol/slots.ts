@@ -8,7 +8,10 @@ import type { ChainParams } from './params.ts';
 type Timing = Pick<ChainParams, 'blockTimeS'>;
 type Calendar = Pick<ChainParams, 'blockTimeS' | 'epochMs'>;
 
-/** Number of the slot at a moment of chain time. Slots count from 0, and the number is negative before the epoch. */
+/**
+ * Number of the slot at a moment of chain time. The first slot of the epoch has number 0. Slots before the epoch have
+ * negative numbers.
+ */
 export function slotAt(epochTimeS: number, params: Timing): number {
   return Math.floor(epochTimeS / params.blockTimeS);
 }

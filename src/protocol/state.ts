@@ -1,7 +1,7 @@
 /**
- * Defines the consensus state in the form that the rules use. Values are immutable, so a change is a new value that is
- * written to a `StateWriter`. All functions are synchronous, so the result of a check stays true until the caller has
- * written its changes.
+ * Defines the consensus state in the form that the rules use. Values are immutable. A change is a new value that is
+ * written to a `StateWriter`. All functions are synchronous, so no other code changes the state between a check and the
+ * writes that depend on it.
  */
 
 import type { Address, BlockHeader, PublicKey, TransactionId } from './types.ts';
@@ -17,14 +17,14 @@ export interface MultisignatureGroup {
 export interface Account {
   readonly address: Address;
   /**
-   * The key is set by the first outgoing transaction, or when the account becomes a member of a group. Once set, the
+   * The first outgoing transaction of the account sets its public key, and so does joining a group. Once set, the
    * public key of an account never changes.
    */
   readonly publicKey?: PublicKey;
   readonly secondPublicKey?: PublicKey;
   /** Username of a delegate; undefined if the account is not a delegate. */
   readonly username?: string;
-  /** Balance in beddows. The balance may be negative for accounts that fund others in a genesis block. */
+  /** Balance in beddows. Accounts that fund other accounts in a genesis block may have a negative balance. */
   readonly balance: bigint;
   readonly group?: MultisignatureGroup;
   /** Delegates for whom the account votes, oldest vote first. */
@@ -70,12 +70,12 @@ export interface StateReader {
   /** The unshuffled list that was frozen under this index, best delegate first. */
   roundList(index: number): readonly PublicKey[] | undefined;
   /**
-   * Data that the generation stores from block to block, for example the BFT ledger. The same object is returned until
-   * the data change.
+   * Data that the generation stores from block to block, for example the BFT ledger. All calls return the same object
+   * until the data change.
    */
   ledger(): Uint8Array | undefined;
   /**
-   * A value by its name; the name has at most 100 ASCII characters. Generations store values here that have no other
+   * A value by its name; the name has at most 100 ASCII characters. Facts are values of a generation that have no other
    * place in the state.
    */
   fact(name: string): string | undefined;
@@ -110,9 +110,8 @@ export function emptyAccount(address: Address): Account {
 }
 
 /**
- * Returns the account with another balance, and with a public key if one is given. All members are copied one by one,
- * because spreading objects of different shapes takes twenty times as long as copying. The time matters because each
- * transfer makes three copies.
+ * Returns the account with another balance, and with a public key if one is given. All members are copied one by one.
+ * Spreading objects of different shapes takes twenty times as long, and each transfer makes three copies.
  */
 export function withBalance(account: Account, balance: bigint, publicKey = account.publicKey): Account {
   const { address, votes, producedBlocks, missedBlocks, forgedFees, forgedRewards } = account;
@@ -139,16 +138,16 @@ export interface StateChanges {
 const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
 
 /**
- * Collects changes over a state. The caller then writes the changes or drops them. A value that was written to the
- * overlay is read from the overlay. All other values are read from the state below. Overlays serve to check
- * transactions of the pool, to verify a transaction alone, and to apply a forged block before it is signed. An overlay
- * also collects the changes of a block before they are stored.
+ * Collects changes over a state. The caller then writes the changes or drops them. The overlay returns the values that
+ * were written to it. It reads all other values from the underlying state. Overlays are used for checking transactions
+ * of the pool, for verifying a transaction alone, and for applying a forged block before it is signed. An overlay also
+ * collects the changes of a block before they are stored.
  */
 export class StateOverlay implements StateWriter {
   readonly #below: StateReader;
   readonly #accounts = new Map<Address, Account>();
-  // These maps are created when the first value is written to them. There are overlays for each transaction, and most
-  // of them change only accounts.
+  // Each map is created by the first write to it. Every transaction needs overlays, and most overlays contain only
+  // accounts.
   #delegates: Map<PublicKey, Delegate> | undefined;
   #usernames: Map<string, PublicKey> | undefined;
   #roundLists: Map<number, readonly PublicKey[] | undefined> | undefined;

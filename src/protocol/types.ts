@@ -1,6 +1,6 @@
 /**
- * The values of blocks and transactions. Both generations have the same values. The codec of each generation handles
- * bytes and type numbers. All code outside of the codecs reads only the values of this file.
+ * Defines the values of blocks and transactions, which are the same in both generations. The codec of each generation
+ * handles bytes and type numbers. All other code reads only the values that this file defines.
  */
 
 /** Lower-case hexadecimal text of 32 bytes. */
@@ -19,7 +19,9 @@ export interface JsonObject {
   readonly [key: string]: Json;
 }
 
-/** The content of a transaction by kind. Both generations have the same kinds, but different type numbers and bytes. */
+/**
+ * The content of a transaction by kind. The kinds are the same in both generations, but type numbers and bytes differ.
+ */
 export type Payload =
   | { readonly kind: 'transfer'; readonly amount: bigint; readonly recipientId: Address; readonly data?: string }
   | { readonly kind: 'secondSignature'; readonly publicKey: PublicKey }
@@ -31,7 +33,10 @@ export type Payload =
        * the order of the votes and the letter case of the keys.
        */
       readonly votes: readonly string[];
-      /** The amount exists in generation 2 only; it is 0 unless the network has an exception for the transaction. */
+      /**
+       * Generation 2 only: the amount, in beddows. It is 0 except in transactions for which the network has an
+       * exception.
+       */
       readonly amount: bigint;
       /** Recipient of a vote in generation 2; undefined in generation 3. */
       readonly recipientId?: Address;
@@ -71,7 +76,7 @@ export interface DappDescription {
   readonly icon?: string;
 }
 
-/** A transaction that passed the static checks of its generation, except those of its signatures. */
+/** A transaction that passed the static checks of its generation, except the checks of its signatures. */
 export interface Transaction {
   readonly id: TransactionId;
   readonly type: number;
@@ -89,7 +94,7 @@ export interface Transaction {
    * their text. Neither the signed bytes nor the id include the signatures of group members.
    */
   readonly signatures: readonly Signature[];
-  /** Generation 2: the recipient's key. The key is only for information and is never signed. */
+  /** Generation 2: the recipient's key. It is only for information, and no signature covers it. */
   readonly recipientPublicKey?: PublicKey;
   /** Details of the original JSON; undefined for nearly all transactions. */
   readonly written?: Written;
@@ -99,7 +104,10 @@ export interface Transaction {
 export interface Written {
   /** The key as it was sent, if it has upper-case letters. Within a block, the network compares keys by their text. */
   readonly senderPublicKey?: string;
-  /** JSON of the asset, if it has unknown members, or members in another form than that in which nodes write them. */
+  /**
+   * JSON of the asset. It is present only if the asset has unknown members, or members in a form in which nodes do not
+   * write them.
+   */
   readonly asset?: string;
 }
 
@@ -120,8 +128,8 @@ export interface BlockHeader {
   /** Reward in beddows. */
   readonly reward: bigint;
   /**
-   * Number of bytes of the payload, as the generator states it. The stated size is signed and limited, but it is never
-   * compared with the real size.
+   * Number of bytes of the payload, as the generator states it. The stated size is signed and limited, but no node
+   * compares it with the real size.
    */
   readonly payloadLength: number;
   /** SHA-256 of the bytes of all transactions in their order, hexadecimal. */

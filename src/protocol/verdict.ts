@@ -1,6 +1,6 @@
 /**
- * Verdicts about data from other nodes and clients: the refused object and the reason, with the messages that clients
- * know.
+ * Defines verdicts about data from peers and clients. A verdict names the refused object and the reason, with the
+ * messages of lisk-sdk.
  */
 
 import { ProtocolError, type ErrorData } from '../primitives/errors.ts';
@@ -11,7 +11,7 @@ export interface TransactionError {
   readonly name: 'TransactionError' | 'TransactionPendingError';
   readonly message: string;
   readonly id: TransactionId | '';
-  /** For example `.asset.votes`; the path may be empty. */
+  /** Path of the refused member, for example `.asset.votes`. The path may be empty. */
   readonly dataPath: string;
   readonly actual?: string | number;
   readonly expected?: string | number;
@@ -28,8 +28,8 @@ export type TransactionVerdict =
 export interface MemberSignatureRefusal {
   readonly errors: readonly TransactionError[];
   /**
-   * `unfit`: the key belongs to no member, or the signature is there already; nothing was verified. `false`: the named
-   * key did not make the signature.
+   * `unfit`: the key belongs to no member, or the signature is there already; nothing was verified. `false`: the
+   * signature was not made with the named key.
    */
   readonly kind: 'unfit' | 'false';
 }
@@ -81,13 +81,13 @@ export class TransactionRejected extends ProtocolError {
 }
 
 export type TransactionRejectionCode =
-  /** This network has no such type number: `Transaction type not found.` */
+  /** The network has no transaction type with this number: `Transaction type not found.` */
   | 'TRANSACTION_TYPE_UNKNOWN'
   /** Blocks at this height may not contain the type: `Transaction type <t> is currently not allowed.` */
   | 'TRANSACTION_TYPE_NOT_ALLOWED'
   /**
-   * The transaction has a wrong form, format or signature, and can never become valid. A peer that sends a transaction
-   * of this kind loses all its points.
+   * The transaction has a wrong form, format or signature, and can never become valid. A peer that sends an invalid
+   * transaction loses all its points.
    */
   | 'TRANSACTION_INVALID'
   /** The transaction is already in a queue of the pool or in the chain. */
@@ -110,7 +110,7 @@ export type BlockRejectionCode =
   /** The block's version is unknown, or is not the version of its height. */
   | 'BLOCK_VERSION_INVALID'
   | 'BLOCK_SIGNATURE_INVALID'
-  /** The block does not follow the tip, lacks a previous block, or names one although it must not. */
+  /** The block does not follow the tip, lacks a previous block, or names a previous block although it is block 1. */
   | 'BLOCK_PREVIOUS_INVALID'
   /** The block's slot is in the future, or it is not after the slot of its parent. */
   | 'BLOCK_TIMESTAMP_INVALID'
@@ -122,8 +122,8 @@ export type BlockRejectionCode =
   /** A header field of the finality protocol contradicts the chain or an earlier header of the delegate. */
   | 'BLOCK_BFT_INVALID'
   /**
-   * The generator of a round's last block is not active in the next round. Release 3.0.2 refuses a block whose
-   * generator leaves the active delegates.
+   * The generator of a round's last block is not active in the next round. Release 3.0.2 refuses a block with this
+   * fault.
    */
   | 'BLOCK_FORGER_LEAVES'
   | 'BLOCK_KNOWN'
@@ -153,8 +153,8 @@ export class BlockRejected extends ProtocolError {
 }
 
 /**
- * Whether a block was refused only because of this node's clock. Honest nodes may have accepted a block that is early
- * by our clock only.
+ * Whether a block was refused only because of this node's clock. Honest nodes may have accepted the block by their own
+ * clocks.
  */
 export function isByClock({ code, transactionErrors }: BlockRejected): boolean {
   if (code === 'BLOCK_TIMESTAMP_INVALID') return true;

@@ -1,8 +1,8 @@
 /**
  * The program of a devnet node. The devnet node runs the node of `bloomery start`, and an agent. The agent executes
  * requests of the supervisor over the channel between parent and child. No command starts the agent program, and no
- * other program opens a channel to a supervisor. Therefore a node of `bloomery start` uses the clock of the machine and
- * cannot be controlled this way.
+ * other program opens a channel to a supervisor. Therefore a node of `bloomery start` uses the clock of the machine,
+ * and no supervisor can control it.
  */
 
 import { once } from 'node:events';
@@ -73,7 +73,7 @@ async function answer(agent: NodeAgent, { number, request }: NumberedRequest): P
   }
 }
 
-/** If the supervisor has ended, the message cannot be sent, and the node ends. */
+/** Sends a message to the supervisor. If the supervisor has ended, sending fails and the node ends. */
 function tell(message: NumberedAnswer | AgentEvent): void {
   if (process.connected) process.send?.(message, undefined, {}, () => undefined);
 }

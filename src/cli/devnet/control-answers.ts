@@ -33,7 +33,7 @@ export interface ControlList {
 /** Reads an answer. */
 export interface Answer<T> {
   /**
-   * @throws ProtocolError `DEVNET_ANSWER_UNEXPECTED` for an answer of another shape
+   * @throws ProtocolError `DEVNET_ANSWER_UNEXPECTED` for an answer with an unexpected shape
    */
   read(value: unknown): T;
 }

@@ -83,7 +83,7 @@ export class FaultControl {
   }
 
   /**
-   * Sends the active faults to all running nodes. A node that does not answer now gets the faults when it answers
+   * Sends the active faults to all running nodes. A node that does not answer gets the faults later, when it answers
    * again.
    */
   async tell(): Promise<void> {
@@ -95,7 +95,7 @@ export class FaultControl {
     );
   }
 
-  /** Changes faults between two blocks, so that no block is distributed at that moment. */
+  /** Changes faults between two blocks, so that no block is being distributed during the change. */
   #change(change: () => void): Promise<StandingFaults> {
     return this.#parts.timekeeper.exclusively(async () => {
       change();

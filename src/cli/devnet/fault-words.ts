@@ -3,14 +3,9 @@
 import { usageError } from '../problems.ts';
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-/**
- * Maximum delay of a link. A question fails after ten seconds anyway, so a much slower link has the effect of a cut.
- */
+/** Maximum delay of a link. Questions time out after ten seconds, so a longer delay has the effect of a cut. */
 export const DELAY_MS_MAX = 60_000;
-/**
- * Maximum offset of a clock. The maximum offset is far beyond the clock differences that the rules of the chain
- * tolerate.
- */
+/** Maximum offset of a clock. It is far larger than any clock difference that the rules of the chain tolerate. */
 export const SKEW_MS_MAX = 86_400_000;
 
 /**
@@ -46,7 +41,7 @@ export function nodesOfText(texts: readonly string[]): readonly number[] | undef
 }
 
 /**
- * @throws ProtocolError `USAGE` unless the text is a time from 0 to a minute
+ * @throws ProtocolError `USAGE` if the text is not a time from 0 to one minute
  */
 export function delayMsOfText(text: string): number {
   const delayMs = durationMsOf(text);
@@ -56,7 +51,7 @@ export function delayMsOfText(text: string): number {
 
 /**
  * @returns a number from 0 to 1
- * @throws ProtocolError `USAGE` unless the text is a share from 0% to 100%
+ * @throws ProtocolError `USAGE` if the text is not a share from 0% to 100%
  */
 export function lossOfText(text: string): number {
   const percent = /^(\d{1,3}(?:\.\d{1,3})?)%$/.exec(text)?.[1];
@@ -65,7 +60,7 @@ export function lossOfText(text: string): number {
 }
 
 /**
- * @throws ProtocolError `USAGE` unless the text is a signed time of at most a day
+ * @throws ProtocolError `USAGE` if the text is not a signed time of at most one day
  */
 export function skewMsOfText(text: string): number {
   const sign = /^[+-]/.exec(text)?.[0];

@@ -2,9 +2,9 @@
 
 /** Faults of the link between a node and one of its peers. */
 export interface LinkFaults {
-  /** No message passes; connections stay open, and dials fail. */
+  /** True if the link passes no message. Connections stay open, and dials fail. */
   readonly isCut: boolean;
-  /** Delay in one direction. */
+  /** Delay of a message in one direction, in milliseconds. */
   readonly delayMs: number;
   /** Probability from 0 to 1 that a message, question or answer is lost. */
   readonly loss: number;
@@ -12,9 +12,11 @@ export interface LinkFaults {
 
 /** Faults of one node, in the form in which the node gets them. */
 export interface NodeFaults {
-  /** Links with a fault, by the P2P port of the other node, because all nodes have the same address. */
+  /**
+   * Links with a fault. The P2P port identifies the node at the other end, because all nodes have the same IP address.
+   */
   readonly links: readonly (LinkFaults & { readonly wsPort: number })[];
-  /** Offset of the node's chain clock from the clock of the devnet; negative when it is behind. */
+  /** Offset of the node's chain clock from the clock of the devnet; negative when the node's clock is behind. */
   readonly skewMs: number;
 }
 
@@ -22,7 +24,7 @@ export const NO_FAULTS: NodeFaults = { links: [], skewMs: 0 };
 
 /** Active faults, in the form in which the user sees them. */
 export interface StandingFaults {
-  /** Numbers of nodes that reach each other, for each part; empty while the network is not cut. */
+  /** For each part of the network, the numbers of its nodes; empty while the network is not cut. */
   readonly parts: readonly (readonly number[])[];
   /** Nodes with delays, losses or a wrong clock. */
   readonly nodes: readonly NodeFault[];
@@ -41,7 +43,7 @@ interface Place {
   readonly wsPort: number;
 }
 
-/** A value for all nodes, with different values for some of them. */
+/** A value for all nodes, with different values for some nodes. */
 class PerNode {
   #forAll = 0;
   readonly #own = new Map<number, number>();

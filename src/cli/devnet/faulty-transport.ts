@@ -3,7 +3,7 @@
  * transport. `bloomery start` does not even load this file.
  *
  * Both ends of a link know the faults of the link. The sender applies the faults to messages and questions. The
- * receiver applies the faults to answers and to the peer's information about itself, because the sender sends that
+ * receiver applies the faults to answers and to the peer's information about itself, because the sender sends its
  * information to all peers at once. Faults do not affect handshakes, heartbeats and the measured round trip, so
  * connections stay open.
  */
@@ -41,7 +41,7 @@ const WAITING_MAX = 2_000;
 
 interface Question {
   fail(reason: string): void;
-  /** Starts the time limit of the answer. Until then, only the timeout of the transport below applies. */
+  /** Starts the time limit of the answer. Before this call, only the timeout of the wrapped transport applies. */
   limit(): void;
 }
 
@@ -51,10 +51,7 @@ interface Line {
   readonly incoming: DelayLine;
   /** Questions that wait for an answer. */
   readonly asked: Set<Question>;
-  /**
-   * Last information of the peer about itself that was sent. The last information of a peer that was sent may still be
-   * delayed.
-   */
+  /** Last information that the peer sent about itself. A delay may still keep it from the engine. */
   said: PeerInfo | undefined;
   heard: PeerInfo | undefined;
 }
@@ -70,11 +67,11 @@ export class FaultyTransport implements Transport {
     this.#faults = byPort(options.links);
   }
 
-  /** Replaces the faults. The latest information of peers arrives now over links that are no longer cut. */
+  /** Replaces the faults. Over links that are no longer cut, the latest information of the peers arrives now. */
   set(links: NodeFaults['links']): void {
     this.#faults = byPort(links);
     for (const [peerId, line] of this.#lines) {
-      // The answers may now be lost.
+      // The new faults may lose answers, so open questions need a time limit.
       if (this.#faultsOf(peerId) !== NONE) for (const question of line.asked) question.limit();
       if (line.said !== line.heard && this.#faultsOf(peerId).loss === 0) this.#hear(peerId, line);
     }
@@ -85,7 +82,7 @@ export class FaultyTransport implements Transport {
     return this.#options.over.start({
       answer: (peerId, request) => handlers.answer(peerId, request),
       message: (peerId, message) => {
-        // The peer may not know yet that the link is cut.
+        // The peer may not know yet that the link is cut, and may still send messages.
         if (!this.#faultsOf(peerId).isCut) handlers.message(peerId, message);
       },
       connected: (connection) => handlers.connected(connection),
@@ -109,7 +106,7 @@ export class FaultyTransport implements Transport {
     refuseCut();
     const { delayMs } = this.#faults.get(address.wsPort) ?? NONE;
     if (delayMs > 0) {
-      // Delay in both directions.
+      // A question and its answer are both delayed.
       await new Promise<void>((resolve) => void this.#options.clock.after(2 * delayMs, resolve));
       refuseCut();
     }
@@ -177,7 +174,10 @@ export class FaultyTransport implements Transport {
     await this.#options.over.close();
   }
 
-  /** Does the work after the delay of the link, unless the link loses the message or is cut at that time. */
+  /**
+   * Does the work after the delay of the link. If the link loses the message, or is cut after the delay, nothing
+   * happens.
+   */
   #cross(peerId: PeerId, line: DelayLine, work: () => void): void {
     const { isCut, delayMs, loss } = this.#faultsOf(peerId);
     if (isCut || this.#isLost(loss)) return;

@@ -22,7 +22,7 @@ interface DevnetRecord {
 
 const RECORD_FILE = 'devnet.json';
 const FILE_BYTES_MAX = 1024 * 1024;
-/** Folder of the network, when the network is not one of the package. */
+/** Folder of the network, for a network that is not in the package. */
 export const NETWORK_FOLDER = 'network';
 /** File with the state of the clock at the end of the devnet. */
 const CLOCK_FILE = 'clock.json';
@@ -69,8 +69,8 @@ export function checkDevnetFolder(directory: string, nodes: number, network: Net
   const earlier = readRecord(directory);
   if (earlier === undefined) return;
   const now = recordOf(nodes, network);
-  // Delegates are divided by the number of nodes. With another number of nodes, a node would sign without the journal
-  // of its delegates.
+  // Delegates are divided among the nodes. With a different number of nodes, a node would sign for delegates whose
+  // journal is on another node.
   const difference =
     earlier.genesisBlockId !== now.genesisBlockId
       ? 'another genesis block'
@@ -96,7 +96,7 @@ export function checkDevnetFolder(directory: string, nodes: number, network: Net
 export function lockDevnetFolder(directory: string): ProcessLock {
   const isNew = !existsSync(directory);
   makeFolder(directory);
-  // The owner decides about the mode of an existing folder.
+  // The mode of an existing folder stays as its owner has set it.
   if (isNew) chmodSync(directory, OWNER_ALONE);
   try {
     return takeLock(directory, LOCK_NAME);
@@ -112,7 +112,7 @@ export function lockDevnetFolder(directory: string): ProcessLock {
   }
 }
 
-/** Removes files of earlier devnets, and no others. */
+/** Removes the files of earlier devnets. All other files stay. */
 export function wipeDevnetFolder(directory: string): void {
   if (!existsSync(directory)) return;
   for (const entry of readdirSync(directory)) {
@@ -122,7 +122,7 @@ export function wipeDevnetFolder(directory: string): void {
   }
 }
 
-/** Writes the network folder, if the devnet has its own, and for each node a folder with a configuration. */
+/** Writes a folder with a configuration for each node, and the network folder if the devnet has its own network. */
 export function writeDevnetFolder(
   directory: string,
   nodes: readonly PlannedNode[],

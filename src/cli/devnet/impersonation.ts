@@ -1,6 +1,6 @@
 /**
- * Accounts of a devnet whose transactions need no valid signature. Only the agent of a devnet node creates them;
- * `bloomery start` does not even load this file.
+ * Accounts of a devnet whose transactions need no valid signature. Only the agent of a devnet node impersonates
+ * accounts. `bloomery start` does not even load this file.
  */
 
 import type { Ed25519 } from '../../crypto/ed25519.ts';
@@ -37,8 +37,8 @@ export class Impersonation {
   }
 
   /**
-   * Wraps a verifier. Impersonated keys are checked first, because a cached result of `over` may be older than the
-   * impersonation.
+   * Wraps a verifier. Impersonated keys are checked first, because `over` may have cached a result before the
+   * impersonation began.
    */
   verifier(over: Verifier): Verifier {
     return {

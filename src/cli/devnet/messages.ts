@@ -24,7 +24,7 @@ export type AgentRequest =
   | { readonly op: 'transaction'; readonly transaction: JsonObject }
   | { readonly op: 'account'; readonly address: string }
   | { readonly op: 'confirmed'; readonly id: string }
-  /** From now on any signature of these keys passes. */
+  /** From now on, any signature for these keys is valid. */
   | { readonly op: 'impersonate'; readonly publicKeys: readonly string[] }
   /** Copies chain, signing journal and pool into a new folder. */
   | { readonly op: 'snapshot'; readonly directory: string }
@@ -74,7 +74,7 @@ export interface AgentStart {
   readonly faults: NodeFaults;
   /** True when the node offers controls of the devnet to the dashboard. */
   readonly hasPageControls?: boolean;
-  /** True when the chain in the node's folder is a copy of one that the supervisor has just checked. */
+  /** True when the supervisor has just checked the chain of which the node's folder holds a copy. */
   readonly isChainChecked?: boolean;
   /** For a forked devnet: the number of this node, and the number of nodes among which delegates are divided. */
   readonly fork?: ForkShare;
@@ -111,7 +111,7 @@ export type NumberedAnswer =
 /** The supervisor's connection to a node. */
 export interface AgentLink {
   /**
-   * @throws ProtocolError `DEVNET_NODE_SILENT` without an answer in time, or the error of the node
+   * @throws ProtocolError `DEVNET_NODE_SILENT` if the node does not answer in time, or the error of the node
    */
   ask(request: AgentRequest): Promise<AgentState>;
 }

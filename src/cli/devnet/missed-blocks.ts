@@ -1,6 +1,7 @@
 /**
- * Missed blocks as a user counts them. The genesis block takes one place of the first round, so one delegate has no
- * block in that round although no slot was missed. The chain counts this as a missed block, like the reference.
+ * Counts missed blocks without the missed block that the genesis block causes. The genesis block takes one place of the
+ * first round, so one delegate has no block in the first round. The chain counts a missed block for this delegate, like
+ * the reference.
  */
 
 import type { DelegateCounts, NodeClient } from '../node-client.ts';
@@ -14,7 +15,7 @@ export class FirstRound {
   }
 
   /**
-   * The delegate without a place in the first round; undefined before that round is over.
+   * The delegate without a place in the first round; undefined before the first round is over.
    *
    * @param height height of the node that answers
    */
@@ -27,7 +28,8 @@ export class FirstRound {
     if (height < this.#activeDelegates) return undefined;
     this.#forgers ??= blocks === 0 ? [] : await client.firstForgers(blocks);
     const forged = new Set(this.#forgers);
-    // If several delegates have no block in the round, all except one of them missed their slots.
+    // If several delegates have no block in the first round, one of them had no place and the others missed their
+    // slots. The result is the first of these delegates.
     return delegates.find(({ publicKey, missed }) => missed > 0 && !forged.has(publicKey))?.publicKey;
   }
 }

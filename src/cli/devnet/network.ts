@@ -1,5 +1,6 @@
 /**
- * Chooses the network of a devnet: a network of the package, the same with fewer delegates, or a network of the user.
+ * Chooses the network of a devnet: a network of the package, a network of the package with fewer delegates, or a
+ * network of the user.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -14,7 +15,7 @@ import { usageError } from '../problems.ts';
 export interface NetworkChoice {
   /** Name or folder of a network. */
   readonly network?: string;
-  /** Number of delegates, for a packaged devnet that is made smaller. */
+  /** Number of delegates, for a packaged devnet with fewer delegates than usual. */
   readonly delegates?: number;
   /** Generation of the packaged devnet, when no network is given. */
   readonly generation: Generation;
@@ -22,7 +23,7 @@ export interface NetworkChoice {
 
 export interface ChosenNetwork {
   readonly network: Network;
-  /** True when the folder disappears after `dispose`, so that it must be copied. */
+  /** True when `dispose` removes the folder. A devnet must then use a copy of the folder. */
   readonly isTemporary: boolean;
   dispose(): void;
 }

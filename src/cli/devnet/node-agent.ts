@@ -100,7 +100,7 @@ export class NodeAgent implements NodeControl {
 
   built(parts: ControlledParts): void {
     this.#parts = parts;
-    // The node writes to its chain from here on, so the check no longer applies.
+    // The node writes to its chain after its first start, so the check of the copied chain no longer applies.
     this.#isChainChecked = false;
     if (this.#fork !== undefined || !this.#impersonation.isEmpty) markUnsigned(parts.store);
     const arrived = (transaction: Transaction): void =>
@@ -112,7 +112,7 @@ export class NodeAgent implements NodeControl {
     parts.engine.chain.listen({ applied: enable, reverted: enable });
   }
 
-  /** Call it when the node runs. */
+  /** Must be called when the node runs. */
   ready(): void {
     this.#standInForDelegates();
     this.#tell({ event: 'ready', state: this.state() });
@@ -175,7 +175,7 @@ export class NodeAgent implements NodeControl {
       case 'snapshot': {
         const { chain, importer, pool } = this.#engine;
         await importer.idle();
-        // There is no `await` from here on, so nothing is written meanwhile.
+        // The code below has no `await`, so the node writes nothing during the copy.
         copyState(this.#lasting.dataDirectory, request.directory);
         writePool(request.directory, pool, chain.rules.codec);
         return { ...this.state(), digest: this.#digest() };
@@ -211,7 +211,7 @@ export class NodeAgent implements NodeControl {
     const { pool, chain } = this.#engine;
     const { id, signatures } = chain.rules.codec.transactionFromJson(json);
     const before = pool.get(id);
-    // Since then, further members of a group may have signed the transaction.
+    // After the node received the transaction, further members of a group may have signed it.
     if (before !== undefined && !(pool.lacksSignatures(id) && signatures.length > before.signatures.length)) return;
     pool.take([id]);
     const result = pool.submit(json);
@@ -235,7 +235,7 @@ export class NodeAgent implements NodeControl {
   #moveClock(): void {
     this.chainClock.set(skewed(this.#setting, this.#faults.skewMs));
     const engine = this.#parts?.engine;
-    // The slots that the clock skipped are empty on purpose, so they do not count as missed.
+    // The user skipped these slots by setting the clock, so they do not count as missed.
     engine?.ownSlotOutcomes.skipTo(engine.chain.currentSlot());
     engine?.forging.look();
   }

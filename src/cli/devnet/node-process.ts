@@ -60,7 +60,7 @@ function forkNode(
   { entry, args }: NodeProgram,
 ): { readonly process: NodeProcess; readonly child: ChildProcess } {
   const log = openSync(node.logFile, 'a', 0o600);
-  // Only lines after this position come from this process.
+  // Earlier lines of the log come from earlier processes of the node.
   const logStart = fstatSync(log).size;
   let child: ChildProcess;
   try {
@@ -94,10 +94,7 @@ function forkNode(
   return { process: running, child };
 }
 
-/**
- * Options in the environment are meant for single nodes. In a devnet, options in the environment would override the
- * plan of each node.
- */
+/** Removes the options of nodes from an environment, because they would override the plan of each node. */
 function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(environment).filter(
     ([name]) =>
@@ -109,7 +106,7 @@ function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(kept);
 }
 
-/** Number of bytes that are read from the end of a log. The last lines of a node are much shorter. */
+/** Number of bytes that are read from the end of a log. The last lines of a log are much shorter than this number. */
 const LOG_END_BYTES = 64 * 1024;
 
 /** The last message of the node, if its log has one; otherwise the exit code or the signal. */

@@ -50,11 +50,11 @@ export function readPool(directory: string): readonly JsonObject[] {
 }
 
 /**
- * Replaces the state of a closed node by that of a snapshot. A file that the snapshot does not have is removed. Without
- * a chain, the node begins with the genesis block and downloads all further blocks.
+ * Replaces the state of a closed node by the state in a snapshot. A file that the snapshot does not have is removed.
+ * Without a chain, the node begins with the genesis block and downloads all further blocks.
  *
- * @param options `withJournal: false` for another node than the original one, because the other node signed no blocks
- *   and accepted no transactions
+ * @param options `withJournal: false` if the snapshot is of another node, whose signed blocks and accepted transactions
+ *   do not concern this node
  */
 export function putBackState(directory: string, dataDirectory: string, { withJournal = true } = {}): void {
   makeFolder(chainDirectory({ dataDirectory }));
@@ -65,8 +65,8 @@ export function putBackState(directory: string, dataDirectory: string, { withJou
       rmSync(file, { force: true });
       continue;
     }
-    // The new file gets its name only when it is complete. A process that has the old file open still reads the old
-    // file.
+    // The new file gets its name only when it is complete. A process that has opened the old file continues to read the
+    // old file.
     const draft = `${file}.draft`;
     copyFileSync(kept, draft, constants.COPYFILE_FICLONE);
     renameSync(draft, file);

@@ -158,7 +158,7 @@ function devnetOf({ nodes, timekeeper, faults }: OperationParts) {
   };
 }
 
-/** State of a node. A running process need not be a node that answers. */
+/** State of a node whose process runs. A node can be silent although its process runs. */
 function answeringState(link: { readonly isReady: boolean; readonly isUsable: boolean } | undefined) {
   if (link === undefined || link.isUsable) return 'running';
   return link.isReady ? 'silent' : 'starting';

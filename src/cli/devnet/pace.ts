@@ -4,7 +4,7 @@ import { usageError } from '../problems.ts';
 import type { MiningMode } from './mining.ts';
 
 export interface Pace {
-  /** Length of a slot, when it differs from that of the network. */
+  /** Length of a slot in seconds, when it differs from the slots of the network. */
   readonly slotS?: number;
   /** Time between two blocks on the machine's clock, when it is less than a slot. */
   readonly intervalMs?: number;
@@ -26,7 +26,8 @@ export function isBlockTime(seconds: number): boolean {
 /**
  * Pace of a forked chain. The slots of a forked chain keep their length, but its blocks may be forged faster.
  *
- * @throws ProtocolError `USAGE` for a time longer than a slot, and for a shorter time unless the mode is `interval`
+ * @throws ProtocolError `USAGE` for a time longer than a slot, and in modes other than `interval` also for a shorter
+ *   time
  */
 export function paceOfFork(blockTime: number | undefined, mine: MiningMode, slotS: number): Pace {
   if (blockTime === undefined || blockTime === slotS) return {};
@@ -40,7 +41,7 @@ export function paceOfFork(blockTime: number | undefined, mine: MiningMode, slot
  * Pace of a new chain. Slots last whole seconds, at least two. Blocks may be forged faster. The chain's clock then runs
  * ahead of the machine's clock.
  *
- * @throws ProtocolError `USAGE` for a time below two seconds unless the mode is `interval`
+ * @throws ProtocolError `USAGE` for a time below two seconds in modes other than `interval`
  */
 export function paceOf(blockTime: number | undefined, mine: MiningMode): Pace {
   if (blockTime === undefined) return {};

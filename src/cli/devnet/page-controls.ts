@@ -1,5 +1,5 @@
 /**
- * The controls of a devnet that its nodes offer to the dashboard: operations of the control port, in the same names,
+ * The controls of a devnet that its nodes offer to the dashboard: operations of the control port, with the same names,
  * parameters and results. A node passes them to the supervisor over the channel between parent and child.
  */
 
@@ -8,7 +8,7 @@ import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { ControlOperation, ControlParameters } from './control-server.ts';
 import type { AgentEvent, OperationOutcome } from './messages.ts';
 
-/** Operations for the dashboard. The others write to the disk, change keys or end the devnet. */
+/** Operations that the dashboard offers. All other operations write to the disk, change keys or end the devnet. */
 const OFFERED: ReadonlySet<string> = new Set([
   ...['list', 'accounts', 'fund', 'send', 'mine', 'mode', 'warp', 'freeze', 'resume'],
   ...['kill', 'restart', 'pause', 'add', 'partition', 'delay', 'loss', 'skew', 'heal'],
@@ -42,9 +42,12 @@ export async function performForPage(
   }
 }
 
-/** One page asks for one thing at a time, so more than this is a fault. */
+/** Maximum of waiting operations. A page requests one operation at a time, so a larger number shows a fault. */
 const WAITING_MAX = 16;
-/** Shorter than the time after which the HTTP interface closes a connection without data. */
+/**
+ * Time limit of an answer in milliseconds. The HTTP interface closes a connection without data only after a longer
+ * time.
+ */
 const ANSWER_MS_MAX = 15_000;
 
 interface Waiting {
@@ -53,7 +56,7 @@ interface Waiting {
   readonly timer: NodeJS.Timeout;
 }
 
-/** The node's end: sends operations to the supervisor, and waits for their outcomes. */
+/** The part in the node: sends operations to the supervisor, and waits for their outcomes. */
 export class PageControls implements DevnetControls {
   readonly #tell: (event: AgentEvent) => void;
   readonly #answerMsMax: number;
@@ -84,7 +87,7 @@ export class PageControls implements DevnetControls {
     });
   }
 
-  /** Takes the outcome of an operation; one that came after the time limit is dropped. */
+  /** Receives the outcome of an operation. An outcome that arrives after the time limit is dropped. */
   ended(number: number, outcome: OperationOutcome): void {
     const waiting = this.#waiting.get(number);
     if (waiting === undefined) return;

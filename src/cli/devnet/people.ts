@@ -14,7 +14,7 @@ import { readImpersonated, writeImpersonated } from './folder.ts';
 import type { Timekeeper } from './timekeeper.ts';
 
 export interface PeopleParts {
-  /** Folder of the devnet; undefined for one in memory. */
+  /** Folder of the devnet; undefined for a devnet in memory. */
   readonly directory: string | undefined;
   readonly network: Network;
   readonly timekeeper: Timekeeper;
@@ -56,7 +56,7 @@ interface SignedTransfer {
 
 /** Amount that must remain for fees: several times the fee of a transfer. */
 const FEES_BEDDOWS_MAX = 100_000_000n;
-/** Both generations allow so many bytes of UTF-8 (`protocol/tx/`). */
+/** Maximum size of the text of a transfer, in bytes of UTF-8, in both generations (`protocol/tx/`). */
 const DATA_BYTES_MAX = 64;
 const BEDDOWS = /^[1-9][0-9]{0,18}$/;
 
@@ -91,7 +91,7 @@ export class People {
   }
 
   /**
-   * Puts a transfer of a known account into the pool. A block takes it in its turn.
+   * Puts a transfer of a known account into the pool. The devnet mines no extra block for the transfer.
    *
    * @throws ProtocolError `USAGE`, or the refusal of the node
    */

@@ -37,7 +37,7 @@ export interface PlannedNode {
 /** All nodes listen only on this address, because the keys of a devnet are public. */
 export const DEVNET_HOST = '127.0.0.1';
 
-/** Percentage of its peers that must agree with a node of generation 2 before it forges. */
+/** A node of generation 2 forges only if at least this percentage of its peers agrees with its tip. */
 const CONSENSUS_MIN = 51;
 /** Time limit until all nodes of a devnet must answer, even on a slow or busy machine. */
 export const STARTUP_MS = 180_000;
@@ -88,7 +88,7 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
           ...(network.params.generation === 2 && nodes > 1 ? { consensusMin: CONSENSUS_MIN } : {}),
         },
         pool: { broadcastIntervalMs: broadcastIntervalMs(network) },
-        // No verifier threads: several node processes already use all cores.
+        // There are no verifier threads, because the node processes already use all cores.
         verifier: { threads: 0 },
         ...(logFormat === undefined ? {} : { log: { format: logFormat } }),
       },
@@ -97,8 +97,8 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
 }
 
 /**
- * The agent forges. Watermarks are neither read nor written, because a real node with these delegates may run on this
- * machine.
+ * The agent forges. Configuration for nodes of a forked devnet. Watermarks are disabled, because a real node with these
+ * delegates may run on this machine.
  */
 const STAND_IN_FORGING = { riskDoubleForging: true, watermarkFolder: 'none' };
 
@@ -158,7 +158,10 @@ export function planFollower(
   };
 }
 
-/** Interval of announcements. With a block every few seconds, a transaction should not wait longer than one block. */
+/**
+ * Interval of announcements in milliseconds. It is at most half a block time, so that a transaction is announced before
+ * the next block but one.
+ */
 function broadcastIntervalMs({ params }: Network): number {
   return Math.min(5000, params.blockTimeS * 500);
 }

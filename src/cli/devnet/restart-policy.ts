@@ -1,5 +1,6 @@
 /**
- * Decides whether and when an ended node is started again: after growing delays, and only a limited number of times.
+ * Decides whether and when an ended node is started again. The delays grow, and the number of restarts in a row is
+ * limited.
  */
 
 import { EXIT } from '../problems.ts';
@@ -10,18 +11,18 @@ export type RestartMode = (typeof RESTART_MODES)[number];
 
 export type RestartDecision =
   | { readonly kind: 'restart'; readonly delayMs: number }
-  /** `reason` follows the words "not started again:". */
+  /** `reason` is the end of a sentence that begins with "not started again:". */
   | { readonly kind: 'giveUp'; readonly reason: string };
 
 /** Delay before the first restart. The delay doubles with each further restart. */
 export const RESTART_DELAY_MS = 1000;
 const RESTART_DELAY_MS_MAX = 30_000;
 /**
- * Running time after which a start counts as successful. After a successful start, the next end begins a new series of
- * ends.
+ * Running time after which a start counts as successful. After a successful start, the count of ends in a row begins
+ * again.
  */
 export const STABLE_MS = 60_000;
-/** Maximum of ends in a series, each before `STABLE_MS`. A node with this number of ends is not restarted. */
+/** Maximum of ends in a row, each before `STABLE_MS`. A node that reaches the maximum is not restarted. */
 export const ENDS_IN_A_ROW_MAX = 5;
 
 export class RestartPolicy {

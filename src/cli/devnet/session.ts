@@ -31,7 +31,7 @@ import type { MiningMode } from './mining.ts';
 import { Timekeeper } from './timekeeper.ts';
 
 export interface SessionOptions {
-  /** Folder of the devnet. The folder of the devnet is already locked, and its files are written. */
+  /** Folder of the devnet, which must be locked and must contain its files. */
   readonly directory: string;
   readonly network: Network;
   readonly nodes: readonly PlannedNode[];
@@ -60,7 +60,7 @@ export interface RunningSession {
   readonly people: People;
 }
 
-/** An operation that a node asks for in the name of its page. */
+/** An operation that a node requests for its dashboard page. */
 type AskedOperation = Extract<AgentEvent, { readonly event: 'operation' }>;
 
 const TOKEN_BYTES = 32;
@@ -101,7 +101,7 @@ class Session {
   #nodes: SupervisedNode[] = [];
   /** Nodes whose chain is an unchanged copy, because they were not started yet. */
   readonly #copied: Set<number>;
-  /** Operations by name, once the control port offers them. */
+  /** Operations by name; empty before the control port offers them. */
   #operations: ReadonlyMap<string, ControlOperation> = new Map();
   /** Planned nodes that have not been ready yet; undefined once all nodes have been ready. */
   #missing: Set<number> | undefined;
@@ -202,8 +202,8 @@ class Session {
   }
 
   /**
-   * True when everybody knows the keys of the network, or when a forked devnet signs with the stand-in key. Otherwise a
-   * transfer of this devnet might be valid on a network of the same name that somebody uses.
+   * True when everybody knows the keys of the network, or when a forked devnet signs with the stand-in key. If both are
+   * false, a transfer of this devnet might be valid on a network that somebody uses.
    */
   get #hasWorthlessKeys(): boolean {
     const { network, fork } = this.#options;
@@ -213,7 +213,7 @@ class Session {
   async #performForPage(index: number, asked: AskedOperation): Promise<void> {
     const outcome = await performForPage(this.#operations, asked, index);
     const link = this.#nodes[index]?.process?.link;
-    // A node that has ended meanwhile has no page that waits.
+    // If the node has ended meanwhile, no page waits for the outcome.
     await link?.ask({ op: 'outcome', operation: asked.number, outcome }).catch(() => undefined);
   }
 
@@ -238,7 +238,7 @@ class Session {
   #welcome(index: number): void {
     const link = this.#nodes[index]?.process?.link;
     if (link === undefined) return;
-    // If the node has disconnected again, it gets the state when it answers again.
+    // If the node has disconnected again, it gets the state at its next return.
     link
       .ask({ op: 'faults', faults: this.#faults.of(index) })
       .then(() => this.#timekeeper.welcome(link))

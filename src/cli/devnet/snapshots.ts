@@ -38,7 +38,10 @@ interface SnapshotRecord extends SnapshotFacts, TimeState {
 }
 
 const SNAPSHOTS_FOLDER = 'snapshots';
-/** Mode of the snapshots folder, because the folder of the devnet may be readable for other users. */
+/**
+ * Mode of the snapshots folder. Other users must not read it, although they may be able to read the folder of the
+ * devnet.
+ */
 const OWNER_ALONE = 0o700;
 const RECORD_FILE = 'snapshot.json';
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
@@ -113,8 +116,8 @@ export class Snapshots {
    * Restores a snapshot on all nodes. A node that was added after the snapshot begins with an empty chain and follows
    * the other nodes.
    *
-   * @throws ProtocolError `SNAPSHOT_UNKNOWN`, `DEVNET_NODE_PAUSED`, and `SNAPSHOT_DIFFERS` when a node does not have
-   *   the state of the snapshot afterwards
+   * @throws ProtocolError `SNAPSHOT_UNKNOWN`, `DEVNET_NODE_PAUSED`, and `SNAPSHOT_DIFFERS` when the restored state of a
+   *   node differs from the snapshot
    */
   revert(name: string): Promise<SnapshotFacts> {
     checkSnapshotName(name);
@@ -131,15 +134,15 @@ export class Snapshots {
       });
       let states: readonly AgentState[];
       try {
-        // All nodes close first. A running node with the restored chain would fetch the newer chain from a node that
-        // still has it.
+        // All nodes close first. A running node with the restored chain would download the newer chain from a node that
+        // is not restored yet.
         await Promise.all(running.map(({ link }) => link.ask({ op: 'close' })));
         for (const node of nodes) putBackState(join(this.#folderOf(name), nameOf(node)), this.#dataOf(node));
         states = await Promise.all(
           running.map(({ link, kept }) => link.ask({ op: 'open', transactions: readPool(kept) })),
         );
       } catch (error) {
-        // A process whose node is closed is useless, so it is restarted.
+        // After an error, processes may have a closed node, so all processes are restarted.
         await Promise.all(nodes.filter(({ process }) => process !== undefined).map((node) => node.restart()));
         throw error;
       }
@@ -153,8 +156,8 @@ export class Snapshots {
   }
 
   /**
-   * @throws ProtocolError `DEVNET_NODE_PAUSED` for a paused node, because such a node may continue in the middle of a
-   *   write
+   * @throws ProtocolError `DEVNET_NODE_PAUSED` for a paused node, because a paused process may continue in the middle
+   *   of a write
    */
   #restingNodes(): readonly SupervisedNode[] {
     const nodes = this.#parts.nodes();

@@ -13,7 +13,7 @@ export interface DevnetStart {
   /** Numbers of the nodes that have not been ready yet. */
   readonly missing: () => readonly number[];
   readonly clock: Clock;
-  /** Milliseconds; default 60,000. A start takes three seconds, and many times as long on a busy machine. */
+  /** Longest wait in milliseconds; default 60,000. A start takes three seconds, and much longer on a busy machine. */
   readonly waitMsMax?: number;
 }
 
@@ -26,8 +26,9 @@ const WAIT_MS_MAX = 60_000;
 const POLL_MS = 50;
 
 /**
- * Makes the operations that need the clock wait until the devnet has begun. Until then, the devnet has the machine's
- * clock. After an earlier warp, the blocks of the chain are in the future of the machine's clock.
+ * Makes the operations that need the clock wait until the devnet has begun. Before the devnet has begun, it uses the
+ * machine's clock. If the user has warped the devnet in an earlier run, the blocks of the chain are in the future of
+ * the machine's clock.
  *
  * After `waitMsMax`, the operations throw ProtocolError `DEVNET_STARTING` with the missing nodes
  */
@@ -37,7 +38,8 @@ export function afterStart(
 ): ReadonlyMap<string, ControlOperation> {
   const waiting = (operation: ControlOperation): ControlOperation => {
     return async (parameters) => {
-      // With a node, `resume` concerns that node and not the clock, so it does not wait.
+      // With the parameter `node`, `resume` lets a paused node continue and does not concern the clock, so it does not
+      // wait.
       if (parameters['node'] === undefined) await whenBegun(start);
       return operation(parameters);
     };

@@ -91,14 +91,14 @@ export class SupervisedNode {
     return this.#state.kind === 'dead' ? this.#state.reason : undefined;
   }
 
-  /** The way in which the process ended; undefined if it has not ended, or if its end was already handled. */
+  /** The way in which the process ended; undefined if the process runs, or if its end was already handled. */
   async end(): Promise<NodeEnd | undefined> {
     const { process } = this;
     return process === undefined || process.isRunning() ? undefined : process.ended;
   }
 
   /**
-   * Handles an ended process, or starts a new process when the delay is over.
+   * Handles the end of the process, or starts a new process when the delay before the restart is over.
    *
    * @returns a line for the user if something happened
    */

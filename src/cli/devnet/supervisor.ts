@@ -15,7 +15,7 @@ import type { NodeRow, Screen } from './table.ts';
 export interface DevnetRun {
   readonly nodes: readonly PlannedNode[];
   readonly network: Network;
-  /** Treatment of a node that ends after all nodes have answered. */
+  /** Whether a node that ends after the start of the devnet is restarted. */
   readonly restart: RestartMode;
   readonly screen: Screen;
   /** Ends the run when aborted. */
@@ -50,8 +50,8 @@ export interface DevnetResult {
 
 const POLL_MS = 500;
 /**
- * Interval of the checks during the start. The interval is short, so that the readiness of the nodes is noticed at
- * once.
+ * Interval of the checks during the start. The interval is short, so that the supervisor notices without delay that the
+ * nodes are ready.
  */
 const STARTUP_POLL_MS = 150;
 /** Time limit of a stop. A node stops within three seconds, but on an overloaded machine it may take longer. */
@@ -76,9 +76,9 @@ export function processParts(
 }
 
 /**
- * Runs until `stop` (no result), or until all nodes have the same block at `untilHeight`. The start has a deadline.
- * After all nodes have answered, the supervisor waits for a silent node and restarts an ended node. A run to a height
- * is a measurement, so the whole run has a deadline, and it fails when a node ends. When this function returns or
+ * Runs until `stop` is aborted (no result), or until all nodes have the same block at `untilHeight`. The start has a
+ * deadline. After all nodes have answered, the supervisor waits for a silent node and restarts an ended node. A run
+ * with `untilHeight` has a deadline for the whole run, and fails when a node ends. When this function returns or
  * throws, no process is left.
  *
  * @throws ProtocolError `DEVNET_NODE_ENDED` when a node ended and is not restarted, `DEVNET_TOO_LATE` with the missing
@@ -148,7 +148,7 @@ async function refuseEnds(nodes: readonly SupervisedNode[]): Promise<void> {
   }
 }
 
-/** @throws ProtocolError `DEVNET_NODE_ENDED` when no node will run again, unless the user ended a node */
+/** @throws ProtocolError `DEVNET_NODE_ENDED` when all nodes have ended for good, and the user ended none of them */
 async function superviseAll(nodes: readonly SupervisedNode[], screen: Screen): Promise<void> {
   for (const each of nodes) {
     const line = await each.supervise();
@@ -167,7 +167,7 @@ interface Look {
 
 function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Look): readonly Promise<NodeRow>[] {
   const running = nodes.filter(({ stateName }) => stateName === 'running');
-  // These counters belong to the chain, so the first answer from any node is enough.
+  // The counters of missed blocks belong to the chain, so the first answer from any node is enough.
   const asked = running.filter(({ process }) => isStarted || process?.link?.isUsable !== false);
   const delegates = firstAnswer(asked.map(({ client }) => client));
   return nodes.map(async ({ node, client, process, stateName }) => {
@@ -180,7 +180,7 @@ function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Loo
     if (process === undefined || stateName === 'paused') {
       return without(stateName === 'running' ? 'ended' : stateName);
     }
-    // Before the node is ready, questions would only cost it time. The node's agent reports when the node is ready.
+    // Requests would delay the start of the node. The node's agent reports when the node is ready.
     if (!isStarted && process.link?.isUsable === false) return without('starting');
     try {
       const [status, peers, counts] = await Promise.all([client.status(), client.connectedPeers(), delegates]);
@@ -196,7 +196,7 @@ function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Loo
       };
       return { ...ports, state };
     } catch (error) {
-      // The node is not ready yet, or too busy to answer in time. The end of a node's process is noticed elsewhere.
+      // The node is not ready yet, or too busy to answer in time. Other code detects the end of a process.
       if (error instanceof ProtocolError) return without(isStarted ? 'silent' : 'starting');
       throw error;
     }

@@ -4,7 +4,7 @@ export interface NodeRow {
   readonly index: number;
   readonly httpPort: number;
   readonly wsPort: number;
-  /** Undefined while the node does not answer. */
+  /** The answers of the node; undefined while it does not answer. */
   readonly state:
     | {
         readonly height: number;
@@ -69,7 +69,7 @@ export function terminalScreen(draw: (text: string) => void): Screen {
       drawnLines = lines.length;
     },
     note(line) {
-      // The line takes the place of the table, and the next table is drawn below it.
+      // The line replaces the table, and the next table is drawn below the line.
       draw(`${drawnLines === 0 ? '' : `\x1b[${drawnLines}A\x1b[J`}${line}\n`);
       drawnLines = 0;
     },

@@ -21,16 +21,16 @@ export interface TimekeeperOptions {
   readonly mode: MiningMode;
   /**
    * Time between two blocks on the machine's clock in the mode `interval`, when it is shorter than a slot. The chain's
-   * clock then runs ahead. Undefined when the clock of the chain runs as fast as that of the machine.
+   * clock then runs ahead. Undefined when the clock of the chain runs as fast as the machine's clock.
    */
   readonly intervalMs?: number | undefined;
   /** The running nodes. */
   readonly links: () => readonly AgentLink[];
-  /** Nodes with equal results reach each other. Without `partOf`, all nodes reach each other. */
+  /** Identifies the part of a cut network to which a node belongs. Without `partOf`, all nodes reach each other. */
   readonly partOf?: (link: AgentLink) => unknown;
   /**
-   * Longest wait for all nodes to connect to their peers, before they forge on their own; default 5000, 0 for nodes
-   * without peers.
+   * Longest wait, in milliseconds, for all nodes to connect to their peers before the first block; default 5000, 0 for
+   * nodes without peers.
    */
   readonly peersWaitMs?: number;
   /** Shows a line to the user. */
@@ -48,15 +48,15 @@ export interface MinedSlots {
 }
 
 /**
- * Maximum of ids of transactions that were handed to other nodes. The ids are kept so that each transaction is handed
- * on only once. The number of kept ids is several times the size of a pool.
+ * Maximum of ids of transactions that were handed to other nodes. With these ids, each transaction is handed on only
+ * once. The maximum is several times the size of a pool.
  */
 const KNOWN_TRANSACTIONS_MAX = 20_000;
-/** Nodes on one machine connect within a fraction of a second. */
+/** Default of `peersWaitMs`. Nodes on one machine connect within a fraction of a second. */
 const PEERS_WAIT_MS = 5000;
 const PEERS_POLL_MS = 20;
 /**
- * Maximum of consecutive blocks after the arrival of transactions. The series ends at the first block without
+ * Maximum of consecutive blocks that the arrival of transactions causes. The blocks end at the first block without
  * transactions.
  */
 const INSTANT_BLOCKS_MAX = 1_000;
@@ -113,7 +113,8 @@ export class Timekeeper {
       if (this.nowMs() < tipMs) this.#moveTo(tipMs);
       this.#hasBegun = true;
       if (this.#mode === 'interval' && this.#setting.kind === 'running') {
-        // A node that forges before it has peers with its tip reports that it is paused, so the peers are awaited.
+        // A node without peers at its tip would refuse to forge and report that it is paused. So the devnet first waits
+        // for the peers.
         await this.#peersMet();
         await this.#mine(1);
       }
@@ -149,8 +150,8 @@ export class Timekeeper {
    * Sets the clock of all nodes forward. The slots in between stay empty.
    *
    * @param toMs Unix time in milliseconds
-   * @throws ProtocolError `DEVNET_TIME_BACKWARDS` for a moment in the past, because blocks have been forged since;
-   *   RangeError for an invalid time
+   * @throws ProtocolError `DEVNET_TIME_BACKWARDS` for a moment before the present chain time; RangeError for an invalid
+   *   time
    */
   warp(toMs: number): Promise<{ readonly time: string }> {
     return this.#queue.run(async () => {
@@ -234,7 +235,7 @@ export class Timekeeper {
         if (from === undefined || from.state.tip.height <= tip.height) return;
         const { blocks = [] } = await from.link.ask({ op: 'give', aboveHeight: tip.height });
         const after = await link.ask({ op: 'take', blocks });
-        // The node is on another branch, and finds the right branch through its peers.
+        // The node is on another branch, and downloads the better branch from its peers.
         if (after.tip.height <= tip.height) return;
         tip = after.tip;
       }
@@ -256,8 +257,8 @@ export class Timekeeper {
   }
 
   /**
-   * Runs work while the clocks of the nodes are stopped and no block is forged. Afterwards `setting` and `mode` are
-   * restored, or replaced by those that the work returns.
+   * Runs work while the clocks of the nodes are stopped and no block is forged. Afterwards, `setting` and `mode` have
+   * their old values, or the values that the work returns.
    */
   standstill<T>(work: () => Promise<{ readonly result: T; readonly restored?: TimeState }>): Promise<T> {
     return this.#queue.run(async () => {
@@ -305,8 +306,8 @@ export class Timekeeper {
     const { params } = this.#options;
     const states = await this.#askAll({ op: 'state' });
     let state = states.reduce((best, each) => (each.tip.height > best.tip.height ? each : best));
-    // A node whose clock is ahead may have a block of a future slot. A block of a future slot does not show which slots
-    // of the other nodes are filled.
+    // The function ignores tips in future slots. A node whose clock is ahead may have a tip in a future slot. This tip
+    // does not show whether the slots before it are filled.
     const filledBy = (those: readonly AgentState[]): number =>
       Math.max(-1, ...those.map(({ tip }) => tip.slot).filter((slot) => slot <= slotAtMs(this.nowMs(), params)));
     let lastSlot = filledBy(states);
@@ -315,7 +316,7 @@ export class Timekeeper {
       const slot = Math.max(slotAtMs(this.nowMs(), params), lastSlot + 1);
       lastSlot = slot;
       if (slot > slotAtMs(this.nowMs(), params)) this.#moveTo(slotStartMs(slot, params));
-      // All nodes must have the new time before they receive a block with it.
+      // All nodes must have the new time before they receive a block of the new slot.
       await this.#askAll({ op: 'set', setting: this.#setting, isHeld: true });
       const answers = await this.#answers(this.#options.links(), { op: 'forge' });
       // With wrong clocks or different chains, several nodes may forge in the same slot.
@@ -421,8 +422,8 @@ export class Timekeeper {
 }
 
 /**
- * The same transaction of a group comes again when its last member has signed. Therefore the number of signatures is
- * part of the transaction's key.
+ * Key of a transaction in the list of known transactions. A transaction of a group arrives again with more signatures,
+ * so the number of signatures is part of the key.
  */
 function knownAs(id: string, { signatures }: JsonObject): string {
   return Array.isArray(signatures) && signatures.length > 0 ? `${id} ${signatures.length}` : id;
@@ -453,7 +454,7 @@ interface Arrived {
 }
 
 interface Mined {
-  /** State of the last node that forged; if no node forged, state of the node with the greatest height. */
+  /** State of the last node that forged. If no node forged, the state of the node with the greatest height. */
   readonly state: AgentState;
   readonly emptySlots: number;
   /** Number of transactions in the last block. */

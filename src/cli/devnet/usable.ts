@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { SupervisedNode } from './supervised-node.ts';
 
-/** Time limit until a node is ready. A node is ready within seconds, but a busy machine may take many times as long. */
+/** Time limit until a node is ready. A node is ready within seconds, but needs much longer on a busy machine. */
 const USABLE_MS_MAX = 120_000;
 const POLL_MS = 20;
 
@@ -12,7 +12,7 @@ const POLL_MS = 20;
  * Resolves when the node answers its supervisor, so that the next command can use it.
  *
  * @param timeoutMs time limit by the machine's clock
- * @throws ProtocolError `DEVNET_NODE_ENDED` when its process ends instead, `DEVNET_NODE_SILENT` when the time limit is
+ * @throws ProtocolError `DEVNET_NODE_ENDED` when its process ends first, `DEVNET_NODE_SILENT` when the time limit is
  *   reached
  */
 export async function whenUsable(supervised: SupervisedNode, timeoutMs = USABLE_MS_MAX): Promise<void> {
@@ -26,7 +26,8 @@ export async function whenUsable(supervised: SupervisedNode, timeoutMs = USABLE_
       const { reason } = await process.ended;
       throw new ProtocolError('DEVNET_NODE_ENDED', { index }, `node ${index} ended: ${reason}: its log is ${logFile}`);
     }
-    // After a pause, the link may still be marked as usable. Therefore the node is asked.
+    // After a pause, the link may still be marked as usable from before the pause. Therefore the node must answer a
+    // request.
     if (link.isUsable && (await answers(link, endMs - performance.now()))) return;
     if (performance.now() >= endMs) {
       const message = `node ${index} runs, but does not answer after ${timeoutMs / 1000} s: its log is ${logFile}`;

@@ -48,8 +48,8 @@ export function welcomeLines({ network, nodes, directory, mode, blockTimeS, fork
 }
 
 /**
- * Flags that name the devnet. A devnet of generation 3 in the default folder needs no flags, because commands find it
- * by themselves.
+ * Flags that name the devnet. A devnet of generation 3 in the default folder needs no flags, because commands use it by
+ * default.
  */
 function placeWords(directory: string): string {
   return directory === devnetDirectory({}, devnetNetworkName(3))
@@ -57,7 +57,7 @@ function placeWords(directory: string): string {
     : `, each with --data-dir ${shellText(directory)}`;
 }
 
-/** The complete command for a transfer, with flags for the network or port if these are not the default. */
+/** The complete command for a transfer. It has flags for a network or port that is not the default. */
 function transferLine({ directory, params }: Network, httpPort: number): string {
   const isPackaged = directory === packagedNetworkDirectory(devnetNetworkName(params.generation));
   const network = isPackaged && params.generation === 3 ? '' : ` --network ${shellText(directory)}`;
@@ -74,7 +74,7 @@ function accountLines(network: Network, httpPort: number): readonly string[] {
   try {
     accounts = readAccounts(network.directory);
   } catch {
-    // A network of the user need not publish its passphrases.
+    // A network that the user made may lack a file with passphrases.
     return [];
   }
   return [

@@ -22,7 +22,7 @@ export interface DiskRequest {
   readonly dataDir?: string;
   readonly config?: string;
   readonly environment: NodeJS.ProcessEnv;
-  /** True when a node answers. The node may then use its ports. */
+  /** True when a node answers. Ports in use are then not a fault, because the node may use them. */
   readonly isAnswering: boolean;
   /** Returns the free bytes in the file system of a folder; default: asks the system. */
   readonly freeBytesOf?: (folder: string) => number;
@@ -41,11 +41,11 @@ export interface DiskReport {
 
 const FREE_BYTES_MIN = 1024 ** 3;
 /**
- * Minimum of files that can still be created. A node creates claims, drafts and log files, and needs fewer files than
- * this minimum.
+ * Minimum of files that can still be created. A node creates lock files, drafts and log files, but needs fewer files
+ * than the minimum.
  */
 const FREE_FILES_MIN = 100;
-/** Number of blocks below the tip that are read. A failing disk mostly damages the newest blocks. */
+/** Number of blocks below the tip that the doctor reads. A failing disk mostly damages the newest blocks. */
 const BLOCKS_CHECKED = 300;
 
 const STORE_FAULTS: Readonly<Record<string, FaultCode>> = {
@@ -69,7 +69,10 @@ export async function checkDisk(request: DiskRequest): Promise<DiskReport> {
   return { findings, network: place.network, isInUse };
 }
 
-/** Undefined without a finding when no network is given and the network does not follow from a folder. */
+/**
+ * Finds the chain that is checked. If no network is given and the folder does not determine it, the result is undefined
+ * and there is no finding.
+ */
 function placeOf({ network, dataDir }: DiskRequest, findings: Finding[]): ChainPlace | undefined {
   const data = dataDir === undefined ? {} : { dataDir };
   try {
@@ -142,7 +145,7 @@ function checkFolder(
   if (scarce.length > 0) findings.push(finding('DISK_NEARLY_FULL', `${scarce.join(', and ')} at ${folder}`));
 }
 
-/** Undefined for a file system that creates inodes on demand, and therefore has no number of free inodes. */
+/** Number of free inodes; undefined for a file system that creates inodes on demand. */
 function freeFiles(folder: string): number | undefined {
   const { files, ffree } = statfsSync(folder);
   return files === 0 ? undefined : ffree;
@@ -165,7 +168,7 @@ async function checkStore(place: ChainPlace, findings: Finding[]): Promise<void>
     }
   } catch (error) {
     const code = error instanceof ProtocolError ? error.code : '';
-    // A new node has no store yet. A store that another container uses is checked in that container.
+    // A new node has no store yet. A store in use in another container must be checked in that container.
     if (code === 'STORE_MISSING' || code === 'STORE_IN_USE_ELSEWHERE') return;
     findings.push(finding(STORE_FAULTS[code] ?? 'STORE_DAMAGED', messageOf(error)));
   }
@@ -191,7 +194,7 @@ function brokenPlace(store: Awaited<ReturnType<typeof openSnapshot>>['store']): 
 }
 
 /**
- * @returns true when another process uses the journal, like a running node
+ * @returns true when another process, such as a running node, uses the journal
  */
 function checkJournal({ dataDirectory }: ChainPlace, findings: Finding[]): boolean {
   const file = journalFileOf(dataDirectory);

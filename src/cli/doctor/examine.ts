@@ -15,14 +15,14 @@ export async function examine(request: ExamineRequest): Promise<readonly Finding
   return findings.sort((a, b) => rank(a) - rank(b));
 }
 
-/** Two checks may find the same fault; only the first finding is kept. */
+/** Keeps only the first finding of each fault, because two checks may find the same fault. */
 function onceEach(findings: readonly Finding[]): Finding[] {
   return findings.filter(({ code }, index) => findings.findIndex((other) => other.code === code) === index);
 }
 
 /**
- * Findings that depend on both the node and the disk. A node of another network gives no information about the node on
- * this disk, so its faults are left out.
+ * Findings that depend on both the node and the disk. If the answering node belongs to another network than the disk,
+ * the faults of the answering node are left out.
  */
 function judgeTogether(
   { url }: ExamineRequest,
@@ -35,6 +35,6 @@ function judgeTogether(
   if (node.isAnswering) return node.findings;
   if (disk.isInUse) return [finding('NODE_SILENT', `nobody answers at ${url}`)];
   const isHindered = disk.findings.some(({ severity }) => severity === 'error');
-  // If another fault prevents the start, that other fault is the more useful finding.
+  // If a fault that prevents the start was found, the finding `NODE_NOT_RUNNING` adds nothing.
   return isHindered ? [] : [finding('NODE_NOT_RUNNING', `nobody answers at ${url}`)];
 }

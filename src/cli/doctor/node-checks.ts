@@ -10,7 +10,7 @@ import { earlierHeight, standstillS, type BlockState, type RecentBlocks } from '
 
 export interface NodeRequest {
   readonly url: string;
-  /** Pause between two reads of values that may be wrong only for a moment. */
+  /** Pause, in milliseconds, between two reads of values that may be wrong only for a moment. */
   readonly lookAgainMs?: number;
 }
 
@@ -60,19 +60,22 @@ const LOOKS_MAX = 9;
 const LOOK_AGAIN_MS = 700;
 const LAG_BLOCKS_MAX = 2;
 /**
- * When all delegates forge, a block is final before two further rounds have passed. With few delegates, a round is
- * short, so there is a minimum number of blocks, too.
+ * Number of rounds without finality above which finality lags. If all delegates forge, a block is final within two
+ * further rounds. With few delegates, rounds are short, so `UNFINAL_BLOCKS_MIN` applies as well.
  */
 const UNFINAL_ROUNDS_MAX = 4;
 const UNFINAL_BLOCKS_MIN = 20;
 const CONSENSUS_MIN = 51;
 /**
- * Period for events. Only events within this period count, and only if there are enough of them, because a single event
- * may be chance.
+ * Period for events. Only events within this period count. A fault needs several events, because a single event may be
+ * chance.
  */
 const RECENT_MS = 15 * 60_000;
 const TIMES_MIN = 3;
-/** A delegate has one slot in a round, so a node with one or two delegates is judged by rounds. */
+/**
+ * Minimum of the period for missed slots, in rounds. A delegate has only one slot in a round, so a node with few
+ * delegates needs several rounds.
+ */
 const RECENT_ROUNDS = 3;
 const TIMES_MIN_PER_DELEGATE = 2;
 const CLOSE_OTHER_NETWORK = 4104;
@@ -88,16 +91,18 @@ const SYNC_PROGRESSES: ReadonlySet<string> = new Set(['SYNC_STARTED', 'SYNC_ENDE
 const WRITE_FAILURES: ReadonlySet<unknown> = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
 const LOST_CLAIMS: ReadonlySet<unknown> = new Set(['STORE_TAKEN_OVER', 'JOURNAL_TAKEN_OVER']);
 const WRITES_AGAIN = 'STORE_WRITES_AGAIN';
-/** Shorter failures of deliveries do not count, because a receiver that restarts is unreachable for a moment. */
+/**
+ * Minimum time of failed deliveries that counts as a fault. A receiver that restarts is unreachable for a shorter time.
+ */
 const UNDELIVERED_MS_MIN = 60_000;
 /** Faults that follow when a node cannot store blocks. */
 const UNWRITTEN: readonly FaultCode[] = ['NODE_LAGS', 'CONSENSUS_LOW', 'NETWORK_STANDS_STILL', 'FINALITY_LAGS'];
 /**
- * For each fault, the faults that follow from it. The faults that follow are not reported together with their cause,
- * because they would distract from it.
+ * For each fault, its consequences. If the doctor reports a fault, it does not report the consequences, because they
+ * would distract from the cause.
  */
 const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
-  // If the clock of a node is wrong, present blocks may be in its future.
+  // A node whose clock is slow refuses new blocks as future blocks.
   CLOCK_OFF: ['NODE_LAGS', 'CONSENSUS_LOW', 'BLOCKS_REFUSED', 'SYNC_FAILS', 'NETWORK_STANDS_STILL'],
   CLOCK_BEHIND_TIP: ['CLOCK_SET', 'NODE_LAGS', 'CONSENSUS_LOW', 'BLOCKS_REFUSED', 'SYNC_FAILS', 'NETWORK_STANDS_STILL'],
   FOLDER_TAKEN_OVER: UNWRITTEN,
@@ -146,7 +151,7 @@ async function look({ url, lookAgainMs = LOOK_AGAIN_MS }: NodeRequest): Promise<
     await sleep(lookAgainMs);
     looks.push(await ask<Look>('node/status'));
   }
-  // The diagnostics are read last, because they must also cover the time of the other reads.
+  // The diagnostics are read last, so that they also cover the time of the other reads.
   const diagnostics = await ask<DiagnosticState[]>('node/diagnostics?limit=500');
   const nextSlot = forgers[0]?.nextSlot ?? 0;
   const [tip] = blocks;
@@ -201,7 +206,7 @@ function judgeChain({ constants, looks, blocks, blockTimeS, forging }: Seen): re
 }
 
 function judgePeers({ looks, peers }: Seen): readonly Finding[] {
-  // The operator wants no peers, or the node is the whole network.
+  // A lone node needs no peers: the operator wants none, or the node is the whole network.
   if (looks[0]?.isAlone === true) return [];
   const others = peers.filter(({ code, reason }) => code === CLOSE_OTHER_NETWORK && /did not match/.test(reason ?? ''));
   const [other] = others;
@@ -273,8 +278,8 @@ function judgeDiagnostics(seen: Seen): readonly Finding[] {
 }
 
 /**
- * Conditions that began and have not ended since, newest first. The beginning and the end of a condition are each
- * reported only once, possibly long ago.
+ * The diagnostics of conditions that have begun and not ended, newest first. A node reports the beginning and the end
+ * of a condition only once each, possibly long ago.
  */
 function standing(diagnostics: readonly DiagnosticState[], begun: string, ended: string): readonly DiagnosticState[] {
   const end = diagnostics.find(({ code }) => code === ended)?.number ?? 0;
@@ -339,8 +344,8 @@ function isInTheWay(
 }
 
 /**
- * The period in which missed slots count, and the number of missed slots that is a fault. The period has at least some
- * rounds. A node with few delegates has few slots, so its number of missed slots is lower.
+ * The period in which missed slots count, and the number of missed slots that is a fault. The period has at least
+ * `RECENT_ROUNDS` rounds. For a node with few delegates, fewer missed slots are a fault.
  */
 function ownSlots({ forging, active, blockTimeS, constants }: Seen) {
   const delegates = forging.filter((each) => each.forging && active.has(each.publicKey)).length;
@@ -398,7 +403,8 @@ function judgeElsewhere({ forging }: Seen): readonly Finding[] {
 function judgeActive({ forging, active, constants }: Seen): readonly Finding[] {
   if (forging.length === 0) return [];
   const on = forging.filter((delegate) => delegate.forging);
-  // With published passphrases, each node has all delegates configured, and forges for none by default.
+  // On a network with published passphrases, each node has all delegates in its configuration, and forges for none by
+  // default.
   if (on.length === 0 && forging.length >= activeDelegatesOf(constants)) return [];
   if (on.length === 0) return [finding('FORGING_OFF', `${forging.length} configured, 0 on`)];
   const idle = on.filter(({ publicKey }) => !active.has(publicKey));

@@ -1,8 +1,7 @@
 /**
- * Decides whether a network stands still, which means that it has no new blocks. Slots stay empty on every network,
- * but more often on some networks than on others. Therefore the recent blocks decide how many empty slots in a row are
- * too many for chance. This number of empty slots is low when all delegates forge, and high when half of the delegates
- * do not forge.
+ * Decides whether a network stands still, which means that it has no new blocks. Slots stay empty on every network, but
+ * more often on some networks than on others. Therefore the limit for empty slots in a row is computed from the recent
+ * blocks. The limit is low when all delegates forge, and high when half of the delegates do not forge.
  */
 
 export interface BlockState {
@@ -17,13 +16,16 @@ export interface RecentBlocks {
   readonly earlier: BlockState | undefined;
 }
 
-/** Number of recent blocks that show how often slots stay empty. The number of compared blocks is that of one round. */
+/**
+ * Number of recent blocks that show how often slots stay empty. It is the number of blocks in a round of the public
+ * networks.
+ */
 const COMPARED_BLOCKS = 101;
 /** Probability below which a series of empty slots no longer counts as chance: once in ten thousand. */
 const CHANCE = 1e-4;
 /**
- * Minimum of empty slots for very regular networks. A late forger, or two absent delegates in neighbouring slots, are
- * no standstill.
+ * Minimum of empty slots for very regular networks. Fewer empty slots are no standstill, because a forger may be late,
+ * and two neighbouring forgers may be absent.
  */
 const UNUSED_SLOTS_MIN = 3;
 /** Maximum of empty slots for very irregular networks. */
@@ -34,7 +36,7 @@ const FIRST_FORGED_HEIGHT = 2;
 /**
  * Returns the age of the tip if the network stands still.
  *
- * @param now last status of the node; if its height differs from that of the tip, new blocks are arriving
+ * @param now last status of the node; if its height differs from the height of the tip, new blocks are arriving
  * @returns age in whole seconds; undefined when the network does not stand still
  */
 export function standstillS(
@@ -44,7 +46,7 @@ export function standstillS(
 ): number | undefined {
   if (tip === undefined || tip.height !== now.height) return undefined;
   const slotOf = (timeS: number): number => Math.floor(timeS / blockTimeS);
-  // The present slot may still get its block.
+  // The present slot does not count, because its block may still arrive.
   const unused = slotOf(now.secondsSinceEpoch) - slotOf(tip.timestamp) - 1;
   return unused < unusedSlotsMin(tip, earlier, blockTimeS) ? undefined : now.secondsSinceEpoch - tip.timestamp;
 }
@@ -59,7 +61,8 @@ export function unusedSlotsMin(tip: BlockState, earlier: BlockState | undefined,
   const from = earlier ?? tip;
   const slots = Math.round((tip.timestamp - from.timestamp) / blockTimeS);
   const unused = slots - (tip.height - from.height);
-  // One empty and one used slot are added to the observed slots, because a few blocks without a gap prove little.
+  // One empty and one used slot are added to the observed slots, because a few blocks without an empty slot prove
+  // little.
   const share = (unused + 1) / (slots + 2);
   const slotsMin = Math.ceil(Math.log(CHANCE) / Math.log(share));
   return Math.min(UNUSED_SLOTS_MAX, Math.max(UNUSED_SLOTS_MIN, slotsMin));

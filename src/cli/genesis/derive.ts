@@ -1,4 +1,4 @@
-/** Known accounts of a network, derived from a seed text: the same text always gives the same passphrases and keys. */
+/** Known accounts of a network, derived from a seed text. Equal texts give equal passphrases and keys. */
 
 import { entropyToMnemonic } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';

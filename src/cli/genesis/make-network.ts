@@ -23,7 +23,7 @@ export type NetworkFiles = ReadonlyMap<string, string>;
 
 const COMMUNITY_IDENTIFIER = 'Lisk';
 const EPOCH = '2016-05-24T17:00:00.000Z';
-/** Common facts of the networks of a generation: peers and clients of Lisk expect these versions. */
+/** Common facts of the networks of a generation. Peers and clients of Lisk expect these versions. */
 const GENERATIONS: Readonly<Record<Generation, GenerationFacts>> = {
   2: { format: gen2GenesisFormat, delegateListRoundOffset: 0, protocolVersion: '1.1', appVersion: '2.3.8' },
   3: { format: gen3GenesisFormat, delegateListRoundOffset: 2, protocolVersion: '2.0', appVersion: '3.0.2' },
@@ -38,7 +38,7 @@ interface GenerationFacts {
 
 /** 100,000 LSK for each known account, which are enough for tests. */
 const FUNDED_BEDDOWS = 10_000_000_000_000n;
-/** The passphrases are in clear text in the same folder, so more iterations would only cost time. */
+/** More iterations would give no protection, because the passphrases are in clear text in the same folder. */
 const PBKDF2_ITERATIONS = 10;
 /** The password of the devnets of Lisk. */
 const DEFAULT_PASSWORD = 'elephant tree paris dragon chair galaxy';
@@ -66,8 +66,8 @@ export async function makeNetwork(request: NetworkRequest): Promise<NetworkFiles
     generation,
     epoch: EPOCH,
     blockTimeS,
-    // With fewer delegates than active places, some slots would have no forger, and the network would have no finality.
-    // Therefore the number is set.
+    // With fewer delegates than places in a round, some slots would have no forger, and the network would have no
+    // finality. Therefore the round is shortened.
     ...(delegates.length === ACTIVE_DELEGATES ? {} : { activeDelegates: delegates.length }),
     transactionsPerBlockMax: 25,
     rewards: {

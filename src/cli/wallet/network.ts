@@ -13,7 +13,7 @@ import { usageError } from '../problems.ts';
 export interface WalletNetwork extends SigningNetwork {
   /** Name for people: the name of the network, or the start of its nethash. */
   readonly name: string;
-  /** Undefined when no node may be asked. */
+  /** The node to query; undefined when the user works offline. */
   readonly node: NodeAsker | undefined;
   /** Whole seconds since the epoch of the network. */
   nowS(): Promise<number>;
@@ -25,7 +25,10 @@ interface Constants {
   readonly protocolVersion: string;
 }
 
-/** Community identifier of Lisk's networks of generation 3; with the nethash it makes the network identifier. */
+/**
+ * Community identifier of Lisk's networks of generation 3. Nethash and community identifier determine the network
+ * identifier.
+ */
 const COMMUNITY_IDENTIFIER = 'Lisk';
 
 /**
@@ -53,7 +56,7 @@ export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNe
       `the node at ${node.base} is of another network than --network ${folder.name}: name another with --node`,
     );
   }
-  // The clock of the node is used, because the node would refuse a timestamp in its future.
+  // Chain time comes from the node's clock, because the node would refuse a timestamp in its future.
   const nowS = async (): Promise<number> =>
     (await node.ask<{ secondsSinceEpoch: number }>('node/status', NODE_CLOCK)).secondsSinceEpoch;
   const name = folder?.name ?? `network ${(nethash ?? networkIdentifier).slice(0, 12)}`;
@@ -70,7 +73,7 @@ export async function networkAt(
   return { generation: generationOf(constants, source), networkIdentifier, nethash };
 }
 
-/** Peers of generation 2 use protocol 1, those of generation 3 protocol 2. */
+/** Peers of generation 2 use protocol version 1. Peers of generation 3 use protocol version 2. */
 function generationOf({ protocolVersion }: Constants, { base }: Pick<NodeAsker, 'base'>): Generation {
   const [major] = protocolVersion.split('.');
   if (major === '1') return 2;

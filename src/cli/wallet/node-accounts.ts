@@ -12,7 +12,10 @@ export interface AccountFacts {
 }
 
 const POLL_MS = 500;
-/** Time limit. The time limit is longer than any block time and than the wait in a busy pool. */
+/**
+ * Time limit for the confirmation of a transaction. It is longer than any block time, and longer than the wait in a
+ * busy pool.
+ */
 const WAIT_MS_MAX = 300_000;
 
 /** Facts of an account; an account that never received anything has a balance of 0. */

@@ -19,7 +19,7 @@ export interface SecretSource {
   readonly file: string | undefined;
   readonly flag: string;
   readonly variable: string;
-  /** True to ask twice, for a secret that must not be misspelt. */
+  /** True to ask for the secret twice, so that a misspelling is noticed. */
   readonly twice?: boolean;
 }
 
@@ -53,12 +53,14 @@ export async function readSecret(source: SecretSource, terminal: Terminal = PROC
 export interface PassphraseSource extends SecretSource {
   /**
    * Treatment of a passphrase with a wrong BIP-39 checksum. A misspelt passphrase opens another account, so commands
-   * that spend or register refuse it. A passphrase that is accepted is used unchanged, including white space.
+   * that spend or register refuse it. An accepted passphrase is used unchanged, including its white space.
    */
   readonly ifMisspelt: 'refuse' | 'warn' | 'accept';
 }
 
-/** Treatment of a misspelt passphrase by commands that spend or register. `--any-passphrase` changes this treatment. */
+/**
+ * Treatment of a misspelt passphrase by commands that spend or register: `refuse`, or `accept` with `--any-passphrase`.
+ */
 export function misspeltBy({ anyPassphrase }: AnyPassphraseFlags): PassphraseSource['ifMisspelt'] {
   return anyPassphrase === true ? 'accept' : 'refuse';
 }
@@ -85,7 +87,7 @@ export async function readPassphrase(source: PassphraseSource, terminal: Termina
   );
 }
 
-/** Asks for confirmation. Every answer except yes counts as no. @throws ProtocolError `USAGE` without a terminal */
+/** Asks for confirmation. Only the answer yes confirms. @throws ProtocolError `USAGE` without a terminal */
 export async function confirmed(question: string, terminal: Terminal = PROCESS_TERMINAL): Promise<boolean> {
   if (terminal.input.isTTY !== true) throw usageError('there is no terminal to ask on: say --yes to go on without');
   const answer = await answerTo(`${question} [y/N] `, terminal, true);

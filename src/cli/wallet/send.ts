@@ -16,11 +16,11 @@ import { describe } from './describe.ts';
 import { walletNetwork, type WalletNetwork } from './network.ts';
 import { noteLines, printJson, printLines, report } from '../output.ts';
 
-/** Makes the payload of the transaction, when network and sender are known. */
+/** Makes the payload of a transaction for a network and a sender. */
 export type PayloadOf = (network: WalletNetwork, sender: KeyPair) => Payload | Promise<Payload>;
 
 /**
- * Signs a transaction. Offline, the transaction is printed. Without `--offline`, the transaction is sent after
+ * Signs a transaction. With `--offline`, the transaction is printed. Without `--offline`, it is sent after the user's
  * confirmation.
  *
  * @throws ProtocolError `TRANSACTION_INVALID` for content that no node accepts; errors of queries and of sending
@@ -35,8 +35,8 @@ export async function makeTransaction(flags: TransactionFlags, payloadOf: Payloa
   const json = signer.toJson(
     signer.sign({ payload, timestamp, keyPair, ...(secondKeyPair === undefined ? {} : { secondKeyPair }) }),
   );
-  // The transaction is parsed in the same way as in a node, so that invalid content is refused here with the same
-  // words.
+  // The transaction is parsed in the same way as in a node, so that the wallet refuses invalid content with the node's
+  // error message.
   const transaction = signer.read(json);
   if (network.node === undefined) {
     printJson(json);
@@ -67,7 +67,9 @@ async function passphraseOf(flags: TransactionFlags, network: WalletNetwork): Pr
   });
 }
 
-/** Shows the transactions and asks for confirmation, unless `--yes` is given. @throws ProtocolError `CANCELLED` */
+/**
+ * Shows the transactions and asks for confirmation. With `--yes`, it does not ask. @throws ProtocolError `CANCELLED`
+ */
 export async function askFirst(
   flags: SendingFlags,
   transactions: readonly Transaction[],

@@ -3,14 +3,17 @@
 import type { PulseReading } from './pulse.ts';
 
 export interface HealthLimits {
-  /** Own memory of the process above which it is ended. */
+  /** The process is ended when its own memory exceeds this number of bytes. */
   readonly ceilingBytes: number;
-  /** Longest time for which the main thread may be blocked, or do almost only garbage collection; 0 for no limit. */
+  /**
+   * Longest time in milliseconds for which the main thread may be blocked or nearly fully busy with garbage collection;
+   * 0 for no limit.
+   */
   readonly blockedMsMax: number;
 }
 
 export interface Sample extends PulseReading {
-  /** Milliseconds of a clock that never goes back. */
+  /** Time of the sample in milliseconds, by a monotonic clock. */
   readonly atMs: number;
   /** Own memory of the process. */
   readonly ownBytes: number;
@@ -27,23 +30,27 @@ export type EndCode = 'MEMORY_CEILING_PASSED' | 'HEAP_FULL' | 'GARBAGE_COLLECTIO
 /** Time between two samples. */
 export const SAMPLE_INTERVAL_MS = 250;
 /**
- * Longest time that counts between two samples. A stopped process or a sleeping machine stops the watchdog too, so that
- * time does not count. On an overloaded machine, a main thread without beats may only be waiting for a processor.
+ * Longest time that counts between two samples. A longer gap means that the watchdog did not run, because the process
+ * or the machine was suspended or overloaded. The main thread could not run during this gap either, so the rest of the
+ * gap does not count.
  */
 const STEP_MS_MAX = 2 * SAMPLE_INTERVAL_MS;
 /** Share of the ceiling above which the watchdog asks for a garbage collection, earlier than V8 would start one. */
 const COLLECT_SHARE = 0.8;
-/** Time between two such collections, because collecting a large heap takes half a second. */
+/** Shortest time between two requested collections. It is long, because collecting a large heap takes half a second. */
 const COLLECT_INTERVAL_MS = 120_000;
 /** Time after a requested collection at which the process is ended if memory is still above the ceiling. */
 const COLLECT_GRACE_MS = 2000;
-/** Above this share of the ceiling the process is ended at once, because memory grows faster than it is freed. */
+/**
+ * Share of the ceiling above which the process is ended at once, because its memory grows faster than collections free
+ * it.
+ */
 const FLOOD_SHARE = 1.25;
-/** A main thread without a beat for this long cannot start a collection. */
+/** Time without a beat after which the watchdog assumes that the main thread cannot start a collection. */
 const UNRESPONSIVE_MS = 1000;
 /**
- * Share of V8's heap limit above which V8 does little besides garbage collection. `HEAP_FULL_MS` is the time for which
- * that is allowed.
+ * Share of V8's heap limit above which V8 does little besides garbage collection. The heap may stay above this share
+ * for `HEAP_FULL_MS`.
  */
 const HEAP_FULL_SHARE = 0.95;
 const HEAP_FULL_MS = 2000;
@@ -56,13 +63,15 @@ const MEGABYTE = 1_000_000;
 export class Health {
   readonly #limits: HealthLimits;
   #last: Sample | undefined;
-  /** Counted time in milliseconds: the time in which the watchdog ran. */
+  /** Sum of the counted times between samples, in milliseconds. */
   #nowMs = 0;
   #beatMs = 0;
   #heapFullSinceMs: number | undefined;
   #aboveSinceMs: number | undefined;
   #collectedMs = Number.NEGATIVE_INFINITY;
-  /** Time spent in garbage collection, at moments within the last `blockedMsMax`, oldest first. */
+  /**
+   * Total time spent in garbage collection, measured at several moments within the last `blockedMsMax`, oldest first.
+   */
   #gcMarks: { readonly nowMs: number; readonly gcMs: number }[] = [];
 
   constructor(limits: HealthLimits) {

@@ -6,7 +6,8 @@ const KIB = 1024;
 
 /**
  * Own memory in bytes, without the pages of the store's file. The system maps these pages into the process and takes
- * them back when memory is needed. If the system does not distinguish them, the result is all resident memory.
+ * them back when memory is needed. If the system does not report these pages separately, the result is all resident
+ * memory.
  */
 export function ownMemoryBytes(): number {
   const own = ownOfLinux();

@@ -68,7 +68,7 @@ export class Pulse {
     Atomics.add(this.#integers, COLLECTIONS_WANTED, 1);
   }
 
-  /** Number of collections requested so far. */
+  /** Number of garbage collections that the watchdog has requested. */
   get collectionsWanted(): number {
     return Atomics.load(this.#integers, COLLECTIONS_WANTED);
   }

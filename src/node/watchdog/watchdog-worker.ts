@@ -15,9 +15,11 @@ import type { WatchdogData } from './watchdog.ts';
  * kernel ends the process even if its threads are blocked. The kernel writes no core dump.
  */
 const SIGNAL = 'SIGALRM';
-/** Time limit for writing the last log line. The write may not end, because nobody reads the log. */
+/**
+ * Time limit for writing the last log line. The write can hang, for example if no program reads the pipe of the log.
+ */
 const WORD_MS_MAX = 500;
-/** Time in which the main thread can end the process with its exit code. */
+/** Time that the main thread has for ending the process with the exit code. */
 const EXIT_MS_MAX = 3000;
 const STANDARD_ERROR = 2;
 
@@ -75,7 +77,7 @@ function leave(): void {
     try {
       process.kill(process.pid, SIGNAL);
     } catch (error) {
-      // Some systems do not have that signal.
+      // Some systems do not have the signal.
       write(STANDARD_ERROR, `bloomery: ${SIGNAL} cannot be sent: ${messageOf(error)}\n`, () => undefined);
     }
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), EXIT_MS_MAX);

@@ -1,7 +1,7 @@
 /**
- * The watchdog of a process: a thread that ends the process when it can no longer work. The watchdog logs the reason,
- * and a supervisor can restart the process. The watchdog must be another thread, because a blocked main thread cannot
- * notice itself.
+ * The watchdog of a process: a thread that ends the process when the main thread can no longer work. The watchdog logs
+ * the reason, and a supervisor can restart the process. The watchdog must be another thread, because a blocked main
+ * thread cannot notice itself.
  */
 
 import { url as debuggerUrl } from 'node:inspector';
@@ -17,7 +17,10 @@ import { Pulse } from './pulse.ts';
 
 export interface WatchdogOptions {
   readonly limits: HealthLimits;
-  /** Exit code of the process, if its main thread still reacts; otherwise `WATCHDOG_SIGNAL` ends the process. */
+  /**
+   * Exit code of the process if its main thread still reacts. If the main thread does not react, `WATCHDOG_SIGNAL` ends
+   * the process.
+   */
   readonly exitCode: number;
   readonly log: LastWordPlace;
   readonly observer: Observer;
@@ -38,12 +41,12 @@ export interface WatchdogData {
 }
 
 export interface Watchdog {
-  /** From now on a blocked main thread ends the process. */
+  /** Lets the watchdog end the process from now on when the main thread is blocked. */
   arm(): void;
   stop(): Promise<void>;
 }
 
-/** The thread needs little memory; its limits count towards the memory of the process. */
+/** Heap limits of the watchdog's thread. They are small, because they count towards the memory of the process. */
 const THREAD_LIMITS = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 };
 export const THREAD_BYTES_MAX =
   (THREAD_LIMITS.maxOldGenerationSizeMb + THREAD_LIMITS.maxYoungGenerationSizeMb) * 2 ** 20;
@@ -95,7 +98,7 @@ export function startWatchdog({ limits, exitCode, log, observer }: WatchdogOptio
 
 let collectNow: (() => void) | undefined;
 
-/** Runs a garbage collection now. V8 collects late while its heap is far below its own limit. */
+/** Runs a garbage collection now. V8 itself would collect late while the heap is far below V8's limit. */
 function collectGarbage(): void {
   if (collectNow === undefined) {
     setFlagsFromString('--expose-gc');

@@ -1,6 +1,6 @@
 /**
  * Applies the genesis block. The network defines the content of the genesis block, so all its changes are stored, even
- * those that the rules would refuse.
+ * changes that the rules would refuse.
  */
 
 import { addressOf } from '../../crypto/keys.ts';

@@ -44,7 +44,7 @@ export function parentOf(
 
 export const SLOT_FAULT = 'Invalid block timestamp';
 
-/** The slot of a block, and the two slots with which it is compared. */
+/** The slot of a block, the slot of its parent, and the present slot. */
 interface SlotPlace {
   readonly slot: number;
   readonly parentSlot: number;
@@ -117,7 +117,8 @@ export function refuseConfirmed(state: StateReader, block: Block): void {
  * another. A block is refused if the chain already has one of its transactions. Inert transactions are part of the
  * block, but have no effect.
  *
- * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first transaction that fails, or `BLOCK_UNSTORABLE`
+ * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first invalid transaction; or
+ *   `BLOCK_UNSTORABLE`
  */
 export function applyTransactions(
   state: StateWriter,
@@ -143,8 +144,8 @@ export function applyTransactions(
 const COLUMN_INTEGER_MAX = 2_147_483_647;
 
 /**
- * Refuses a block that lisk-sdk cannot store. The reference (lisk-sdk) stores a block after it has verified the
- * transactions and before it applies them. For some valid blocks, lisk-sdk fails to store the block.
+ * Refuses a block that lisk-sdk cannot store. The reference (lisk-sdk) verifies the transactions of a block, then
+ * stores the block, then applies its transactions. Some blocks with valid transactions do not fit into its database.
  */
 function refuseUnstorable(block: Block): void {
   const { maxHeightPreviouslyForged, maxHeightPrevoted, totalAmount, totalFee, transactions } = block;

@@ -1,6 +1,6 @@
 /**
- * Converts blocks to and from lines of text. A line is the JSON that nodes of the generation send, but its amounts and
- * totals are decimal text.
+ * Converts blocks to and from lines of text. A line is the JSON that nodes of the generation send, except that amounts
+ * and totals are decimal text.
  */
 
 import { messageOf } from '../../primitives/errors.ts';
@@ -21,8 +21,8 @@ export function lineOfBlock(block: Block, codec: Codec): string {
 export interface ReadBlock {
   readonly block: Block;
   /**
-   * The first difference between the line and the bytes of the block; undefined if there is none. The comparison
-   * reveals any change of the file, even if no signature covers the changed member.
+   * The first difference between the line and the bytes of the block; undefined if there is none. The difference
+   * reveals a change of the file, even if no signature covers the changed member.
    */
   readonly fault: string | undefined;
 }
@@ -60,8 +60,8 @@ function jsonOf(line: string): unknown {
   try {
     const json = JSON.parse(line) as unknown;
     const isOurs = TOTALS.every((name) => typeof member(json, name) !== 'number');
-    // Lines that this program wrote have no totals as numbers, so their text can be parsed unchanged. The unknown
-    // members of assets then stay unchanged.
+    // Lines that this program wrote contain totals as text only, so they can be parsed unchanged. Numbers in unknown
+    // members of assets then stay numbers.
     return isOurs ? json : (JSON.parse(withAmountsAsText(line)) as unknown);
   } catch (error) {
     throw new BlockRejected('BLOCK_MALFORMED', `it is no JSON: ${messageOf(error)}`);
@@ -69,12 +69,12 @@ function jsonOf(line: string): unknown {
 }
 
 /**
- * The expression matches only names of members. In a JSON string, a backslash precedes each quotation mark, so the
- * expression does not match there.
+ * The expression matches only names of members. Inside a JSON string, a backslash precedes each quotation mark, so the
+ * expression matches nothing inside a string.
  */
 const AMOUNT_AS_NUMBER = /("(?:totalAmount|totalFee|reward|amount|fee)"\s*:\s*)(-?[0-9]+)(?![0-9.eE])/g;
 
-/** Writes amounts as decimal text, because large amounts would lose digits if they were parsed as numbers. */
+/** Writes amounts as decimal text, because parsing a large amount as a number would lose digits. */
 function withAmountsAsText(json: string): string {
   return json.replace(AMOUNT_AS_NUMBER, '$1"$2"');
 }

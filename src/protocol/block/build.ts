@@ -39,11 +39,11 @@ const REFUSALS: Partial<Record<BlockRejectionCode, string>> = {
 };
 
 /**
- * Builds and signs the block after `tip`. Transactions that would make the block invalid are left out. A block that
- * `applyBlock` would refuse is never signed.
+ * Builds and signs the block after `tip`. The builder leaves out transactions that would make the block invalid. It
+ * never signs a block that `applyBlock` would refuse.
  *
- * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGING_CONTRADICTS`, `FORGER_SLOT_TAKEN`, or `FORGE_REFUSED`
- *   with the block's rejection as its cause
+ * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGING_CONTRADICTS`, `FORGER_SLOT_TAKEN`, or
+ *   `FORGE_REFUSED` with the block's rejection as its cause
  */
 export function buildBlock(
   state: StateReader,
@@ -96,14 +96,18 @@ function applicable(
   const together = alone
     .filter((_, index) => verdicts[index]?.status === 'ok')
     .slice(0, params.transactionsPerBlockMax);
-  // Only an amount that nobody signed (`countedAmount`) can make a vote weight too large to be stored.
+  // Only an amount that no signature covers (`countedAmount`) can make a vote weight too large for the database of
+  // lisk-sdk.
   return fault === undefined ? together : together.filter((transaction) => !hasUnsignedAmount(transaction));
 }
 
-/** Applies the block to a copy of the state. A block that fails this test is never signed. */
+/**
+ * Applies the block to a copy of the state before the block is signed. A block that cannot be applied is never signed.
+ */
 function rehearse(state: StateReader, block: Block, parts: BuildParts, verify: SignatureOracle): void {
   try {
-    // On a network with older history, blocks at some heights must have an older version, which nodes no longer forge.
+    // On a network with older history, blocks at some heights must have an older version. Nodes no longer forge blocks
+    // of older versions.
     if (versionAt(block.height, block.version, parts.params) !== block.version) {
       throw new BlockRejected('BLOCK_VERSION_INVALID', 'Invalid version');
     }

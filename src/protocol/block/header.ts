@@ -15,8 +15,8 @@ const OLD_HEADER_BYTES = 112;
 const SIGNATURE_BYTES = 64;
 
 /**
- * The bytes that the generator signs: the header without its signature. They are 112 bytes in versions 0 and 1, and 124
- * bytes in version 2.
+ * The bytes that the generator signs: the header without its signature. The result has 112 bytes in versions 0 and 1,
+ * and 124 bytes in version 2.
  */
 export function headerBytes(header: BlockHeader): Buffer {
   const heights = header.version < 2 ? 0 : BYTES_OF_HEIGHTS;

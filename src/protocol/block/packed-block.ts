@@ -16,8 +16,8 @@ const FACTS_BYTES = 2 * NUMBER_BYTES;
 
 /**
  * Packs a block: first its header, then its id with the ids and senders' addresses of the transactions, then the
- * transactions. The length of each part precedes the part. The ids and addresses are stored because computing each of
- * them would cost a hash.
+ * transactions. The length of each part precedes the part. Storing the ids and addresses saves computing a hash for
+ * each id and each address.
  */
 export function packBlock(block: Block, codec: Codec): Buffer {
   const { transactions } = block;
@@ -34,7 +34,7 @@ export function packBlock(block: Block, codec: Codec): Buffer {
 
 /**
  * Unpacks a block. The transactions of the block are read only on demand. Thousands of blocks may wait in memory. If
- * their transactions were objects, garbage collection would copy these objects again and again.
+ * the waiting transactions were objects, garbage collection would copy them again and again.
  *
  * @param packed result of `packBlock` in this process; the bytes are not checked
  */
@@ -71,7 +71,8 @@ function readTransactions(packed: Buffer, facts: Buffer, codec: Codec): Transact
   return transactions;
 }
 
-// Caches the packed bytes of unpacked transactions. The store then need not pack these transactions again.
+// Caches the packed bytes of unpacked transactions. The store then writes these bytes without packing the transactions
+// again.
 const packedForms = new WeakMap<readonly Transaction[], Buffer>();
 
 /** Packs the transactions of a block. The length of each transaction precedes it. */

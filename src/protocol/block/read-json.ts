@@ -67,7 +67,7 @@ export function readCount(json: unknown, name: string, missing?: number): number
 /**
  * Reads an amount in beddows. The amount may be any text that lisk-sdk's number library reads (`+7`, ` 7.0`, `7e0`),
  * because the block's bytes contain only the number itself. The amount may also be an exact JSON number, which some
- * peers send. A list with one element is read like this element, because the library does so, too.
+ * peers send. A list with one element is read like this element, as in lisk-sdk's number library.
  */
 export function readTotal(json: unknown, name: string): bigint {
   const value = member(json, name);
@@ -83,8 +83,8 @@ export function readTotal(json: unknown, name: string): bigint {
 /**
  * Reads a total like `readTotal`, but for a total that includes amounts which nobody signed.
  *
- * @throws BlockRejected `BLOCK_UNSTORABLE` for a number with a fraction or with more than 64 bits; a real node may
- *   forge such a block and pass it on before it fails to store the block
+ * @throws BlockRejected `BLOCK_UNSTORABLE` for a number with a fraction or with more than 64 bits; a lisk-sdk node may
+ *   forge and send a block with a total of this kind, although it cannot store the block
  */
 export function readOpenTotal(json: unknown, name: string): bigint {
   const value = member(json, name);
@@ -105,8 +105,8 @@ export function readHex(json: unknown, name: string, byteLength: number): string
 }
 
 /**
- * Reads lower-case hexadecimal text of a given number of bytes. Some members have to be in lower case, because lisk-sdk
- * compares them with lower-case text that it has computed.
+ * Reads lower-case hexadecimal text of a given number of bytes. The text must be in lower case, because lisk-sdk
+ * compares it with lower-case text that it has computed.
  */
 export function readLowerHex(json: unknown, name: string, byteLength: number): string {
   const value = member(json, name);

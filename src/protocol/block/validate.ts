@@ -1,6 +1,6 @@
 /**
- * Makes all checks of a block that do not depend on its place in the chain. Each check throws an error, or yields the
- * message of lisk-sdk for the fault.
+ * Makes all checks of a block that do not depend on its place in the chain. A check reports a fault as an error, or as
+ * a message of lisk-sdk.
  */
 
 import { sha256, sha256Hex } from '../../crypto/hash.ts';
@@ -17,8 +17,8 @@ export interface BlockFormat {
   /** The bytes that the generator signs: the header without its signature. */
   headerBytes(header: BlockHeader): Uint8Array;
   /**
-   * The bytes of a transaction from which its id is computed. These bytes include the transaction's signatures, except
-   * those of group members.
+   * The bytes of a transaction from which its id is computed. The bytes include the primary and the second signature,
+   * but no signatures of group members.
    */
   transactionBytes(transaction: Transaction): Uint8Array;
 }
@@ -28,9 +28,8 @@ export function payloadHashOf(transactions: readonly Transaction[], format: Bloc
   return sha256Hex(...transactions.map((transaction) => format.transactionBytes(transaction)));
 }
 
-// Caches the signature check of each header. The check is needed when the signature is verified in advance, and again
-// when the block is validated. Both uses need the same check object, because the signature cache finds results by that
-// object.
+// Caches the signature check of each header. Verifying the signature in advance and validating the block must use the
+// same check object, because the signature cache finds results by the check object.
 const headerChecks = new WeakMap<BlockHeader, SignatureCheck>();
 
 export function headerSignatureCheck(header: BlockHeader, format: BlockFormat): SignatureCheck {
@@ -46,8 +45,8 @@ export function headerSignatureCheck(header: BlockHeader, format: BlockFormat): 
 }
 
 /**
- * Whether the header names a previous block exactly if its height requires one. Only the first block has no previous
- * block, and no later block may have the id of the genesis block.
+ * Whether the presence of the header's previous block fits its height. Block 1 has no previous block. Every later block
+ * has one, and must not have the id of the genesis block.
  */
 export function hasProperPrevious(header: BlockHeader, params: Pick<ChainParams, 'genesisBlockId'>): boolean {
   if (header.previousBlockId === undefined) return header.height === 1;

@@ -7,8 +7,9 @@ import type { ChainParams } from '../params.ts';
 type Versions = Pick<ChainParams, 'exceptions'>;
 
 /**
- * Block version of a height. If the exceptions contain several versions for the height, the lowest one is the block
- * version. If they contain none, the block version is `own`, the version of the generation.
+ * Block version of a height. If the exceptions contain several versions for the height, the result is the lowest of
+ * these versions. If the exceptions contain no version for the height, the result is `own`, the version of the
+ * generation.
  */
 export function versionAt(height: number, own: number, params: Versions): number {
   const excepted = [...params.exceptions.blockVersions]

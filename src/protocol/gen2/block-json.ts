@@ -23,8 +23,8 @@ export const BLOCK_VERSION = 1;
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 /**
- * Totals of this size or larger are written as text. Receivers that run lisk-sdk throw an error for numbers with more
- * decimal digits, but accept text.
+ * Totals of this size or larger are written as text. Receivers that run lisk-sdk throw an error for a number with more
+ * than 15 decimal digits, but accept text.
  */
 const TOTAL_AS_NUMBER_LIMIT = 1_000_000_000_000_000n;
 
@@ -47,7 +47,7 @@ export function blockFromJson(
 }
 
 /**
- * Reads the genesis block. The network defines the content of this block. The version of this block is 0, even if no
+ * Reads the genesis block. The network defines the content of this block. The genesis block has version 0, even if no
  * other block of the network has version 0.
  */
 export function genesisFromJson(json: unknown, transactionFromJson: (json: unknown) => Transaction): Block {
@@ -123,8 +123,8 @@ function readBlock(
 }
 
 /**
- * Reads the number of transactions. If the number is missing, the result is the length of the list, or 0 if the list is
- * missing, too. A number that is null does not count as missing.
+ * Reads the number of transactions. If the number is missing, the result is the length of the list. If the list is
+ * missing, too, the result is 0. A number that is null does not count as missing.
  */
 function readNumberOfTransactions(json: unknown, length: number): number {
   const list = member(json, 'transactions');
@@ -133,12 +133,11 @@ function readNumberOfTransactions(json: unknown, length: number): number {
 }
 
 /**
- * Reads a total. A JSON number may be too large to be exact. In this case, the result is the sum over the transactions,
- * if this sum rounds to the same JSON number.
+ * Reads a total. A JSON number may be too large to be exact. The result is then the sum over the transactions, if the
+ * sum rounds to the number in the JSON.
  *
- * If the sum has more than 64 bits, release 2.3.8 still writes the sum into a header, and accepts such a header. The
- * release passes the block on, and then cannot store it. So the sender of a block with a sum of more than 64 bits may
- * be honest.
+ * Release 2.3.8 writes and accepts a header with a sum of more than 64 bits. The release passes the block on, and then
+ * fails to store it. So the sender of a block with a sum of more than 64 bits may be honest.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, or `BLOCK_UNSTORABLE` for a sum of more than 64 bits
  */

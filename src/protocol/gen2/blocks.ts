@@ -55,8 +55,8 @@ export function createBlockRules(
 
   /**
    * The reference (lisk-sdk) collects all faults of a block, and reports them in the reverse order of their discovery,
-   * beginning with the slot. If the slot is the only fault, this function accepts the block, and a later check refuses
-   * it. A block that only fails the later check costs its sender no points, because the fault may be due to our clock.
+   * beginning with the slot. If the slot is the only fault, `screenBlock` accepts the block, and a later check refuses
+   * it. The sender then loses no points, because the fault may be due to our clock.
    */
   function screenBlock(block: Block, verify: SignatureOracle, place?: BlockPlace): void {
     const faults = [...faultsOf(block, verify)].reverse();
@@ -104,7 +104,8 @@ export function createBlockRules(
   }
 
   function verifySlotOwner(state: StateReader, block: BlockHeader): void {
-    // The list of a recomputed round changes with every block. So the owner is checked only when the block is applied.
+    // The delegate list of a recomputed round changes with every block. The slot owner is then checked only when the
+    // block is applied.
     if (!isRecomputed(roundOf(block.height, params), params)) verifyOwner(state, block);
   }
 

@@ -11,13 +11,15 @@ import { addVoteWeight } from '../tx/vote-weight.ts';
 import type { BlockHeader, PublicKey } from '../types.ts';
 
 /**
- * Number of delegate lists that stay in the state. A round uses the list from its start, and no code needs older lists.
+ * Number of delegate lists that stay in the state. A round uses the list that was stored at the start of the round. No
+ * code needs older lists.
  */
 const LISTS_KEPT = 2;
 
 /**
  * Adds the block to its generator's count, and ends the round if the block is the last of the round. The genesis block
- * also ends a round, but without earnings or missed blocks. So the votes of the genesis block take effect at once.
+ * also ends a round, but without earnings or missed blocks. The votes of the genesis block therefore take effect at
+ * once.
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));
@@ -31,8 +33,8 @@ export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainP
   if (!isLastOfRound(block.height, params)) return;
 
   const round = roundOf(block.height, params);
-  // A recomputed list must use the vote weights with which the round was forged. The list is computed before the vote
-  // weights change.
+  // A recomputed list must use the vote weights with which the round was forged. So the list is computed before the
+  // vote weights change.
   const list = listOf(state, round, params);
   assert(list !== undefined, `the list of round ${round} is known at its end`);
   bookPendingWeights(state);
@@ -61,8 +63,8 @@ function listOf(state: StateReader, round: number, params: ChainParams): readonl
 }
 
 /**
- * Whether the list of a round is computed again for each block. In a few rounds of a live network, a delegate that
- * registered during the round entered the list of that round.
+ * Whether the delegate list of a round is computed again for each block. In a few rounds of a live network, a delegate
+ * entered the list of the round in which it registered.
  */
 export function isRecomputed(round: number, params: ChainParams): boolean {
   return params.exceptions.ignoreDelegateListCacheForRounds.has(round);
@@ -70,8 +72,8 @@ export function isRecomputed(round: number, params: ChainParams): boolean {
 
 /**
  * Adds the pending weights to the vote weights. The reference (lisk-sdk) converts each sum to a double, which rounds
- * sums above 2^53 beddows. The reference (lisk-sdk) then writes the shortest decimal text of that double to its
- * database. Above 2^54 beddows, the integer in this text can differ from the double (18014398509481990 for 2^54 + 8).
+ * sums above 2^53 beddows. It then writes the shortest decimal text of the double to its database. Above 2^54 beddows,
+ * the integer in the decimal text can differ from the double. For example, the text of 2^54 + 8 is 18014398509481990.
  */
 function bookPendingWeights(state: StateWriter): void {
   for (const delegate of [...state.delegates()]) {

@@ -38,8 +38,8 @@ type Signed = Pick<SignedHeader, 'height' | 'timestamp'>;
 
 /**
  * The reason why a delegate whose last header is `last` must not sign `next`; undefined if the delegate may sign it.
- * This generation does not punish contradictions. But if one delegate signed two blocks for one slot or one height, the
- * network would split for no benefit. The journal has only the last header, so all earlier slots count as used.
+ * Generation 2 does not punish contradictions. But a delegate that signs two blocks for one slot or height splits the
+ * network. The journal has only the last header, so all earlier slots count as used.
  */
 export function contradictionWith(last: Signed, next: Signed, params: BuildParts['params']): string | undefined {
   if (slotAt(next.timestamp, params) <= slotAt(last.timestamp, params)) {

@@ -1,16 +1,16 @@
 /**
  * Fork choice of generation 2. Generation 2 has no finality, and the longer chain wins. If two blocks follow the same
  * parent, the block with the earlier timestamp wins. If the timestamps are equal, the block with the smaller id wins;
- * ids are compared as text. All nodes decide in this way, whichever block came first (fork cause 5).
+ * ids are compared as text. All nodes decide in this way, in whatever order the two blocks arrived (fork cause 5).
  *
- * A received block may be one height above the tip and follow another parent (fork cause 1). If this block is older
- * than the tip, lisk-sdk reverts two blocks. If this block is newer than the tip, lisk-sdk waits until polling shows
- * that its own chain is behind. In both cases lisk-sdk then follows the longer chain. This node follows the longer
- * chain at once, and reverts nothing before the other chain has arrived.
+ * A received block may be one height above the tip and follow another parent (fork cause 1). If the received block is
+ * older than the tip, lisk-sdk reverts two blocks. If the received block is newer than the tip, lisk-sdk waits until
+ * polling shows that its chain is behind. In both cases, lisk-sdk then follows the longer chain. This node follows the
+ * longer chain at once. It reverts no block before the blocks of the longer chain have arrived.
  *
- * If two chains of equal length split below their tips, each node of lisk-sdk stays on its own chain. Two halves of a
+ * If two chains of equal length split below their tips, each lisk-sdk node stays on its own chain. Two halves of a
  * network could then wait for each other's consent for ever. This node compares the tips of two chains of equal length
- * like two blocks with the same parent.
+ * like two blocks with one parent.
  */
 
 import type { AnnouncedTip, TipView } from '../rules.ts';
@@ -34,7 +34,7 @@ export function isLonger(announced: AnnouncedTip, than: AnnouncedTip): boolean {
   return announced.height > than.height;
 }
 
-/** Whether a block wins against its rival. Ids are compared as text, not as numbers. */
+/** Whether fork choice prefers a block to its rival. Ids are compared as text, not as numbers. */
 function isPreferred(block: BlockHeader, rival: BlockHeader): boolean {
   return block.timestamp === rival.timestamp ? block.id < rival.id : block.timestamp < rival.timestamp;
 }

@@ -1,5 +1,5 @@
 /**
- * Defines the bytes and fees of transaction types 0 to 7, in chains of both generations. In each type, recipient and
+ * Defines the bytes and fees of transaction types 0 to 7, for chains of both generations. In the bytes, recipient and
  * amount come before the asset. Timestamps and amounts are little-endian, recipients are big-endian.
  */
 
@@ -23,7 +23,7 @@ const HEAD_BYTES = 53;
 
 type Of<K extends PayloadKind> = Extract<Payload, { kind: K }>;
 
-/** Recipient and amount, which come before each asset. */
+/** Recipient and amount, which come before the asset in the bytes. */
 interface Head {
   /** The recipient that the eight bytes encode. */
   readonly recipientId: Address;
@@ -83,8 +83,9 @@ function encodeBasic(
 }
 
 /**
- * The number that encodes a recipient in the bytes; 0 if there is no recipient. An address of more than 64 bits, which
- * is an exception of live networks, is padded to whole groups of eight bytes. The first group is used.
+ * The number that encodes a recipient in the bytes; 0 if there is no recipient. Live networks have exceptions with an
+ * address of more than 64 bits. An address of this size is padded with zeros to a multiple of eight bytes, and the
+ * first eight bytes are used.
  */
 function recipientNumber(recipientId: Address | undefined): bigint {
   if (recipientId === NAN_ADDRESS) return recipientNumberOf(recipientId);
@@ -93,13 +94,13 @@ function recipientNumber(recipientId: Address | undefined): bigint {
   return number;
 }
 
-/** The text of a recipient if the bytes alone do not give this text; otherwise undefined. */
+/** The text of a recipient, for the detail; undefined if the text can be computed from the bytes. */
 function recipientDetail({ recipientId }: { readonly recipientId?: Address }): Buffer | undefined {
   const known = recipientId !== undefined && recipientId === `${recipientNumber(recipientId)}L`;
   return known ? undefined : Buffer.from(recipientId ?? '', 'utf8');
 }
 
-/** The recipient from the detail, if there is a detail; otherwise the recipient from the bytes. */
+/** Reads the recipient from the detail. Without a detail, the recipient comes from the bytes. */
 function recipientFrom(head: Head, detail: Buffer | undefined): Address {
   return detail === undefined ? head.recipientId : detail.toString('utf8');
 }
@@ -213,8 +214,8 @@ const outTransfer = layoutOf({
   kind: 'outTransfer',
   fee: () => FEES.outTransfer,
   encode: ({ dappId, transactionId }) => Buffer.from(dappId + transactionId, 'latin1'),
-  // The detail contains the length of the application's id. If the bytes do not give the recipient's text, the text
-  // follows.
+  // The detail contains the length of the application's id. If the recipient's text cannot be computed from the bytes,
+  // the detail also contains this text.
   detail: ({ dappId, recipientId }) =>
     Buffer.concat([Buffer.from([dappId.length]), recipientDetail({ recipientId }) ?? Buffer.alloc(0)]),
   decode: (asset, head, detail) => {
@@ -240,8 +241,8 @@ export const LEGACY_LAYOUTS: ReadonlyMap<number, TransactionLayout> = new Map(
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 /**
- * Maximum of digits in a recipient. The maximum is far above the twenty digits of an address, so that the longest
- * exception of a live network is accepted.
+ * Maximum of digits in a recipient. An address has at most twenty digits, but live networks have exceptions with more
+ * digits.
  */
 const RECIPIENT_DIGITS_MAX = 100;
 
@@ -257,9 +258,8 @@ export function beddowsOf(amount: string): bigint | undefined {
 const RECIPIENT_COLUMN_MAX = 22;
 
 /**
- * Reads amount and recipient like `movementOf`, but for a transfer out of an application. No rule requires the
- * recipient of a transfer out of an application to be an address. So all characters but the last are read as a number
- * in any form (`1l`, `+7L`, `1e3L`).
+ * Reads amount and recipient like `movementOf`, but for a transfer out of an application. The recipient of this type
+ * need not be an address. All its characters except the last are read as a number in any form (`1l`, `+7L`, `1e3L`).
  */
 export function looseMovementOf(
   amount: string,
@@ -280,7 +280,7 @@ function integerIn(text: string): bigint | undefined {
   return number && integerOf(number);
 }
 
-/** Amount and recipient, if they can be written as bytes. The rules may still refuse them. */
+/** Amount and recipient; undefined if they cannot be written as bytes. The rules may refuse the result. */
 export function movementOf(amount: string, recipientId: unknown): { amount: bigint; recipientId: Address } | undefined {
   const beddows = beddowsOf(amount);
   if (beddows === undefined || typeof recipientId !== 'string') return undefined;

@@ -1,6 +1,6 @@
 /**
- * Computes the bytes and digests of transactions of generation 2. These bytes and digests do not include a network
- * identifier.
+ * Computes the bytes and digests of transactions of generation 2. In generation 2, bytes and digests do not include a
+ * network identifier.
  */
 
 import { createTransactionBytes } from '../tx/transaction-bytes.ts';

@@ -18,7 +18,7 @@ import { addressOfHex, GEN2_SHAPES, type Gen2Type, type PayloadMembers } from '.
 type Types = ReadonlyMap<number, Gen2Type>;
 
 const DIGITS_IN_FULL_MAX = 21;
-/** Fees with fewer digits are below the maximum; fees with the same number of digits may be above the maximum. */
+/** Number of digits of the largest amount. A fee with fewer digits needs no comparison with the maximum. */
 const FEE_DIGITS_MAX = AMOUNT_MAX.toString().length;
 
 export const BASE_SHAPE = GEN2_SHAPES.compile({
@@ -60,12 +60,12 @@ const STATIC_FEES = [
 ];
 
 /**
- * Reads a transaction with all static checks, except those of its signature, id and fee. Id and fee come from the
+ * Reads a transaction with all static checks, except the checks of its signature, id and fee. Id and fee come from the
  * document, and are checked together with the signature (`statedErrors`), as in lisk-sdk. A malformed transaction is
  * accepted if the network has an exception for it.
  *
- * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with all errors. The list of errors
- *   is missing if lisk-sdk throws a plain error
+ * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with all errors. If lisk-sdk throws
+ *   a plain error, the list of errors is missing
  */
 export function transactionFromJson(json: unknown, types: Types, exceptions: Exceptions): Transaction {
   const { errors, transaction } = readTransaction(json, types);
@@ -193,7 +193,7 @@ function readTransaction(json: unknown, types: Types): Reading {
   if (isShapeless || reading.payload === undefined) return { errors, transaction: undefined };
   const transaction = transactionOf(document as CheckedDocument, reading.payload);
   if (isU64Decimal(id)) return { errors, transaction };
-  // The format accepts an id with leading zeros, but no transaction has such an id.
+  // The format accepts an id with leading zeros, but the id of a transaction has no leading zeros.
   const expected = computedId(transaction);
   return {
     errors: [...errors, transactionError(id, 'Invalid transaction id', '.id', id, expected)],
@@ -203,8 +203,7 @@ function readTransaction(json: unknown, types: Types): Reading {
 
 /**
  * Whether a document with an id has the form in which nodes write a transaction without a group. A document in this
- * form satisfies the base schema, so the schema check is skipped. If the result is false, the document may still
- * satisfy the schema.
+ * form satisfies the base schema, so the schema check is skipped. If the result is false, the schema check decides.
  */
 export function isPlainDocument(document: Document): boolean {
   const { amount, fee, senderId, recipientId, recipientPublicKey } = document;
@@ -281,8 +280,8 @@ function transactionOf(document: CheckedDocument, payload: Payload): Transaction
 }
 
 /**
- * Stores original text that cannot be restored from the payload: the letter case of a second signature's key, and an
- * empty text of a transfer. Unknown members of assets are dropped in this generation.
+ * Stores original text that the payload does not contain: the letter case of a second signature's key, and an empty
+ * text of a transfer. Generation 2 drops unknown members of assets.
  */
 function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload): Written | undefined {
   const written: Written = writtenKey(senderPublicKey);
@@ -310,8 +309,8 @@ function numberText(value: unknown): string | undefined {
 }
 
 /**
- * The lisk-sdk number library writes integers of more than 21 digits with an exponent. So integers of more than 21
- * digits do not count as digits here.
+ * Returns digits unchanged; undefined for more than 21 digits. The number library of lisk-sdk writes an integer of more
+ * than 21 digits with an exponent.
  */
 function digitsText(digits: string | undefined): string | undefined {
   if (digits === undefined || digits.length <= DIGITS_IN_FULL_MAX) return digits;

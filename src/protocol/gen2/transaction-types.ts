@@ -1,6 +1,6 @@
 /**
- * Defines transaction types 0 to 7 with the JSON of generation 2. In this JSON, amount and recipient are outside the
- * asset.
+ * Defines transaction types 0 to 7 with the JSON of generation 2. In the JSON of generation 2, amount and recipient are
+ * outside the asset.
  */
 
 import { addressFault, addressOf } from '../../crypto/keys.ts';
@@ -22,7 +22,10 @@ import { createDappReader, dappErrors } from './dapp.ts';
 import { recipientFault as recipientTextFault } from '../tx/recipient.ts';
 import { beddowsOf, LEGACY_LAYOUTS, looseMovementOf, movementOf } from './layouts.ts';
 
-/** Matches NUL, and a text that lisk-sdk takes for NUL because of a badly escaped pattern. */
+/**
+ * Finds the NUL character. It also finds the text `U00000000`, because a wrong escape in the pattern of lisk-sdk
+ * matches this text.
+ */
 const containsNul = (text: string): boolean => text.includes('\0') || text.includes('U00000000');
 
 /** Compiles schemas with the formats of generation 2. */
@@ -31,7 +34,7 @@ export const GEN2_SHAPES = createShapeCompiler(containsNul, isDigitId);
 /** The members of a document that determine the effect of the transaction. */
 export interface PayloadMembers {
   readonly asset: unknown;
-  /** Decimal text of a number, which may be an invalid amount. */
+  /** Decimal text of a number. The number need not be a valid amount. */
   readonly amount: string;
   /** The recipient as in the document; empty if there is no recipient. */
   readonly recipientId: unknown;
@@ -271,7 +274,7 @@ const outTransfer = typeOf(
     if (moved === undefined || typeof dappId !== 'string' || typeof transactionId !== 'string') {
       return { errors: refusals.errors, payload: undefined };
     }
-    // The column in lisk-sdk's database has 20 characters. The record of our store has room for an id of 255
+    // The id column in lisk-sdk's database has 20 characters. A record of our store has room for an id of 255
     // characters.
     if (dappId.length > DAPP_ID_CHARACTERS_MAX) {
       return { errors: refusals.errors, payload: undefined };
@@ -296,8 +299,8 @@ function isPositive(amount: string): boolean {
 
 /**
  * The error of a recipient; undefined if it is correct. The reference (lisk-sdk) applies the checks for a text to a
- * value of any type. A list fails if its length is wrong. All other values, and lists of a valid length, fail because
- * they do not end with `L`.
+ * value of any type. A list with a wrong length is refused for its length. All other lists and values are refused
+ * because they do not end with `L`.
  */
 function recipientFault(recipientId: unknown): string | undefined {
   if (typeof recipientId === 'string') return recipientTextFault(recipientId);

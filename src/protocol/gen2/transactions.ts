@@ -26,9 +26,9 @@ export function createTransactionRules(params: ChainParams, codec: Gen2Codec): s
 }
 
 /**
- * The reason not to include a vote in a block that this node forges. A vote with a recipient other than its sender can
- * be applied only in some blocks. A vote with another recipient could wait in the pool for hours, and displace
- * transactions that can always be applied. So this node leaves votes with another recipient to other forgers.
+ * The reason not to include a vote in a block that this node forges; undefined if there is none. A vote whose recipient
+ * is not its sender can be applied only in some blocks. It could wait in the pool for hours, and displace other
+ * transactions. So this node does not forge votes of this kind.
  */
 export function forgingFault({ id, payload, senderId }: Transaction): TransactionError | undefined {
   if (payload.kind !== 'vote' || payload.recipientId === senderId) return undefined;
@@ -38,8 +38,8 @@ export function forgingFault({ id, payload, senderId }: Transaction): Transactio
 
 /**
  * The error of a vote whose recipient lisk-sdk cannot find. The reference (lisk-sdk) looks for the recipient among the
- * accounts that the block's transactions concern. If the recipient is not there, lisk-sdk cannot apply the block,
- * although the vote does not change the recipient.
+ * accounts that the block's transactions concern. If the recipient is not among these accounts, lisk-sdk cannot apply
+ * the block, although the vote does not change the recipient.
  */
 function bookingFault(
   state: StateReader,

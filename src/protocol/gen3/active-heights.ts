@@ -7,12 +7,12 @@ import { firstHeightOf, listIndexOf, type RoundLength } from '../rounds.ts';
 import type { StateReader } from '../state.ts';
 import type { PublicKey } from '../types.ts';
 
-/** Number of lists before the active one that are searched for an interruption. Votes reach back three rounds. */
+/** Number of lists before the active list that are searched for an interruption. Votes reach back three rounds. */
 const LISTS_LOOKED_BACK = 3;
 
 /**
- * First height of the consecutive rounds in which the delegate is active. This height never lies more than three rounds
- * before the round of the newest list.
+ * First height of the consecutive rounds in which the delegate is active. The result is at most three rounds before the
+ * round of the newest list.
  *
  * @param newestList index of the newest frozen list to consider
  * @param offset number of rounds between freezing a list and using it
@@ -35,8 +35,8 @@ export function minHeightActive(
   return firstHeightOf(since === 1 ? Math.max(newestList - LISTS_LOOKED_BACK, 1) : since + offset, params);
 }
 
-// For each list, caches its members as a set. A list stays the same for whole rounds, and its members are needed for
-// every block. The key of the cache is the list object, because a state reader may return the same object again.
+// Caches the members of each list as a set, because every block of a round looks up members in the same list. The cache
+// finds a set by the list object, which a state reader may return again.
 const members = new WeakMap<readonly PublicKey[], ReadonlySet<PublicKey>>();
 
 function isListed(state: StateReader, index: number, publicKey: PublicKey): boolean {

@@ -1,12 +1,12 @@
 /**
  * Implements the finality protocol of generation 3 (LIP-0014). Each header is a prevote for its own block and for
- * blocks before it. Enough prevotes for a block allow precommits, and enough precommits finalize the block. A ledger is
- * an immutable value. Adding a header creates a new ledger.
+ * blocks before it. A block with enough prevotes can receive precommits. A block with enough precommits is final. A
+ * ledger is an immutable value. Adding a header creates a new ledger.
  *
  * The state of a delegate in the protocol follows from the newest voting header of the delegate in the ledger. The last
  * prevote of a delegate is the height of its newest voting header. Its last precommit is stored with that header. A
- * delegate without a header in the ledger needs no state. Each header votes only within the last `range` heights, and
- * older votes of that delegate are below these heights.
+ * delegate without a header in the ledger needs no state. Its old votes are below the last `range` heights, and a new
+ * header votes only within these heights.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -15,7 +15,7 @@ import type { PublicKey } from '../types.ts';
 export interface BftLimits {
   /**
    * Number of prevotes that make a height prevoted, and number of precommits that make a height final: ceil(2N/3). The
-   * releases use this number; LIP-0014 has another.
+   * number comes from the releases of lisk-sdk; LIP-0014 states a different number.
    */
   readonly threshold: number;
   /**
@@ -24,8 +24,8 @@ export interface BftLimits {
    */
   readonly range: number;
   /**
-   * Maximum of headers in the ledger, 5N. A block that refers to an older header gets a quarter of the reward, so this number
-   * is part of consensus.
+   * Maximum of headers in the ledger, 5N. The number is part of consensus, because a block that refers to a header
+   * outside the ledger gets only a quarter of the reward.
    */
   readonly headersMax: number;
 }
@@ -59,7 +59,7 @@ export interface BftLedger extends HeaderLists {
   readonly generators: readonly PublicKey[];
   /** Highest height that ever had enough prevotes. */
   readonly maxPrevoted: number;
-  /** Highest height that ever had enough precommits. This height never falls. */
+  /** Highest height that ever had enough precommits. The finalized height never falls. */
   readonly finalized: number;
 }
 
@@ -80,7 +80,7 @@ export function lastHeightIn(ledger: BftLedger): number {
 }
 
 /**
- * The contradiction of a header with the chain's prevoted height or with an earlier header of its delegate.
+ * Checks a header against the chain's prevoted height and against the earlier headers of its delegate.
  *
  * @returns the message of lisk-sdk; undefined if there is no contradiction
  */
@@ -118,8 +118,8 @@ export function contradictionOf(one: SignedHeights, other: SignedHeights): strin
 
 /**
  * Whether a header that follows the ledger names the delegate's previous block correctly, and so gets the full reward.
- * A previous block that is no longer in the ledger counts as wrong. LIP-0014 demands otherwise, but the releases decide
- * so.
+ * A previous block that is no longer in the ledger counts as wrong, as in the releases of lisk-sdk. LIP-0014 differs
+ * from the releases in this point.
  */
 export function isCompliant(ledger: BftLedger, header: BftHeader, limits: BftLimits): boolean {
   const previous = header.maxHeightPreviouslyForged;
@@ -148,13 +148,14 @@ export function addHeader(ledger: BftLedger, header: BftHeader, minHeightActive:
   lists.minHeightActive[last] = minHeightActive;
   const { maxPrevoted, finalized } = ledger;
   const next = { firstHeight, generators, ...lists, maxPrevoted, finalized };
-  // If a header names a previous block at its own height or above, its delegate came from a longer chain. The header of
-  // a delegate from a longer chain must not vote.
+  // If a header names a previous block at its own height or above, its delegate has forged on a longer chain. The
+  // header of a delegate that has forged on a longer chain must not vote.
   if (header.maxHeightPreviouslyForged >= header.height) return next;
 
   const own = newestVoteOf(next, header.generatorPublicKey);
   let lastPrecommit = own < 0 ? 0 : at(next.lastPrecommit, own);
-  // Precommits depend on the prevotes before this header, so they are counted before its prevotes.
+  // The precommits of a header depend on the prevotes of earlier headers. So its precommits are counted before its own
+  // prevotes.
   const firstPrecommit = Math.max(minHeightActive, minPrecommitHeight(next, header, limits), lastPrecommit + 1);
   for (let height = firstPrecommit; height < header.height; height += 1) {
     const index = height - firstHeight;
@@ -221,7 +222,7 @@ function headerAt(ledger: BftLedger, index: number): SignedHeights {
   };
 }
 
-/** True if the first header was signed before the second, provided that their delegate is honest. */
+/** Whether an honest delegate signed header `one` before header `other`. True for equal headers. */
 function isOrdered(one: SignedHeights, other: SignedHeights): boolean {
   const differences = [
     one.maxHeightPreviouslyForged - other.maxHeightPreviouslyForged,
@@ -238,7 +239,7 @@ function at(values: Uint32Array | Uint8Array, index: number): number {
 }
 
 /**
- * Creates all lists in one buffer. Each block makes new lists. Many small buffers would take more memory than their
+ * Creates all lists in one buffer. Each block needs new lists, and many small buffers would take more memory than their
  * content.
  */
 function emptyLists(count: number): HeaderLists {

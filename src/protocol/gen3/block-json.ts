@@ -17,8 +17,8 @@ import { BlockRejected } from '../verdict.ts';
 import { headerId } from '../block/header.ts';
 
 /**
- * Reads a block. The id of the block is computed, and unknown members are ignored. A missing total is 0. The count is the real
- * number of transactions, so a wrong count in the document makes the signature invalid.
+ * Reads a block. The id of the block is computed, and unknown members are ignored. A missing total is 0. The count of
+ * transactions is the length of the list. A wrong count in the document therefore makes the signature invalid.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
  */
@@ -89,7 +89,7 @@ function readBlock(
   transactionsMax?: number,
 ): Block {
   const previousBlockId = readPreviousId(json, 'previousBlockId');
-  // Only signatures of version 2 cover these heights. Older blocks may lack them.
+  // Only block version 2 signs these heights. Older blocks may lack the heights.
   const unsigned = version < 2 ? 0 : undefined;
   const transactions = readTransactions(json, transactionFromJson, transactionsMax);
   const block: Block = {

@@ -42,7 +42,7 @@ const REDUCED_REWARD_DIVISOR = 4n;
 export interface BlockRulesOptions {
   /**
    * Whether to refuse the last block of a round if its generator is not active in the next round, as release 3.0.2
-   * does. Later releases make this check for the block's own round.
+   * does. Later releases check the generator for the block's own round instead.
    */
   readonly refuseLeavingForgers: boolean;
 }
@@ -142,8 +142,8 @@ export function createBlockRules(
   }
 
   /**
-   * The genesis header votes for itself. The reference (lisk-sdk) counts this vote when it starts, which is always
-   * before the second block.
+   * The genesis header votes for itself. The reference (lisk-sdk) counts this vote when the node starts, which is
+   * always before the second block.
    */
   function applyGenesis(state: StateWriter, genesis: Block): void {
     transactionRules.applyGenesisTransactions(state, genesis);
@@ -161,8 +161,8 @@ export function createBlockRules(
     );
     if (after !== undefined) return after;
     if (options.refuseLeavingForgers) {
-      // If the generator is not active in the next round, release 3.0.2 fails because of a missing entry. Peers that
-      // run this release stay on the chain without the block.
+      // Release 3.0.2 looks up the generator in the next round, and fails if the entry is missing. Peers with release
+      // 3.0.2 then stay on the chain without the block.
       throw rejected(block, 'BLOCK_FORGER_LEAVES', 'The generator is not active in the round after this block');
     }
     const round = roundOf(block.height, params);
@@ -186,8 +186,8 @@ export function createBlockRules(
 }
 
 /**
- * The ledger before the block at this height. Blocks of older versions leave gaps in the ledger, and votes do not reach
- * across a gap.
+ * The ledger before the block at this height. Blocks of older versions are missing in the ledger. Votes do not reach
+ * across a gap of missing blocks.
  */
 function ledgerBelow(state: StateReader, height: number): BftLedger {
   const ledger = loadLedger(state) ?? emptyLedger(FINALIZED_AT_START);

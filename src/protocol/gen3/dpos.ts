@@ -1,6 +1,6 @@
 /**
- * Updates the delegates of generation 3 for a block. The updates are the counts of blocks and, after a round, its
- * payout and the next list.
+ * Updates the delegates of generation 3 for a block. Each block changes the counts of blocks. The last block of a round
+ * also causes the payout and freezes the next list.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -15,13 +15,13 @@ import { BlockRejected } from '../verdict.ts';
 
 /**
  * Number of frozen lists that stay in the state. Finality needs the newest five lists, and the tip of a rival chain may
- * be two rounds below ours. The reference (lisk-sdk) stores all lists.
+ * be two rounds below our tip. The reference (lisk-sdk) stores all lists.
  */
 const LISTS_KEPT = 8;
 
 /**
  * Adds the block to its generator's count. At the end of a round, the function pays the earnings and freezes the next
- * list. Earnings become vote weight at once.
+ * list. The earnings change vote weights at once.
  *
  * @param offset number of rounds between freezing a list and using it
  */

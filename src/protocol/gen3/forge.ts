@@ -35,8 +35,9 @@ export function forgeBlock(
 }
 
 /**
- * Highest height that the last signed header has or names. A header that was signed on another chain may name a
- * previous height above its own. A new header that names a lower height would contradict that header.
+ * The larger of the last signed header's height and the previous height that it names. A header from another chain may
+ * name a previous height above its own height. A new header that names less than the result would contradict the last
+ * header.
  */
 function highestForged(previous: SignedHeader | undefined): number {
   return previous === undefined ? 0 : Math.max(previous.height, previous.maxHeightPreviouslyForged);

@@ -8,7 +8,7 @@ import type { ForkStatus } from '../verdict.ts';
 
 type Timing = Pick<ChainParams, 'blockTimeS'>;
 
-/** The relation of a received block to the tip. The first case that holds decides. */
+/** The relation of a received block to the tip. The cases are tried in order, and the first match is the result. */
 export function forkStatus(tip: TipView, received: TipView, params: Timing): ForkStatus {
   if (extendsTip(tip.header, received.header)) return 'extends';
   if (tip.header.id === received.header.id) return 'same';
@@ -36,8 +36,8 @@ function isDoubleForging(tip: BlockHeader, received: BlockHeader): boolean {
 }
 
 /**
- * Whether a rival wins. It wins if it was received in its own slot, and if the tip is of an earlier slot and was
- * received late.
+ * Whether a rival block replaces the tip. It does so if it was received in its own slot, and the tip was received after
+ * the tip's own, earlier slot.
  */
 function isTieBreak(tip: TipView, received: TipView, params: Timing): boolean {
   return (
@@ -49,7 +49,8 @@ function isTieBreak(tip: TipView, received: TipView, params: Timing): boolean {
 }
 
 /**
- * Whether the chain of a received tip is better than ours. This function also compares tips that peers only announce.
+ * Whether the chain of a received tip is better than ours. `isBetterChain` also compares tips that peers have only
+ * announced.
  */
 export function isBetterChain(tip: AnnouncedTip, received: AnnouncedTip): boolean {
   return (
@@ -58,7 +59,10 @@ export function isBetterChain(tip: AnnouncedTip, received: AnnouncedTip): boolea
   );
 }
 
-/** Blocks that were forged, downloaded or loaded have no time of receipt, and count as received in time. */
+/**
+ * Whether a block was received in its own slot. Blocks that were forged, downloaded or loaded have no time of receipt,
+ * and count as received in their slot.
+ */
 function wasReceivedInSlot(view: TipView, params: Timing): boolean {
   return view.receivedAtS === undefined || slotAt(view.receivedAtS, params) === slotAt(view.header.timestamp, params);
 }

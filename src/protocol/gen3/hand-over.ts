@@ -1,8 +1,8 @@
 /**
- * Decides when a delegate may sign again although its earlier headers are unknown here (LIP-0014). Once a block that is
- * newer than all unknown headers is final, the unknown headers can only be on branches that this chain has left. A
- * branch that this chain has left can be higher than this chain by at most the number of slots that this chain missed.
- * A new header that names that height as the delegate's previous height contradicts none of the unknown headers.
+ * Decides when a delegate may sign again although this node does not know all its earlier headers (LIP-0014). Once a
+ * block that is newer than all unknown headers is final, the unknown headers that are not on our chain are on abandoned
+ * branches. An abandoned branch can be higher than our chain by at most the number of slots that our chain missed. A
+ * new header that names this maximum height as the delegate's previous height contradicts none of the unknown headers.
  */
 
 import type { ChainParams } from '../params.ts';
@@ -15,13 +15,12 @@ import { finalityOf } from './ledger.ts';
 /** Maximum age of branches that are considered, as in LIP-0014. */
 const MONTH_S = 30 * 86_400;
 /**
- * If finality is behind by more than this multiple of its usual distance, the node treats finality as stopped, and
- * states no end of the wait.
+ * If the finalized height is behind the tip by more than this multiple of its usual distance, the node treats finality
+ * as stopped. It then states no end of the wait.
  */
 const STANDING_TIMES = 2;
 /**
- * Block 1 has the time of the epoch, even if the network began much later. So missed slots are counted from the first
- * forged block.
+ * Height from which missed slots are counted. Block 1 has the time of the epoch, even if the network began much later.
  */
 const FIRST_FORGED_HEIGHT = 2;
 
@@ -37,8 +36,8 @@ export function handOver(
   const finalized = state.header(finalizedHeight);
   const finalizedS = finalized?.timestamp ?? 0;
   const isYoung = finalizedHeight < FIRST_FORGED_HEIGHT;
-  // The expected distance in seconds between tip and finality. On a young chain, the distance is unknown, because the
-  // genesis block has the time of the epoch.
+  // The expected distance in seconds between tip and finality. On a young chain, the distance is computed instead of
+  // measured, because the genesis block has the time of the epoch.
   const distanceS = isYoung ? finalityBlocks(limits) * params.blockTimeS : tip.timestamp - finalizedS;
   const dueS = sinceS + distanceS;
   const isFinal = finalized !== undefined && !isYoung && finalizedS > sinceS;
@@ -85,8 +84,8 @@ export function handOver(
 
 /**
  * Highest height that an unknown header can have, on a chain whose only final block is the genesis block. If a third of
- * the delegates waited for finality, no block would ever become final. So on a chain whose only final block is the
- * genesis block, the wait for finality is limited.
+ * the delegates of a young chain waited for finality, no block would ever become final. So the wait on a young chain is
+ * limited.
  *
  * @param wait.dueS time by which finality should have come
  * @param wait.isNew whether the chain has no block of the delegate
@@ -99,10 +98,10 @@ function boundOfYoungChain(
   { blockTimeS }: Pick<ChainParams, 'blockTimeS'>,
 ): number | undefined {
   const first = state.header(FIRST_FORGED_HEIGHT);
-  // The delegate was enabled here before any block was forged, so there are no unknown headers.
+  // If the delegate was enabled on this node before the first block was forged, there are no unknown headers.
   if (first === undefined || (isNew && first.timestamp + blockTimeS > sinceS)) return 0;
   if (tip.timestamp < dueS) return undefined;
-  // The height of a branch that used each slot since the first forged block.
+  // The height of a branch with a block in each slot since the first forged block.
   return FIRST_FORGED_HEIGHT + Math.ceil((tip.timestamp - first.timestamp) / blockTimeS);
 }
 
@@ -137,8 +136,8 @@ function ownHeaders(
 }
 
 /**
- * A header that stands for all unknown headers. The header itself has no height, but it names the highest height that
- * any unknown header can have.
+ * A header that represents all unknown headers. Its own height is 0. It names the highest height that any unknown
+ * header can have.
  */
 function naming(height: number, timestamp: number): SignedHeader {
   return { blockId: '', height: 0, timestamp, maxHeightPrevoted: 0, maxHeightPreviouslyForged: height };

@@ -26,12 +26,12 @@ const FINALIZED_AT = 13;
 
 /**
  * Whether this machine has the byte order of the stored form. If the byte orders are equal, integers are copied as
- * bytes. Copying bytes is fast, and each block needs a thousand of these copies.
+ * bytes. Each block needs a thousand of these copies, and copying bytes is faster than converting integers.
  */
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
-// Caches the decoded ledger. The state returns the same bytes object until the ledger changes. So bytes that were just
-// encoded need not be decoded.
+// Caches the decoded ledger. The state returns the same bytes object until the ledger changes. The cache saves decoding
+// bytes that were just encoded.
 const decoded = new WeakMap<Uint8Array, BftLedger>();
 
 /** The ledger of a state; undefined before the genesis block. */
@@ -51,7 +51,10 @@ export function saveLedger(state: StateWriter, ledger: BftLedger): void {
   state.setLedger(bytes);
 }
 
-/** The prevoted and finalized heights, which are read without decoding the rest; zeros before the genesis block. */
+/**
+ * Reads the prevoted and the finalized height without decoding the whole ledger. Both heights are 0 before the genesis
+ * block.
+ */
 export function finalityOf(state: StateReader): { readonly maxPrevoted: number; readonly finalized: number } {
   const bytes = state.ledger();
   if (bytes === undefined) return { maxPrevoted: 0, finalized: 0 };

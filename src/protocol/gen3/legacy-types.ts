@@ -1,9 +1,8 @@
 /**
- * Defines transaction types 0 to 7 for the history of a generation 3 chain. The bytes of the older types are those of
- * generation
- * 2. The assets of the older types have the form of generation 3. The assets include amounts and recipients, and the
- *   members of a registration are not nested. Only the assets of applications, and of transfers to and from
- *   applications, are nested.
+ * Defines transaction types 0 to 7 for the history of a generation 3 chain. Transaction types 0 to 7 have the bytes of
+ * generation 2, and assets in the form of generation 3. Their assets include amounts and recipients, and the members of
+ * a registration are not nested. Only the assets of applications, and of transfers to and from applications, are
+ * nested.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -27,11 +26,14 @@ import { GEN3_SHAPES } from './transaction-types.ts';
 function typeOf<K extends PayloadKind>(
   type: number,
   kind: K,
-  /** Whether the asset is rebuilt from its known members. Rebuilding hides a malformed asset from the base check. */
+  /**
+   * Whether the asset is rebuilt from its known members. The base check then sees an object, even if the asset is
+   * malformed.
+   */
   rebuilt: boolean,
   readAsset: TransactionType['readAsset'],
   assetToJson: (payload: Extract<Payload, { kind: K }>) => JsonObject,
-  /** Returns the asset to store instead of the rebuilt one, if it differs from `known`. */
+  /** Returns the asset to store instead of the rebuilt asset, if it differs from `known`. */
   keptOf?: (asset: unknown, known: JsonObject) => JsonObject | undefined,
 ): TransactionType {
   const layout = LEGACY_LAYOUTS.get(type);
@@ -60,8 +62,8 @@ const transfer = typeOf(
   (asset, id) => {
     const { errors, payload } = readTransfer(asset, id);
     if (payload !== undefined) return { errors, payload };
-    // A recipient that is not an address can still be written as bytes. Exceptions of live networks have recipients
-    // that are no addresses.
+    // Some exceptions of live networks have recipients that are not addresses. Even recipients that are not addresses
+    // can be written as bytes.
     const moved = movementOf(amountIn(asset), member(asset, 'recipientId'));
     const data = member(asset, 'data');
     if (moved === undefined || (data !== undefined && typeof data !== 'string')) return { errors, payload: undefined };

@@ -27,10 +27,10 @@ const NO_ID = 'incalculable-id';
 const ID_CHARACTERS_MAX = 256;
 
 /**
- * Reads a transaction with all static checks except that of its signature. Id, fee and sender's address are computed.
- * The values of id, fee and sender's address in the document are ignored. A malformed transaction is accepted if the
- * network has an exception for it. A transaction that is malformed keeps the id of the document, because its real id
- * cannot be computed.
+ * Reads a transaction with all static checks, except the check of its signature. Id, fee and sender's address are
+ * computed. The document's values of id, fee and sender's address are ignored. A malformed transaction is accepted if
+ * the network has an exception for it. A malformed transaction keeps the id of the document, because its real id cannot
+ * be computed.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors
  */
@@ -154,7 +154,7 @@ function readTransaction(json: unknown, types: Types): Reading {
   errors.push(...assetErrors);
   if (isShapeless || payload === undefined) return { errors, transaction: undefined };
   const asset = errors.length > 0 ? undefined : type.writtenAsset(member(json, 'asset'), payload);
-  // The schema has just checked that these members have these types.
+  // The schema check above has verified the types that this cast states.
   return { errors, transaction: draftOf(base as CheckedMembers, senderId, payload, type.fee(payload), asset) };
 }
 

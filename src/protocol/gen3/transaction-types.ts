@@ -1,6 +1,6 @@
 /**
- * Defines the schemas, bytes and fees of transaction types 8 to 12. In these types, timestamps and amounts are
- * big-endian. In types 0 to 7, they are little-endian.
+ * Defines the schemas, bytes and fees of transaction types 8 to 12. In types 8 to 12, timestamps and amounts are
+ * big-endian. In types 0 to 7, timestamps and amounts are little-endian.
  */
 
 import { addressAt } from '../../crypto/address-texts.ts';
@@ -19,7 +19,7 @@ import { createVoteReader } from '../tx/vote.ts';
 import { writtenAsset } from '../tx/written.ts';
 import type { JsonObject, Payload, PayloadKind } from '../types.ts';
 
-/** Matches NUL, and two spellings of NUL that the pattern of lisk-sdk matches, too. */
+/** Finds the NUL character, and two spellings of NUL that the pattern of lisk-sdk also matches. */
 const containsNul = (text: string): boolean =>
   text.includes('\0') || text.includes('\\u0000') || text.includes('\\x00');
 
@@ -36,11 +36,11 @@ interface AssetLayout<K extends PayloadKind> {
   readonly kind: K;
   readonly readAsset: TransactionType['readAsset'];
   /**
-   * Whether the asset is rebuilt from its known members. Rebuilding an asset hides a malformed asset from the base check, and
-   * drops unknown members.
+   * Whether the asset is rebuilt from its known members. The base check then sees an object, even if the asset is
+   * malformed. Rebuilding drops unknown members.
    */
   readonly rebuilt: boolean;
-  /** Members that a rebuilt asset has before all other members, although the payload does not contain them. */
+  /** Members that no signature covers. A rebuilt asset begins with these members. */
   unsigned?(asset: unknown): JsonObject | undefined;
   fee(payload: Extract<Payload, { kind: K }>): bigint;
   toJson(payload: Extract<Payload, { kind: K }>): JsonObject;

@@ -1,6 +1,6 @@
 /**
  * Computes amounts of transactions in beddows: the amount that a transaction moves, and the amount that it adds to
- * sums. Some amounts are added to sums although nobody signed them.
+ * sums. Some amounts are added to sums although no signature covers them.
  */
 
 import { decimalOf, DecimalSum, ZERO, type Decimal } from '../../primitives/decimal.ts';
@@ -29,9 +29,9 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
 /**
  * The amount that a transaction adds to three sums: the total of its block, the spending of its sender, and the vote
  * weights of its sender's delegates. If a transaction moves no amount, its counted amount is a member of its asset that
- * nobody signs. The member may have any form that lisk-sdk's number library reads.
+ * no signature covers. The counted member may have any form that lisk-sdk's number library reads.
  *
- * @returns undefined if the member is not a number; no block may contain such a transaction
+ * @returns undefined if the member is not a number, which makes a block with the transaction invalid
  */
 export function countedAmount(transaction: Transaction): bigint | Decimal | undefined {
   const { payload, written } = transaction;
@@ -43,12 +43,12 @@ export function countedAmount(transaction: Transaction): bigint | Decimal | unde
 }
 
 /**
- * Caches the amounts that nobody signed. An asset may have megabytes, and its amount is needed several times before its
- * block is in the chain.
+ * Caches the amounts that no signature covers. An asset may have megabytes, and its amount is needed several times
+ * before its block is in the chain.
  */
 const unsigned = new WeakMap<Transaction, Decimal | undefined>();
 
-/** True if the transaction adds to sums an amount that it does not move. */
+/** True if the transaction adds an amount to sums although it moves no amount. */
 export function hasUnsignedAmount(transaction: Transaction): boolean {
   const amount = countedAmount(transaction);
   return transaction.written?.asset !== undefined && typeof amount !== 'bigint' && amount?.digits !== '';
@@ -77,8 +77,8 @@ export function decimalIn(value: unknown): Decimal | undefined {
 }
 
 /**
- * The text of a list with a single element. The reference (lisk-sdk) treats a list with a single element like this
- * element.
+ * The text of a list with a single element. The reference (lisk-sdk) reads a list with a single element like the
+ * element itself.
  */
 function textOfList(list: readonly unknown[]): string {
   let value: unknown = list;

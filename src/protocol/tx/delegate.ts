@@ -45,8 +45,8 @@ export function applyDelegate(
   if (errors.length > 0) return errors;
   state.setAccount({ ...sender, username });
   state.setDelegate({
-    // The public key comes from the account. A transaction that is valid by an exception may have been signed with
-    // another key.
+    // The public key comes from the account. The sender's key of a transaction may differ from the account's key, if
+    // the network has an exception for the transaction.
     publicKey: (sender.publicKey ?? transaction.senderPublicKey).toLowerCase(),
     address: sender.address,
     username,

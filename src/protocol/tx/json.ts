@@ -10,8 +10,8 @@ export function member(value: unknown, name: string): unknown {
 }
 
 /**
- * Reads a member that is a number; 0 for any other value. Negative zero becomes 0, because JSON can express it and
- * bytes cannot.
+ * Reads a member that is a number; 0 for any other value. Negative zero becomes 0, because the bytes of a transaction
+ * cannot express a negative zero.
  */
 export function numberIn(value: unknown, name: string): number {
   const number = member(value, name);
@@ -19,9 +19,9 @@ export function numberIn(value: unknown, name: string): number {
 }
 
 /**
- * Maximum length of a list in a check. A longer list is cut to this length first. The longest list that any rule allows
- * has 101 entries (a genesis vote). Further entries of a longer list cannot make an invalid list valid. A list with a
- * million entries takes no longer to check than a list with this length.
+ * Maximum length of a list in a check. A longer list is cut to this length before the check, so that a list with a
+ * million entries costs little time. The longest list that any rule allows has 101 entries (a genesis vote), so a cut
+ * list remains invalid.
  */
 const LIST_ITEMS_MAX = 200;
 
@@ -31,8 +31,8 @@ export function boundedList(value: unknown): unknown {
 }
 
 /**
- * Canonical form of a string of decimal digits; undefined for any other value. The result has at most 100 digits, and
- * no amount or id has more than 20.
+ * Canonical form of a string of decimal digits; undefined for any other value. The result has at most 100 digits.
+ * Amounts and ids have at most 20.
  */
 export function canonicalDigits(value: unknown): string | undefined {
   if (typeof value !== 'string' || !/^[0-9]+$/.test(value)) return undefined;

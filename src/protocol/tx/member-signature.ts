@@ -11,12 +11,12 @@ import { firstUnmatchedSignature, groupStanding, isSignedBy } from './signatures
  * Adds a member's signature.
  *
  * Signatures that arrived with the transaction are verified only when there are enough signatures. Anybody can add
- * false signatures to a copy of a transaction. When false signatures are found, they are removed. A second signature of
- * a member is removed, too. The reference (lisk-sdk) keeps false signatures, and then refuses every further signature.
+ * false signatures to a copy of a transaction. The function removes the false signatures that it finds, and duplicate
+ * signatures of one member. The reference (lisk-sdk) keeps false signatures, and then refuses every further signature.
  *
  * @param added its hexadecimal texts may be in upper or lower case; their form was checked before
- * @returns the transaction with the signature and whether its signatures are complete, or the errors because of which
- *   the signature is refused
+ * @returns the transaction with the signature and whether its signatures are complete. If the signature is refused, the
+ *   result is the list of errors
  */
 export function addMemberSignature(
   state: StateReader,
@@ -36,7 +36,7 @@ export function addMemberSignature(
   }
   const sender = state.account(transaction.senderId);
   let signed = { ...transaction, signatures: [...transaction.signatures, signature] };
-  // The loop removes false signatures one at a time, and removes none while there are too few signatures. So each added
+  // The loop removes one false signature at a time, and stops when there are too few signatures. So each added
   // signature leads to the removal of at most one false signature.
   for (;;) {
     const { status } = groupStanding(signed, sender, context);
@@ -51,15 +51,15 @@ function membersFor(state: StateReader, { payload, senderId }: Transaction): rea
   return state.account(senderId)?.group?.members;
 }
 
-/** The reason to refuse a signature before it is verified; undefined if there is no such reason. */
+/** The reason to refuse a signature without verifying it; undefined if there is none. */
 function unfitness(
   members: readonly PublicKey[] | undefined,
   { id, payload, senderId, signatures }: Transaction,
   { publicKey, signature }: MemberSignature,
 ): TransactionError | undefined {
   const registers = payload.kind === 'multisignature';
-  // The reference (lisk-sdk) verifies the signature before it gives this answer. This node gives the answer without
-  // verifying, because anybody could otherwise cause any number of signature checks.
+  // The reference (lisk-sdk) verifies the signature before it gives this answer. This node answers without verifying
+  // the signature, so that strangers cannot cause any number of signature checks.
   if (members === undefined) return transactionError(id, 'Sender is not a multisignature account', '.signatures');
   if (!members.includes(publicKey)) {
     const owner = registers ? '' : ` for account '${senderId}'`;

@@ -31,7 +31,7 @@ export const MULTISIGNATURE_SCHEMA = {
   },
 } as const;
 
-/** @param minPath data path for the error that `min` is above the size of the group */
+/** @param minPath data path in the error for a `min` above the size of the group */
 export function createMultisignatureReader(
   compiler: ShapeCompiler,
   minPath: string,
@@ -80,15 +80,15 @@ export function applyMultisignature(
     const message = 'Register multisignature only allowed once per account.';
     errors.push(transactionError(transaction.id, message, '.signatures'));
   }
-  // The texts are compared as they were sent. The whole network accepts a registration in which the sender names its
-  // own key in upper case.
+  // The texts are compared in the letter case in which they were sent. The whole network accepts a registration in
+  // which the sender names its own key in upper case.
   if (keysgroup.includes(`+${sender.publicKey ?? transaction.senderPublicKey}`)) {
     const message = 'Invalid multisignature keysgroup. Can not contain sender';
     errors.push(transactionError(transaction.id, message, '.signatures'));
   }
   state.setAccount({ ...sender, group: { min, lifetime, members: membersOf(keysgroup) } });
-  // The keys are stored as they were sent. If a member's key was sent in upper case, the member can send a transaction
-  // in the same block only with its key in the same letter case.
+  // The keys are stored in the letter case in which they were sent. Until the end of the block, a transaction of a
+  // member must have the member's key in the same letter case.
   for (const publicKey of keysgroup.map((key) => key.slice(1))) {
     const address = addressOf(publicKey.toLowerCase());
     const account = state.account(address) ?? emptyAccount(address);

@@ -1,8 +1,8 @@
 /**
  * Checks recipients. The network accepts addresses and the text `NaNL`. The number before the `L` may be `NaN`, because
  * lisk-sdk parses the text, writes the number as text again, and compares the two texts. A transfer to `NaNL` has the
- * bytes, the id and the signature of a transfer to `10L`. But it credits the separate account `NaNL`. No node accepts a
- * transfer to `NaNL` over HTTP, but peers pass it on.
+ * bytes, the id and the signature of a transfer to `10L`. But a transfer to `NaNL` credits the separate account `NaNL`.
+ * No node accepts a transfer to `NaNL` over HTTP, but peers pass it on.
  */
 
 import { addressFault } from '../../crypto/keys.ts';
@@ -30,7 +30,7 @@ export function recipientNumberOf(recipientId: Address): bigint {
   return recipientId === NAN_ADDRESS ? NAN_NUMBER : BigInt(recipientId.slice(0, -1));
 }
 
-/** The text of a recipient if the bytes do not determine it; otherwise undefined. */
+/** The text of a recipient, if it cannot be computed from the bytes; otherwise undefined. */
 export function recipientTextBeside(recipientId: Address): Buffer | undefined {
   return recipientId === NAN_ADDRESS ? Buffer.from(NAN_ADDRESS, 'utf8') : undefined;
 }

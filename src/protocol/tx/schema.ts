@@ -1,6 +1,6 @@
 /**
  * Compiles the schemas of transactions. The text of an error is part of the HTTP interface, because clients show it.
- * The reference (lisk-sdk) reports the errors of Ajv 6 with its option `allErrors`, so Ajv 6 is used here.
+ * The reference (lisk-sdk) reports the errors of Ajv 6 with its option `allErrors`, so this node uses Ajv 6, too.
  */
 
 import Ajv from 'ajv';
@@ -33,8 +33,8 @@ export function createShapeCompiler(
   isId: (text: string) => boolean = isLooseId,
 ): ShapeCompiler {
   const makeAjv = (): Ajv.Ajv => {
-    // The schemas of this program need no validation. To validate a schema, Ajv would compile its meta-schema, which
-    // takes longer than everything else in this file.
+    // The schemas of this program need no validation. To validate a schema, Ajv would compile its meta-schema.
+    // Compiling the meta-schema takes longer than all other work of this file.
     const ajv = new Ajv({ allErrors: true, schemaId: 'auto', useDefaults: false, meta: false, validateSchema: false });
     ajv.addFormat('id', isId);
     ajv.addFormat('address', (text: string) => recipientFault(text) === undefined);
@@ -71,8 +71,7 @@ export function createShapeCompiler(
 }
 
 /**
- * The members that every transaction has. Both generations build their base schema from the members that every
- * transaction has.
+ * The schema of the members that every transaction has. Both generations build their base schema from these members.
  */
 export const BASE_PROPERTIES = {
   id: { type: 'string', format: 'id' },
@@ -111,7 +110,7 @@ export interface SharedMembers {
 /**
  * Whether the shared members have the form in which nodes write a transaction without a group. Members in this form
  * satisfy the base schema, so the schema check is skipped. The schema check takes longer than all other steps of
- * reading. If the result is false, the members may still satisfy the schema.
+ * reading. If the result is false, the schema check decides.
  */
 export function isPlainlyWritten(members: SharedMembers): boolean {
   const { id, blockId, height, confirmations, timestamp, signSignature, signatures, asset } = members;
@@ -172,7 +171,7 @@ function isLooseId(text: string): boolean {
   return isDigitId(text.replace(/^\+/, ''));
 }
 
-/** Accepts only digits, including leading zeros, of a number that fits 64 bits. */
+/** Accepts decimal digits only. Leading zeros are allowed. The number must fit into 64 bits. */
 export function isDigitId(text: string): boolean {
   return isUpTo(text, 18_446_744_073_709_551_615n);
 }

@@ -1,4 +1,4 @@
-/** Verifies signatures besides the primary one: the second signature, and the signatures of group members. */
+/** Verifies all signatures except the primary signature: the second signature, and the signatures of group members. */
 
 import { bytesEqual, bytesOfHex } from '../../primitives/bytes.ts';
 import type { Account } from '../state.ts';
@@ -49,7 +49,7 @@ export function secondSignatureErrors(
 
 /**
  * Tells whether a transaction has enough valid signatures of group members. The registration of a group needs the
- * signatures of all members. A transaction of a group needs `min` of them.
+ * signatures of all members. A transaction of a group needs the signatures of `min` members.
  *
  * @param sender the account before the transaction; undefined if it does not exist
  */
@@ -109,7 +109,7 @@ function memberStanding(
   return { status: 'fail', errors: [error] };
 }
 
-/** The member who made a signature, as a position in the group, and the check that succeeded. */
+/** The position in the group of the member that made a signature, and the check that succeeded. */
 interface Match {
   readonly memberIndex: number;
   readonly check: SignatureCheck;
@@ -117,8 +117,9 @@ interface Match {
 
 /**
  * For each transaction, caches the matches of its signatures. The next verification of the transaction tries the cached
- * member first, so it needs one check for each signature. The signature cache can answer this check, because the check
- * object is the same as before. This cache only changes the order in which members are tried.
+ * member first, so it needs only one check for each signature. The signature cache has the result of this check,
+ * because the check object is the same as before. The cache of matches only changes the order in which members are
+ * tried.
  */
 const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
 
@@ -129,7 +130,7 @@ const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
  * A signature does not show its signer. A signature is therefore checked with the key of each member without a matching
  * signature. The first signature without a match ends the search after at most 15 checks. Fifteen valid signatures in
  * the worst order take 120 checks. The reference (lisk-sdk) checks all signatures, which takes up to 225 checks, and
- * reports each one without a match. This node and lisk-sdk accept the same transactions.
+ * reports each signature without a match. This node and lisk-sdk accept the same transactions.
  */
 export function firstUnmatchedSignature(
   transaction: Transaction,
@@ -176,11 +177,11 @@ function matchOf(
 /**
  * Searches for the keys with which a transaction was signed: the second key and the keys of members. Other threads can
  * make the checks of a search before the transaction is verified. If the search finds a member for each signature,
- * verifying needs one check for each signature. The results of these checks are then in the cache. If the search fails,
- * the transaction is verified as it would be without a search. No verdict depends on the search.
+ * verifying needs one check for each signature. The results of these checks are then in the signature cache. If the
+ * search fails, the transaction is verified without the help of the search. No verdict depends on the search.
  *
- * A group of 15 members costs 15 checks if all members signed in their order, and 120 in the worst order. The search
- * costs 29 checks until the first signature turns out to match no member.
+ * A group of 15 members costs 15 checks if all members signed in their order, and 120 in the worst order. If the first
+ * signature matches no member, the search ends after 29 checks.
  *
  * @param sender the account before the transaction
  */

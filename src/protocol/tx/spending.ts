@@ -1,4 +1,6 @@
-/** The spending rule: the balance of a sender before a batch must cover all that the sender spends in the batch. */
+/**
+ * The spending rule: the balance of a sender before a batch must cover the total that the sender spends in the batch.
+ */
 
 import type { StateReader } from '../state.ts';
 import type { Address, Transaction } from '../types.ts';
@@ -9,9 +11,9 @@ import { addAmount, countedAmount } from './amounts.ts';
 const NONE: ReadonlyMap<Transaction, TransactionError> = new Map<Transaction, TransactionError>();
 
 /**
- * Errors of the transactions that spend too much. They are in the order of the batch. A sender with only one
- * transaction is skipped, because the verification of that transaction makes the same check. When a later transaction
- * of a sender is checked, the amounts of the sender's refused transactions do not count.
+ * Errors of the transactions that spend too much. The errors are in the order of the batch. A sender with only one
+ * transaction is skipped, because verifying this transaction includes the same check. When a later transaction of a
+ * sender is checked, the amounts of the sender's refused transactions do not count.
  */
 export function spendingErrors(
   state: StateReader,

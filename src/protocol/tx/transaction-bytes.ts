@@ -24,7 +24,7 @@ export interface TransactionBytes {
   signedBytes(fields: BasicFields, networkIdentifier: string): Buffer;
   /** Digest of `signedBytes`, which the sender and the members of a group sign. */
   signingDigest(transaction: Transaction, networkIdentifier: string): Buffer;
-  /** Digest that the holder of the second key signs. This digest also covers the primary signature. */
+  /** Digest that the holder of the second key signs. The digest also covers the primary signature. */
   secondSigningDigest(transaction: Transaction, networkIdentifier: string): Buffer;
   /**
    * The check of the primary signature. Each call returns the same object, because the signature cache finds the result
@@ -40,9 +40,9 @@ export interface TransactionBytes {
 }
 
 /**
- * The cached results for one transaction. The results are in a class instance. V8 may allocate object literals in the
- * old generation of its heap, after it has created a few of them at one place of the code. V8 would then keep these
- * objects in memory long after they are needed.
+ * The cached results for one transaction. The results are in a class instance. V8 may allocate the objects of a
+ * frequent object literal in the old generation of its heap. Objects in the old generation stay in memory long after
+ * their last use.
  */
 class Known {
   /**
@@ -54,8 +54,8 @@ class Known {
   readonly bytes: Buffer;
   readonly basicLength: number;
   /**
-   * The network identifier that `whole` contains. The identifier of the last call stays there, because a process
-   * usually serves one network.
+   * The network identifier that `whole` contains. The identifier of the last call stays in the buffer, because a
+   * process usually serves one network.
    */
   networkIdentifier: string | undefined;
   digest: Buffer | undefined;

@@ -1,9 +1,9 @@
 /**
- * The stored form of a transaction: the bytes from which its id is computed, then members' signatures, then data that
- * are in neither of them. Each of these additional values is present only if it is needed. The values are the fee
- * (genesis), the id (an exception), the recipient's key, and the detail of the type. The last value is JSON of all
- * parts that differ from the form in which nodes write them. The record is read from its end, so that the signed bytes
- * can stand unchanged at its beginning.
+ * The stored form of a transaction: the bytes from which its id is computed, then members' signatures, then additional
+ * data. The additional data are the fee (genesis), the id (an exception), the recipient's key, the detail of the type,
+ * and JSON of all parts in a deviating form. A form deviates if nodes do not write the part in this form. Each
+ * additional value is present only if it is needed. The record is read from its end, so that the signed bytes are
+ * unchanged at its beginning.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -124,7 +124,7 @@ interface Extras {
   readonly id?: TransactionId;
   readonly fee?: bigint;
   readonly written?: Written;
-  /** The members' signatures, if their letter case differs from that in `signaturesIn`. */
+  /** The members' signatures, if their letter case differs from the letter case in `signaturesIn`. */
   readonly signatures?: readonly Signature[];
 }
 
@@ -154,10 +154,7 @@ function extrasOf(record: Buffer, flags: number): Extras {
   };
 }
 
-/**
- * JSON of the details of a transaction's original form that its bytes do not contain; undefined if there are no such
- * details.
- */
+/** JSON of all details of a transaction's original form that are not in its bytes; undefined if there are none. */
 function writtenBytes({ written, signatures }: Transaction): Buffer | undefined {
   const isUsual = signatures.every((signature) => isCanonicalHex(signature, SIGNATURE_BYTES));
   if (written === undefined && isUsual) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Creates the rules for single transactions and for batches. Both generations use this code, and pass in their
- * differences.
+ * Creates the rules for single transactions and for batches. Both generations use this code, and pass their differences
+ * as parameters.
  */
 
 import { applyGenesisTransactions } from '../block/apply-genesis.ts';
@@ -28,18 +28,18 @@ export interface TransactionRuleParts {
   /** Whether the type of the transaction may occur in the context. */
   isAllowed(transaction: Transaction, context: TransactionContext): boolean;
   /**
-   * Errors in the values that a well-formed transaction states, such as its id and fee. Errors of the signature are not
-   * included.
+   * Errors in the values that a well-formed transaction states, such as its id and fee. The result does not include
+   * errors of the signature.
    */
   statedErrors(transaction: Transaction): readonly TransactionError[];
   /**
-   * Whether the transaction is malformed, but the network has an exception for it. The exception excuses all errors of
-   * the malformed transaction.
+   * Whether the transaction is malformed, but the network has an exception for it. The exception then excuses all
+   * errors of the transaction.
    */
   isExceptedShape(transaction: Transaction): boolean;
   /**
-   * The reason why no forger should include a transaction, even if it is valid. The pool drops a transaction that no
-   * forger should include. Undefined if a forger may include the transaction.
+   * The reason why no forger should include a transaction, even if the transaction is valid. The pool drops the
+   * transaction for this reason. Undefined if a forger may include the transaction.
    */
   forgingFault?(transaction: Transaction): TransactionError | undefined;
   /** Kinds of transactions that are verified again when another transaction of the same kind is confirmed. */
@@ -81,8 +81,8 @@ export interface TransactionRules extends Pick<
    * Applies a batch in order to `state`, limits the spending of each sender, and updates vote weights. Returns a
    * verdict for each transaction. A failing transaction changes nothing.
    *
-   * @param tried for each transaction, an overlay with the changes that it alone makes to `state`; each transaction
-   *   must have been allowed
+   * @param tried for each transaction, an overlay with the changes that the transaction alone makes to `state`; each
+   *   transaction must have passed `isAllowed`
    */
   applyInSequence(
     state: StateWriter,
@@ -193,7 +193,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
 
   const processTransactions: Rules['processTransactions'] = (state, transactions, verify) => {
     const fresh = transactions.filter((transaction) => !state.hasTransaction(transaction.id));
-    // Vote weights decide nothing inside a batch, so this copy of the state does not compute them.
+    // No check inside a batch reads vote weights, so this copy of the state does not update them.
     const verdicts = runBatch(
       new StateOverlay(state),
       fresh,
@@ -231,8 +231,8 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
       addMemberSignature(state, transaction, signature, contextFor(verify)),
     multisignatureStatus: (state, transaction, verify) => {
       const { status } = groupStanding(transaction, state.account(transaction.senderId), contextFor(verify));
-      // A group may have been registered after the signatures were added. Signatures that were added before may belong
-      // to other keys. Signatures of other keys count as missing until they are removed.
+      // A group may have been registered after the signatures were added. Some of these signatures may then belong to
+      // keys outside the group. They count as missing until they are removed.
       return status === 'fail' ? 'pending' : status;
     },
     poolFault,
@@ -270,8 +270,8 @@ function withVerdictOk(transactions: readonly Transaction[], verdicts: readonly 
 }
 
 /**
- * Orders two transactions of a forged block: group registrations come last, and the others are ordered by type, then by
- * amount. The sort is stable, so equal transactions keep their order.
+ * Orders two transactions of a forged block: group registrations come last, and all other transactions are ordered by
+ * type, then by amount. The sort is stable, so equal transactions keep their order.
  */
 function forgingOrder(a: Transaction, b: Transaction): number {
   const groups = Number(a.payload.kind === 'multisignature') - Number(b.payload.kind === 'multisignature');

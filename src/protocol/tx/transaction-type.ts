@@ -20,10 +20,13 @@ export interface BasicFields {
   readonly payload: Payload;
 }
 
-/** Position of the sender's public key in the basic bytes. In all layouts, the key follows type and timestamp. */
+/**
+ * Position of the sender's public key in the basic bytes. In all layouts, the public key follows the type and the
+ * timestamp.
+ */
 export const SENDER_AT = 5;
 
-/** Bytes and fee of a transaction type. A type number has the same layout in both generations. */
+/** Bytes and fee of a transaction type. A type number that occurs in both generations has the same layout in both. */
 export interface TransactionLayout {
   readonly type: number;
   readonly kind: PayloadKind;
@@ -38,7 +41,10 @@ export interface TransactionLayout {
    * @param after number of bytes to leave free after the basic bytes
    */
   encodeBasic(fields: BasicFields, before: number, after: number): Buffer;
-  /** Data of a payload that the basic bytes do not contain, for the stored form; undefined if there are none. */
+  /**
+   * Data of a payload that are not in the basic bytes. The stored form contains these data. Undefined if there are
+   * none.
+   */
   detail?(payload: Payload): Buffer | undefined;
   /**
    * @param bytes the basic bytes, possibly followed by other bytes
@@ -58,13 +64,13 @@ export interface TransactionType extends TransactionLayout {
   assetToJson(payload: Payload): JsonObject;
   /** The asset in its original form, if it contains more than the payload; otherwise undefined. */
   writtenAsset(asset: unknown, payload: Payload): string | undefined;
-  /** Whether the type may occur in this context. If the function is absent, the type may always occur. */
+  /** Whether the type may occur in this context. If `matches` is absent, the type may occur in every context. */
   matches?(context: TransactionContext): boolean;
 }
 
 /** Returns the payload of a transaction as the kind that its type requires. */
 export function payloadOf<K extends PayloadKind>(payload: Payload, kind: K): Extract<Payload, { kind: K }> {
-  // This code runs several times for each transaction, so it builds the message only if the kind is wrong.
+  // The message is built only for a wrong kind, because this code runs several times for each transaction.
   if (payload.kind !== kind) assert(false, `payload of a ${kind} transaction is a ${payload.kind}`);
   return payload as Extract<Payload, { kind: K }>;
 }

@@ -18,8 +18,8 @@ type Transfer = Extract<Payload, { kind: 'transfer' }>;
 export const TRANSFER_DATA = { type: 'string', format: 'transferData', maxLength: 64 } as const;
 
 /**
- * Creates a reader of assets that contain amount and recipient (generation 3). An amount that is not a string of digits
- * counts as 0, and is then refused.
+ * Creates a reader of assets that contain amount and recipient, as in generation 3. An amount that is not a string of
+ * digits counts as 0, and is then refused.
  *
  * @param amountPath data path in the error of an amount
  */
@@ -64,8 +64,8 @@ export function isTransferAmount(digits: string): boolean {
 }
 
 /**
- * Returns the text that results when a text is written as UTF-8 bytes and read again. The result differs from the text
- * if the text has half of a surrogate pair.
+ * Writes a text as UTF-8 bytes and reads it again. The result differs from the text if the text has half of a surrogate
+ * pair.
  */
 export function storableText(text: string): string {
   return /[\ud800-\udfff]/.test(text) ? Buffer.from(text, 'utf8').toString('utf8') : text;
@@ -81,7 +81,7 @@ function transferOf(amount: string, recipientId: unknown, data: unknown): Transf
 }
 
 /**
- * Returns the text of a transfer if it is present and empty. The network passes this member on, although it adds no
+ * Returns the text of a transfer if it is present and empty. The network passes an empty text on, although it adds no
  * byte to the signed bytes.
  */
 export function emptyData(asset: unknown): JsonObject | undefined {
@@ -109,8 +109,8 @@ export function applyTransfer(
 
 /**
  * The error of a transfer whose sender cannot pay the amount; an empty list if the sender can pay it. The list is also
- * empty if the fee already made the balance negative, because an earlier check has reported this. The error shows the
- * balance before the fee.
+ * empty if the fee already made the balance negative, because an earlier check has reported the negative balance. The
+ * error shows the balance before the fee.
  */
 export function amountErrors(transaction: Transaction, balance: bigint, amount: bigint): TransactionError[] {
   if (balance < 0n || balance >= amount) return [];

@@ -1,6 +1,6 @@
 /**
  * Changes the vote weights of delegates for a transaction. At the end of each round, a delegate's vote weight is the
- * sum of the balances of its voters. Within a round, the changes computed here update the vote weight.
+ * sum of the balances of its voters. Within a round, this file computes the changes of the vote weight.
  */
 
 import { AMOUNT_MAX } from '../../primitives/amount.ts';
@@ -21,11 +21,13 @@ export type VoteWeightMode = 'live' | 'pending';
 
 /**
  * Vote weights to check at the end of a block. Between the transactions of a block, weights may have fractions and any
- * size, because lisk-sdk computes with unbounded numbers. At the end of the block, they must be signed 64-bit integers,
- * because lisk-sdk stores them.
+ * size, because lisk-sdk computes with unbounded numbers. At the end of the block, lisk-sdk stores the weights. They
+ * must then be signed 64-bit integers.
  */
 export interface UnsettledWeights {
-  /** For each delegate, the amounts that are not added yet, because they have fractions or at least forty digits. */
+  /**
+   * For each delegate, the amounts that are not added yet, because the amounts have fractions or at least forty digits.
+   */
   readonly unbooked: Map<PublicKey, Decimal[]>;
   /** Delegates whose weight was too large to be stored at some moment within the block. */
   readonly extreme: Set<PublicKey>;
@@ -56,9 +58,9 @@ export function settleWeights(
 }
 
 /**
- * Computes the change of a weight from a list of amounts; undefined if the change is not a whole number. Each different
- * list is summed up once. All delegates with the same voters have the same list, and an amount may have a million
- * digits.
+ * Computes the change of a weight from a list of amounts; undefined if the change is not a whole number. Lists with the
+ * same amounts are summed up only once, because an amount may have a million digits. All delegates with the same voters
+ * have the same list.
  */
 function negatedSums(): (amounts: readonly Decimal[]) => bigint | undefined {
   const numbers = new Map<Decimal, number>();
@@ -99,7 +101,8 @@ export function bookVoteWeight(
   const recipientId = receiverOf(state, payload);
   const recipientVotes = recipientId === undefined ? NO_VOTES : (state.account(recipientId)?.votes ?? NO_VOTES);
   const sender = state.account(transaction.senderId);
-  // Most transactions are transfers between accounts that do not vote. Transfers of this kind change no vote weight.
+  // Most transactions are transfers between accounts that do not vote. A transfer between such accounts changes no vote
+  // weight.
   if (recipientVotes.length === 0 && sender?.votes.length === 0 && payload.kind !== 'vote') return;
   const changes = new Map<PublicKey, bigint>();
   const add = (publicKey: PublicKey, by: bigint): void => {
@@ -141,8 +144,8 @@ export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigi
   if (delegate === undefined) throw new ProtocolError('VOTED_KEY_IS_NO_DELEGATE', { publicKey });
   const { address, username, voteWeight, pendingVoteWeight, rank } = delegate;
   const isLive = mode === 'live';
-  // All members are copied one by one, because spreading takes several times as long. A transfer by a voting account
-  // copies up to a hundred delegates.
+  // All members are copied one by one, because spreading an object takes several times as long. A transfer by a voting
+  // account copies up to a hundred delegates.
   const weight = isLive ? voteWeight + by : voteWeight;
   state.setDelegate({
     publicKey,

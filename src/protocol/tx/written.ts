@@ -1,6 +1,6 @@
 /**
- * Handles the parts of a transaction's original JSON that no signature covers. The network passes on unknown members of
- * an asset, and the letter case of keys and of members' signatures.
+ * Handles the parts of a transaction's original JSON that no signature covers. Nodes pass on unknown members of an
+ * asset, and the letter case of keys and of members' signatures.
  */
 
 import type { StateWriter } from '../state.ts';
@@ -12,9 +12,9 @@ import { countedAmount } from './amounts.ts';
 
 /**
  * Maximum of nested arrays and objects in an asset of a transaction in a block. The reference (lisk-sdk) copies assets
- * recursively when it stores them. The maximum depth of lisk-sdk depends on how much of its code V8 has compiled. The
- * maximum is below 1,780 levels in a fresh process, and up to 3,141 levels in a process that has run for long. This
- * node must accept whatever any node of lisk-sdk can store. V8 in this node writes JSON of some 4,000 levels.
+ * recursively when it stores them. The depth that lisk-sdk can copy depends on how much of its code V8 has compiled. It
+ * is below 1,780 levels in a fresh process, and up to 3,141 levels in a process that has run for long. This node must
+ * accept every asset that any lisk-sdk node can store. V8 in this node writes JSON of some 4,000 levels.
  */
 const ASSET_NESTING_MAX = 3_400;
 
@@ -48,7 +48,7 @@ export function settleKeys(state: StateWriter, addresses: Iterable<Address>): vo
   }
 }
 
-/** True if a key has the letter case that it gets at the end of a block. */
+/** True if a key is in lower case. At the end of a block, all keys of accounts are in lower case. */
 export function isSettled(publicKey: PublicKey): boolean {
   return !CAPITALS.test(publicKey);
 }
@@ -58,7 +58,7 @@ export function isSettled(publicKey: PublicKey): boolean {
  *
  * @param asset the asset of a document
  * @param known the asset as it is written from the payload
- * @throws RangeError for an asset that is nested deeper than this process can handle; this depth is far above all
+ * @throws RangeError for an asset that is nested deeper than this process can handle, which is far deeper than all
  *   limits
  */
 export function writtenAsset(asset: unknown, known: JsonObject): string | undefined {
@@ -69,8 +69,8 @@ export function writtenAsset(asset: unknown, known: JsonObject): string | undefi
     names.every((name) => Object.hasOwn(known, name) && isSameText(member(asset, name), known[name]));
   if (isKnown) return undefined;
   const amount = member(asset, 'amount');
-  // JSON can contain numbers that are too large for JavaScript. If an amount that is too large were written as null, it
-  // would count as 0. Written as text, it is not a valid amount.
+  // JSON can contain numbers that are too large for JavaScript. `JSON.stringify` would write an infinite amount as
+  // null, and null counts as 0. The amount is written as text instead, because the text is not a valid amount.
   const isInfinite = typeof amount === 'number' && !Number.isFinite(amount);
   return JSON.stringify(isInfinite ? { ...asset, amount: String(amount) } : asset);
 }
@@ -82,8 +82,8 @@ export function assetOf({ written }: Transaction, known: JsonObject): JsonObject
 
 /**
  * The reason why lisk-sdk cannot store an otherwise valid transaction; undefined if lisk-sdk can store it. In JSON, the
- * database of lisk-sdk accepts no NUL and no half of a surrogate pair. Copying of assets in lisk-sdk has a maximum
- * depth. The reference (lisk-sdk) passes on a block with a transaction that it cannot store, and then refuses the
+ * database of lisk-sdk accepts no NUL and no half of a surrogate pair. The depth of assets that lisk-sdk can copy is
+ * limited. The reference (lisk-sdk) passes on a block with a transaction that it cannot store, and then refuses the
  * block.
  */
 export function storageFault({ id, written }: Transaction): TransactionError | undefined {
@@ -150,7 +150,7 @@ function nestingOf(json: string): number {
   return deepest;
 }
 
-/** Whether two JSON values have the same text. Known members are strings or lists of strings. */
+/** Whether two JSON values are equal strings, or equal lists of strings. Known members have no other types. */
 function isSameText(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((value, index) => isSameText(value, (b as readonly unknown[])[index]));
@@ -166,7 +166,7 @@ function isSameText(a: unknown, b: unknown): boolean {
   return a === b;
 }
 
-/** The part of `written` for a sender's key that was sent as `key`. */
+/** The member of `written` that stores a sender's key in the letter case of `key`. */
 export function writtenKey(key: string): Pick<Written, 'senderPublicKey'> {
   return isSettled(key) ? {} : { senderPublicKey: key };
 }

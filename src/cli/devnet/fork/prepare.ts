@@ -47,14 +47,15 @@ export interface ForkRequest {
 /** Rounds within which headers of a delegate must not contradict each other. */
 const JOURNAL_ROUNDS = 3;
 /**
- * Number of the richest accounts among which the funders are chosen. A single key must be enough to sign for a funder.
+ * Number of the richest accounts among which the funders are chosen. A group cannot be a funder, because a single key
+ * must be enough to sign for a funder.
  */
 const RICH_ACCOUNTS = 100;
 const FUNDERS_MAX = 10;
 
 /**
- * @throws ProtocolError `FORK_SOURCE_CHANGED` when another process wrote to the source meanwhile,
- *   `STORE_NETWORK_MISMATCH` or a similar error when the chain is of another network, `SNAPSHOT_REFUSED`
+ * @throws ProtocolError `FORK_SOURCE_CHANGED` when another process wrote to the source meanwhile;
+ *   `STORE_NETWORK_MISMATCH` or a similar error when the chain belongs to another network; `SNAPSHOT_REFUSED`
  */
 export async function prepareFork({ source, network, dataDirectories }: ForkRequest): Promise<ForkFacts> {
   const [first, ...others] = dataDirectories;
@@ -71,13 +72,13 @@ export async function prepareFork({ source, network, dataDirectories }: ForkRequ
 
 async function copyChain({ chain, network }: ForkSource, dataDirectory: string): Promise<void> {
   if (chain.kind === 'snapshot') {
-    // The snapshot is not verified, because a wrong snapshot only leads to a wrong devnet.
+    // The blocks of the snapshot are not verified, because a wrong snapshot harms only this devnet.
     await restoreSnapshot(chain.file, { network, dataDirectory }, { isTrusted: true });
     return;
   }
   const directory = chainDirectory(chain);
   const target = chainDirectory({ dataDirectory });
-  // The file of a store in use has pages of several moments. A copy that LMDB makes is consistent.
+  // A plain copy of a store in use would mix pages of several moments. A copy that LMDB makes is consistent.
   if (storeOwner(directory, systemClock) !== undefined) {
     await copyStore(directory, target, systemClock);
     return;

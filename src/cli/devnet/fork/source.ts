@@ -41,22 +41,23 @@ export async function forkSourceOf(path: string, network: string | undefined): P
 }
 
 /**
- * @throws ProtocolError `USAGE` for a file that is no snapshot, `SNAPSHOT_REFUSED` for an unreadable snapshot
+ * @throws ProtocolError `USAGE` for a file that is not a snapshot, `SNAPSHOT_REFUSED` for an unreadable snapshot
  */
 async function networkOfSnapshot(path: string, file: string): Promise<string> {
   try {
     return (await readSnapshotManifest(file)).network;
   } catch (error) {
     const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
-    // The message of a system error explains the fault. A decompression error does not, so the new error says that the
-    // file is no snapshot.
+    // The message of a system error explains the fault, so it is thrown unchanged. A decompression error is replaced by
+    // an error that says that the file is not a snapshot.
     if (cause?.syscall !== undefined) throw error;
     throw usageError(`--fork ${path}: is not a file of bloomery snapshot create`);
   }
 }
 
 /**
- * Returns the same network with another network identifier, so that each network refuses the signatures of the other.
+ * Returns the same network with another network identifier, so that signatures for one network are invalid on the other
+ * network.
  *
  * @param folder folder that is created
  * @throws ProtocolError `USAGE` for generation 2, whose signatures do not cover the network

@@ -1,7 +1,7 @@
 /**
  * A key that replaces all other keys in a forked devnet: a signature of this key is valid for any account. Therefore a
- * forked devnet can forge for delegates whose keys it lacks. Only the agent of a devnet node creates the key that
- * stands in for others. `bloomery start` does not even load this file.
+ * forked devnet can forge for delegates whose keys it lacks. Only the agent of a devnet node creates this key.
+ * `bloomery start` does not even load this file.
  */
 
 import { defaultEd25519, type Ed25519 } from '../../../crypto/ed25519.ts';

@@ -26,8 +26,8 @@ export interface Scene {
 const ANSWER_MS_MAX = 30_000;
 const METRICS_BYTES_MAX = 4 * 1024 * 1024;
 /**
- * Codes of events in which a node penalises, disconnects or bans a peer, or does not do so because its operator named
- * the peer.
+ * Codes of events in which a node penalises, disconnects or bans a peer. `PEER_FORGIVEN` reports an offence of a named
+ * peer, which is never banned.
  */
 const PENALTY_CODES = ['PEER_PENALISED', 'PEER_FORGIVEN', 'PEER_EXPELLED', 'PEER_WASTEFUL', 'PEER_BANNED'];
 const PEERS_MAX = 100;
@@ -48,7 +48,7 @@ export class Expectations {
     this.#scene = scene;
   }
 
-  /** The first condition that is not true now; undefined when all are true. */
+  /** The first condition that is not true now; undefined when all conditions are true. */
   async difference({ conditions, nodes }: Expected): Promise<Difference | undefined> {
     const watched = this.#watched(nodes);
     for (const condition of conditions) {

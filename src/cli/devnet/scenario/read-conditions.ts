@@ -61,7 +61,7 @@ export function readConditions(
 /**
  * Reads a number, or a map of bounds.
  *
- * @param alone bound that a single number sets; undefined if the number or value sets both bounds
+ * @param alone bound that a single number sets; undefined if a single number sets both bounds
  */
 function countsIn(place: Place, alone: 'min' | 'max' | undefined): Bounds<number> {
   return boundsIn(place, countIn, alone);
@@ -71,7 +71,7 @@ function countIn(place: Place): number {
   return place.integer('a bound', 0, 2 ** 32 - 1);
 }
 
-/** @param alone bound that a single value sets; undefined if the number or value sets both bounds */
+/** @param alone bound that a single value sets; undefined if a single value sets both bounds */
 function boundsIn<T extends number | bigint>(
   place: Place,
   read: (place: Place) => T,

@@ -25,8 +25,8 @@ export interface ScenarioRun {
 const POLL_MS = 200;
 
 /**
- * @returns the results of the steps that began; only the last step can have failed. A run that the user stops ends
- *   early
+ * @returns the results of the steps that began, of which only the last can have failed. If the user stops the run,
+ *   later steps have no result
  */
 export async function runScenario(run: ScenarioRun): Promise<readonly StepResult[]> {
   const results: StepResult[] = [];
@@ -63,7 +63,8 @@ class Player {
       const failure = await this.#work(step);
       return failure ?? (await this.#death());
     } catch (error) {
-      // The operation was refused, so the step fails. Any other error is a defect, so it is thrown.
+      // A ProtocolError means that the operation was refused, so the step fails. Any other error is a defect of the
+      // program, so it is thrown.
       if (error instanceof ProtocolError) return messageOf(error);
       throw error;
     }
@@ -111,7 +112,7 @@ class Player {
     }
   }
 
-  /** The reason why a process has ended without a step that ends it. The unexpected end of a process fails any step. */
+  /** The reason of the unexpected end of a process, which fails any step; undefined if there was none. */
   async #death(): Promise<string | undefined> {
     if (this.#run.stop.aborted) return undefined;
     for (const node of this.#run.session.nodes()) {

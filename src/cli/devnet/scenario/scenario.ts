@@ -14,7 +14,7 @@ export interface ScenarioDevnet {
   readonly mine: MiningMode;
   readonly generation: Generation;
   readonly delegates?: number;
-  /** Seconds between two blocks. Below 2, the clock of the chain runs ahead of the machine's clock. */
+  /** Seconds between two blocks. If the time is below 2 s, the clock of the chain runs ahead of the machine's clock. */
   readonly blockTime?: number;
   /** Name or folder of a network. */
   readonly network?: string;
@@ -55,7 +55,9 @@ export interface Expected {
 export type Condition =
   /** A value of each node. */
   | { readonly kind: 'heights' | 'finalized' | 'finalityLag'; readonly bounds: Bounds<number> }
-  /** Condition that all nodes have the same block at the lowest of their heights, or that they do not. */
+  /**
+   * Condition on the blocks of all nodes at the lowest of their heights: all the same (`isSame`), or not all the same.
+   */
   | { readonly kind: 'sameBlock'; readonly isSame: boolean }
   /** Balance in beddows, on each node. */
   | { readonly kind: 'account'; readonly who: string; readonly balance: Bounds<bigint> }
