@@ -151,11 +151,12 @@ async function reorganiseOnce(
     BRANCH_MS_MAX,
   );
   const [ours = 0] = await heights();
-  const left = await seen.client.blockId(common + 1);
+  // Not the block after `common`: both nodes may have had it before the cut.
+  const left = await seen.client.blockId(ours);
   wires.mend(hidden.plan.wsPort);
   await waitFor(
     'the better branch',
-    async () => (await seen.client.blockId(common + 1)) !== left && (await seen.client.status()).height > ours,
+    async () => (await seen.client.blockId(ours)) !== left && (await seen.client.status()).height > ours,
     BRANCH_MS_MAX,
   );
   await waitForCommonBlock([seen, hidden], ours + 1, BRANCH_MS_MAX);

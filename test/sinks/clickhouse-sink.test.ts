@@ -3,6 +3,10 @@
 import { systemClock } from '../../src/node/system.ts';
 import test from 'ava';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { ClickHouseSink } from '../../src/sinks/clickhouse/clickhouse-sink.ts';
 import { openServer } from '../../src/sinks/clickhouse/server.ts';
 import { codeOf } from '../../src/primitives/errors.ts';
@@ -100,6 +104,58 @@ function tryServer(at: string, cluster: string | undefined): void {
     }
     await again.end();
   });
+
+  test.serial(`${name}: an insert of a killed process that still runs is waited for`, async (t) => {
+    const database = newDatabase();
+    const server = openServer(at, database, systemClock);
+    t.teardown(async () => {
+      await server.close();
+      await dropDatabase(at, database, cluster);
+    });
+    const sink = openSink(at, database, cluster);
+    await sink.begin(IDENTITY);
+    await sink.end();
+    const insert = unfinishedInsert(at, database);
+    t.teardown(() => insert.drop());
+    const running = `SELECT count() AS count FROM system.processes WHERE query_id = 'bloomery-${database}-of-the-killed'`;
+    while (isDeepStrictEqual(await server.rows(running), [{ count: '0' }])) await sleep(20);
+    // The insert ends after the next process has looked for it, tried to kill it, and looked again.
+    let looks = 0;
+    const rows: typeof server.rows = async (select) => {
+      if (select.includes('system.processes') && (looks += 1) === 3) await insert.end();
+      return server.rows(select);
+    };
+    const token = randomUUID().replaceAll('-', '');
+    const again = new ClickHouseSink({ ...server, rows }, systemClock, { owner: 'process 2', token }, cluster);
+    t.deepEqual(await again.begin(IDENTITY), { final: undefined, tail: [] });
+    t.deepEqual(await server.rows(running), [{ count: '0' }]);
+    t.true(looks >= 3);
+    await putRange(again, 1);
+    await again.end();
+  });
+}
+
+/** An insert of a process that was killed while it sent the rows. The server runs it until the connection ends. */
+function unfinishedInsert(at: string, database: string): { end(): Promise<void>; drop(): void } {
+  const target = new URL(at);
+  target.searchParams.set('query', `INSERT INTO ${database}.votes_tail (height, voter) FORMAT TabSeparated`);
+  target.searchParams.set('query_id', `bloomery-${database}-of-the-killed`);
+  const sent = request(target, { method: 'POST' });
+  const answered = once(sent, 'response');
+  // Nobody waits for the answer of a request that is dropped.
+  answered.catch(() => undefined);
+  sent.on('error', () => undefined);
+  // The server begins an insert only when it has read some megabytes.
+  sent.write(`3\t${'somebody'.repeat(100)}\n`.repeat(20_000));
+  return {
+    async end() {
+      sent.end();
+      const [answer] = (await answered) as [IncomingMessage];
+      answer.resume();
+      await once(answer, 'end');
+    },
+    drop: () => void sent.destroy(),
+  };
 }
 
 /** Only for tables on a cluster. */

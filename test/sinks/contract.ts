@@ -266,13 +266,17 @@ async function tryPause(
 ): Promise<boolean> {
   let left = Infinity;
   const second = site.open('process 2');
-  const first = site.open('process 1', async () => {
-    left -= 1;
-    if (left !== 0) return;
+  const takeOver = async (): Promise<void> => {
     await site.expire();
     await second.begin(IDENTITY);
     await putRange(second, 3);
     await second.putTail(otherBlocks.slice(30, 34));
+  };
+  // The call of the first process fails for its own reason, so a fault of the second process is kept apart.
+  let fault: unknown;
+  const first = site.open('process 1', async () => {
+    left -= 1;
+    if (left === 0) await takeOver().catch((error: unknown) => (fault = error));
   });
   try {
     await first.begin(IDENTITY);
@@ -282,6 +286,7 @@ async function tryPause(
     left = at;
     const error: unknown = await write(first).catch((thrown: unknown) => thrown);
     if (left > 0) return false;
+    t.is(fault, undefined, `write ${at}: the second process`);
     t.is(codeOf(error), 'SINK_LEASE_LOST', `write ${at}`);
     t.deepEqual(sorted(await site.rows()), rowsTo(34, otherBlocks), `write ${at}`);
     await second.revertTail(31);

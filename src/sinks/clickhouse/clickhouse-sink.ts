@@ -124,24 +124,31 @@ export class ClickHouseSink implements Sink {
   }
 
   /**
-   * Inserts the rows of a range, which the marker makes visible.
+   * Inserts the rows of a range, which the marker makes visible. The tables are inserted at the same time: while the
+   * server sorts the rows of one table, the rows of another one are made.
    *
    * @returns on a cluster the id of this attempt, for the marker; otherwise nothing
    */
   async #insertRange(rows: Rows): Promise<readonly string[]> {
     const tables = SINK_TABLE_NAMES.filter((table) => rows[table].length > 0);
     if (this.#cluster === undefined) {
-      for (const table of tables)
-        await this.#insert(`${table}${FINAL_SUFFIX}`, namesOf(table), linesOf(table, rows[table]));
+      await allEnded(
+        tables.map((table) => this.#insert(`${table}${FINAL_SUFFIX}`, namesOf(table), linesOf(table, rows[table]))),
+      );
       return [];
     }
     this.#attempts += 1;
     const id = rangeIdOf(this.#lease.token, this.#attempts);
-    for (const table of tables) {
-      const lines = prefixed(id, linesOf(table, rows[table]));
-      const columns = [RANGE_ID_COLUMN, ...namesOf(table)];
-      await this.#server.insert(`${table}${FINAL_SUFFIX}`, columns, lines, { isWaitingForShards: true });
-    }
+    await allEnded(
+      tables.map((table) =>
+        this.#server.insert(
+          `${table}${FINAL_SUFFIX}`,
+          [RANGE_ID_COLUMN, ...namesOf(table)],
+          prefixed(id, linesOf(table, rows[table])),
+          { isWaitingForShards: true },
+        ),
+      ),
+    );
     return [id];
   }
 
@@ -282,6 +289,12 @@ export class ClickHouseSink implements Sink {
 
 /** Name of the function with which the server refuses rows of a process without the lease. */
 const FENCE_REFUSAL = 'throwIf';
+
+/** Waits for the end of all, also after an error, so that no insert runs when the error is thrown. */
+async function allEnded(inserts: readonly Promise<void>[]): Promise<void> {
+  await Promise.allSettled(inserts);
+  await Promise.all(inserts);
+}
 
 function* prefixed(token: string, lines: Iterable<string>): Iterable<string> {
   for (const line of lines) yield `${token}\t${line}`;

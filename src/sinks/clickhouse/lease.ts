@@ -6,6 +6,7 @@
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
+import { codeOf } from '../../primitives/errors.ts';
 import { LEASE_S, leaseLost, RENEW_MS, sinkInUse, type LeaseHolder } from '../lease.ts';
 import { heldTokens, SHARD_SUFFIX } from './schema.ts';
 import type { ClickHouseServer } from './server.ts';
@@ -160,13 +161,16 @@ export class ClickHouseLease {
     if (other !== undefined) throw sinkInUse(this.#name(), other.owner, other.until * 1000);
   }
 
-  /** Kills running inserts of an earlier holder and waits for its deletions, because both could change rows later. */
+  /**
+   * Kills running inserts of an earlier holder, waits for their end, and waits for its deletions, because both could
+   * change rows later.
+   */
   async #endInserts(): Promise<void> {
     const { database } = this.#server;
     const own = `startsWith(query_id, 'bloomery-${database}-')`;
     const inserts = `SELECT query_id FROM system.processes WHERE ${own}`;
     if ((await this.#server.rows(inserts)).length > 0) {
-      await this.#server.run(`KILL QUERY WHERE ${own} ASYNC`);
+      await this.#killIfAble(`KILL QUERY WHERE ${own} ASYNC`);
       while ((await this.#server.rows(inserts)).length > 0) await this.#pause();
     }
     // A removal from the part of a table on a shard removes invisible rows alone (`cluster.ts`), and may take its time.
@@ -174,6 +178,15 @@ export class ClickHouseLease {
       `SELECT mutation_id FROM system.mutations WHERE database = '${database}' AND NOT is_done ` +
       `AND NOT endsWith(table, '${SHARD_SUFFIX}')`;
     while ((await this.#server.rows(removals)).length > 0) await this.#pause();
+  }
+
+  /** The server refuses to kill an insert in some stages. Such an insert ends by itself, so its end is waited for. */
+  async #killIfAble(statement: string): Promise<void> {
+    try {
+      await this.#server.run(statement);
+    } catch (error) {
+      if (codeOf(error) !== 'CLICKHOUSE_REFUSED') throw error;
+    }
   }
 
   async #pause(): Promise<void> {
