@@ -86,13 +86,16 @@ export function unpackTransactions(packed: Buffer, codec: Codec): Transaction[] 
   return unpackParts(packed).map((bytes) => codec.decodeTransaction(bytes));
 }
 
-/** Unpacks the transaction at an index; undefined if there are fewer transactions. */
+/**
+ * Unpacks the transaction at an index; undefined if there are fewer transactions. The transaction does not refer to the
+ * packed bytes.
+ */
 export function unpackTransaction(packed: Buffer, index: number, codec: Codec): Transaction | undefined {
   let left = index;
   for (let at = 0; at < packed.length;) {
     const from = at + LENGTH_BYTES;
     at = from + packed.readUInt32LE(at);
-    if (left === 0) return codec.decodeTransaction(packed.subarray(from, at));
+    if (left === 0) return codec.decodeTransaction(Buffer.from(packed.subarray(from, at)));
     left -= 1;
   }
   return undefined;

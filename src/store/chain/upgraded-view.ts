@@ -45,6 +45,10 @@ class View implements KeyValue {
     return this.#of(key[0]).get(key);
   }
 
+  withValue<T>(key: Uint8Array, work: (value: Buffer) => T): T | undefined {
+    return this.#of(key[0]).withValue(key, work);
+  }
+
   *entries(range: KeyRange): Iterable<KeyValueEntry> {
     yield* this.#walk(range, (from, part) => from.entries(part));
   }

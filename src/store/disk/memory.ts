@@ -27,6 +27,11 @@ export class MemoryKeyValue implements KeyValue {
     return this.#values.get(textOf(key));
   }
 
+  withValue<T>(key: Uint8Array, work: (value: Buffer) => T): T | undefined {
+    const value = this.get(key);
+    return value === undefined ? undefined : work(value);
+  }
+
   *entries(range: KeyRange): Iterable<KeyValueEntry> {
     for (const key of this.#texts(range)) {
       const value = this.#values.get(key);

@@ -55,6 +55,12 @@ export class CountedKeySets implements KeyValue {
     return leaves === undefined ? this.#inner.get(key) : leaves.has(key) ? EMPTY : undefined;
   }
 
+  withValue<T>(key: Uint8Array, work: (value: Buffer) => T): T | undefined {
+    const leaves = this.#leavesOf(key[0]);
+    if (leaves === undefined) return this.#inner.withValue(key, work);
+    return leaves.has(key) ? work(EMPTY) : undefined;
+  }
+
   *entries(range: KeyRange): Iterable<KeyValueEntry> {
     yield* this.#walk(
       range,

@@ -22,6 +22,13 @@ export interface KeyValueEntry {
 
 export interface KeyValueReader {
   get(key: Uint8Array): Buffer | undefined;
+  /**
+   * Calls `work` with the value of a key, which a database need not copy for this call.
+   *
+   * @param work must neither read nor write these keys; its result must not refer to the bytes of the value
+   * @returns the result of `work`; undefined if the key does not exist
+   */
+  withValue<T>(key: Uint8Array, work: (value: Buffer) => T): T | undefined;
   /** The entries of a range. The caller must not write while it iterates. */
   entries(range: KeyRange): Iterable<KeyValueEntry>;
   /** The keys of a range. The caller must not write while it iterates. */
@@ -34,6 +41,7 @@ export interface KeyValueReader {
 export function readsOf(reader: KeyValueReader): KeyValueReader {
   return {
     get: (key) => reader.get(key),
+    withValue: (key, work) => reader.withValue(key, work),
     entries: (range) => reader.entries(range),
     keys: (range) => reader.keys(range),
     count: (range) => reader.count(range),

@@ -60,8 +60,9 @@ export function transactionAt(
 ): Transaction | undefined {
   if (!isU32(height) || !isU16(index)) return undefined;
   const rest = index % TRANSACTIONS_PER_VALUE;
-  const packed = keys.get(TABLES.transactions.key({ height, index: index - rest }));
-  return packed === undefined ? undefined : unpackTransaction(packed, rest, codec);
+  return keys.withValue(TABLES.transactions.key({ height, index: index - rest }), (packed) =>
+    unpackTransaction(packed, rest, codec),
+  );
 }
 
 /** Number of transactions in the chain up to a height. */

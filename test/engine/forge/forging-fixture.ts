@@ -158,6 +158,7 @@ function diskThat(isFull: () => boolean): KeyValue {
   const keyValue = new MemoryKeyValue();
   return {
     get: (key) => keyValue.get(key),
+    withValue: (key, work) => keyValue.withValue(key, work),
     entries: (range) => keyValue.entries(range),
     keys: (range) => keyValue.keys(range),
     count: (range) => keyValue.count(range),

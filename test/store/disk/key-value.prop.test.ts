@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import test from 'ava';
 import { fc } from '../../support/fast-check.ts';
 
-import { afterPrefix, type KeyValue } from '../../../src/store/tables/key-value.ts';
+import { afterPrefix, type KeyValue, type KeyValueReader } from '../../../src/store/tables/key-value.ts';
 import { openLmdb } from '../../../src/store/disk/lmdb.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
 import { indexPage } from '../../../src/store/query/pages.ts';
@@ -134,6 +134,37 @@ for (const backend of BACKENDS) {
 }
 
 for (const backend of BACKENDS) {
+  test(`${backend}: values of all sizes stay as they are while other values are read`, async (t) => {
+    await withKeys(backend, (keys) => {
+      const valueOf = (at: number): Buffer => Buffer.alloc([0, 1, 100, 4096, 4097, 9000, 40_000][at] ?? 200_000, at + 1);
+      const keyOf = (at: number): Buffer => Buffer.from([3, at]);
+      const sizes = Array.from({ length: 8 }, (_, at) => at);
+      const check = (reader: KeyValueReader): void => {
+        const values = [...sizes, ...sizes.toReversed()].map((at) => ({ at, value: reader.get(keyOf(at)) }));
+        for (const { at, value } of values) t.deepEqual(value, valueOf(at));
+        for (const at of sizes) {
+          const copy = reader.withValue(keyOf(at), (value) => Buffer.from(value));
+          t.deepEqual(copy, valueOf(at));
+        }
+        t.is(reader.get(keyOf(99)), undefined);
+        t.is(
+          reader.withValue(keyOf(99), () => 'called'),
+          undefined,
+        );
+      };
+      keys.transact((writer) => {
+        for (const at of sizes) writer.put(keyOf(at), valueOf(at));
+        check(writer);
+      });
+      check(keys);
+      const snapshot = keys.snapshot();
+      keys.transact((writer) => {
+        for (const at of sizes) writer.put(keyOf(at), Buffer.from('changed'));
+      });
+      check(snapshot);
+    });
+  });
+
   test(`${backend}: thousands of keys that come, go in runs and come again stay in order`, async (t) => {
     await withKeys(backend, (keys) => {
       const keyOf = (number: number): Buffer => Buffer.from([1, number >> 8, number & 255]);

@@ -138,6 +138,10 @@ test('a question of a table that was just opened reads as little of a long one a
         reads += 1;
         return disk.get(key);
       },
+      withValue: (key, work) => {
+        reads += 1;
+        return disk.withValue(key, work);
+      },
       entries: (range) => disk.entries(range),
       *keys(range) {
         for (const key of disk.keys(range)) {
