@@ -1,10 +1,10 @@
 /**
  * Makes and checks Ed25519 signatures. This module accepts exactly the signatures that libsodium 1.0.16 to 1.0.22
- * accepts. A signature is valid under four rules. S is below the group order, the public key is canonical, neither the
- * public key nor R has small order, and the verification equation holds without a cofactor. Libraries give different
- * answers for signatures and keys that break these rules. Two nodes that give different answers would fork. Each
- * implementation (back end) is therefore called only after cheap checks of these rules. A back end must also answer the
- * published edge cases correctly before it is used (`ed25519-vectors.ts`).
+ * accepts. A valid signature meets four conditions: S is below the group order; the public key is canonical; the public
+ * key and R do not have small order; the verification equation holds without a cofactor. Libraries give different
+ * answers for signatures and keys that break one of the conditions. Two nodes that give different answers would fork.
+ * Cheap checks of the conditions therefore come before each call of an implementation (back end). A back end must also
+ * answer the published edge cases correctly before it is used (`ed25519-vectors.ts`).
  */
 
 import { createRequire } from 'node:module';

@@ -17,7 +17,7 @@ export interface EncryptedPassphrase {
   readonly salt: Buffer;
   /** The authentication tag, 16 bytes. */
   readonly tag: Buffer;
-  /** The version as stated in the text; this module does not interpret it. */
+  /** The version of the format, as the text states it. This module does not interpret the version. */
   readonly version: string;
 }
 
@@ -39,13 +39,16 @@ const ITERATIONS_MAX = 10_000_000;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
-/** Maximum of bytes of an encrypted passphrase. A passphrase of twelve words has about 80 bytes. */
+/** Maximum number of bytes of an encrypted passphrase. A passphrase of twelve words has about 80 bytes. */
 const CIPHER_BYTES_MAX = 4096;
 const SALT_BYTES_MAX = 1024;
 
 const deriveKey = promisify(pbkdf2);
 
-/** @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID`; the message is that of lisk-sdk if lisk-sdk has one */
+/**
+ * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID`; the message is the message of lisk-sdk if lisk-sdk makes the
+ *   same check
+ */
 export function parseEncryptedPassphrase(text: unknown): EncryptedPassphrase {
   if (typeof text !== 'string') throw invalid('Encrypted passphrase to parse must be a string.');
   const query = new URLSearchParams(text);
@@ -109,7 +112,7 @@ export async function encryptPassphrase(
 
 /**
  * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID`; or `PASSWORD_WRONG` if the password is wrong or the text was
- *   changed. A wrong password and a changed text cannot be distinguished
+ *   changed. The function cannot distinguish these two causes
  */
 export async function decryptPassphrase(encrypted: string | EncryptedPassphrase, password: string): Promise<string> {
   const { iterations, cipherText, iv, salt, tag } =

@@ -15,8 +15,8 @@ export interface ChainRecord {
   readonly height: number;
   readonly blockId: string;
   /**
-   * Finalized height before this change: no block up to this height could be reverted. The finalized height never
-   * falls.
+   * Finalized height before this change: no block up to the finalized height could be reverted. The finalized height
+   * never falls.
    */
   readonly finalizedBefore: number;
   readonly finalizedAfter: number;
@@ -31,6 +31,9 @@ export interface ChainLog {
   finalized(): number;
   /** The stored records from a sequence number on, in ascending order, at most `limit`. */
   records(from: number, limit: number): readonly ChainRecord[];
-  /** The block of a record, even if the block was reverted since; undefined if the block is no longer stored. */
+  /**
+   * The block of a record, even if the block was reverted after the record was written; undefined if the block is no
+   * longer stored.
+   */
   block(record: ChainRecord): Block | undefined;
 }

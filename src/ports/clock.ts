@@ -1,6 +1,6 @@
 /**
- * Defines interfaces for time and random numbers. Tests and simulations pass in their own implementations, and so
- * control time and randomness.
+ * Defines interfaces for time and random numbers. Tests and simulations control time and random numbers by their own
+ * implementations.
  */
 
 export interface Clock {
@@ -15,8 +15,8 @@ export interface Timer {
 }
 
 /**
- * Clocks of the process and its machine that nobody can set. If the system clock advances by another amount than these
- * clocks, somebody has set the system clock.
+ * Clocks of the process and its machine that nobody can set. If the system clock and these clocks advance by different
+ * amounts, somebody has set the system clock.
  */
 export interface ProcessTimes {
   /** Milliseconds for which the machine has run, without the time of suspensions. */

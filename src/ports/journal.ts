@@ -23,8 +23,8 @@ export interface SigningJournal {
   /** The last header that the delegate signed on this node; undefined if there is none. */
   last(publicKey: PublicKey): SignedHeader | undefined;
   /**
-   * Chain time in whole seconds before which the delegate may have signed headers that are not in this journal; undefined if
-   * the journal is complete.
+   * Chain time in whole seconds before which the delegate may have signed headers that are not in this journal;
+   * undefined if the journal is complete.
    */
   heldSinceS(publicKey: PublicKey): number | undefined;
   /**

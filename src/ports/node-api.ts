@@ -11,7 +11,7 @@ import type { PeerInfo } from './transport.ts';
 
 export type PoolState = 'received' | 'validated' | 'verified' | 'pending' | 'ready';
 
-/** Data that do not change while the process runs. */
+/** Values that do not change while the process runs. */
 export interface NodeIdentity {
   readonly networkName: string;
   /** Version of the application that peers and clients see. */
@@ -34,7 +34,7 @@ export interface NodeStatus {
   readonly secondsSinceEpoch: number;
   /**
    * Broadhash of the chain, hexadecimal: SHA-256 of the ids of the last five blocks, highest first. If the chain has
-   * only the genesis block, the nethash.
+   * only the genesis block, the broadhash is the nethash.
    */
   readonly broadhash: string;
   /** Percentage of connected peers that agree with this node's tip, from 0 to 100; 0 without peers. */
@@ -81,7 +81,7 @@ interface ReaderStatus {
   readonly sinceMs: number;
   /** Memory of the reader in bytes, without pages of the store; 0 before its first report. */
   readonly memoryBytes: number;
-  /** Number of requests to the reader since its start, including those that the reader refused. */
+  /** Number of requests to the reader since its start, including refused requests. */
   readonly requests: number;
 }
 
@@ -177,7 +177,9 @@ export interface SlotReport {
    * Ranges of slots in which the forging scheduler ran, oldest first. In all other slots, the process was not running.
    */
   readonly looks: readonly SlotRange[];
-  /** Ranges of slots in which other nodes may have begun another round while this node had no newer block, oldest first. */
+  /**
+   * Ranges of slots in which other nodes may have begun another round while this node had no newer block, oldest first.
+   */
   readonly oldOrders: readonly OldOrder[];
 }
 
@@ -191,8 +193,8 @@ export interface SlotForger {
   /** Height whose order of forgers determines the owner. */
   readonly height: number;
   /**
-   * False if our chain ends before the slot, and other nodes may have begun another round after our tip. This node does not
-   * know the order of forgers in that round.
+   * False if our chain ends before the slot, and other nodes may have begun another round after our tip. This node does
+   * not know the order of forgers in that round.
    */
   readonly isCertain: boolean;
 }
@@ -320,7 +322,10 @@ export interface Forger {
   readonly nextSlot: number;
 }
 
-/** Listeners to events of the node. Listeners must not throw, and must return quickly, because the caller waits for them. */
+/**
+ * Listeners to events of the node. Listeners must not throw, and must return quickly, because the caller waits for
+ * them.
+ */
 export interface NodeListener {
   /**
    * Called when the log of the chain has new records.
@@ -335,8 +340,8 @@ export interface NodeListener {
 }
 
 /**
- * A value that the node's own process returns at once. A reader process must ask the node for the value, and returns a
- * promise.
+ * A value that the node's own process returns at once. A reader process must ask the node's own process for the value,
+ * and therefore returns a promise.
  */
 export type Live<T> = T | Promise<T>;
 

@@ -1,6 +1,9 @@
 /** Notes are small records that modules of the node store beside the chain. Notes are never consensus state. */
 
-/** The content of each note by its name. A name that ends with a slash stands for all names with this prefix. */
+/**
+ * The content of each note by its name. A name that ends with a slash is a prefix: its row describes all notes whose
+ * names begin with the prefix.
+ */
 export const NOTES = {
   'chain/finalized':
     'u32, little endian: finalized height; the node never reverts blocks up to this height (`engine/commit.ts`); then its checksum, 8 bytes (`store/tables/sealed.ts`)',

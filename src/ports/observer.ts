@@ -8,7 +8,8 @@ export interface Observer {
   module(name: string): Observer;
   /**
    * @param code permanent, upper-case, for example `BLOCK_APPLIED`
-   * @param message short and fixed; data belongs into `fields`, which must never contain keys or passphrases
+   * @param message short and fixed; variable data belongs in `fields`. `fields` must never contain private keys or
+   *   passphrases
    */
   log(level: LogLevel, code: string, message: string, fields?: LogFields): void;
   /** Adds to a counter; by default 1. The name of the metric contains its unit. */

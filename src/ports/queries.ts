@@ -7,14 +7,15 @@ import type { Account, Delegate } from '../protocol/state.ts';
 import type { Address, Block, BlockHeader, BlockId, PublicKey, Transaction, TransactionId } from '../protocol/types.ts';
 
 export interface PageRequest {
-  /** Maximum of items in the page; at least 1. */
+  /** Maximum number of items in the page; at least 1. */
   readonly limit: number;
   /** Number of items to skip; at least 0. */
   readonly offset: number;
   /**
-   * If present, the page begins after this place of the list instead of at `offset`. The item at this place may have
-   * left the list since. Consecutive pages therefore neither repeat nor omit an item that is in the list during all
-   * queries. A cursor of another list causes a ProtocolError `CURSOR_INVALID`, or leads to an arbitrary place.
+   * If present, the page begins after this place of the list instead of at `offset`. The item at the place of a cursor
+   * may have left the list since the cursor was made. With cursors, consecutive pages contain each item exactly once if
+   * the item is in the list during all queries. A cursor of another list causes a ProtocolError `CURSOR_INVALID`, or
+   * leads to an arbitrary place.
    */
   readonly after?: Cursor;
 }
@@ -31,7 +32,7 @@ export interface Page<T> {
   readonly items: readonly T[];
   /** Number of all matches, not only of those on this page. */
   readonly total: number;
-  /** The place of the last item of the page; absent if no item follows. */
+  /** The place of the last item of the page; absent if no item follows the page. */
   readonly next?: Cursor;
 }
 

@@ -37,7 +37,10 @@ export interface Sending {
   /** Number of messages that may be sent at once, in addition to one message in each interval. */
   readonly burst: number;
   readonly everyMs: number;
-  /** Maximum of calls that wait for an answer at the same time. If absent, only the rate limits the number of calls. */
+  /**
+   * Maximum number of calls that wait for an answer at the same time. If absent, only the rate limits the number of
+   * calls.
+   */
   readonly piledMax?: number;
 }
 
@@ -54,8 +57,8 @@ export interface RateRow {
    */
   readonly reference: Sending | undefined;
   /**
-   * Whether strangers can cause an honest node to send more messages of this kind than its own rate. If so, messages
-   * above the limit are dropped, but their sender loses no points.
+   * True if third parties can cause an honest node to send more messages of this kind than its own rate allows. For
+   * such a kind, messages above the limit are dropped, but their sender loses no points.
    */
   readonly isRelayed: boolean;
 }
@@ -63,8 +66,8 @@ export interface RateRow {
 /** Length of the window in which messages and calls are counted. Release 3.0.2 uses the same length. */
 export const RATE_WINDOW_MS = 10_000;
 /**
- * Longest time for which a connection can be blocked. All messages that were sent during this time then arrive at once.
- * Heartbeats end a connection that is silent for 20 s. The next heartbeat is due after 8 s.
+ * Longest time for which a connection can be blocked. All messages that were sent while the connection was blocked then
+ * arrive at once. Heartbeats end a connection that is silent for 20 s. The next heartbeat is due after 8 s.
  */
 export const STALL_MS = 30_000;
 /**
@@ -78,19 +81,20 @@ const CHARGED_FROM = 2;
 /**
  * Time in milliseconds to read, look up and refuse one item of a message, before any signature check. Measured: 15 us
  * for a signature, 45 us for a transaction that is already known. The sender's verification budget pays for this time
- * (`engine/pool/verification-budget.ts`). Without this charge, peers could keep a core busy with items alone, even if
- * they stay within the rates of messages.
+ * (`engine/pool/verification-budget.ts`). Without a charge for items, peers could keep a core busy with many items in
+ * few messages, within the rates of messages.
  */
 export const ITEM_COST_MS = { transaction: 0.05, signature: 0.02 } as const;
 
-/** Maximum of calls to one peer that may wait for their answers. */
+/** Maximum number of calls to one peer that may wait for their answers. */
 export const REQUESTS_PER_PEER_MAX = 32;
 /** Time after which a call without an answer fails. */
 export const REQUEST_TIMEOUT_MS = 10_000;
 /**
- * Maximum of calls to one peer that are started in a second. Peers penalise more than a hundred frames in a second.
- * Nodes of generation 2 even ban the sender. A second of the peer does not begin at the same moment as our second. So
- * twice as many calls can fall into one second of the peer. The peer also counts our answers and messages.
+ * Maximum number of calls to one peer that are started in a second. Peers penalise more than a hundred frames in a
+ * second. Nodes of generation 2 even ban the sender. A second of the peer does not begin at the same moment as our
+ * second, so twice `CALLS_PER_SECOND_MAX` calls can fall into one second of the peer. The peer also counts our answers
+ * and messages.
  */
 export const CALLS_PER_SECOND_MAX = 40;
 /** Number of frames in a second that no release of lisk-sdk penalises. */
@@ -120,7 +124,7 @@ const TIPS: Sending = { burst: 5, everyMs: 1_000 };
  */
 const BROADCASTS: Sending = { burst: 1, everyMs: 1_000 };
 /**
- * Rate of messages that release 3.0.2 limits to three in ten seconds. That release sends a message every five seconds
+ * Rate of messages that release 3.0.2 limits to three in ten seconds. Release 3.0.2 sends a message every five seconds
  * by default. A fourth message then arrives within ten seconds only if an earlier message is five seconds late.
  */
 const RATIONED: Sending = { burst: 1, everyMs: 5_000 };
@@ -187,8 +191,8 @@ export function honestMax({ own, reference }: RateRow, windowMs = RATE_WINDOW_MS
 }
 
 /**
- * The number of uses in a window that are accepted, and the number above which a peer loses points. Uses between these
- * two numbers are dropped without a penalty.
+ * The number of uses in a window that are accepted, and the number above which a peer loses points. Uses above
+ * `takenMax` and up to `chargedAbove` are dropped without a penalty.
  */
 export function limitsOf(row: RateRow): { readonly takenMax: number; readonly chargedAbove: number } {
   const takenMax = Math.ceil(SAFETY * honestMax(row));

@@ -27,19 +27,19 @@ export interface ChainReader extends StateReader {
 export interface ChainWriter extends ChainReader, StateWriter {
   /**
    * Appends a block to the chain. The method runs `apply`, which writes the state. The method then stores the block,
-   * all index entries and counters, and an undo record of all overwritten values. After an error, a part of these
-   * values may be written. The caller must not catch the error inside the transaction, because the transaction would
-   * then commit these values.
+   * all index entries and counters, and an undo record of all overwritten values. After an error, a part of the block,
+   * state, indexes and undo record may be written. The caller must not catch the error inside the transaction, because
+   * the transaction would then commit the written part.
    */
   append(block: Block, apply: (state: StateWriter) => void): void;
   /**
-   * Reverts the tip by writing the values of its undo record back. After the revert, all keys are as they were before
-   * the block.
+   * Reverts the tip by writing back the values of its undo record. After the revert, all keys have the values that they
+   * had before the block.
    *
    * @throws ProtocolError `UNDO_RECORD_MISSING` if the undo record is no longer stored
    */
   revert(): Block;
-  /** Deletes the undo records up to this height. No later revert needs them. */
+  /** Deletes the undo records up to this height. The caller must never revert a block at or below this height later. */
   forgetUndo(upToHeight: number): void;
   /** Stores a note of the node, such as the peer book; `undefined` removes it. Notes are never consensus state. */
   setNote(key: NoteName, value: Uint8Array | undefined): void;
@@ -61,7 +61,10 @@ export interface ChainStore extends ChainReader, NoteStore {
   transact<T>(work: (writer: ChainWriter) => T): T;
   /** Names of all notes that begin with the prefix, in ascending order. */
   noteKeys(prefix: string): readonly string[];
-  /** SHA-256 of all consensus state in the order of keys, hexadecimal. Nodes with the same tip must have the same digest. */
+  /**
+   * SHA-256 of all consensus state in the order of keys, hexadecimal. Nodes with the same tip must have the same
+   * digest.
+   */
   stateDigest(): string;
   /** Height of the lowest block that can be reverted; undefined if no block can be reverted. */
   undoFloor(): number | undefined;

@@ -20,8 +20,8 @@ export interface JournaledTransaction {
 }
 
 /**
- * A journal with a maximum number of entries and a maximum of bytes. An entry is on disk when the next `flush` has
- * resolved.
+ * A journal with a maximum number of entries and a maximum number of bytes. An entry is on disk when the next `flush`
+ * has resolved.
  */
 export interface TransactionJournal {
   /** All entries, oldest first. */

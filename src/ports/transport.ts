@@ -133,7 +133,7 @@ export interface TransportHandlers {
   admits(ip: string): boolean;
   /**
    * Whether the operator named a peer at an IP address. A named peer can connect even while many strangers are
-   * connecting. If the function is absent, no peer is named.
+   * connecting. If `isNamed` is absent, no peer is named.
    */
   isNamed?(ip: string): boolean;
   /**

@@ -1,11 +1,13 @@
 /** Amounts are bigint counts of beddows. 1 LSK = 10^8 beddows. */
 
-/** Largest amount of a transaction (2^63 - 1). No balance may exceed the same value after a transfer. */
+/**
+ * Largest amount of a transaction in beddows (2^63 - 1). This constant is also the largest balance after a transfer.
+ */
 export const AMOUNT_MAX = 9_223_372_036_854_775_807n;
 
 const BEDDOWS_PER_LSK = 100_000_000n;
 
-/** Reads a string of digits as an amount; undefined for anything else (signs, points, spaces, other types). */
+/** Reads a string of decimal digits as an amount. Returns undefined for every other string and for other types. */
 export function amountOfDigits(value: unknown): bigint | undefined {
   return typeof value === 'string' && /^[0-9]+$/.test(value) ? BigInt(value) : undefined;
 }
@@ -22,9 +24,7 @@ export function lskText(beddows: bigint): string {
   return fraction === '' ? `${sign}${whole}` : `${sign}${whole}.${fraction}`;
 }
 
-/**
- * Reads an amount in LSK with at most eight decimals (`1.5`), and returns it in beddows; undefined for anything else.
- */
+/** Converts an amount in LSK with at most eight decimals (`1.5`) to beddows. Returns undefined for other text. */
 export function beddowsOfLskText(text: string): bigint | undefined {
   const match = /^([0-9]{1,11})(?:\.([0-9]{1,8}))?$/.exec(text);
   if (match === null) return undefined;

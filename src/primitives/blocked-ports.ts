@@ -1,7 +1,7 @@
 /**
  * Lists the ports to which browsers and `fetch` refuse to connect, because other protocols use them ("port blocking" of
- * the Fetch standard). A node can listen on these ports, but neither a browser nor a command of this package can then
- * connect to the node.
+ * the Fetch standard). A node can listen on a blocked port, but browsers and the commands of this package cannot
+ * connect to the node there.
  */
 
 const BLOCKED: ReadonlySet<number> = new Set([

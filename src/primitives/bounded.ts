@@ -17,10 +17,10 @@ export class LruMap<K, V> {
   readonly #halfMax: number;
   readonly #entries = new Map<K, Entry<V>>();
   #span = 0;
-  /** Number of entries used in the present span. */
+  /** Number of entries used in the current span. */
   #used = 0;
 
-  /** @param entriesMax maximum of entries, at least 2 */
+  /** @param entriesMax maximum number of entries, at least 2 */
   constructor(entriesMax: number) {
     assert(entriesMax >= 2, 'a map that forgets has room for two');
     this.entriesMax = entriesMax;
@@ -35,7 +35,7 @@ export class LruMap<K, V> {
     return this.#entries.has(key);
   }
 
-  /** Returns the value of a key, and counts the entry as used in the present span. */
+  /** Returns the value of a key, and counts the entry as used in the current span. */
   get(key: K): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;

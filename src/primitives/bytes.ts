@@ -80,8 +80,8 @@ export function writeU64BE(bytes: Bytes, value: bigint, at: number): void {
 }
 
 /**
- * Reads a big-endian unsigned 64-bit integer. Nearly all values fit into a double, and converting one number to a
- * bigint is faster than combining two bigints.
+ * Reads a big-endian unsigned 64-bit integer. Values below 2^53 fit into a double. Converting one double to a bigint is
+ * faster than combining two bigints.
  */
 export function readU64BE(bytes: Buffer, at: number): bigint {
   const high = bytes.readUInt32BE(at);
@@ -103,7 +103,7 @@ export function bytesEqual(a: Bytes, b: Bytes): boolean {
   return a.length === b.length && Buffer.compare(a, b) === 0;
 }
 
-/** Returns a Buffer over the same memory, without a copy. */
+/** Returns a Buffer that shares the memory of `bytes`, without a copy. */
 export function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -18,13 +18,14 @@ export interface Decimal {
 export const ZERO: Decimal = { isNegative: false, digits: '', exponent: 0 };
 
 /**
- * Limit of the number library of lisk-sdk. The library refuses a number with more places before the point. It treats a
- * number as zero if the first digit other than 0 is further behind the point.
+ * Limit of the number library of lisk-sdk. The library refuses a number with more places before the point than this
+ * limit. The library treats a number as zero if its first digit other than 0 is further behind the point than this
+ * limit.
  */
 const REFERENCE_PLACES_MAX = 1_000_000_000;
 /**
- * Maximum of digits of a whole number. Larger numbers are not needed, because amounts and weights have about twenty
- * digits.
+ * Maximum number of digits of a whole number. Larger numbers are not needed, because amounts and weights have about
+ * twenty digits.
  */
 const WHOLE_DIGITS_MAX = 40;
 
@@ -75,7 +76,9 @@ export function integerOf({ isNegative, digits, exponent }: Decimal): bigint | u
  */
 const LIMB_PLACES = 12;
 const LIMB = 10 ** LIMB_PLACES;
-/** Maximum of terms in a sum. With more terms, the sum could be inexact. A block needs at most some fifty terms. */
+/**
+ * Maximum number of terms in a sum. With more terms, the sum could be inexact. A block needs at most some fifty terms.
+ */
 const TERMS_MAX = 8_000;
 /** Number of limbs of a whole number with 40 digits. */
 const WHOLE_LIMBS_MAX = 4;
@@ -108,7 +111,10 @@ export class DecimalSum {
     this.#add(number, -1);
   }
 
-  /** Returns a copy of the sum. Later changes of one of them do not change the other. */
+  /**
+   * Returns a copy of the sum. Later changes of the copy do not change the sum, and later changes of the sum do not
+   * change the copy.
+   */
   copy(): DecimalSum {
     const copy = new DecimalSum();
     copy.#terms = [...this.#terms];

@@ -1,16 +1,16 @@
 /**
  * Determines the scope of an IP address: the hosts that can reach the address. Sources: the IPv4 and the IPv6
  * Special-Purpose Address Registry of IANA (RFC 6890 and the RFCs that update it, as of 2025), and RFC 5771 and RFC
- * 4291 for multicast. The table omits blocks that the registries call globally reachable, unless no hosts have
- * addresses in them.
+ * 4291 for multicast. The table omits blocks that the registries call globally reachable. Exception: the table contains
+ * such a block if no host has an address in the block.
  */
 
 import { ipBytes } from './ip.ts';
 
 /**
  * `global`: reachable from anywhere. `private`: reachable within the site of the host. `loopback`: reachable on the
- * same machine only. `special`: no peer can have the address, or it is reachable on the same link or provider only. An
- * example is the metadata service of a cloud.
+ * same machine only. `special`: no peer can have the address, or only hosts on the same link or of the same provider
+ * can reach the address. An example is the address of a cloud's metadata service.
  */
 export type IpScope = 'global' | 'private' | 'loopback' | 'special';
 

@@ -1,11 +1,11 @@
 /**
- * Version of this software. This version differs from `version`, which clients of Lisk use as the version of the
- * protocol.
+ * Reads the version of this software. The version of the software is not the API member `version`, which Lisk clients
+ * use as the version of the protocol.
  */
 
 /**
  * @param build build as nodes report it: `v` and the version, then the time of the build if it is known
- * @returns undefined for a text that no node of this software reports
+ * @returns the version of the software; undefined for a text that no node of this software reports
  */
 export function softwareVersionOf(build: string | undefined): string | undefined {
   return /^v(\d\S*)/.exec(build ?? '')?.[1];

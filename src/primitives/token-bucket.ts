@@ -1,4 +1,4 @@
-/** Limits a rate with a bucket of tokens that fills up with time. The caller passes the present time. */
+/** Limits a rate with a bucket to which tokens are added over time. The caller passes the current time. */
 
 export class TokenBucket {
   readonly #capacity: number;

@@ -14,14 +14,14 @@ const WORK_SHARE = 0.5;
  */
 const WORK_BURST_MS = 10;
 /**
- * Largest debt that can result from work that cannot be postponed. Without this limit, a flood of work that cannot be
- * postponed would block other work even after the flood.
+ * Largest debt in milliseconds that can result from work that cannot be postponed. Without this limit, a flood of work
+ * that cannot be postponed would block other work even after the flood.
  */
 const OUTSIDE_DEBT_MS_MAX = 50;
 
 export interface WorkShareOptions {
   readonly clock: {
-    /** Present time in milliseconds, preferably from a clock that cannot be set. */
+    /** Current time in milliseconds, preferably from a clock that cannot be set. */
     nowMs(): number;
     after(delayMs: number, work: () => void): unknown;
   };

@@ -36,9 +36,9 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   block_delay_seconds: histogram('Time from the beginning of a slot until its block was applied here.'),
 
   consensus_ratio: gauge('Share of connected peers that have this tip, 0 to 1; 0 without peers.'),
-  peers_connected: gauge('Connections to peers that stand.'),
+  peers_connected: gauge('Open connections to peers.'),
   peers_known: gauge('Peers that this node knows of, connected or not.'),
-  peers_banned_total: counter('Peers banned for what they did.'),
+  peers_banned_total: counter('Peers banned for their offences.'),
   p2p_connections_total: counter('Connections to peers that were made.', ['direction']),
   p2p_disconnections_total: counter('Connections to peers that ended, by close code.', ['code']),
   p2p_refused_total: counter('Connections that were refused in the handshake, by close code.', ['code']),
@@ -48,46 +48,46 @@ export const DECLARATIONS: Readonly<Record<string, MetricDeclaration>> = {
   pool_transactions: gauge('Transactions that wait, by queue.', ['state']),
   pool_refusals_total: counter('Transactions that the pool refused.', ['code']),
   pool_dropped_transactions_total: counter('Transactions that left the pool without getting into a block.'),
-  pool_accepted_dropped_total: counter('Transactions that clients were told to be accepted, and that were dropped.'),
+  pool_accepted_dropped_total: counter('Transactions that the node accepted from clients and dropped later.'),
   pool_expired_transactions_total: counter('Transactions that waited in the pool too long.'),
   transaction_delay_seconds: histogram('Time from the timestamp of a transaction until the pool had verified it.'),
 
-  own_slots_total: counter('Slots of delegates that forge on this node, by what became of them in the chain.', [
-    'result',
-  ]),
+  own_slots_total: counter('Slots of delegates that forge on this node, by their result in the chain.', ['result']),
   forging_delegates: gauge('Delegates that forge on this node.'),
   delegate_forged_blocks: gauge('Blocks in the chain by a delegate configured here.', ['delegate']),
   delegate_missed_blocks: gauge('Slots that a delegate configured here missed, by the chain.', ['delegate']),
 
-  node_events_total: counter('Diagnostics of the node that `bloomery why` tells of, by code.', ['code']),
+  node_events_total: counter('Diagnostics of the node that `bloomery why` lists, by code.', ['code']),
 
-  notify_delivered_total: counter('Events that a receiver of the operator took.', ['channel']),
+  notify_delivered_total: counter('Events that a receiver of the operator accepted.', ['channel']),
   notify_failures_total: counter('Deliveries of events that failed and are tried again.', ['channel']),
 
-  clock_offset_seconds: gauge('By how much the clocks of the peers are ahead of this one, by their blocks.'),
+  clock_offset_seconds: gauge(
+    'Time by which the clocks of the peers are ahead of the clock of this node, estimated from their blocks.',
+  ),
   memory_own_bytes: gauge('Memory that the process allocated, without mapped pages of the store.'),
   memory_ceiling_bytes: gauge('Memory above which the node ends itself.'),
 
   store_size_bytes: gauge('Size of the chain on the disk.'),
-  disk_free_bytes: gauge('Room that is left on the disk of the chain.'),
+  disk_free_bytes: gauge('Free space on the disk of the chain.'),
 
   http_request_duration_seconds: {
     kind: 'histogram',
-    help: 'Time that answers took, by pattern of the route.',
+    help: 'Time to answer a request, by pattern of the route.',
     labels: ['route', 'method', 'status'],
     buckets: ANSWER_BUCKETS_S,
   },
-  http_kept_answers_total: counter('Answers that were sent again from memory, which no duration is measured of.'),
-  http_connections: gauge('Connections to the HTTP interface that stand, by whether the client is trusted.', [
-    'client',
-  ]),
-  http_buffered_bytes: gauge('Bytes of HTTP requests and answers that clients who are not trusted make the node hold.'),
+  http_kept_answers_total: counter('Answers sent from the response cache; their duration is not measured.'),
+  http_connections: gauge('Open connections to the HTTP interface, by whether the client is trusted.', ['client']),
+  http_buffered_bytes: gauge(
+    'Bytes of HTTP requests and answers that the node holds for clients that are not trusted.',
+  ),
   http_refused_total: counter('Connections and requests that the HTTP interface refused, by reason.', ['reason']),
-  http_readers: gauge('Processes that answer HTTP beside the node, by what they do.', ['state']),
-  http_reader_restarts_total: counter('Times that such a process was begun in the place of another.'),
-  http_reader_memory_bytes: gauge('Memory of such a process of its own, without pages of the store.', ['reader']),
-  http_reader_requests_total: counter('Requests that came to such a process.', ['reader']),
-  http_event_readers: gauge('Readers of the stream of events.'),
+  http_readers: gauge('Reader processes that answer HTTP beside the node, by state.', ['state']),
+  http_reader_restarts_total: counter('Times that a new reader process replaced another reader process.'),
+  http_reader_memory_bytes: gauge('Memory of a reader process, without pages of the store.', ['reader']),
+  http_reader_requests_total: counter('Requests that arrived at a reader process.', ['reader']),
+  http_event_readers: gauge('Clients that read the event stream.'),
 };
 
 function counter(help: string, labels: readonly string[] = []): MetricDeclaration {

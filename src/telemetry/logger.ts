@@ -36,9 +36,9 @@ export interface ClosableObserver extends Observer {
 }
 
 /**
- * Opens the log. Every line has `time` (ISO 8601, UTC), `level`, `module`, `code`, `message` and, under `data`, its
- * fields without secrets (`printableFields`). A call of the observer never throws. The operating system has the line
- * before the call returns.
+ * Opens the log. Every line has `time` (ISO 8601, UTC), `level`, `module`, `code` and `message`. The member `data` has
+ * the fields of the line, without secrets (`printableFields`). A call of the observer never throws. The line is written
+ * to the operating system before the call returns.
  *
  * @throws ProtocolError `LOG_FILE_UNUSABLE` when the file cannot be opened
  */

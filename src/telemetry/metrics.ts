@@ -13,7 +13,7 @@ export interface MetricsOptions {
    * values must be bounded. Default 250.
    */
   readonly seriesMax?: number;
-  /** True to add memory, processor time and event loop of the process. Default false. */
+  /** True to add metrics of the process: memory, processor time and event loop. Default false. */
   readonly isOfProcess?: boolean;
 }
 
@@ -22,7 +22,8 @@ const LABEL_VALUE_CHARS_MAX = 120;
 const REFUSED = 'metrics_refused_total';
 
 /**
- * Gauges of prom-client that have names of counters. They are left out, because Prometheus tools complain about them.
+ * Gauges of prom-client that have names of counters. The registry omits these gauges, because Prometheus tools report
+ * their names as errors.
  */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
@@ -93,10 +94,11 @@ export class MetricsRegistry {
   }
 
   /**
-   * Calls `set` each time before the metrics are read. It serves metrics that are measured when they are read, such as
-   * sizes.
+   * Calls `set` each time before the metrics are read. `beforeReading` is for metrics that are measured when they are
+   * read, such as sizes.
    *
-   * @returns a function that ends the calls; until then everything that `set` refers to stays in memory
+   * @returns a function that ends the calls of `set`; until the function is called, all objects that `set` uses stay in
+   *   memory
    */
   beforeReading(set: () => void): () => void {
     this.#beforeReading.add(set);
@@ -106,8 +108,8 @@ export class MetricsRegistry {
   }
 
   /**
-   * Removes all series of a gauge. It serves gauges whose label values change, and gauges whose value is sometimes
-   * unknown.
+   * Removes all series of a gauge. `forget` is for gauges whose label values change, and for gauges whose value is
+   * sometimes unknown.
    */
   forget(name: string): void {
     const family = this.#families.get(name);

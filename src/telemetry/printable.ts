@@ -8,7 +8,7 @@ const BYTES_SHOWN_MAX = 128;
 
 const SECRET_NAME = /pass_?phrase|password|secret|private_?key|mnemonic/i;
 const HIDDEN = '[hidden]';
-/** Shorter secrets are not searched for in texts, because they occur in many ordinary words. */
+/** Minimum length of a secret that is searched for in texts. Shorter secrets occur in many ordinary words. */
 const SECRET_CHARS_MIN = 4;
 
 export type Printable = null | boolean | number | string | readonly Printable[] | { readonly [key: string]: Printable };

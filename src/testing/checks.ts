@@ -12,9 +12,7 @@ const OPTIONS = ['nodes', 'mine', 'generation', 'delegates', 'network', 'log'] a
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 const PUBLIC_KEY = /^[0-9a-f]{64}$/;
 
-/**
- * @throws TypeError or RangeError with the name of the wrong option
- */
+/** @throws TypeError or RangeError with the name of the wrong option */
 export function checkOptions(options: DevnetOptions): void {
   if (!isObject(options)) throw new TypeError('the options of startDevnet() must be an object');
   const unknown = Object.keys(options).find((name) => !OPTIONS.some((each) => each === name));
@@ -48,9 +46,7 @@ export function checkAmount(amount: bigint, least: bigint): void {
   throw new RangeError(`\`amount\` must be a bigint of beddows from ${least} on`);
 }
 
-/**
- * @throws TypeError or RangeError with the name of the wrong field; the node checks the values of the fields
- */
+/** @throws TypeError or RangeError with the name of the wrong field; the node checks the values of the fields */
 export function checkPayload(payload: TransactionPayload): void {
   if (!isObject(payload)) throw new TypeError('the payload must be an object with a `kind`');
   const fields = FIELDS.get(payload.kind);

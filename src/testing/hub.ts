@@ -24,7 +24,10 @@ import type { Clock } from '../ports/clock.ts';
 
 const NOBODY_THERE: CloseReason = { code: 1006, reason: 'nobody listens there' };
 const GONE: CloseReason = { code: 1001, reason: 'the peer has ended' };
-/** Longest wait until a dialled node is up; a real transport waits as long for an answer to a dial. */
+/**
+ * Maximum wait in milliseconds until a dialled node is up. A real transport waits for an answer to a dial for the same
+ * time.
+ */
 const ARRIVAL_MS_MAX = 2000;
 const DUPLICATE: CloseReason = { code: 4404, reason: 'connected already' };
 
@@ -55,12 +58,14 @@ export class Hub {
     for (const member of this.#members.values()) member.tellAll();
   }
 
-  /** Undefined when no node listens there, or when the partition separates the two. */
+  /**
+   * Returns the transport of `to`; undefined if no node listens at `to`, or if the partition separates `from` and `to`.
+   */
   reach(from: PeerId, to: PeerId): HubTransport | undefined {
     return this.#groups.get(from) === this.#groups.get(to) ? this.#members.get(to) : undefined;
   }
 
-  /** The other end of a connection, even when a partition separates both ends. */
+  /** The transport of a peer, even if a partition separates the peer from the caller. */
   at(peerId: PeerId): HubTransport | undefined {
     return this.#members.get(peerId);
   }

@@ -1,5 +1,6 @@
 /**
- * `bloomery/testing`: a devnet for tests of applications, in the process of the test. See docs/guides/test-applications.md.
+ * `bloomery/testing`: a devnet for tests of applications, in the process of the test. See
+ * docs/guides/test-applications.md.
  */
 
 import { bloomeryHome } from '../config/network.ts';

@@ -56,8 +56,8 @@ const PEERS_POLL_MS = 5;
 const HEAL_MS_MAX = 60_000;
 const HEAL_POLL_MS = 20;
 /**
- * Number of polls between two slots that `heal` mines. Nodes fetch a better chain in less time than these polls take.
- * When two chains are equally good, a mined slot decides between them.
+ * Number of polls between two slots that `heal` mines. Nodes fetch a better chain in less time than
+ * `HEAL_POLLS_PER_SLOT` polls take. When two chains are equally good, a mined slot decides between them.
  */
 const HEAL_POLLS_PER_SLOT = 25;
 

@@ -1,6 +1,6 @@
 /**
- * The types of `bloomery/testing`. The types of `bloomery/testing` use no types of other modules, so they stay valid
- * for applications that install the package.
+ * Defines the types of `bloomery/testing`. They use no types of other modules, so they are valid in applications that
+ * install the package.
  */
 
 export interface DevnetOptions {
@@ -114,7 +114,7 @@ export interface TestDevnet {
    * `waitForHeight` forges no blocks.
    *
    * @param options `timeoutMs`: limit by the clock of the machine, default 30,000
-   * @throws an error that names the height of each node when the time is over; also an error when the devnet is closed
+   * @throws an error that names the height of each node if the time limit is reached; an error if the devnet is closed
    */
   waitForHeight(height: number, options?: { readonly timeoutMs?: number }): Promise<void>;
   /** Sets the mining mode from now on. @throws an error for an unknown mode */
@@ -153,7 +153,9 @@ export interface TestDevnet {
   ): Promise<SentTransaction>;
   /** Sends beddows from the account `genesis` and mines a block with the transaction. */
   fund(address: string, amount: bigint): Promise<SentTransaction>;
-  /** Makes the nodes accept any signature for that account from now on. The account must have sent a transaction before. */
+  /**
+   * Makes the nodes accept any signature for that account from now on. The account must have sent a transaction before.
+   */
   impersonate(address: string): Promise<void>;
   /**
    * Partitions the network: nodes of different groups exchange no messages. Nodes outside the given groups form another

@@ -11,7 +11,7 @@ import { SignatureCache, checkKey } from './signature-cache.ts';
 /**
  * Creates a verifier that makes all checks on the calling thread and remembers their results.
  *
- * @param cacheEntriesMax maximum of results in the cache; the least recently used results are removed first
+ * @param cacheEntriesMax maximum number of results in the cache; the least recently used results are removed first
  */
 export function createInlineVerifier(ed25519: Ed25519, cacheEntriesMax: number): Verifier {
   const cache = new SignatureCache(cacheEntriesMax);
@@ -28,7 +28,7 @@ export function createInlineVerifier(ed25519: Ed25519, cacheEntriesMax: number):
   };
 }
 
-/** Makes checks and counts them. */
+/** Makes checks, and estimates their total time from their number. */
 export class MeteredChecks {
   readonly #ed25519: Ed25519;
   #checks = 0;
@@ -48,8 +48,8 @@ export class MeteredChecks {
 }
 
 /**
- * Makes one check. Takes the result from the cache if the cache has it. Otherwise computes the result and adds it to
- * the cache.
+ * Returns the result of one check. If the cache does not have the result, the function makes the check and adds the
+ * result to the cache.
  */
 export function verifyWith(cache: SignatureCache, ed25519: Pick<Ed25519, 'verify'>, check: SignatureCheck): boolean {
   const asked = cache.recallObject(check);

@@ -10,14 +10,12 @@ import { parentPort } from 'node:worker_threads';
 import type { JobMessage } from './job-thread.ts';
 
 /**
- * Number of steps (of `nice`) by which a worker thread lowers its priority. The calling thread then gets nearly all of
- * a core, and the worker threads share the rest.
+ * Number of steps (of `nice`) by which a worker thread lowers its priority. The main thread then gets nearly all the
+ * time of a core, and the worker threads share the remaining time.
  */
 const STEPS_BACK = 10;
 
-/**
- * @param work computes the answer to a job; the answer must have its own buffer, because the buffer is transferred
- */
+/** @param work computes the answer to a job; the answer must have its own buffer, because the buffer is transferred */
 export function serveJobs(work: (bytes: Uint8Array) => Uint8Array<ArrayBuffer>): void {
   stepBack();
   parentPort?.on('message', (job: JobMessage) => {
@@ -27,14 +25,14 @@ export function serveJobs(work: (bytes: Uint8Array) => Uint8Array<ArrayBuffer>):
 }
 
 /**
- * Lowers the priority of this thread. The main thread forges, answers peers and applies blocks. It should run first if
- * there are fewer cores than threads. Only Linux has a priority for each thread; on other systems all threads keep the
- * same priority.
+ * Lowers the priority of this thread. The main thread forges, answers peers and applies blocks. The main thread should
+ * run first if there are fewer cores than threads. Only Linux has a priority for each thread; on other systems all
+ * threads keep the same priority.
  */
 function stepBack(): void {
   try {
     const thread = Number(basename(readlinkSync('/proc/thread-self')));
-    // The steps count from the present priority, because the whole process may already run with a lower priority.
+    // The steps count from the current priority, because the whole process may already have a low priority.
     setPriority(thread, Math.min(getPriority(thread) + STEPS_BACK, constants.priority.PRIORITY_LOW));
   } catch {
     // On other systems, or without the right to change the priority, the thread keeps its old priority.

@@ -14,7 +14,10 @@ interface OpenJob {
   readonly settle: (answer: Uint8Array | undefined) => void;
 }
 
-/** Most memory of a job is garbage when the job ends, so a larger young generation would mostly contain garbage. */
+/**
+ * Limits the young generation (of the garbage collector) to 12 MB. Most memory of a job is garbage when the job ends,
+ * so a larger young generation would mostly contain garbage.
+ */
 const LIMITS = { maxYoungGenerationSizeMb: 12 };
 
 export class JobThread {

@@ -11,8 +11,8 @@ export interface JobThreadsOptions {
   /** Data that the worker script receives at its start. */
   readonly workerData: unknown;
   /**
-   * Maximum total weight of the unanswered jobs of one thread. If all threads have reached this weight, `ask` accepts
-   * no further job. The caller must then do the work itself.
+   * Maximum total weight of the unanswered jobs of one thread. If all threads have reached `waitingMax`, `ask` accepts
+   * no further job. The caller of `ask` must then do the work.
    */
   readonly waitingMax: number;
   /** Receives one log line when a thread has ended unexpectedly. */
@@ -71,8 +71,8 @@ export class JobThreads {
 }
 
 /**
- * Returns the URL of a worker script in the folder of the calling file. The script has the same extension as that file:
- * `.js` if compiled.
+ * Returns the URL of a worker script in the folder of the calling file. The script has the extension of the calling
+ * file, for example `.js` in the compiled program.
  */
 export function programBeside(fileUrl: string, name: string): URL {
   return new URL(fileUrl.replace(/[^/]+(\.[a-z]+)$/, `${name}$1`));

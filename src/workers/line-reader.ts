@@ -23,7 +23,8 @@ export interface LineReader {
    * in the iterable, and the garbage collector would have to move unpacked blocks again and again.
    *
    * @returns for each line its validated block. If the block is invalid or is block 1, the result is the line itself.
-   *   Other lines are released, because a line takes three times the memory of its packed block.
+   *   The reader releases all lines that it does not return, because a line takes three times the memory of its packed
+   *   block.
    */
   read(lines: readonly Buffer[]): Promise<Iterable<Block | Buffer>>;
   close(): Promise<void>;
@@ -31,7 +32,7 @@ export interface LineReader {
 
 /** Up to this number of lines are read on the calling thread, because a thread would take longer to start. */
 const INLINE_LINES_MAX = 4;
-/** There is no limit, because jobs that read lines always wait for a thread. */
+/** Maximum weight of waiting jobs: no limit, because jobs that read lines always wait for a thread. */
 const WAITING_MAX = Number.POSITIVE_INFINITY;
 
 export function createLineReader({ threads, rules, knownHeight }: LineReaderOptions): LineReader {

@@ -18,14 +18,12 @@ export class SignatureCache {
   readonly #answers: LruMap<string, boolean>;
   readonly #answersOfObjects = new WeakMap<SignatureCheck, boolean>();
 
-  /**
-   * @param entriesMax maximum of stored results; each result takes about 250 bytes
-   */
+  /** @param entriesMax maximum number of stored results; each result takes about 250 bytes */
   constructor(entriesMax: number) {
     this.#answers = new LruMap(entriesMax);
   }
 
-  /** Returns the result for this check object; undefined if the object was not checked before. */
+  /** Returns the stored result for this check object; undefined if no result is stored for the object. */
   recallObject(check: SignatureCheck): boolean | undefined {
     return this.#answersOfObjects.get(check);
   }

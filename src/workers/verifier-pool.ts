@@ -24,8 +24,8 @@ export interface VerifierPoolOptions {
   /** Preferred back end. The default is the fastest back end that loads. */
   readonly backend?: Ed25519Backend;
   /**
-   * Maximum of results in the cache; the least recently used results are removed first. Each result takes about 250
-   * bytes.
+   * Maximum number of results in the cache; the least recently used results are removed first. Each result takes about
+   * 250 bytes.
    */
   readonly cacheEntriesMax: number;
   /** Gets one message when a thread has ended unexpectedly. */
@@ -47,15 +47,16 @@ const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60
 const JOB_CHECKS_MAX = 128;
 
 /**
- * Largest batch of checks whose results are cached by content. Small batches belong to a block whose transactions
- * arrived earlier, one by one, as other objects. A download contains thousands of new checks. The results of these
- * checks are cached by object, because the later validation uses the same objects.
+ * Largest batch of checks whose results are cached by content. A small batch usually belongs to a block. The
+ * transactions of the block arrived earlier, one by one, as different objects with equal bytes. A download contains
+ * thousands of new checks. The results of these checks are cached by object, because the later validation uses the same
+ * objects.
  */
 const KEYED_CHECKS_MAX = 200;
 
 /**
- * Maximum of checks that may wait for one worker thread. Further checks run on the caller's own thread, which slows the
- * callers down.
+ * Maximum number of checks that may wait for one worker thread. Further checks run on the caller's own thread, which
+ * slows the callers down.
  */
 export const THREAD_CHECKS_MAX = 20_000;
 
@@ -106,8 +107,8 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
   }
 
   /**
-   * Returns true if the result for this check object is known. A check with wrong lengths counts as known, because it
-   * always fails.
+   * Returns true if the cache has the result of a check. A check with wrong lengths counts as answered, because the
+   * check always fails.
    */
   function isAnswered(check: SignatureCheck, isBulk: boolean): boolean {
     if (cache.recallObject(check) !== undefined || !hasRightLengths(check)) return true;
