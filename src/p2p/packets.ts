@@ -220,7 +220,7 @@ const BRACKET = 91;
 const BACKSLASH = 92;
 const BRACE = 123;
 
-/** Matches the name of the prototype, or an escape that could be a part of it. */
+/** Matches `__proto__`, or an escape sequence that could be a part of `__proto__`. */
 const MAY_NAME_PROTO = /__proto__|\\u00[567]/i;
 
 /**

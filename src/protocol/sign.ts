@@ -72,7 +72,7 @@ export interface TransactionSigner {
   toBytes(transaction: Transaction): Uint8Array;
   /**
    * All transactions that have these bytes. The list is empty if no transaction has these bytes. The list has two
-   * transactions if the last 64 bytes can be either the text of a transfer or a second signature.
+   * transactions if the last 128 bytes can be either a text of 64 bytes and a signature, or two signatures.
    */
   fromBytes(bytes: Uint8Array): readonly Transaction[];
 }

@@ -238,7 +238,7 @@ class Session {
   #welcome(index: number): void {
     const link = this.#nodes[index]?.process?.link;
     if (link === undefined) return;
-    // If the node has disconnected again, it gets the state at its next return.
+    // If the node has disconnected again, it gets the state when it reconnects.
     link
       .ask({ op: 'faults', faults: this.#faults.of(index) })
       .then(() => this.#timekeeper.welcome(link))
