@@ -37,7 +37,7 @@ export async function runLag(url: string, minutes: number, folder: string): Prom
   if (node === undefined) throw new Error('there is no node');
   const { network } = devnet;
   const sink = spawnSink(['clickhouse', '--url', url, '--database', DATABASE, '--node', node.url], network.directory);
-  let isOver = false;
+  const over = new AbortController();
   try {
     const shownHeight = async (): Promise<number> => {
       const answer = await fetch(url, { method: 'POST', body: `SELECT max(height) FROM ${DATABASE}.blocks` });
@@ -45,14 +45,14 @@ export async function runLag(url: string, minutes: number, folder: string): Prom
     };
     await waitFor('the sink', async () => (await shownHeight()) >= (await node.client.status()).height, START_MS_MAX);
     const sending = (async () => {
-      for (let number = 0; !isOver; number += 1) {
+      for (let number = 0; !over.signal.aborted; number += 1) {
         await postTransaction(node.url, network, transfer(network, number, 50)).catch(() => undefined);
         await sleep(SEND_MS);
       }
     })();
     let wholeReads = 0;
     const reading = (async () => {
-      while (!isOver) {
+      while (!over.signal.aborted) {
         const files = join(folder, 'lag-files');
         rmSync(files, { recursive: true, force: true });
         const dataDirectory = node.plan.directory;
@@ -87,7 +87,7 @@ export async function runLag(url: string, minutes: number, folder: string): Prom
         }
       }),
     ]);
-    isOver = true;
+    over.abort();
     await Promise.all([sending, reading]);
     const [from, to] = await Promise.all([first, shown].map(async (height) => timestampAt(node.url, height)));
     const slots = ((to ?? 0) - (from ?? 0)) / network.params.blockTimeS;
@@ -102,7 +102,7 @@ export async function runLag(url: string, minutes: number, folder: string): Prom
       wholeReads,
     };
   } finally {
-    isOver = true;
+    over.abort();
     await ended(sink);
     await devnet.close();
     await dropDatabase(url, DATABASE, undefined);
