@@ -6,6 +6,9 @@
  * `--kills N` kills the command of each sink N times in the midst of its work, and then compares what it wrote with what the node has.
  * `--live-kills N --minutes M` kills sink, node and server N times each beside a devnet whose blocks are reverted; with `--spread` the
  * tables lie on the cluster, and any of its servers is killed.
+ * `--store DIR --network FOLDER` writes the chain of a data folder to ClickHouse, compares every range and every balance with those of
+ * the node, and asks the questions three times; with `--spread` it does the same with the tables on the cluster, too.
+ * `--lag M` measures for M minutes how long a new block of a devnet takes to be seen in the tables.
  * `--backfill N` fills a database with N full blocks, three times, beside the engine's own rate from a file.
  */
 
@@ -13,6 +16,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { bloomeryHome, findNetworkDirectory, loadNetwork } from '../../src/config/network.ts';
 import { openStoreSource } from '../../src/node/sink-source.ts';
 import { runSink } from '../../src/sinks/run.ts';
 import { placeIn, storeChain } from '../support/chain-folder.ts';
@@ -26,6 +30,8 @@ import { questionsOfGuide } from './questions.ts';
 import { sameTables } from './same-tables.ts';
 import { askPanels } from './panels.ts';
 import { killSink, type ServerOfEngine } from './kills.ts';
+import { fillFromStore } from './stored-chain.ts';
+import { runLag } from './lag.ts';
 import { runLiveKills } from './live-kills.ts';
 import { CLUSTER, missingForCluster, startCluster } from './servers.ts';
 
@@ -33,6 +39,9 @@ const RANGE_BLOCKS = 20;
 const BACKFILL_RUNS = 3;
 const BACKFILL_RANGE_BLOCKS = 200;
 const HEIGHT = 103;
+const DIFFERENCES_SAID = 20;
+/** The engine reads from the disk the first time. */
+const QUESTION_TURNS = 3;
 /** Blocks of the golden chains that are left in the tail. */
 const GOLDEN_TAIL_BLOCKS = 15;
 const GOLDEN_RANGE_BLOCKS = 10;
@@ -45,6 +54,9 @@ const { values: flags } = parseArgs({
     backfill: { type: 'string', default: '0' },
     minutes: { type: 'string', default: '20' },
     spread: { type: 'boolean', default: false },
+    lag: { type: 'string', default: '0' },
+    store: { type: 'string' },
+    network: { type: 'string' },
   },
 });
 const folder = mkdtempSync(join(tmpdir(), 'bloomery-analytics-'));
@@ -78,6 +90,8 @@ const url = namedUrl ?? clusterUrl;
 try {
   if (Number(flags['live-kills']) > 0) await tryLiveKills(Number(flags['live-kills']));
   else if (Number(flags.backfill) > 0) await tryBackfill(Number(flags.backfill));
+  else if (Number(flags.lag) > 0) await tryLag(Number(flags.lag));
+  else if (flags.store !== undefined) await tryStore(flags.store, flags.network ?? 'mainnet');
   else
     for (const generation of [2, 3] as const) {
       await tryGeneration(generation);
@@ -139,6 +153,31 @@ async function tryBackfill(blockCount: number): Promise<void> {
       folder,
     });
     say(`backfill: ${JSON.stringify(report)}`);
+  }
+}
+
+async function tryLag(minutes: number): Promise<void> {
+  if (url === undefined) return say('skipped: lag of a sink; there is no server');
+  const report = await runLag(url, minutes, folder);
+  say(`lag: ${JSON.stringify(report)}`);
+  if (report.missedSlots > 0) fault(`lag: ${report.missedSlots} slots have no block`);
+}
+
+async function tryStore(dataFolder: string, networkName: string): Promise<void> {
+  const network = loadNetwork(findNetworkDirectory(networkName, bloomeryHome(process.env)));
+  const place = { network, dataDirectory: join(dataFolder, network.name) };
+  const answers = new Map<string, string>();
+  for (const { engine, server } of enginesOf('store')) {
+    if (server === undefined || (server.cluster !== undefined && !flags.spread)) continue;
+    try {
+      const { differences, ...report } = await fillFromStore(engine, place);
+      for (const difference of differences.slice(0, DIFFERENCES_SAID)) fault(`${engine.name}: ${difference}`);
+      say(`${engine.name}: ${JSON.stringify(report)}, ${differences.length} differences`);
+      for (let turn = 1; turn <= QUESTION_TURNS; turn += 1)
+        await askAll(engine, `${engine.name}, time ${turn}`, answers, true);
+    } finally {
+      await engine.remove();
+    }
   }
 }
 

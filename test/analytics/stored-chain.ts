@@ -1,0 +1,100 @@
+/**
+ * A chain of a data folder that is too long to compare row by row. For every range of heights the node and the tables must have the
+ * same number of transactions, sums of amounts and fees, and XOR of ids; every account must have the same balance.
+ */
+
+import { createQueries } from '../../src/store/query/queries.ts';
+import { openStoreSource } from '../../src/node/sink-source.ts';
+import { openIndexedSnapshot, type ChainPlace } from '../../src/node/chain-tool.ts';
+import { amountOf } from '../../src/protocol/tx/amounts.ts';
+import { runSink } from '../../src/sinks/run.ts';
+import type { StoredChain } from '../../src/store/chain/chain-store.ts';
+import type { Answers, Engine } from './engines.ts';
+
+export interface StoredChainReport {
+  readonly blocks: number;
+  readonly transactions: number;
+  readonly ranges: number;
+  readonly accounts: number;
+  /** Time of the whole run of the sink, with its read of the store. */
+  readonly fillMs: number;
+  /** A sentence for each range and account that differs. */
+  readonly differences: readonly string[];
+}
+
+/** Heights of a range of the sink and of the comparison, as in the last question of the guide. */
+const RANGE_BLOCKS = 1_000;
+/** Blocks that the sink leaves in the tail at least. */
+const DEPTH = 202;
+
+export async function fillFromStore(engine: Engine, place: ChainPlace): Promise<StoredChainReport> {
+  const startedMs = performance.now();
+  const source = openStoreSource(place, { depth: DEPTH, pollMs: 10 });
+  const sink = engine.open();
+  const { signal } = new AbortController();
+  await runSink({ source, sink, rangeBlocks: RANGE_BLOCKS, signal, follows: false });
+  await sink.end();
+  await source.close();
+  const fillMs = Math.round(performance.now() - startedMs);
+  const { store, rules } = await openIndexedSnapshot(place);
+  const answers = await engine.ask();
+  try {
+    const { sums, transactions } = rangesOf(store);
+    const query = { limit: 1, offset: 0, sort: { field: 'balance', direction: 'desc' } } as const;
+    const { total: accounts } = await createQueries(store, rules.params).accounts(query);
+    const differences = [
+      ...(await differentRanges(answers, sums)),
+      ...(await differentBalances(answers, store, accounts)),
+    ];
+    return { blocks: store.tip()?.height ?? 0, transactions, ranges: sums.length, accounts, fillMs, differences };
+  } finally {
+    await answers.close();
+    await store.close();
+  }
+}
+
+/** Line of each range: transactions, sum of amounts, sum of fees, XOR of ids. */
+function rangesOf(store: StoredChain): { readonly sums: readonly string[]; readonly transactions: number } {
+  const sums: string[] = [];
+  let transactions = 0;
+  const height = store.tip()?.height ?? 0;
+  for (let from = 1; from <= height; from += RANGE_BLOCKS) {
+    let [count, amount, fees, ids] = [0, 0n, 0n, 0n];
+    for (let at = from; at < Math.min(from + RANGE_BLOCKS, height + 1); at += 1) {
+      for (const transaction of store.block(at)?.transactions ?? []) {
+        count += 1;
+        amount += amountOf(transaction);
+        fees += transaction.fee;
+        ids ^= BigInt(transaction.id);
+      }
+    }
+    transactions += count;
+    sums.push(`${count} ${amount} ${fees} ${ids}`);
+  }
+  return { sums, transactions };
+}
+
+async function differentRanges(answers: Answers, sums: readonly string[]): Promise<readonly string[]> {
+  const rows = (await answers.rows(
+    `SELECT intDiv(height - 1, ${RANGE_BLOCKS}) AS part, count() AS transactions, sum(amount) AS amount, sum(fee) AS fees, ` +
+      'groupBitXor(id) AS ids FROM transactions GROUP BY part ORDER BY part',
+  )) as readonly Readonly<Record<'part' | 'transactions' | 'amount' | 'fees' | 'ids', string | number>>[];
+  const found = new Map(
+    rows.map(({ part, transactions, amount, fees, ids }) => [Number(part), `${transactions} ${amount} ${fees} ${ids}`]),
+  );
+  const empty = '0 0 0 0';
+  return sums.flatMap((sum, part) =>
+    (found.get(part) ?? empty) === sum ? [] : [`range ${part}: ${found.get(part) ?? empty}, the node has ${sum}`],
+  );
+}
+
+async function differentBalances(answers: Answers, store: StoredChain, accounts: number): Promise<readonly string[]> {
+  const rows = (await answers.rows(
+    'SELECT address, sum(amount) AS balance FROM balance_changes GROUP BY address',
+  )) as readonly { readonly address: string; readonly balance: string }[];
+  const differences = rows.flatMap(({ address, balance }) => {
+    const held = store.account(address)?.balance;
+    return held === BigInt(balance) ? [] : [`${address}: ${balance}, the node has ${held ?? 'no account'}`];
+  });
+  return rows.length === accounts ? differences : [...differences, `${rows.length} accounts of ${accounts}`];
+}
