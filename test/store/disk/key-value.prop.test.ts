@@ -136,7 +136,8 @@ for (const backend of BACKENDS) {
 for (const backend of BACKENDS) {
   test(`${backend}: values of all sizes stay as they are while other values are read`, async (t) => {
     await withKeys(backend, (keys) => {
-      const valueOf = (at: number): Buffer => Buffer.alloc([0, 1, 100, 4096, 4097, 9000, 40_000][at] ?? 200_000, at + 1);
+      const valueOf = (at: number): Buffer =>
+        Buffer.alloc([0, 1, 100, 4096, 4097, 9000, 40_000][at] ?? 200_000, at + 1);
       const keyOf = (at: number): Buffer => Buffer.from([3, at]);
       const sizes = Array.from({ length: 8 }, (_, at) => at);
       const check = (reader: KeyValueReader): void => {
