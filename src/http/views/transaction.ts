@@ -43,28 +43,39 @@ export function confirmedView(
   const isSecond = dialect.generation === 2;
   const recipientPublicKey = entry.recipientPublicKey ?? '';
   const { amount, recipientId } = movedBy(transaction);
-  const own = {
+  // Lists of transactions are the longest answers. Adding members one by one takes a fraction of the time of spreading
+  // objects into one another.
+  const view: Record<string, unknown> = {
     id: transaction.id,
     height,
     blockId,
     type: transaction.type,
     timestamp: transaction.timestamp,
     senderPublicKey: transaction.senderPublicKey,
-    ...(isSecond ? { recipientPublicKey } : {}),
-    senderId: transaction.senderId,
-    ...(isSecond ? { recipientId, amount } : {}),
-    fee: transaction.fee.toString(),
-    signature: transaction.signature,
-    ...signSignatureOf(transaction),
-    signatures: transaction.signatures,
-    asset: confirmedAsset(transaction, dialect),
-    confirmations: tipHeight - height + 1,
   };
+  if (isSecond) view['recipientPublicKey'] = recipientPublicKey;
+  view['senderId'] = transaction.senderId;
+  if (isSecond) {
+    view['recipientId'] = recipientId;
+    view['amount'] = amount;
+  }
+  view['fee'] = transaction.fee.toString();
+  view['signature'] = transaction.signature;
+  if (transaction.signSignature !== undefined) view['signSignature'] = transaction.signSignature;
+  view['signatures'] = transaction.signatures;
+  view['asset'] = confirmedAsset(transaction, dialect);
+  view['confirmations'] = tipHeight - height + 1;
+  if (dialect.strict) return view;
+  if (!isSecond) {
+    view['amount'] = amount;
+    view['recipientId'] = recipientId;
+    view['recipientPublicKey'] = recipientPublicKey;
+  }
   const { ready, receivedAtMs } = remarks;
-  return joined(dialect, own, {
-    ...(isSecond ? {} : { amount, recipientId, recipientPublicKey }),
-    ...given({ senderSecondPublicKey: entry.senderSecondPublicKey, ready, receivedAt: instantOf(receivedAtMs) }),
-  });
+  if (entry.senderSecondPublicKey !== undefined) view['senderSecondPublicKey'] = entry.senderSecondPublicKey;
+  if (ready !== undefined) view['ready'] = ready;
+  if (receivedAtMs !== undefined) view['receivedAt'] = instantOf(receivedAtMs);
+  return view;
 }
 
 /** Shows a transaction of the pool, with its asset as submitted. */
@@ -154,10 +165,8 @@ function movedBy(transaction: Transaction): { readonly amount: string; readonly 
   return { amount: amountOf(transaction).toString(), recipientId: recipientOf(transaction) ?? '' };
 }
 
-function instantOf(timeMs: number): string;
-function instantOf(timeMs: number | undefined): string | undefined;
-function instantOf(timeMs: number | undefined): string | undefined {
-  return timeMs === undefined ? undefined : new Date(timeMs).toISOString();
+function instantOf(timeMs: number): string {
+  return new Date(timeMs).toISOString();
 }
 
 function signSignatureOf(transaction: Transaction): View {

@@ -32,6 +32,9 @@ const DAPP_TYPE = 5;
 /** A place packed into one number, which saves memory in long lists. */
 type PackedPlace = number;
 
+/** Type of an object while its members are added. */
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
 interface Found {
   readonly place: TransactionPlace;
   readonly value: bigint | number;
@@ -236,11 +239,8 @@ function entryOf(
   const recipientId = recipientOf(transaction);
   const recipient = recipientId === undefined ? undefined : store.account(recipientId);
   const sender = store.account(transaction.senderId);
-  return {
-    transaction,
-    blockId: header.id,
-    height: place.height,
-    ...(recipient?.publicKey === undefined ? {} : { recipientPublicKey: recipient.publicKey }),
-    ...(sender?.secondPublicKey === undefined ? {} : { senderSecondPublicKey: sender.secondPublicKey }),
-  };
+  const entry: Mutable<TransactionEntry> = { transaction, blockId: header.id, height: place.height };
+  if (recipient?.publicKey !== undefined) entry.recipientPublicKey = recipient.publicKey;
+  if (sender?.secondPublicKey !== undefined) entry.senderSecondPublicKey = sender.secondPublicKey;
+  return entry;
 }
