@@ -95,9 +95,13 @@ async function untilReady(
     async () => {
       const tip = (await forger.client.status()).height;
       const answer = await fetch(`${victim.url}/api/readyz`, { signal: AbortSignal.timeout(LOOK_MS_MAX) });
-      const { ready, height } = (await answer.json()) as { readonly ready: boolean; readonly height: number };
+      const told = (await answer.json()) as Readonly<Record<'height' | 'networkHeight', number>> & { ready: boolean };
+      const { ready, height, networkHeight } = told;
       const isBehind = tip - height > LAG_BLOCKS_MAX;
-      if (ready && isBehind) early.push(`replica ${victim.plan.index} after ${kind}: height ${height} of ${tip}`);
+      if (ready && isBehind) {
+        const where = `height ${height} of ${tip}, most frequent height of its peers ${networkHeight}`;
+        early.push(`replica ${victim.plan.index} after ${kind}: ${where}`);
+      }
       return ready && !isBehind;
     },
     BACK_MS_MAX,

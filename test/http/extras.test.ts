@@ -144,6 +144,33 @@ test('a node that forges nothing and has no peers yet, or none any more, is read
   t.is((await ask('/readyz')).status, 200);
 });
 
+test('a node whose last block is old is ready only beside peers that say that it is at their height', async (t) => {
+  const fake = fakeNode(3);
+  const ask = await serve(t, fake);
+  const status = fake.api.status();
+  fake.api.status = () => ({ ...status, secondsSinceEpoch: 231, networkHeight: 2 });
+  const peer = (wsPort: number, height?: number): PeerEntry => ({
+    info: { ip: '10.0.0.1', wsPort, ...(height === undefined ? {} : { height }) },
+    state: 'connected',
+  });
+  fake.peers = [peer(5000)];
+  const unheard = await ask('/readyz');
+  t.is(unheard.status, 503);
+  t.like(unheard.body, { reason: 'No connected peer has told its height yet, and the last block is 31 s old.' });
+  // The most frequent height is the lower one when two are equally frequent.
+  fake.peers = [peer(5000, 2), peer(5001, 6)];
+  const behind = await ask('/readyz');
+  t.is(behind.status, 503);
+  t.like(behind.body, { reason: 'The node is 4 blocks behind half of its peers or more.' });
+  fake.peers = [peer(5000, 2), peer(5001, 2), peer(5002, 6)];
+  t.is((await ask('/readyz')).status, 200);
+  fake.peers = [peer(5000, 4), peer(5001)];
+  t.is((await ask('/readyz')).status, 200);
+  fake.api.status = () => ({ ...status, secondsSinceEpoch: 230, networkHeight: 2 });
+  fake.peers = [peer(5000)];
+  t.is((await ask('/readyz')).status, 200);
+});
+
 test('a node that was started without peers and forges nothing keeps what it has, and is ready', async (t) => {
   const fake = fakeNode(3);
   const ask = await serve(t, fake);

@@ -18,7 +18,7 @@ const LAG_BLOCKS_MAX = 2;
  */
 const TIP_AGE_SLOTS_MAX = 30;
 /**
- * Maximum age of the tip, in slots, for a node that has no peers and does not forge. In this time, the network can
+ * Maximum age of the tip, in slots, for a node that does not forge and whose peers have not told a height. In this time, the network can
  * advance by as many blocks as a ready node may be behind.
  */
 const FOLLOWER_TIP_AGE_SLOTS_MAX = LAG_BLOCKS_MAX + 1;
@@ -66,10 +66,20 @@ async function obstacle(api: NodeApi, status: NodeStatus): Promise<string | unde
   const isForging = (await api.forgingDelegates()).some(({ forging }) => forging);
   if (isAlone === true && !isForging) return undefined;
   const ageS = secondsSinceEpoch - (api.chain.tip()?.timestamp ?? 0);
-  // With peers, the age of the tip does not matter, because the whole network may have stopped making blocks.
   const isOld = ageS > (isForging ? TIP_AGE_SLOTS_MAX : FOLLOWER_TIP_AGE_SLOTS_MAX) * api.params.blockTimeS;
-  if (isOld && !(await api.peers()).some(({ state }) => state === 'connected')) {
-    return `The node has no peers, and its last block is ${ageS} s old.`;
+  if (isOld) {
+    const connected = (await api.peers()).filter(({ state }) => state === 'connected');
+    if (connected.length === 0) return `The node has no peers, and its last block is ${ageS} s old.`;
+    // The whole network may have stopped making blocks. The heights of the peers show this, but a peer that has just
+    // connected may not have told its height.
+    const heights = connected.flatMap(({ info }) => (info.height === undefined ? [] : [info.height]));
+    if (heights.length === 0) {
+      return `No connected peer has told its height yet, and the last block is ${ageS} s old.`;
+    }
+    const reached = heights.toSorted((a, b) => b - a)[Math.ceil(heights.length / 2) - 1] ?? 0;
+    if (reached - height > LAG_BLOCKS_MAX) {
+      return `The node is ${reached - height} blocks behind half of its peers or more.`;
+    }
   }
   const lag = networkHeight - height;
   return lag > LAG_BLOCKS_MAX ? `The node is ${lag} blocks behind most of its peers.` : undefined;
