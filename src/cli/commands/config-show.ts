@@ -3,7 +3,6 @@
 import { explainConfig, type ExplainedOption } from '../../config/load.ts';
 import { bloomeryHome, findNetworkDirectory, loadNetwork } from '../../config/network.ts';
 import type { Config } from '../../config/schema.ts';
-import { defaultProcesses } from '../default-processes.ts';
 import type { ConfigShowFlags } from '../flags.ts';
 import { printJson, printLine } from '../output.ts';
 
@@ -15,7 +14,6 @@ export function configShow(flags: ConfigShowFlags): void {
   const options = explainConfig({
     network,
     environment: process.env,
-    processes: defaultProcesses(),
     ...(flags.config === undefined ? {} : { file: flags.config }),
   });
   if (flags.json === true) {

@@ -73,8 +73,7 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
       logFile: join(folder, 'node.log'),
       delegates,
       config: {
-        // No reading processes: a devnet has few clients, and several nodes already use all cores.
-        http: { port: httpPort + index, host: DEVNET_HOST, processes: 0 },
+        http: { port: httpPort + index, host: DEVNET_HOST },
         p2p: {
           port: ownWsPort,
           host: DEVNET_HOST,
