@@ -7,12 +7,12 @@
 export interface Announced<T> {
   readonly key: string;
   readonly item: T;
-  /** Number of peers to which the item was announced. */
+  /** Number of peers to which the node announced the item. */
   told: number;
   /** True if a later entry of a log announces the same item. */
   isReplaced: boolean;
   /**
-   * Unix time in milliseconds at which the node announces the item again. `waitMs` is the present wait between two
+   * Unix time in milliseconds at which the node announces the item again. `waitMs` is the current time between two
    * announcements of the item.
    */
   againMs: number;
@@ -31,7 +31,7 @@ export class AnnouncementLog<T> {
   /**
    * Adds an entry.
    *
-   * @returns the oldest entry, which was dropped because the log was full; undefined if no entry was dropped
+   * @returns the oldest entry if the log was full and dropped it; otherwise undefined
    */
   add(entry: Announced<T>): Announced<T> | undefined {
     this.#entries.push(entry);
@@ -39,7 +39,7 @@ export class AnnouncementLog<T> {
   }
 
   /**
-   * Walks over the entries, beginning at the number `from`, until `take` returns `stop`.
+   * Calls `take` with each entry from the number `from` on, until `take` returns `stop`.
    *
    * @returns the number of the entry at which the walk stopped; the next walk starts there
    */
@@ -52,7 +52,7 @@ export class AnnouncementLog<T> {
     return number;
   }
 
-  /** Drops the oldest entries for which `isGone` is true, and stops at the first entry for which it is false. */
+  /** Drops entries, oldest first, and stops at the first entry for which `isGone` returns false. */
   forget(isGone: (entry: Announced<T>) => boolean): void {
     while (this.#entries[0] !== undefined && isGone(this.#entries[0])) this.#dropFirst();
   }

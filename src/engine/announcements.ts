@@ -1,9 +1,9 @@
 /**
  * Announces items to peers. Each peer gets announcements at a limited rate, with several items in one message. The node
- * does not announce an item to a peer that already has the item. It announces a new item at once to the few peers whose
- * last message is the oldest, and to the other peers one after another. The peers are therefore served at different
- * times. Whenever an item is new, some peers can get it at once, and pass it on. If no connected peer is known to have
- * an item, the node announces the item again after a while.
+ * does not announce an item to a peer that already has the item. It announces a new item at once to the few peers that
+ * have waited longest since their last message. It announces the item to the other peers one after another. Because the
+ * peers get their messages at different times, some peers can always get a new item at once. If no connected peer is
+ * known to have an item, the node announces the item again after a while.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -15,32 +15,35 @@ import { type Announced, AnnouncementLog } from './announcement-log.ts';
 
 /** Maximum number of items in one message. The wire protocol sets this limit. */
 export const ITEMS_PER_MESSAGE_MAX = 25;
-/** Maximum of items in each log of announcements. A full pool causes up to this number of announcements. */
+/**
+ * Maximum number of items in each log of announcements. A full transaction pool causes up to this number of
+ * announcements.
+ */
 export const ITEMS_MAX = 5_000;
 /**
- * Maximum of items that the node remembers as known to one peer. The node may announce an item that it has forgotten to
- * the same peer again.
+ * Maximum number of items that the node remembers as known to one peer. If the node forgets an item, it may announce
+ * the item to the peer a second time.
  */
 export const KNOWN_PER_PEER_MAX = 500;
 /**
- * Maximum of peers for which the node remembers the time of the last message. This number is larger than the number of
- * connections that the transport allows, so a peer that reconnects still has its old rate limit.
+ * Maximum number of peers for which the node remembers the time of the last message. The transport allows fewer
+ * connections than this number, so the node still knows the last message to a peer that reconnects.
  */
 export const PEERS_MAX = 20_000;
-/** Time for which a new item waits, so that later items can share its message. */
+/** Time in milliseconds for which a new item waits, so that one message can also announce later items. */
 const GATHER_MS = 200;
 /**
- * Number of peers that may get an item at the same moment. If each of these peers announces it to three other peers,
- * the item reaches hundreds of nodes in five steps.
+ * Number of peers that may get an item at the same moment. If each node announces an item to three other nodes, the
+ * item reaches hundreds of nodes in five steps.
  */
 const AT_ONCE_MAX = 3;
 /**
- * Time after which an item is announced again if no connected peer is known to have it. The time doubles with each
- * announcement, up to the maximum.
+ * Time in milliseconds after which the node announces an item again if no connected peer is known to have the item. The
+ * time doubles with each announcement, up to a maximum.
  */
 const AGAIN_MS = 30_000;
 const AGAIN_MS_MAX = 600_000;
-/** Time between two searches for items to announce again. */
+/** Time in milliseconds between two searches for items to announce again. */
 const AGAIN_LOOK_MS = 10_000;
 
 export interface AnnouncementOptions<T> {
@@ -52,7 +55,7 @@ export interface AnnouncementOptions<T> {
   /** Highest rate of messages to one peer. */
   readonly rate: Sending;
   readonly keyOf: (item: T) => string;
-  /** Whether an item still needs an announcement. */
+  /** Returns whether the node must still announce an item. */
   readonly isCurrent: (item: T) => boolean;
   readonly send: (peerId: PeerId, items: readonly T[]) => void;
 }
@@ -61,9 +64,9 @@ const LOGS = [0, 1, 2] as const;
 
 interface Told {
   readonly bucket: TokenBucket;
-  /** Keys of items that the peer has, because it announced them or asked for them. */
+  /** Keys of the items that the peer has. The peer announced these items or asked this node for them. */
   readonly known: LruMap<string, true>;
-  /** Unix time in milliseconds of the last message to this peer; 0 if there was none. */
+  /** Unix time in milliseconds of the last message to this peer; 0 if the node has sent no message. */
   lastMs: number;
   /** Number of the next entry to announce to this peer, for each of the three logs. */
   readonly next: [firstHand: number, relayed: number, again: number];
@@ -87,8 +90,8 @@ export class Announcements<T> {
   #timerDueMs = Infinity;
   #againTimer: Timer | undefined;
   /**
-   * Spreads the messages over time. Each message advances this time by the interval between two messages to one peer,
-   * divided by the number of peers. Unix time in milliseconds.
+   * Unix time in milliseconds that spreads the messages over time. Each message advances the value by the interval
+   * between two messages to one peer, divided by the number of peers.
    */
   #turnsMs = 0;
   #stopped = true;
@@ -114,7 +117,10 @@ export class Announcements<T> {
     this.#add(this.#heard.has(key) ? 1 : 0, key, item, AGAIN_MS);
   }
 
-  /** Announces an item again, unless a connected peer has it or the node announced it a moment ago. */
+  /**
+   * Announces an item again. Does nothing if a connected peer has the item, or if the node announced the item a moment
+   * ago.
+   */
   addAgain(item: T): void {
     const nowMs = this.#options.clock.nowMs();
     const key = this.#options.keyOf(item);
@@ -142,7 +148,8 @@ export class Announcements<T> {
   }
 
   /**
-   * Called when a connection ends. A peer that reconnects gets all current items again, because it may have lost them.
+   * Called when a connection ends. A peer that reconnects gets all current items again, because the peer may have lost
+   * its items.
    */
   disconnected(peerId: PeerId): void {
     this.#peers.delete(peerId);
@@ -206,8 +213,8 @@ export class Announcements<T> {
   }
 
   /**
-   * Announces each item again whose `againMs` has passed. If a peer has an item, the item is checked again later,
-   * because that peer may disconnect.
+   * Announces each item again whose `againMs` has passed. If a connected peer has an item, the node checks the item
+   * again later, because the peer may disconnect.
    */
   #tellAgain(): void {
     const { clock, isCurrent } = this.#options;
@@ -225,7 +232,7 @@ export class Announcements<T> {
     return false;
   }
 
-  /** Takes the next items for a peer, and marks these items as announced to it. */
+  /** Takes the next items for a peer, and marks them as announced to the peer. */
   #take(told: Told): readonly T[] {
     const taken: T[] = [];
     for (const index of LOGS) {

@@ -1,6 +1,6 @@
 /**
- * Exchanges blocks with peers. A block that a peer sends goes to the importer, and a block that was applied goes to
- * other peers.
+ * Exchanges blocks with peers. The importer gets each block that a peer sends. Other peers get each block that this
+ * node applied.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -18,12 +18,12 @@ import { BlockSender } from './block-sender.ts';
 import type { Chain } from './chain.ts';
 
 /**
- * Maximum of remembered blocks. If the node did not remember blocks, it would check a block again for each peer that
- * sends it.
+ * Maximum number of remembered blocks. If the node did not remember blocks, it would check a block again for each peer
+ * that sends it.
  */
 const SEEN_BLOCKS_MAX = 1000;
 /**
- * Codes of refusals that a wrong clock of this node can cause. If the clock is slow, the refused block becomes valid a
+ * Codes of refusals that a wrong clock of this node can cause. If the clock is slow, a refused block becomes valid a
  * moment later.
  */
 const PASSING_REFUSALS: ReadonlySet<BlockRejectionCode> = new Set([
@@ -43,8 +43,8 @@ export interface BlockGossipDependencies {
   readonly gossipTargets: () => readonly PeerId[];
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
   /**
-   * Called when a peer sent a block that is part of our chain, or a block that was refused only because its slot has
-   * not begun.
+   * Called when a peer sent a block that is now part of our chain. Also called when the node refused a block only
+   * because its slot has not begun.
    */
   readonly noteBlockTime: (peerId: PeerId, block: Block, receivedMs: number) => void;
   readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, shown?: Block): void };
@@ -56,9 +56,9 @@ export class BlockGossip {
   /** Ids of blocks that this node applied. */
   readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
   /**
-   * Digests of the whole JSON documents of blocks that were refused or ignored. A block's id does not cover the whole
-   * block, so a damaged copy can have the id of the undamaged block. The node must not drop the undamaged block because
-   * it refused the copy.
+   * Digests of the whole JSON documents of blocks that this node refused or ignored. A block's id does not cover the
+   * whole block, so a damaged copy can have the id of the undamaged block. After it refused the copy, the node must
+   * still accept the undamaged block.
    */
   readonly #refusedDocuments = new LruMap<string, true>(SEEN_BLOCKS_MAX);
 
@@ -77,7 +77,7 @@ export class BlockGossip {
     });
   }
 
-  /** @param json the block as the peer sent it, not parsed yet */
+  /** @param json the block in JSON as the peer sent it, not yet checked */
   async receive(peerId: PeerId, json: unknown): Promise<void> {
     const { chain, importer, clock, noteBlockTime, penalise, synchronizer } = this.#dependencies;
     const receivedMs = clock.nowMs();
@@ -103,7 +103,8 @@ export class BlockGossip {
         return;
       case 'ignored':
         // The cache stores the digest of the whole document and not the block's id. The signature of a block of version
-        // 0 or 1 does not cover its height. A copy with a wrong height therefore has the same id as the right block.
+        // 0 or 1 does not cover its height. A copy with a wrong height therefore has the same id as the block with the
+        // correct height.
         this.#refusedDocuments.set(digest, true);
         return;
       case 'refused':

@@ -1,14 +1,14 @@
 /**
  * Imports a block that a peer sent, in this order:
  *
- * 1. screen: apply fork choice, then check header, payload, slot owner and time. The check of the header verifies only
+ * 1. screen: apply fork choice, then check header, payload, slot owner and time. Step 1 verifies only one signature:
  *    the signature of the block;
  * 2. verify the signatures of the transactions on other threads, while other work goes on;
  * 3. decide: repeat fork choice, because the tip may have moved, then validate the block;
  * 4. commit the block and tell the listeners: `Chain.commit`.
  *
- * Other changes of the chain are locked out during steps 1, 3 and 4, but not during step 2. A flood of invalid blocks
- * therefore costs little time, and this node can forge a block during the flood.
+ * No other change of the chain can run during steps 1, 3 and 4. Other changes can run during step 2. A flood of invalid
+ * blocks therefore costs little time, and this node can forge a block during the flood.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -23,7 +23,7 @@ import { SerialQueue } from './serial-queue.ts';
 /** The result of an import. */
 export type ImportOutcome =
   | { readonly kind: 'applied' }
-  /** The block is the valid tip of a better chain, so the node should synchronise with the sender of the block. */
+  /** The block is the valid tip of a better chain. The node should then synchronise with the sender of the block. */
   | { readonly kind: 'betterChain' }
   | { readonly kind: 'ignored'; readonly status: ForkStatus }
   | { readonly kind: 'refused'; readonly rejection: BlockRejected };
@@ -35,7 +35,7 @@ export interface BlockImporterDependencies {
 }
 
 /**
- * `fits` means that the block follows the tip, or wins a tie with the tip. Any other kind is the final outcome of the
+ * `fits` means that the block follows the tip, or wins a tie with the tip. Every other kind is the final outcome of the
  * import.
  */
 type Decision = { readonly kind: 'fits'; readonly status: 'extends' | 'tieBreak' } | ImportOutcome;
@@ -44,8 +44,8 @@ export class BlockImporter {
   readonly #dependencies: BlockImporterDependencies;
   readonly #chain: Chain;
   /**
-   * Runs the imports one after the other, so received blocks stay in the order of arrival while other threads verify
-   * the signatures of one block.
+   * Runs the imports one after the other, in the order of arrival. Worker threads may need time to verify the
+   * signatures of a block, and later blocks wait for this block.
    */
   readonly #arrivals = new SerialQueue();
 
@@ -79,8 +79,8 @@ export class BlockImporter {
   }
 
   /**
-   * Compares a block with the tip, and refuses a block with a wrong header, payload or slot owner. The transactions are not
-   * checked yet, because anybody can fill a block with transactions that are expensive to check.
+   * Compares a block with the tip, and refuses a block with a wrong header, payload or slot owner. This method does not
+   * check the transactions, because anybody can fill a block with transactions that are expensive to check.
    *
    * @throws BlockRejected
    */
@@ -110,16 +110,15 @@ export class BlockImporter {
       case 'tieBreak':
         return tip.header.height <= finalizedHeight ? { kind: 'ignored', status } : { kind: 'fits', status };
       case 'betterChain':
-        // Only a block of a known delegate may make this node synchronise. The state of our branch is enough for this
-        // check, because branches that split a short time ago have the same delegates. The check of transaction
-        // signatures would prove nothing here, because a delegate can also sign a block without transactions.
+        // Only a block of a known delegate may make this node synchronise. The node looks for the delegate in the state
+        // of our branch, because branches that split a short time ago have the same delegates. Valid transaction
+        // signatures would prove nothing more, because a delegate can also sign a block without transactions.
         if (state.delegate(block.generatorPublicKey) === undefined) return { kind: 'ignored', status };
         rules.screenBlock(block, verify);
         this.#refuseFuture(block);
         return { kind: 'betterChain' };
       case 'doubleForging':
-        // Anybody can write the public key of the tip's delegate into a header, but only this delegate can sign the
-        // header.
+        // Anybody can write the public key of a delegate into a header, but only the delegate can sign the header.
         rules.screenBlock(block, verify);
         this.#dependencies.observer.log('warn', 'BLOCK_DOUBLE_FORGING', 'a delegate forged twice in one place', {
           height: block.height,
@@ -135,8 +134,8 @@ export class BlockImporter {
   }
 
   /**
-   * Validates the block, and appends it to the tip or replaces the tip by it. Step 2 of the import has verified the
-   * signatures.
+   * Validates the block, then appends the block to the chain or replaces the tip by the block. Step 2 of the import has
+   * verified the signatures.
    *
    * @throws BranchRejected
    */

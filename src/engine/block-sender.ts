@@ -6,7 +6,10 @@ import type { Clock } from '../ports/clock.ts';
 import type { Sending } from '../ports/rates.ts';
 import type { PeerId, Transport } from '../ports/transport.ts';
 
-/** Maximum of peers for which the node remembers the time of the last block. The transport allows fewer connections. */
+/**
+ * Maximum number of peers for which the node remembers the time of the last block. The transport allows fewer
+ * connections than this number.
+ */
 const PEERS_MAX = 20_000;
 
 export class BlockSender {
@@ -22,8 +25,8 @@ export class BlockSender {
   }
 
   /**
-   * Sends the JSON of a block to each peer whose rate limit allows a further block. The limit is reached only if
-   * several rival blocks come within one slot. A peer that is skipped gets the block from other peers.
+   * Sends the JSON of a block to each peer whose rate limit allows a further block. A peer reaches its limit only if
+   * several rival blocks arrive within one slot. This node then skips the peer, which gets the block from other nodes.
    */
   send(block: unknown, peerIds: readonly PeerId[]): void {
     const nowMs = this.#clock.nowMs();

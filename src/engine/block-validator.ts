@@ -21,7 +21,7 @@ export interface BlockValidatorDependencies {
 export class BlockValidator {
   readonly verify: SignatureOracle;
   readonly #dependencies: BlockValidatorDependencies;
-  /** Blocks that another thread has validated, so that they are not validated again. */
+  /** Blocks that another thread has validated. The node does not validate these blocks again. */
   readonly #validated = new WeakSet<Block>();
 
   constructor(dependencies: BlockValidatorDependencies) {
@@ -35,10 +35,10 @@ export class BlockValidator {
   }
 
   /**
-   * Checks the signatures of blocks, on worker threads if there are any. A later call of `validate` or `commit` finds
-   * the results in the signature cache. The method begins with the signatures that need no state. It then checks second
-   * signatures, and the signatures of members of multisignature accounts, with the keys in the state at the tip. The
-   * method changes neither chain nor state, so it may run while other work goes on.
+   * Checks the signatures of blocks, on worker threads if the process has worker threads. A later call of `validate` or
+   * `commit` finds the results in the signature cache. The method begins with the signatures that need no state. It
+   * then checks second signatures, and the signatures of members of multisignature accounts, with the keys in the state
+   * at the tip. The method changes neither chain nor state, so other work can run at the same time.
    */
   async precheckSignatures(blocks: readonly Block[]): Promise<void> {
     const { rules, verifier, state } = this.#dependencies;
@@ -66,8 +66,8 @@ export class BlockValidator {
   }
 
   /**
-   * Checks the signatures of a block of another chain, and validates the block. No other check is possible, because
-   * this node does not have that chain.
+   * Checks the signatures of a block of another chain, and validates the block. No further check is possible, because
+   * this node does not have the other chain.
    *
    * @throws BlockRejected
    */

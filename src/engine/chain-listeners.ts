@@ -16,9 +16,7 @@ export type BlockOrigin = 'received' | 'forged' | 'synced';
 
 /** Called after a change is on disk, in the order of the changes. Listeners must not throw. */
 export interface ChainListener {
-  /**
-   * @param blocks the applied blocks, oldest first
-   */
+  /** @param blocks the applied blocks, oldest first */
   applied?(blocks: readonly Block[], origin: BlockOrigin): void;
   /**
    * Called before `applied` if the chain switches to another branch.
@@ -47,7 +45,7 @@ export interface ChainListenersDependencies {
 export class ChainListeners {
   readonly #dependencies: ChainListenersDependencies;
   readonly #listeners: ChainListener[] = [];
-  /** Slot in which this process got its present tip. */
+  /** Slot in which the current block became the tip of this process. */
   #tipSinceSlot: number;
 
   constructor(dependencies: ChainListenersDependencies) {
@@ -79,7 +77,9 @@ export class ChainListeners {
     for (const listener of this.#listeners) listener.finalized?.(height);
   }
 
-  /** Logs one line for the operator. The scheduler logs forged blocks, and the synchronizer logs the end of a download. */
+  /**
+   * Logs one line for the operator. The scheduler logs forged blocks, and the synchronizer logs the end of a download.
+   */
   #logBatch({ revertAbove, reverted, blocks, origin }: CommittedBatch): void {
     const { observer } = this.#dependencies;
     const tip = blocks.at(-1);
@@ -122,7 +122,7 @@ export class ChainListeners {
     const lowest = reverted.at(-1);
     if (lowest === undefined) return;
     // In the slots after the parent, the node used the order of delegates of the old branch. The old branch may have
-    // been in another round than the present chain.
+    // been in another round than the new branch.
     const parent = state.header(lowest.height - 1) ?? lowest;
     const fromSlot = slotAt(parent.timestamp, params) + 1;
     const fields = { fromSlot, toSlot: this.#currentSlot(), ...forBlock };
@@ -130,8 +130,8 @@ export class ChainListeners {
   }
 
   /**
-   * Logs that the order of the delegates was uncertain in the slots since the old tip arrived. Other nodes may have
-   * begun another round in that time, whose order of delegates this node did not know.
+   * Logs that the order of the delegates was uncertain in the slots since the old tip arrived. In these slots, other
+   * nodes may have begun another round. This node did not know the order of delegates in the other round.
    */
   #logOldOrder(oldTip: BlockHeader | undefined): void {
     const { params, observer } = this.#dependencies;

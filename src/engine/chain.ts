@@ -19,8 +19,9 @@ import { DiskWatch } from './disk-watch.ts';
 import { SerialQueue } from './serial-queue.ts';
 
 /**
- * Number of downloaded blocks in one commit, equal to the number of blocks in one answer of a peer. The blocks of a
- * commit share one wait for the disk. A commit of this size delays other work by much less than a tenth of a second.
+ * Number of downloaded blocks in one commit. One answer of a peer has the same number of blocks. The node waits for the
+ * disk only once for all blocks of a commit. A commit of this size delays other work by much less than a tenth of a
+ * second.
  */
 const BLOCKS_PER_TRANSACTION = 34;
 
@@ -53,15 +54,13 @@ export class Chain {
   readonly #changes = new SerialQueue();
   readonly #listeners: ChainListeners;
   /**
-   * Chain time in whole seconds at which the tip was received; undefined if the tip was forged, downloaded, or loaded at the
-   * start.
+   * Chain time in whole seconds at which the tip was received; undefined if the tip was forged, downloaded, or loaded
+   * at the start.
    */
   #tipReceivedAtS: number | undefined;
   #finalizedHeight: number;
 
-  /**
-   * @param dependencies.store must contain at least the genesis block (see `openGenesis`)
-   */
+  /** @param dependencies.store must contain at least the genesis block (see `openGenesis`) */
   constructor(dependencies: ChainDependencies) {
     const { rules, store, verifier, clock, diskClock = clock, observer } = dependencies;
     this.rules = rules;
@@ -78,7 +77,7 @@ export class Chain {
     return this.#store;
   }
 
-  /** Checks signatures. Checks a signature, and uses the signature cache if it has the result. */
+  /** Checks a signature. The result comes from the signature cache if the cache has it. */
   get verify(): SignatureOracle {
     return this.validator.verify;
   }
@@ -94,7 +93,8 @@ export class Chain {
   }
 
   /**
-   * Lowest height that a common block with a rival branch may have. No block at this height or below can be reverted.
+   * Lowest possible height of the block at which a rival branch splits from our chain. The node cannot revert a block
+   * at this height or below.
    */
   get floorHeight(): number {
     const undoFloor = this.#store.undoFloor();
@@ -115,7 +115,7 @@ export class Chain {
     this.#listeners.add(listener);
   }
 
-  /** Runs `work` while nothing else changes the chain; other changes wait until `work` has ended. */
+  /** Runs `work` when no other change of the chain is running. Other changes wait until `work` has ended. */
   runExclusive<T>(work: () => T | Promise<T>): Promise<T> {
     return this.#changes.run(work);
   }
@@ -144,7 +144,7 @@ export class Chain {
   }
 
   /**
-   * Applies a block that this node forges. `build` gets the tip to build on, and runs while nothing else changes the chain.
+   * Applies a block that this node forges. `build` gets the tip, and runs when no other change of the chain is running.
    *
    * @returns the block; undefined if `build` returned none
    * @throws BlockRejected if the rules refuse the block
@@ -164,8 +164,9 @@ export class Chain {
   }
 
   /**
-   * Appends downloaded blocks in several commits. Blocks up to the height of the present tip are skipped, because the
-   * chain already has blocks at these heights. If a block is refused, the blocks before it stay in the chain.
+   * Appends downloaded blocks in several commits. The method skips blocks up to the height of the tip, because the
+   * chain already has blocks at these heights. If the rules refuse a block, the blocks before the refused block stay in
+   * the chain.
    *
    * @param perCommit number of blocks in one commit
    * @throws BranchRejected for the first refused block
@@ -181,7 +182,7 @@ export class Chain {
       }
       for (let at = 0; at < blocks.length; at += perCommit) {
         this.#appendGroup(blocks.slice(at, at + perCommit));
-        // This pause lets callbacks of timers and sockets run between two commits.
+        // Callbacks of timers and sockets can run in this pause between two commits.
         await new Promise<void>((resolve) => {
           this.#clock.after(0, resolve);
         });

@@ -12,7 +12,7 @@ export class Closers {
   }
 
   /**
-   * Runs the steps in reverse order. A second call of `close` does nothing.
+   * Runs the steps in reverse order. A second call of this method does nothing.
    *
    * @throws AggregateError with the errors of the failed steps, after all steps have run
    */

@@ -1,7 +1,7 @@
 /**
- * Changes the chain by one batch, in one transaction of the store. A batch reverts some blocks, then appends some
- * blocks; either number may be zero. If the rules refuse a block, nothing of the batch is written. Otherwise the whole
- * batch is on disk when the transaction returns.
+ * Changes the chain by one batch, in one transaction of the store. A batch reverts blocks, then appends blocks. A batch
+ * may also only revert or only append. If the rules refuse a block, the store writes nothing of the batch. Otherwise
+ * the whole batch is on disk when the transaction returns.
  */
 
 import type { ChainStore, ChainWriter } from '../ports/store.ts';
@@ -10,22 +10,22 @@ import type { Block } from '../protocol/types.ts';
 import { BlockRejected } from '../protocol/verdict.ts';
 
 /**
- * Number of blocks that a node can revert while no block becomes final: ten rounds. The limit bounds the disk space of
- * undo records. A node cannot switch to a branch that split from its chain more than this number of blocks below the
- * tip.
+ * Maximum number of blocks that a node can revert while no block becomes final: ten rounds. The maximum limits the disk
+ * space of undo records. A node cannot switch to a branch that split from its chain more than this number of blocks
+ * below the tip.
  */
 const UNDO_BLOCKS_WITHOUT_FINALITY = 1010;
 
 /**
- * Name of a note that stores the finalized height of the time before a revert, as 4 bytes, little-endian. The state
- * loses this height when blocks are reverted, because the state must depend on the present chain alone. Without this
- * note, final blocks could be reverted later.
+ * Name of a note that stores the finalized height before a revert, as 4 bytes, little-endian. A revert may lower the
+ * finalized height in the state, because the state must depend only on the current blocks. Without this note, the node
+ * could later revert final blocks.
  */
 const FINALIZED_NOTE = 'chain/finalized';
 
 /** Blocks that are reverted and appended together. */
 export interface BlockBatch {
-  /** Height above which all blocks are reverted first. If it is absent, no block is reverted. */
+  /** Height above which the batch first reverts all blocks. If the height is absent, the batch reverts no block. */
   readonly revertAbove?: number;
   /** Blocks to append after the reverts, oldest first. */
   readonly blocks: readonly Block[];
@@ -45,8 +45,8 @@ export class BranchRejected extends Error {
 }
 
 /**
- * Height up to which no block may be reverted. It is the finalized height of the state, or the height in the note if
- * that height is higher.
+ * Returns the height up to which the node must not revert blocks. The result is the higher of two heights: the
+ * finalized height of the state and the height in the note.
  */
 export function finalizedHeightOf(store: ChainStore, rules: Rules): number {
   const note = store.note(FINALIZED_NOTE);
@@ -98,8 +98,8 @@ function appendAll(writer: ChainWriter, rules: Rules, blocks: readonly Block[], 
 }
 
 /**
- * Highest height whose undo record is no longer needed. The undo records of final blocks are not needed, because final
- * blocks are never reverted.
+ * Returns the highest height whose undo record is no longer needed. The node never reverts final blocks, so it needs no
+ * undo records of final blocks.
  */
 function undoFloorAfter(writer: ChainWriter, rules: Rules): number {
   const finalized = rules.finalizedHeight(writer);

@@ -1,8 +1,8 @@
 /**
  * Stores the latest diagnostics of the node with their reasons, for queries. Diagnostics record refused blocks, dropped
  * peers, changes of branch, missed slots of the node's delegates, and accepted transactions that were dropped. Each
- * module logs its refusals and faults, and this class takes the diagnostics from the log. So no module reports an event
- * twice.
+ * module logs its refusals and faults. This class takes the diagnostics from the log, so a module need not report an
+ * event twice.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -10,14 +10,14 @@ import type { Diagnostic } from '../ports/node-api.ts';
 import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
 
 /**
- * Maximum of entries for one module. The limit is separate for each module. So a thousand refused messages of a peer do
- * not displace the reason for a missed slot.
+ * Maximum number of entries for one module. Each module has a limit of its own. So a thousand refused messages of a
+ * peer do not displace the reason for a missed slot.
  */
 export const ENTRIES_PER_MODULE_MAX = 200;
 /** Maximum number of characters in a text field. A reason can quote long text that a peer sent. */
 const TEXT_CHARACTERS_MAX = 300;
 
-/** For each module with diagnostics, decides which of its log lines are diagnostics. */
+/** For each module with diagnostics, a function that decides which log lines of the module are diagnostics. */
 const RELEVANT: Readonly<Record<string, (level: LogLevel, code: string) => boolean>> = {
   chain: (level, code) => level !== 'debug' && code !== 'BLOCK_APPLIED',
   sync: (level, code) => level !== 'debug' && code !== 'SYNC_PROGRESS',
@@ -39,7 +39,10 @@ export class Diagnostics {
     this.#clock = clock;
   }
 
-  /** Returns an observer that passes all calls on to `observer`, and stores the diagnostics among the log lines. */
+  /**
+   * Returns an observer that passes all calls on to `observer`. The returned observer also stores each log line that is
+   * a diagnostic.
+   */
   listenIn(observer: Observer): Observer {
     return this.#listenIn(observer, undefined);
   }
@@ -79,7 +82,8 @@ export class Diagnostics {
   }
 
   /**
-   * Removes the diagnostics of a slot after its block was forged. An obstacle that ended within the slot did no harm.
+   * Removes the diagnostics of a slot after its block was forged. If the block of a slot was forged, an obstacle in the
+   * slot did no harm.
    */
   #retract(slot: unknown): void {
     const entries = this.#byModule.get('forge') ?? [];

@@ -1,7 +1,7 @@
 /**
  * Watches whether writes to the disk succeed. After a failed write, the node neither signs nor downloads blocks until a
- * trial write has succeeded. If the node signed blocks in this time, a delegate could sign a block that the node cannot
- * store.
+ * trial write has succeeded. If the node signed blocks while writes fail, a delegate could sign a block that the node
+ * cannot store.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -9,12 +9,13 @@ import type { Clock } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { NoteStore } from '../ports/store.ts';
 
-/** Time between two trial writes to a disk that has failed. */
+/** Time in milliseconds between two trial writes to a disk that has failed. */
 const TRIAL_INTERVAL_MS = 2000;
 /**
  * Names of the notes that a trial write stores. Together, the notes take more space on the disk than the changes of any
- * block. Each note takes one page of the database. Most entries that a block changes take one page each, too. A full
- * block of transfers between busy addresses also changes some hundred leaf blocks of keys, of up to two pages each.
+ * block. Each note takes one page of the database. Most entries that a block changes also take one page each. A full
+ * block of transfers between addresses with many transactions also changes some hundred leaf blocks of an index. Each
+ * leaf block takes up to two pages.
  */
 const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}` as const);
 const TRIAL_NOTE_BYTES = 4000;
@@ -31,7 +32,7 @@ export interface DiskWatchDependencies {
   readonly observer: Observer;
 }
 
-/** The reason why no block can be forged or stored now. */
+/** The reason why the node cannot forge or store a block now. */
 export interface Obstacle {
   readonly reason: string;
   /** Code of the error that caused the failure; undefined if nothing failed. */
@@ -50,11 +51,11 @@ export class DiskWatch {
     this.#dependencies = dependencies;
   }
 
-  /** Runs a change of the store, and remembers the failure if the write fails. */
+  /** Runs a change of the store, and records the error if the write fails. */
   watch<T>(change: () => T): T {
     try {
       const result = change();
-      // The change may have filled the disk. The trial write detects a full disk before the next change fails.
+      // The change may have filled the disk. A trial write detects the full disk before the next change fails.
       this.checkWritable();
       return result;
     } catch (error) {
@@ -87,8 +88,8 @@ export class DiskWatch {
       this.#failure = undefined;
       observer.log('info', 'STORE_WRITES_AGAIN', 'the disk takes what is written again');
     } catch (error) {
-      // The error of the trial write is recorded and not thrown. The change before the trial is on disk, and its caller
-      // must not see a failure.
+      // The method records the error of the trial write and does not throw it. The change before the trial write is on
+      // disk, so the caller must not get an error.
       this.#note(error);
     }
   }

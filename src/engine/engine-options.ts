@@ -16,9 +16,12 @@ import type { PeerManagerOptions } from './peers/manager.ts';
 
 export interface EngineOptions {
   readonly identity: NodeIdentity;
-  /** Platform and kernel release, as peers see them. */
+  /** Platform and kernel release that the node sends to its peers. */
   readonly os: string;
-  /** Time for which a forger waits for the late block of a missed slot. This time is less than the block time. */
+  /**
+   * Time in milliseconds for which a forger waits for the late block of an earlier slot. The time is less than the
+   * block time.
+   */
   readonly waitThresholdMs: number;
   readonly broadcastIntervalMs: number;
   readonly transactionsPerQueueMax: number;
@@ -50,7 +53,7 @@ export interface ListeningPorts {
 }
 
 export interface EngineDependencies {
-  /** The store may be empty; the engine then applies the genesis block. */
+  /** Store of the chain. If the store is empty, the engine applies the genesis block. */
   readonly store: ChainStore;
   readonly rules: Rules;
   readonly genesis: Block;
@@ -59,15 +62,15 @@ export interface EngineDependencies {
   /** Clock for waiting times and rate limits. */
   readonly clock: Clock;
   /**
-   * Clocks that show whether the system clock was set or the machine slept. Without these clocks, the node does not notice that
-   * the clock was set or that the machine slept.
+   * Clocks that show whether the system clock was set or the machine slept. Without these clocks, the node does not
+   * notice that the clock was set or that the machine slept.
    */
   readonly times?: ProcessTimes;
   /** Clock of the chain, for slots and timestamps; `clock` by default. */
   readonly chainClock?: Clock | undefined;
   /**
-   * While this function returns true, delegates leave their slots empty until `forgeNow` is called. By default,
-   * delegates fill their slots.
+   * If this function returns true, delegates forge only when `forgeNow` is called. By default, delegates forge in all
+   * their slots.
    */
   readonly isForgingHeld?: (() => boolean) | undefined;
   /**
@@ -79,10 +82,10 @@ export interface EngineDependencies {
   readonly journal: FolderJournal;
   /**
    * The highest header that each delegate signed, stored outside the data folder; undefined if no other folder is
-   * available. The watermarks are read only if `riskDoubleForging` is false.
+   * available. The engine reads these watermarks only if `riskDoubleForging` is false.
    */
   readonly watermarks?: SigningWatermarks | undefined;
-  /** Stores accepted transactions across restarts. By default, they are in memory only. */
+  /** Stores accepted transactions across restarts. By default, the node keeps accepted transactions in memory only. */
   readonly transactionJournal?: TransactionJournal;
   readonly observer: Observer;
 }

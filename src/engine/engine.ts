@@ -1,6 +1,6 @@
 /**
  * Builds chain, pool, peers, gossip, synchronisation and forging, and connects them. The engine uses sockets, disk and
- * clock only through the ports, so a simulation can run many engines in one process.
+ * clock only through the interfaces in `src/ports`, so a simulation can run many engines in one process.
  */
 
 import { epochTimeS, momentMs, slotAt } from '../protocol/slots.ts';
@@ -40,8 +40,8 @@ const FIRST_FORGED_HEIGHT = 2;
 /** Maximum age of the tip, in slots, at which the node counts as caught up with the network. */
 const PRESENT_SLOTS = 10;
 /**
- * Number of peers whose pool is fetched after a start. The node asks several peers, because the pool of a single peer
- * may have few transactions.
+ * Number of peers whose transaction pool the node fetches after a start. The node asks several peers, because the pool
+ * of one peer may have few transactions.
  */
 const POOL_FETCHES = 3;
 
@@ -260,7 +260,8 @@ export class Engine {
   }
 
   /**
-   * Registers the parts that listen to the chain from the start. Gossip and the synchronizer register when they start.
+   * Registers the listeners that observe the chain from the start. Gossip and the synchronizer register when they
+   * start.
    */
   #followChain(): void {
     this.chain.listen(this.ownSlotOutcomes);
@@ -269,7 +270,7 @@ export class Engine {
         this.branchChanges.note(blocks);
         this.pool.blocksReverted(blocks);
         this.accepted.blocksReverted(blocks);
-        // Nodes on the better branch may not have the transactions of the reverted blocks.
+        // Nodes on the new branch may lack the transactions of the reverted blocks.
         for (const { id } of blocks.flatMap(({ transactions }) => transactions)) this.#gossip.announceTransaction(id);
       },
       applied: (blocks) => {
@@ -346,7 +347,7 @@ export class Engine {
    */
   async stop(): Promise<void> {
     const closers = new Closers();
-    // Closing steps run in reverse order, so this step runs last.
+    // The steps run in reverse order, so this first step runs last.
     closers.add(() => this.importer.idle());
     closers.add(() => this.synchronizer.stop());
     closers.add(() => this.peers.stop());
@@ -357,7 +358,7 @@ export class Engine {
     await closers.close();
   }
 
-  /** Starts the timer that verifies waiting transactions again. New transactions are verified when they arrive. */
+  /** Starts the timer that verifies waiting transactions again. The pool verifies each new transaction on arrival. */
   #armPool(): void {
     this.#poolTimer = this.#dependencies.clock.after(this.#options.broadcastIntervalMs, () => {
       this.pool.step();

@@ -1,7 +1,7 @@
 /**
  * Answers the questions of peers in a fair order. The queue takes one question of each peer in turn, and questions of
  * named peers first. All answers share one limited budget of main-thread time (`WorkShare`). So the node can process
- * blocks, whatever the number of questions and peers. When a peer leaves, its questions are dropped.
+ * blocks even if many peers send many questions. When a peer leaves, its questions are dropped.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -10,17 +10,16 @@ import type { PeerId, TransportHandlers } from '../ports/transport.ts';
 
 /**
  * Number of waiting questions at which the queue is full. While the queue is full, the node refuses further questions
- * of a peer that has a waiting question. A peer without a waiting question may always ask. An answer takes 20 ms at
- * most, so a full queue is answered within a few seconds.
+ * of a peer that has a waiting question. The node always accepts a question of a peer without a waiting question. An
+ * answer takes 20 ms at most, so the node answers a full queue within a few seconds.
  */
 export const QUESTIONS_WAITING_MAX = 64;
 
 /**
- * Time to read and refuse a question, in milliseconds (measured: 0.25). Refusals are charged to the same budget as
- * answers.
+ * Measured time in milliseconds to read and refuse a question. The queue charges refusals and answers to one budget.
  */
 const REFUSAL_MS = 0.25;
-/** The error object is created once, because the stack trace of an error costs more than the rest of a refusal. */
+/** All refusals use one error object, because a stack trace costs more time than the rest of a refusal. */
 const TOO_MANY = new ProtocolError('TOO_MANY_QUESTIONS', {}, 'Too many requests wait for an answer');
 
 type Answer = TransportHandlers['answer'];
@@ -95,8 +94,8 @@ export class FairAnswerQueue {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const charge = this.#options.share.begin();
       await next.work();
-      // Later promise steps encode the answer for the wire. Encoding takes as much time as computing the answer, so its
-      // time must be charged, too.
+      // Later promise callbacks encode the answer for the wire. Encoding takes as much time as computing the answer, so
+      // the queue must also charge the time for encoding.
       await settled();
       charge();
       if (this.#waiting > 0 && !this.#options.share.isFree) return this.#serveLater();
@@ -104,7 +103,7 @@ export class FairAnswerQueue {
     this.#isBusy = false;
   }
 
-  /** Removes and returns the oldest question of the first peer, and moves that peer to the end of the order. */
+  /** Removes and returns the oldest question of the first peer, and moves the peer to the end of the order. */
   #next(): Question | undefined {
     const queues = this.#named.size > 0 ? this.#named : this.#others;
     const [first] = queues;
@@ -118,7 +117,10 @@ export class FairAnswerQueue {
   }
 }
 
-/** Resolves some promise steps later. The work that directly follows an answer is then charged, too. */
+/**
+ * Resolves after some further promise callbacks, so that the queue also charges the work that directly follows an
+ * answer.
+ */
 async function settled(): Promise<void> {
   for (let depth = 0; depth < SETTLING_DEPTH; depth += 1) await Promise.resolve();
 }

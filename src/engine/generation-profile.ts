@@ -1,6 +1,6 @@
 /**
- * Describes, as data, the behaviour towards other nodes that depends on the generation. This behaviour is not part of
- * the rules of the chain.
+ * Describes, as data, how the behaviour towards other nodes depends on the protocol generation. The rules of the chain
+ * do not define this behaviour.
  */
 
 export interface GenerationProfile {
@@ -12,18 +12,17 @@ export interface GenerationProfile {
   /** Whether the protocol has a request for the tip of a peer. */
   readonly isTipAsked: boolean;
   /**
-   * Whether a peer at our height may have a better chain. If the value is true, peers with another broadhash are
-   * candidates for a sync, too. If they were not candidates, two parts of a network whose chains have equal length
-   * would never join.
+   * Whether a peer at our height may have a better chain. If true, the node also synchronises with peers that have our
+   * height and another broadhash. Otherwise two parts of a network with chains of equal length would never join.
    */
   readonly rivalsAtOurHeight: boolean;
-  /** Maximum of blocks in one answer to a peer. */
+  /** Maximum number of blocks in one answer to a peer. */
   readonly blocksPerAnswerMax: number;
-  /** Maximum of bytes of the blocks in one answer to a peer, measured as JSON. */
+  /** Maximum number of bytes of the blocks in one answer to a peer, measured as JSON. */
   readonly blocksAnswerBytesMax: number;
-  /** Maximum of transactions in one answer to a peer that asks for the pool or for pending signatures. */
+  /** Maximum number of transactions in one answer to a peer that asks for the pool or for pending signatures. */
   readonly sharedPerAnswerMax: number;
-  /** Percent of connected peers that must have our tip before this node forges; 0 requires none. */
+  /** Percentage of connected peers that must have our tip before this node forges; 0 for no requirement. */
   readonly forgingConsensusMin: number;
 }
 
@@ -33,8 +32,8 @@ export const DEFAULT_PROFILE: GenerationProfile = {
   isTipAsked: true,
   rivalsAtOurHeight: false,
   blocksPerAnswerMax: 34,
-  // Peers close a connection that sends a frame of more than 3,048,576 bytes. The difference leaves room for the rest
-  // of the message.
+  // Peers close a connection that sends a frame of more than 3,048,576 bytes. The difference between that size and this
+  // maximum leaves room for the rest of the message.
   blocksAnswerBytesMax: 3_000_000,
   sharedPerAnswerMax: 25,
   forgingConsensusMin: 0,

@@ -1,4 +1,7 @@
-/** Opens the chain with its genesis block. The network defines this block, so it is not checked against the rules. */
+/**
+ * Opens the chain with its genesis block. The network defines the genesis block, so the node does not check it against
+ * the rules.
+ */
 
 import { ProtocolError } from '../primitives/errors.ts';
 import type { ChainStore } from '../ports/store.ts';

@@ -16,17 +16,20 @@ import type { Payer } from './pool/verification-budget.ts';
 import { TransactionFetcher } from './transaction-fetcher.ts';
 
 /**
- * Time for which the node ignores a peer's signatures for multisignature accounts after the peer sent a false
- * signature. If all connected peers send false signatures, they cause at most two checks per second together.
+ * Time in milliseconds for which the node ignores a peer's signatures for multisignature accounts after the peer sent a
+ * false signature. If all connected peers send false signatures, the node makes at most two checks per second in total.
  */
 const FALSE_SIGNATURE_PAUSE_MS = 60_000;
-/** Maximum of remembered senders of false signatures. During one pause, fewer peers than this number can connect. */
+/**
+ * Maximum number of remembered senders of false signatures. Fewer peers than this number can connect within
+ * `FALSE_SIGNATURE_PAUSE_MS`.
+ */
 const FALSE_SIGNERS_MAX = 5000;
-/** Maximum of characters of an id: 64 bits in decimal. */
+/** Maximum number of characters of an id, which is a 64-bit number in decimal. */
 const ID_CHARACTERS_MAX = 20;
-/** Longest time for which the transactions of a peer are verified without a pause. */
+/** Maximum time in milliseconds for which the node verifies transactions of a peer without a pause. */
 const SLICE_MS = 5;
-/** Maximum of messages of one peer that wait or are handled; further messages are dropped. */
+/** Maximum number of unfinished messages of one peer. The node drops further messages of the peer. */
 const PENDING_PER_PEER_MAX = 8;
 
 export interface GossipDependencies extends BlockGossipDependencies {
@@ -37,10 +40,10 @@ export interface GossipDependencies extends BlockGossipDependencies {
   readonly pool: Pick<TransactionPool, 'has' | 'get' | 'receive' | 'verifyReceived' | 'addSignature'>;
   readonly transport: Pick<Transport, 'request' | 'send' | 'connections'>;
   readonly observer: Observer;
-  /** Number of peers to which the node sends a message that does not go to all peers. */
+  /** Number of peers to which the node sends a message that is not for all peers. */
   readonly gossipPeersMax: number;
   readonly transactionGossip: GenerationProfile['transactionGossip'];
-  /** The verification budget for the signatures that a peer sends. */
+  /** Returns the verification budget for the signatures that a peer sends. */
   readonly payerOf: (peerId: PeerId) => Payer;
   /** Ends the connection of a peer that used up its signature budget without sending anything useful. */
   readonly cutWasteful: (peerId: PeerId) => void;
@@ -55,7 +58,10 @@ export class Gossip {
   readonly #fetcher: TransactionFetcher;
   readonly #blocks: BlockGossip;
   readonly #pendingByPeer = new Map<PeerId, number>();
-  /** Unix time in milliseconds until which a peer's signatures for multisignature accounts are ignored. */
+  /**
+   * For each peer, the Unix time in milliseconds until which the node ignores the peer's signatures for multisignature
+   * accounts.
+   */
   readonly #unreadUntilMs = new LruMap<PeerId, number>(FALSE_SIGNERS_MAX);
   #stopped = true;
 
@@ -123,7 +129,7 @@ export class Gossip {
   }
 
   /**
-   * Announces a known transaction again, because a client has submitted it again. The network may have lost the
+   * Announces a known transaction again after a client has submitted it again, because the network may have lost the
    * transaction.
    */
   announceAgain(id: TransactionId): void {
@@ -188,17 +194,17 @@ export class Gossip {
 
   #heardOf(peerId: PeerId, ids: readonly TransactionId[]): void {
     const { synchronizer, payerOf } = this.#dependencies;
-    // The node would not verify a transaction from a peer whose verification budget is used up, so it does not ask that
-    // peer. Other peers announce the same transaction, too.
+    // The node does not ask a peer whose verification budget is used up, because it would not verify the peer's
+    // transactions. Other peers also announce the transactions.
     if (!synchronizer.syncing && payerOf(peerId).mayAsk()) this.#fetcher.announced(peerId, ids);
   }
 
   /**
    * Verifies the transactions of a peer in slices, so that other messages are handled between the slices.
    *
-   * @returns ids of the transactions that the pool examined, as the peer states them. If the budget of the peer is used
-   *   up, or a transaction is invalid, the ids of the remaining transactions are left out. Transactions that a full
-   *   pool refused are included, because the pool would refuse the same transactions from other peers, too.
+   * @returns ids, as the peer states them, of the transactions that the pool examined. The result omits the
+   *   transactions after an invalid transaction, and the transactions that exceed the peer's budget. The result
+   *   includes transactions that a full pool refused, because the pool would also refuse them from other peers.
    */
   async #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): Promise<readonly TransactionId[]> {
     const { clock, pool, penalise, payerOf, cutWasteful } = this.#dependencies;
@@ -225,8 +231,8 @@ export class Gossip {
 
   /**
    * Adds the signatures of a peer to pending transactions. Honest peers verify a signature before they pass it on. A
-   * false signature costs the sender nothing, but this node must check it. After a false signature, the node therefore
-   * ignores the peer's signatures for a while. The peer loses no points, because an honest peer may have another
+   * false signature costs its sender nothing, but costs this node a check. After a false signature, the node therefore
+   * ignores the sender's signatures for a while. The sender gets no penalty, because an honest peer may have another
    * transaction with the same id (`peers/penalties.ts`).
    */
   #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
@@ -244,7 +250,7 @@ export class Gossip {
     }
   }
 
-  /** Limits how many messages of one peer wait or are handled at a time. */
+  /** Runs `work` for a message of a peer. Drops the message if the peer has too many unfinished messages. */
   #bounded(peerId: PeerId, work: () => Promise<unknown>): void {
     const pending = this.#pendingByPeer.get(peerId) ?? 0;
     if (pending >= PENDING_PER_PEER_MAX) {
@@ -274,7 +280,7 @@ export class Gossip {
   }
 }
 
-/** Ids of a peer's transactions, as the peer states them. */
+/** Returns the ids that a peer states in its transactions. */
 function idsOf(transactions: readonly unknown[]): readonly TransactionId[] {
   return transactions.flatMap((json) => {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'id') : undefined;

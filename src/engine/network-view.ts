@@ -1,6 +1,6 @@
 /**
- * Shows the state of the network as the connected peers report it: the share of peers with our tip, the tips of the
- * other peers, and the reason why forging must wait.
+ * Shows the state of the network as the connected peers report it. The state consists of the share of peers with our
+ * tip, the tips of the peers, and the reason why forging must wait.
  */
 
 import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
@@ -46,8 +46,8 @@ export class NetworkView {
   }
 
   /**
-   * Broadhash of a peer. Returns the broadhash that the peer announced. If the peer announced none, computes it from
-   * the peer's tip; undefined if the tip of the peer is not in our chain.
+   * Returns the broadhash that the peer announced. If the peer announced none, the method computes the broadhash from
+   * the peer's tip. The result is then undefined if the peer's tip is not in our chain.
    */
   broadhashOfPeer({ broadhash, lastBlockId }: PeerInfo): string | undefined {
     if (broadhash !== undefined || lastBlockId === undefined) return broadhash;
@@ -55,7 +55,7 @@ export class NetworkView {
     return height === undefined ? undefined : this.broadhash(height);
   }
 
-  /** Percent of connected peers that have our tip, with two significant digits; 0 if no peer is connected. */
+  /** Percentage of connected peers that have our tip, with two significant digits; 0 if no peer is connected. */
   consensusPercent(): number {
     return this.#percentOf(this.#dependencies.transport.connections());
   }
@@ -63,12 +63,12 @@ export class NetworkView {
   /**
    * Returns the reason, as a sentence, why consent is too low to forge; undefined if consent is high enough.
    *
-   * An attacker may dial us from many ports and claim another tip. The consent of the peers that we dialled or that the
-   * operator named is therefore enough. The reference (lisk-sdk) counts the peers that it dialled. If a node has
-   * dialled none of its peers, it can only rely on the peers that dialled it. It is also enough if all peers together
-   * reach `percentMin`.
+   * An attacker may dial us from many ports and claim another tip. Consent is therefore high enough if it reaches
+   * `percentMin` among the peers that we dialled or that the operator named. The reference (lisk-sdk) counts the peers
+   * that it dialled. A node without dialled peers can only rely on the peers that dialled it. Consent is also high
+   * enough if it reaches `percentMin` among all peers.
    *
-   * @param percentMin 0 requires no consent
+   * @param percentMin required percentage of peers with our tip; 0 for no requirement
    */
   consensusObstacle(percentMin: number): string | undefined {
     if (percentMin === 0) return undefined;
@@ -82,8 +82,8 @@ export class NetworkView {
   }
 
   /**
-   * Whether this node dialled the peer, or its operator named it. Any other peer may belong to an attacker that runs
-   * many peers.
+   * Whether this node dialled the peer, or the operator of this node named the peer. An attacker may run many of the
+   * other peers.
    */
   isChosen({ direction, peerId }: Connection): boolean {
     return direction === 'outbound' || this.#dependencies.isNamed(peerId);

@@ -1,4 +1,4 @@
-/** Runs one job after the other, in the order of arrival. Every change of the chain goes through one serial queue. */
+/** Runs jobs one after the other, in the order of arrival. All changes of the chain run in one serial queue. */
 
 export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();

@@ -21,14 +21,14 @@ export interface ServeDependencies {
 }
 
 export interface ServeLimits {
-  /** Maximum of blocks in one answer. */
+  /** Maximum number of blocks in one answer. */
   readonly blocksMax: number;
   /**
-   * Maximum of bytes of the blocks in one answer, as JSON. If the first block is larger than this maximum, the answer
-   * contains only this block.
+   * Maximum number of bytes of the blocks in one answer, as JSON. If the first block is larger than this maximum, the
+   * answer contains only this block.
    */
   readonly blocksBytesMax: number;
-  /** Maximum of transactions in one answer to a peer that asks for the pool or for pending signatures. */
+  /** Maximum number of transactions in one answer to a peer that asks for the pool or for pending signatures. */
   readonly sharedMax: number;
 }
 
@@ -38,11 +38,11 @@ const DEFAULT_LIMITS: ServeLimits = {
   sharedMax: DEFAULT_PROFILE.sharedPerAnswerMax,
 };
 
-/** Maximum of transactions that a peer may name in one question. */
+/** Maximum number of transactions that a peer may name in one question. */
 const TRANSACTION_IDS_MAX = 25;
 /**
- * Maximum of ids in a question for a common block. Nodes of both generations name at most 202 ids. Nodes of earlier
- * releases name up to 1000 ids.
+ * Maximum number of ids in a question for a common block. Nodes of both protocol generations send at most 202 ids.
+ * Nodes of earlier releases send up to 1000 ids.
  */
 const COMMON_BLOCK_IDS_MAX = 1000;
 

@@ -7,14 +7,14 @@ import type { Verifier } from '../ports/verifier.ts';
 import type { SignatureSearch } from '../protocol/types.ts';
 
 /**
- * Maximum of checks that are verified at once. Up to this number of checks, the verifier caches results by content
- * (`KEYED_CHECKS_MAX` in `verifier-pool.ts`).
+ * Maximum number of checks in one call of the verifier. Up to this number of checks, the verifier caches results by
+ * content (`KEYED_CHECKS_MAX` in `verifier-pool.ts`).
  */
 const CHECKS_AT_ONCE_MAX = 200;
 
 /**
- * Runs the searches until each of them has its result. The number of rounds is bounded. A transaction has at most 15
- * signatures, and each signature takes a few rounds.
+ * Runs the searches until each search has its result. The number of rounds is bounded, because a transaction has at
+ * most 15 signatures and each signature takes a few rounds.
  */
 export async function answerSearches(
   searches: readonly SignatureSearch[],

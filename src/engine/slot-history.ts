@@ -1,8 +1,8 @@
 /**
  * Stores the events of each slot that this node observed. An event is a forged block, a pause of forging, a refused
  * block or a reverted block. The modules log each event with the number of its slot, and this class takes the events
- * from the log. The history therefore explains a missing block by events of its slot, not by other events at about the
- * same time.
+ * from the log. The history therefore explains a missing block only by events of its slot. Events of other slots at
+ * about the same time do not count.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -11,20 +11,21 @@ import type { LogFields, Observer } from '../ports/observer.ts';
 import { plainFields } from './diagnostics.ts';
 
 /**
- * Maximum of slots in the history. A thousand slots are nearly ten rounds, or nearly three hours with slots of 10 s.
+ * Maximum number of slots in the history. A thousand slots are nearly ten rounds, or nearly three hours with slots of
+ * 10 s.
  */
 const SLOTS_MAX = 1000;
 /**
- * Maximum of stored events for one slot. The limit is needed because an attacker may send many false blocks for one
- * slot.
+ * Maximum number of stored events for one slot. The history needs this limit because an attacker may send many false
+ * blocks for one slot.
  */
 const FACTS_MAX = 8;
 const SWITCHES_MAX = 500;
 const BRANCHES_MAX = 200;
 const OLD_ORDERS_MAX = 200;
 /**
- * Maximum of stored ranges of consecutive slots in which the scheduler ran. Each standstill of the process begins a new
- * range.
+ * Maximum number of stored ranges of consecutive slots in which the scheduler ran. A new range begins after each
+ * standstill of the process.
  */
 const LOOKS_MAX = 500;
 /** Modules whose log lines with a slot number are stored as events of that slot. */
@@ -46,7 +47,7 @@ export class SlotHistory {
   #branches: SlotReport['branches'] = [];
   #oldOrders: SlotReport['oldOrders'] = [];
   #looks: readonly SlotRange[] = [];
-  /** Unix time in milliseconds. All events since this time are stored. */
+  /** Unix time in milliseconds since which the history has all events. */
   #sinceMs: number;
 
   constructor(clock: Pick<Clock, 'nowMs'>) {

@@ -1,7 +1,7 @@
 /**
  * Finds the owners of slots, according to the chain of this node. The owner of a slot before the tip is certain,
  * because it follows from the height of the next block in the chain. The owner of a slot after the tip is certain only
- * while no other node can have begun another round.
+ * if no other node can have begun another round before the slot.
  */
 
 import type { ChainReader } from '../ports/store.ts';
@@ -19,22 +19,22 @@ export interface SlotOwner {
    */
   readonly height: number;
   /**
-   * False if other nodes may have begun another round after the tip. This node does not know the order of forgers in that
-   * round.
+   * False if other nodes may have begun another round after the tip. This node does not know the order of forgers in
+   * the other round.
    */
   readonly isCertain: boolean;
 }
 
 /**
- * Returns whether a slot is certainly in the round of the next block. Other nodes may have filled every slot since the
- * tip, and so may have begun the next round.
+ * Returns whether a slot is certainly in the round of the next block. The result is false if other nodes could have
+ * begun a later round by filling every slot since the tip.
  */
 export function isOrderCertain(tip: BlockHeader, slot: number, params: ChainParams): boolean {
   const slotsSince = Math.max(0, slot - slotAt(tip.timestamp, params) - 1);
   return roundOf(tip.height + 1, params) === roundOf(tip.height + 1 + slotsSince, params);
 }
 
-/** Finds slot owners for the present chain. The chain must not change while an instance of this class is in use. */
+/** Finds slot owners for the current chain. The chain must not change while an instance of this class is in use. */
 export class SlotOwners {
   readonly #rules: Pick<Rules, 'forgers' | 'params'>;
   readonly #state: ChainReader;
@@ -50,8 +50,8 @@ export class SlotOwners {
   }
 
   /**
-   * Returns the owner of a slot. The result is undefined for a slot without an owner, and for a slot of an old round
-   * whose order of forgers is no longer stored.
+   * Returns the owner of a slot. The result is undefined for a slot without an owner. The result is also undefined for
+   * a slot of an old round whose order of forgers the store has deleted.
    */
   of(slot: number): SlotOwner | undefined {
     const { params } = this.#rules;
@@ -89,9 +89,9 @@ export class SlotOwners {
 
   /**
    * Finds the owners of a round. The blocks of the round show the owners of the slots that have blocks. The list of
-   * forgers in the store shows the owners of all slots. The list is used if it is still in the store and agrees with
-   * the blocks. The list may disagree with the blocks if an exception of the network replaced the list of this round
-   * later.
+   * forgers in the store shows the owners of all slots. The method uses the list if the store still has it and the list
+   * agrees with the blocks. The list disagrees with the blocks if an exception of the network replaced the list after
+   * these blocks.
    */
   #ownersOf(round: number): ReadonlyMap<number, PublicKey> {
     const rules = this.#rules;

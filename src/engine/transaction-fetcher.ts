@@ -1,8 +1,8 @@
 /**
  * Asks peers for the transactions that they announced. The node asks no peer more often than the rates of the network
- * allow. If several peers announce a transaction, only one of them is asked at first. After the pool refused a
+ * allow. If several peers announce a transaction, the node first asks only one of them. After the pool refused a
  * transaction, the node asks only a few other announcers for it. Honest nodes can have transactions that this pool
- * refuses, so a refusal does not show a dishonest peer. But any peer can send false content for an id.
+ * refuses, so a refusal does not prove that a peer is dishonest. But any peer can send false content for an id.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -15,61 +15,64 @@ import type { TransactionId } from '../protocol/types.ts';
 import { ITEMS_PER_MESSAGE_MAX } from './announcements.ts';
 
 /**
- * Maximum of ids that one peer announced and that were not asked for yet. Further ids are dropped, because other peers
- * announce them, too.
+ * Maximum number of ids that one peer announced and that the node has not asked for yet. The node drops further ids,
+ * because other peers also announce them.
  */
 const WANTED_PER_PEER_MAX = 500;
 /**
- * Maximum of peers for which the node remembers the time of the last question. The transport allows fewer connections,
- * so a peer that reconnects still has its old rate limit.
+ * Maximum number of peers for which the node remembers the time of the last question. The transport allows fewer
+ * connections than this number, so the node still knows the last question to a peer that reconnects.
  */
 const PEERS_MAX = 20_000;
-/** Maximum of remembered ids that were asked for. */
+/** Maximum number of remembered ids that the node asked for. */
 const ASKED_MAX = 10_000;
 /**
- * Time for which the node asks only one peer for a transaction. The time is limited, because the first peer may never
- * answer.
+ * Time in milliseconds for which the node asks only one peer for a transaction. Then the node asks another peer,
+ * because the first peer may never answer.
  */
 const FIRST_ASKED_ALONE_MS = 2_000;
-/** Time after which an id that was asked for without result is forgotten. */
+/** Time in milliseconds after which the node forgets an id that it asked for without result. */
 const ASKED_FORGOTTEN_MS = 60_000;
 /**
- * Number of refusals of one transaction after which no peer is asked for it during `REFUSED_PAUSE_MS`. Each of these
- * questions goes to another peer. If one refusal were enough, an attacker could hide a good transaction behind a
- * damaged copy with the same id.
+ * Number of refusals of one transaction after which the node asks no peer for it during `REFUSED_PAUSE_MS`. Until then,
+ * the node asks another peer after each refusal. If one refusal were enough, an attacker could hide a good transaction
+ * behind a damaged copy with the same id.
  */
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
 /**
- * While there are new transactions to ask for, every fourth question asks for refused transactions. In a busy network,
- * there are always new transactions. Without these questions, the node might never ask again for a good transaction of
- * which it got a damaged copy.
+ * If new transactions always wait, every fourth question asks for refused transactions. In a network with much traffic,
+ * new transactions always wait. Without these fourth questions, the node might never ask again for a good transaction
+ * of which it got a damaged copy.
  */
 export const AGAIN_EVERY = 4;
 /**
- * Time after which a refusal is forgotten and any peer may be asked again, because the pool may have been full at the
- * time.
+ * Time in milliseconds after which the node forgets a refusal and may ask any peer again. The pool may have been full
+ * at the time of the refusal.
  */
 const REFUSED_FORGOTTEN_MS = 600_000;
 /**
- * Maximum of remembered refused transactions. The same number is the maximum of peers that are remembered for each
- * refused transaction.
+ * Maximum number of refused transactions that the node remembers. It is also the maximum number of remembered peers for
+ * each refused transaction.
  */
 const REFUSED_MAX = 10_000;
 const GIVERS_MAX = 12;
-/** Maximum of bytes for all remembered ids: 100 bytes for an id that was asked for, 500 for a refused transaction. */
+/**
+ * Maximum number of bytes for all remembered ids: 100 bytes for an id that the node asked for, 500 bytes for a refused
+ * transaction.
+ */
 export const REMEMBERED_BYTES_MAX = ASKED_MAX * 100 + REFUSED_MAX * 500;
 
 export interface FetcherOptions {
   readonly clock: Clock;
   readonly transport: Pick<Transport, 'request'>;
   readonly rate: Sending;
-  /** Whether we have a transaction, in the pool or in the chain. */
+  /** Returns whether the pool or the chain has a transaction. */
   readonly has: (id: TransactionId) => boolean;
   /**
    * Receives an answer of a peer.
    *
-   * @returns ids of the transactions that the pool examined, as the peer states them
+   * @returns ids, as the peer states them, of the transactions that the pool examined
    */
   readonly take: (peerId: PeerId, transactions: readonly unknown[]) => Promise<readonly TransactionId[]>;
   /** Called when a question failed. */
@@ -83,7 +86,7 @@ interface Refusal {
   readonly count: number;
   /** Unix time in milliseconds at which a peer last sent the transaction. */
   readonly givenMs: number;
-  /** Unix time in milliseconds until which no peer is asked for the transaction. */
+  /** Unix time in milliseconds until which the node asks no peer for the transaction. */
   readonly untilMs: number;
 }
 
@@ -96,8 +99,8 @@ interface Announcer {
    */
   largest: number;
   /**
-   * Maximum of ids in the next question. The maximum is halved after a failed question, because a single transaction may make
-   * an answer unreadable.
+   * Maximum number of ids in the next question. The node halves this maximum after a failed question, because a single
+   * transaction may make an answer unreadable.
    */
   batchMax: number;
   isAsked: boolean;
@@ -111,9 +114,12 @@ export class TransactionFetcher {
   /** Connected peers that announced transactions. */
   readonly #announcers = new Map<PeerId, Announcer>();
   readonly #buckets = new LruMap<PeerId, TokenBucket>(PEERS_MAX);
-  /** For each id, the Unix time in milliseconds at which a peer was first asked for it, in the order of these times. */
+  /**
+   * For each id, the Unix time in milliseconds at which the node first asked a peer for it. The entries are in the
+   * order of these times.
+   */
   readonly #firstAskedMs = new Map<TransactionId, number>();
-  /** Transactions that peers sent and that were refused here. */
+  /** Transactions that peers sent and this node refused. */
   readonly #refusals = new LruMap<TransactionId, Refusal>(REFUSED_MAX);
   #stopped = false;
 
@@ -149,7 +155,7 @@ export class TransactionFetcher {
   /**
    * Asks a peer for the transactions of its pool.
    *
-   * @throws ProtocolError `REQUEST_FAILED`, also if the same peer was asked a moment ago
+   * @throws ProtocolError `REQUEST_FAILED` if the question failed, or if the node asked this peer a moment ago
    */
   async pool(peerId: PeerId): Promise<void> {
     const { clock, transport, take } = this.#options;
@@ -201,10 +207,7 @@ export class TransactionFetcher {
     }
   }
 
-  /**
-   * Called when a peer sent a transaction that the pool examined. The transaction is now in the pool, or it was
-   * refused.
-   */
+  /** Called when a peer sent a transaction that the pool examined. The pool has accepted or refused the transaction. */
   #given(peerId: PeerId, id: TransactionId): void {
     if (this.#options.has(id)) {
       this.#refusals.delete(id);
@@ -226,7 +229,7 @@ export class TransactionFetcher {
     return undefined;
   }
 
-  /** Makes room for an id by dropping an id that was refused before. */
+  /** Makes room for a new id by dropping an id whose transaction this node refused before. */
   #forgetRefused(wanted: Set<TransactionId>): boolean {
     for (const id of wanted) if (this.#refusals.has(id)) return wanted.delete(id);
     return false;
@@ -242,10 +245,10 @@ export class TransactionFetcher {
   }
 
   /**
-   * Chooses the ids for the next question to a peer. If there are none, returns the time until the next attempt. Ids of
-   * transactions that have arrived in the meantime are forgotten. Refused transactions get separate questions, because
-   * the answers may be large and are not read completely. A question for refused transactions is sent only if there are
-   * no new ids, or as one of `AGAIN_EVERY` questions.
+   * Chooses the ids for the next question to a peer. If no id is due, returns the time until the next attempt. The
+   * method drops ids of transactions that have arrived in the meantime. Refused transactions get separate questions,
+   * because the answers may be large and the node does not read them completely. The node asks for refused transactions
+   * only if it has no new ids, or in one of `AGAIN_EVERY` questions.
    */
   #due(
     peerId: PeerId,
