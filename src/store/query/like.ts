@@ -11,8 +11,8 @@ const UNDERSCORE = 0x5f;
 const BACKSLASH = 0x5c;
 
 /**
- * A pattern over numbers. With code points, `_` matches any one character. For a pattern of bytes, `_` matches any one
- * byte.
+ * A pattern whose elements are numbers. For a pattern of code points, `_` matches any one character. For a pattern of
+ * bytes, `_` matches any one byte.
  */
 export class LikePattern {
   readonly #tokens: readonly number[];
