@@ -23,8 +23,8 @@ import {
 } from './ordered-bytes.ts';
 
 /**
- * A kind of key part. If the bytes of a part do not show their own end, the part extends to the next parts. The next
- * parts must then have a fixed size.
+ * A kind of key part. The bytes of a part may not show where the part ends. All parts after it must then have a fixed
+ * size, and the part ends where they begin.
  */
 export interface KeyPart<T> {
   /** Description for the published table of keys. */
