@@ -1,8 +1,8 @@
 /**
- * A reader's connection to the limits that all readers share; the node does the counting. Questions go to the node in
- * batches. Each batch waits for the answers to the batch before, so that a flood of requests takes only a small part of
- * the node's time. While the node does not answer, open questions fail after `LIMIT_ANSWER_MS_MAX`, and new questions
- * fail at once.
+ * A reader's connection to the limits that all readers share. The node counts for all readers. Questions go to the node
+ * in batches. Each batch waits for the answers to the batch before it, so that a flood of requests takes only a small
+ * part of the node's time. While the node does not answer, open questions fail after `LIMIT_ANSWER_MS_MAX`, and new
+ * questions fail at once.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -28,7 +28,7 @@ interface Waiting {
   readonly ask: LimitAsk;
   readonly timer: Timer;
   readonly settle: (answer: LimitAnswer) => void;
-  /** True when the call of this question has failed without an answer. */
+  /** True after the caller of this question got an error because no answer came in time. */
   isGivenUp: boolean;
 }
 
@@ -40,7 +40,7 @@ export class LimitChannel implements SharedLimits {
   /** True when a question was not answered in time and the node has not answered since. */
   #isSilent = false;
   #isPausing = false;
-  /** Number of closed connections by key. The number never exceeds that of the connections. */
+  /** Number of closed connections by key. The map never has more keys than there were connections. */
   readonly #left = new Map<string, number>();
   /** Number of refusals by key. Keys beyond `LIMIT_TOLD_MAX` between two messages are not reported. */
   readonly #refused = new Map<string, number>();
@@ -110,13 +110,13 @@ export class LimitChannel implements SharedLimits {
     const asked = this.#asked ?? [];
     this.#asked = undefined;
     this.#isSilent = false;
-    // Callers that have just got their answers may have something to report. The reports of these callers wait for the
+    // Callers that have just got their answers may report closed connections or refusals. These reports wait for the
     // next batch.
     this.#isPausing = true;
     for (const [at, { ask, timer, settle, isGivenUp }] of asked.entries()) {
       const answer = answers[at] ?? null;
-      // The node has admitted a connection or a replay that this reader has given up meanwhile. The reader reports its
-      // end.
+      // The node has admitted a connection or a replay that this reader has given up. The reader therefore reports that
+      // the connection or replay has ended.
       if (isGivenUp && 'key' in ask && answer === null) this.left(ask.key);
       if (isGivenUp && 'replay' in ask && answer === null) this.replayEnded(ask.replay);
       timer.cancel();
@@ -128,7 +128,7 @@ export class LimitChannel implements SharedLimits {
     });
   }
 
-  /** Called with each message of the node about shared limits, except answers. */
+  /** Called with each message of the node about shared limits that is not an answer. */
   told(message: Extract<ToReader, { readonly kind: 'shutOut' | 'full' | 'makeRoom' }>): void {
     if (message.kind === 'shutOut') this.#listener?.shutOut(message.key);
     else if (message.kind === 'full') this.#listener?.full(message.isFull);

@@ -1,6 +1,6 @@
 /**
- * The node's end of the limits that readers share. The node counts for each reader. It tells all readers which
- * addresses are shut out, and whether all connections together reach their maximum.
+ * The node's end of the limits that readers share. The node counts for all readers. The node tells all readers which
+ * addresses are shut out, and whether the connections of all readers together reach their maximum.
  */
 
 import { LimitLedger } from '../../http/limit-ledger.ts';
@@ -43,9 +43,7 @@ export class LimitEnd {
     return this.#isFull;
   }
 
-  /**
-   * @param reader number of the reader that sent the message
-   */
+  /** @param reader number of the reader that sent the message */
   heard(reader: number, telling: LimitTelling): readonly LimitAnswer[] {
     const { trusted, left, replaysEnded, asks, refused, shutOut } = telling;
     if (trusted !== 0) this.#ledger.trusted(reader, trusted);

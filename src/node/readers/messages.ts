@@ -1,6 +1,6 @@
 /**
- * Messages between the node and a process that answers HTTP for it. All are plain data. A reader parses requests of
- * untrusted clients, so the node checks what a reader sends.
+ * Messages between the node and a process that answers HTTP for the node (a reader). All messages are plain data. A
+ * reader parses requests of untrusted clients, so the node checks what a reader sends.
  */
 
 import type { ErrorData } from '../../primitives/errors.ts';
@@ -38,36 +38,40 @@ export const WRITES = ['submitTransaction', 'submitSignature', 'registerSecondSi
 export type Write = (typeof WRITES)[number];
 
 /**
- * Number of reads in one message. A reader has only one unanswered message of reads. Further reads wait in the reader.
+ * Maximum number of reads in one message. A reader has only one unanswered message of reads. Further reads wait in the
+ * reader.
  */
 export const READS_AT_ONCE = 16;
-/** Number of reads that may wait in a reader; several requests may share a read. */
+/** Maximum number of reads that wait in a reader; several requests can share a read. */
 export const READS_WAITING_MAX = 500;
-/** Number of unanswered writes that a reader may have. */
+/** Maximum number of unanswered writes of a reader. */
 export const WRITES_AT_ONCE = 100;
-/** Transactions that a reader has not received yet; beyond this number the oldest are dropped. */
+/**
+ * Maximum number of transactions that wait to be sent to a reader. Beyond this number, the oldest transactions are
+ * dropped.
+ */
 export const NEWS_WAITING_MAX = 10_000;
 
 /**
- * Number of questions about shared limits in one message. A reader has only one unanswered message with questions about
- * limits.
+ * Maximum number of questions about shared limits in one message. A reader has only one unanswered message with
+ * questions about limits.
  */
 export const LIMIT_ASKS_AT_ONCE = 500;
 /**
- * Maximum of questions about limits that wait in a reader. By default, a reader has fewer connections, each with one
- * question at most.
+ * Maximum number of questions about limits that wait in a reader. By default, a reader has fewer connections, each with
+ * one question at most.
  */
 export const LIMIT_ASKS_WAITING_MAX = 20_000;
 /**
- * Milliseconds after which a question about limits fails, because the node is busy. The client gets an error. The
- * reader must not count by itself meanwhile: each process would grant the full limit, just when the node is overloaded.
+ * Milliseconds after which a question about limits fails because the node is busy. The client then gets an error. The
+ * reader must not count alone instead, because each reader would grant the full limit while the node is overloaded.
  */
 export const LIMIT_ANSWER_MS_MAX = 2_000;
-/** Milliseconds after which a read fails. The largest reads take a busy node a second. */
+/** Milliseconds after which a read fails. For the largest reads, a busy node needs a second. */
 export const READ_ANSWER_MS_MAX = 10_000;
 
 /**
- * Maximum of addresses in one message that were refused or shut out. A reader answers fewer addresses between two
+ * Maximum number of refused or shut-out addresses in one message. A reader answers fewer addresses between two
  * messages.
  */
 export const LIMIT_TOLD_MAX = 1_000;
@@ -124,7 +128,7 @@ export type ToReader =
   /** Carries a listening socket. The reader accepts connections from it, instead of opening a socket. */
   | { readonly kind: 'socket'; readonly name: SocketName }
   | { readonly kind: 'open'; readonly settings: ReaderSettings; readonly times: readonly ReceivedTime[] }
-  /** Later news wait until the reader has confirmed this message. */
+  /** The next news wait until the reader has confirmed this message. */
   | ({ readonly kind: 'news' } & News)
   | { readonly kind: 'answers'; readonly outcomes: readonly Outcome[] }
   | { readonly kind: 'done'; readonly id: number; readonly outcome: Outcome }
@@ -158,7 +162,7 @@ export type FromReader =
   | { readonly kind: 'pong'; readonly memoryBytes: number; readonly requests: number }
   | { readonly kind: 'tells'; readonly telling: Telling };
 
-/** Log lines and metrics since the last such message. */
+/** Log lines and metrics since the last message of this kind. */
 export interface Telling {
   readonly logs: readonly LogLine[];
   readonly counts: readonly MetricValue[];

@@ -1,7 +1,7 @@
 /**
- * The reader's end of the channel between node and reader. The reader asks the node for data that only the node has,
- * with a limit on open questions. A read without an answer in time fails. A write only fails with the node's answer,
- * because only the node knows whether it was done.
+ * The reader's end of the channel between node and reader. The reader asks the node for data that only the node has.
+ * The number of open questions is limited. A read fails if no answer comes in time. A write fails only if the node
+ * answers so, because only the node knows whether the write was done.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -71,9 +71,7 @@ export class NodeChannel {
     return promise;
   }
 
-  /**
-   * @throws ProtocolError `NODE_BUSY`, or the error of the node
-   */
+  /** @throws ProtocolError `NODE_BUSY`, or the error of the node */
   async write(method: Write, ...args: readonly unknown[]): Promise<unknown> {
     if (this.#writes.size >= WRITES_AT_ONCE) throw busy();
     const id = (this.#lastId += 1);

@@ -22,7 +22,7 @@ export class NodeEnd {
   readonly #send: (message: ToReader) => void;
   #isReading = false;
   #writes = 0;
-  /** True when news wait. News wait until the reader is open, and until it has confirmed the earlier news. */
+  /** True while news wait to be sent. News wait until the reader is open and has confirmed the earlier news. */
   #hasNews = true;
   #isChainChanged = false;
   #times: ReceivedTime[] = [];
@@ -33,13 +33,11 @@ export class NodeEnd {
     this.#send = send;
   }
 
-  /**
-   * @param times of arrival of transactions that the chain contains now
-   */
+  /** @param times of arrival of transactions that the chain contains now */
   chainChanged(times: readonly ReceivedTime[]): void {
     this.#isChainChanged = true;
     this.#times.push(...times);
-    // The pool keeps no more times either.
+    // The transaction pool has the same limit on kept times.
     if (this.#times.length > CONFIRMED_TIMES_MAX) this.#times.splice(0, this.#times.length - CONFIRMED_TIMES_MAX);
     this.#tell();
   }
@@ -57,7 +55,7 @@ export class NodeEnd {
   }
 
   async reads(calls: readonly Call<string>[]): Promise<void> {
-    // A correct reader sends no further calls before it has the answers.
+    // A correct reader sends no further calls before it has the answers to earlier calls.
     if (this.#isReading || calls.length > READS_AT_ONCE) return;
     this.#isReading = true;
     const outcomes: Outcome[] = [];

@@ -1,6 +1,6 @@
 /**
- * The node's interface in a reader: the chain comes from the reader's own view of the store, all other data over the
- * channel.
+ * The node's interface in a reader. The chain data come from the reader's own view of the store. All other data come
+ * from the node over the channel.
  */
 
 import { CONFIRMED_TIMES_MAX } from '../../engine/pool/pool.ts';
@@ -55,7 +55,8 @@ interface View {
 
 export function createReaderApi({ rules, identity, reader, channel }: ReaderApiParts): ReaderApi {
   const listeners = new Set<NodeListener>();
-  // As in the pool of the node, only confirmed transactions: all chain data of a reader is confirmed.
+  // Like the transaction pool of the node, this map has only confirmed transactions. All chain data of a reader are
+  // confirmed.
   const receivedAtMs = new LruMap<string, number>(CONFIRMED_TIMES_MAX);
   const logOf = (store: StoredChain): ChainLog =>
     createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
@@ -115,7 +116,8 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
   return {
     api,
     news({ chain, times, received }) {
-      // Before the move: an answer with a confirmed transaction also has its time of arrival.
+      // The times are stored before the move to the new view. So each answer with a confirmed transaction also has the
+      // transaction's time of arrival.
       for (const [id, timeMs] of times) receivedAtMs.set(id, timeMs);
       for (const transaction of received) {
         for (const listener of listeners) listener.transactionReceived?.(transaction);

@@ -1,12 +1,15 @@
 /**
- * Collects log lines and metrics of a reader. The reader sends them to the node at intervals, and the node logs and
- * counts them as its own.
+ * Collects log lines and metrics of a reader. The reader sends them to the node at intervals, and the node logs the
+ * lines and counts the metrics as its own.
  */
 
 import type { LogFields, LogLevel, Observer } from '../../ports/observer.ts';
 import type { MetricValue, LogLine, Telling } from './messages.ts';
 
-/** Log lines between two messages; further lines are dropped. `VALUES_MAX` is the same for observed values. */
+/**
+ * Maximum number of log lines between two messages; further lines are dropped. `VALUES_MAX` is the maximum number of
+ * observed values.
+ */
 const LINES_MAX = 500;
 const VALUES_MAX = 10_000;
 
@@ -51,7 +54,7 @@ export class ReaderObserver implements Observer {
     else known.values.push(value);
   }
 
-  /** Returns what was collected since the last call; undefined when there is nothing. */
+  /** Returns the log lines and metrics since the last call; undefined if there are none. */
   take(): Telling | undefined {
     if (this.#logs.length + this.#counts.size + this.#gauges.size + this.#observations.size === 0) return undefined;
     const telling: Telling = {

@@ -1,8 +1,8 @@
 /**
- * Runs the processes that answer HTTP beside the node (readers). All accept connections from the same listening
- * sockets. The first reader opens the sockets. The node holds them too, without accepting from them. While no reader
- * runs, new connections therefore wait in the queue of the socket, and no client is refused. A reader that ends or
- * hangs is replaced at once. A hanging reader is killed only after a longer time, because it may recover.
+ * Runs the processes that answer HTTP beside the node (readers). All readers accept connections from the same listening
+ * sockets. The first reader opens the sockets. The node also holds the sockets, but accepts no connections. While no
+ * reader runs, new connections therefore wait in the queue of the socket, and no client is refused. A reader that ends
+ * or hangs is replaced at once. A hanging reader is killed only after a longer time, because it may recover.
  */
 
 import { fork, type ChildProcess } from 'node:child_process';
@@ -37,7 +37,7 @@ const REPLACED_AFTER_MS_MIN = 200;
 const REPLACED_AFTER_MS_MAX = 5_000;
 /** Time for open answers when the pool closes; `HttpServer.close` ends them after half a second. */
 const CLOSE_MS_MAX = 3_000;
-/** Time in which a replaced reader must end by itself: longer than `HttpServer.drain` takes. */
+/** Time in which a replaced reader must end by itself. `HttpServer.drain` takes less time. */
 const DRAIN_MS_MAX = 20_000;
 /** Time limit for the first start of a reader. */
 const START_MS_MAX = 60_000;
@@ -63,7 +63,7 @@ export interface ReaderPoolOptions {
 
 interface Reader {
   readonly process: ChildProcess;
-  /** Never used again, unlike `number`. */
+  /** Id that no later reader gets. In contrast, a later reader can get the same `number`. */
   readonly id: number;
   readonly end: NodeEnd;
   readonly tell: (message: ToReader) => void;
@@ -72,10 +72,10 @@ interface Reader {
   readonly number: number;
   memoryBytes: number;
   requests: number;
-  /** Pings since its last answer. */
+  /** Number of pings since the reader's last answer. */
   silentPings: number;
   isReady: boolean;
-  /** True when another reader was started in its place. */
+  /** True if another reader was started to replace this reader. */
   isReplaced: boolean;
 }
 
@@ -220,11 +220,13 @@ export function createReaderPool({
     });
   };
 
-  /** True unless the reader was replaced already, or too many readers run. */
+  /** False if the reader was already replaced, or if too many readers run. */
   const isReplaceable = ({ isReady, isReplaced }: Reader): boolean =>
     isReady && !isReplaced && readers.size < 2 * processes;
 
-  /** Starts another reader beside a living one. The living one continues to answer until the other one is ready. */
+  /**
+   * Starts a new reader beside a living reader. The living reader continues to answer until the new reader is ready.
+   */
   const replaceLiving = (reader: Reader, code: string, message: string, fields: LogFields = {}): void => {
     reader.isReplaced = true;
     observer.log('warn', code, message, { pid: reader.process.pid, ...fields });
@@ -286,7 +288,7 @@ export function createReaderPool({
     stopListening();
     pinging?.cancel();
     for (const timer of timers) timer.cancel();
-    // Otherwise new connections would wait for a reader that does not come.
+    // No new reader will come, so new connections must not wait in the queues of the sockets.
     for (const socket of held.values()) socket.close();
     held.clear();
     const ends = [...readers.values()].map((reader) => ended(reader, clock));
@@ -303,7 +305,7 @@ export function createReaderPool({
       });
       tooLate.catch(() => undefined);
       try {
-        // The first reader starts alone, because it opens the sockets of all others.
+        // The first reader starts alone, because it opens the sockets of all readers.
         const first = await Promise.race([begin(), tooLate]);
         ports = first;
         for (let others = 1; others < processes; others += 1) beginBeside();
@@ -331,15 +333,15 @@ export function createReaderPool({
 }
 
 /**
- * The environment of a reader. A reader gets its settings from the node, and parses input of untrusted clients. It
- * therefore gets no options of the node, among them passwords, and not the socket of systemd.
+ * The environment of a reader. A reader gets its settings from the node, and parses input of untrusted clients.
+ * Therefore the reader does not get the node's options, which include passwords, or the socket of systemd.
  */
 function environmentOf(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isForNode = (name: string): boolean => name.startsWith('BLOOMERY_') || name === 'NOTIFY_SOCKET';
   return Object.fromEntries(Object.entries(own).filter(([name]) => !isForNode(name)));
 }
 
-/** The lowest number that no reader uses. Therefore numbers stay small, however many readers are replaced. */
+/** The lowest number that no reader uses. So the numbers stay small even after many replacements. */
 function freeNumber(readers: readonly Reader[]): number {
   const taken = new Set(readers.map(({ number }) => number));
   for (let number = 1; ; number += 1) if (!taken.has(number)) return number;

@@ -25,7 +25,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   // The reader ignores signals to the process group, because the node ends its readers itself.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined);
   process.on('disconnect', () => process.exit(0));
-  // A node that ends while this program is loaded causes no event any more.
+  // If the node ended while this program was loaded, no event reports its end.
   if (!process.connected) process.exit(0);
 
   const send = (message: FromReader, socket?: ListeningSocket): void => {
@@ -38,7 +38,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   let http: HttpServer | undefined;
   let node: ReaderApi | undefined;
   let isHeard = true;
-  /** Sockets that the node holds. The first reader gets none, and opens them. */
+  /** Sockets that the node holds. The first reader gets no sockets, but opens them. */
   const given: Partial<Record<SocketName, ListeningSocket>> = {};
 
   const open = async (
@@ -54,7 +54,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
       const { plain, tls } = http.sockets();
       if (given.plain === undefined) send({ kind: 'socket', name: 'plain' }, plain);
       if (given.tls === undefined && tls !== undefined) send({ kind: 'socket', name: 'tls' }, tls);
-      // Blocks may have been applied while the reader opened.
+      // The node may have applied blocks while the reader opened.
       node.news({ chain: true, times, received: [] });
       send({ kind: 'ready', ...ports });
     } catch (error) {

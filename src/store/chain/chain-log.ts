@@ -1,6 +1,6 @@
 /**
  * Logs each change of the chain. Each block that is applied or reverted adds a numbered record in the same transaction
- * of the store. For this reason, chain and log always agree. The record of a reverted block also contains the block's
+ * of the store. So the chain and the log always agree. The record of a reverted block also contains the block's
  * content, because the chain no longer has the block.
  */
 
@@ -14,7 +14,7 @@ import type { StoredChain } from './chain-store.ts';
 export interface ChainLogOptions {
   /** Computes the finalized height of a state. */
   readonly finalizedHeight: (state: StateReader) => number;
-  /** Number of records that the log stores. Older records are deleted. */
+  /** Maximum number of records in the log. When the log is full, the oldest records are deleted. */
   readonly recordsMax?: number;
 }
 
@@ -85,8 +85,8 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
     block({ sequence, height, blockId }) {
       const block = store.block(height);
       if (block?.id === blockId) return block;
-      // The block was reverted later. The record of the revert has the content of the block. It is this record or a
-      // later one.
+      // The chain no longer has the block, so the record of a revert has its content. The search begins with the
+      // present record.
       for (let later = sequence; later <= head.last; later += 1) {
         const found = savedAt(later);
         if (found?.kind === 'reverted' && found.blockId === blockId) return blockOf(store, found.content);

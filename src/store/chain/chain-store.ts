@@ -34,8 +34,8 @@ import type { Overwritten } from './undo.ts';
 import { undoChanged, UndoRecords } from './undo-records.ts';
 
 /**
- * Maximum of cached headers. The rules look back over fewer headers than this, so they seldom read headers from the
- * disk.
+ * Maximum number of cached headers. The consensus rules need fewer recent headers than this number, so they seldom read
+ * headers from the disk.
  */
 export const HEADERS_CACHED_MAX = 1024;
 
@@ -54,7 +54,7 @@ export interface StoredChain extends ChainStore {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
   /**
-   * Largest number of items in a short list. Such a list is stored in the order of the chain only
+   * Largest number of items in a short list. A short list is stored in the order of the chain only
    * (index/transaction-lists.ts).
    */
   readonly shortListMax: number;
@@ -63,8 +63,8 @@ export interface StoredChain extends ChainStore {
    */
   snapshot(): StoredChain;
   /**
-   * Number of blocks and transactions that the indexes of transactions lack. Look-ups by id work even if it is above 0,
-   * but queries of the other indexes must wait until it is 0.
+   * Number of blocks and transactions that the indexes of transactions lack. While the lag is above 0, look-ups by id
+   * work. Queries of all other indexes must wait until the lag is 0.
    */
   readonly indexLag: number;
   /** After this call, the indexes of transactions lag behind appended blocks until `backfill` is called. */

@@ -1,6 +1,6 @@
 /**
  * Reads and writes the stored note of the finalized height. The note has a checksum, because it decides which blocks
- * may be reverted. No other record would show that the note is wrong.
+ * may be reverted. No other data in the store would reveal a wrong note.
  */
 
 import type { NoteName } from '../../ports/notes.ts';
@@ -9,7 +9,7 @@ import { sealed, unsealed } from '../tables/sealed.ts';
 
 export const FINALIZED_NOTE: NoteName = 'chain/finalized';
 const KEY = TABLES.notes.key(FINALIZED_NOTE);
-/** Size of the note in earlier versions, in which it was a height without a checksum. */
+/** Size in bytes of the note in earlier versions, which stored the height without a checksum. */
 const UNSEALED_BYTES = 4;
 
 /** Text of the error for a note of the finalized height that does not match its checksum. */

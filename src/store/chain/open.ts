@@ -30,7 +30,7 @@ export interface MemoryChainStoreOptions {
   readonly codec: Codec;
   readonly params: ChainParams;
   /**
-   * Largest number of items in a short list. Such a list is stored in the order of the chain only. The limit never
+   * Largest number of items in a short list. A short list is stored in the order of the chain only. The limit never
    * changes during the life of a store. Tests use small numbers.
    */
   readonly shortListMax?: number;
@@ -48,12 +48,12 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
   readonly durable?: boolean;
   /**
    * Clock for the lock. It is needed for a folder that processes of several containers can reach, so that each process
-   * sees the locks of the others.
+   * sees the locks of the other processes.
    */
   readonly clock?: Clock;
   /**
-   * True if this program has just checked the pages and the state of the store, and no process has written since. The
-   * checks are then skipped, which saves two seconds for a million accounts. False by default.
+   * True if this program has just checked the pages and the state of the store, and no process has written to the store
+   * since. If true, the checks are skipped, which saves two seconds for a million accounts. False by default.
    */
   readonly isChecked?: boolean;
   /**
@@ -176,7 +176,9 @@ export function chainStoreOver(
   return claimedStore(keyValue, options, directory);
 }
 
-/** Creates a chain store over keys of this network and layout. The caller has checked both. */
+/**
+ * Creates a chain store over keys of this network and layout. The caller must check the network and the layout before.
+ */
 export function claimedStore(
   keyValue: KeyValue,
   { codec, shortListMax = SHORT_LIST_ITEMS_MAX }: MemoryChainStoreOptions,
@@ -237,8 +239,8 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
 }
 
 /**
- * Overwrites the marks of a store with those of a network. This function is only for a copy of a chain that continues
- * under another network identifier (a forked devnet). Never use it on the store of a running network.
+ * Overwrites the marks of a store with the marks of a network. This function is only for a copy of a chain that
+ * continues under another network identifier (a forked devnet). Never use it on the store of a running network.
  */
 export function writeMarks(keyValue: KeyValue, params: ChainParams): void {
   keyValue.transact((writer) => putMarks(writer, params));

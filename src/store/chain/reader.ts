@@ -27,9 +27,7 @@ export class ChainReader {
   readonly #disk: LmdbReader;
   #current: HeldMoment;
 
-  /**
-   * @throws ProtocolError like `openChainSnapshot`
-   */
+  /** @throws ProtocolError like `openChainSnapshot` */
   constructor(options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory'>, clock: Clock) {
     this.#options = options;
     this.#clock = clock;
@@ -48,7 +46,7 @@ export class ChainReader {
 
   /**
    * Moves this reader to the last commit of the node. While an old moment has open queries, it stays open and occupies
-   * its pages. If strangers can trigger the call at will, the caller must therefore pass a condition.
+   * its pages. So if untrusted clients can trigger the call, the caller must pass a condition.
    *
    * @param isWanted decides whether to move to the new moment; by default always
    * @returns true if this reader moved

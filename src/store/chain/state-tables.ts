@@ -27,9 +27,9 @@ import {
 } from '../tables/records.ts';
 import type { Overwritten, OverwrittenAccount, OverwrittenDelegate, OverwrittenValues } from './undo.ts';
 
-/** Maximum of cached delegates. A delegate takes about 500 bytes. */
+/** Maximum number of cached delegates. A delegate takes about 500 bytes. */
 export const DELEGATES_CACHED_MAX = 4096;
-/** Maximum of cached round lists, which are those of the current rounds. */
+/** Maximum number of cached round lists. The lists of the current rounds are cached. */
 const ROUND_LISTS_CACHED_MAX = 8;
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
@@ -43,8 +43,8 @@ export class StateTables implements StateReader {
   readonly #accounts = new AccountCache((address) => this.#storedAccount(address));
   readonly #delegates = new LruMap<PublicKey, Delegate>(DELEGATES_CACHED_MAX);
   /**
-   * Changed delegates whose older values are in the tables. New delegates are written to the tables at once, so that a
-   * walk over the table finds all delegates.
+   * Changed delegates; the tables still have their old values. New delegates are written to the tables at once, so that
+   * a walk over the table finds all delegates.
    */
   readonly #unsavedDelegates = new Map<PublicKey, Delegate>();
   readonly #roundLists = new LruMap<number, readonly PublicKey[]>(ROUND_LISTS_CACHED_MAX);
@@ -262,9 +262,7 @@ function sameDelegates(a: Delegate, b: Delegate): boolean {
   );
 }
 
-/**
- * Writes or removes a value of the state. If this changes the entry, the function adds the old value to `overwritten`.
- */
+/** Writes or removes a value of the state. If the entry changes, the function adds the old value to `overwritten`. */
 function put(keys: KeyValueWriter, key: Buffer, after: Buffer | undefined, overwritten: Overwritten[]): void {
   const before = keys.get(key);
   if (before === undefined ? after === undefined : after !== undefined && before.equals(after)) return;

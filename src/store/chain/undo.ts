@@ -1,6 +1,6 @@
 /**
  * Encodes the entries of consensus state that a block overwrote. An entry is a key with its earlier value, or with a
- * mark that it had no value. Indexes, counters and the block itself are not recorded, because they follow from the
+ * mark if the key had no value. Indexes, counters and the block itself are not recorded, because they follow from the
  * overwritten values and from the stored block.
  */
 

@@ -1,8 +1,8 @@
 /**
  * Upgrades a store of an earlier layout to the present one, in place. The upgrade adds checksums, and rewrites the
  * inner blocks of the trees of counted keys. The leaf blocks stay as they are. The changes of the upgrade fit into one
- * transaction of the database. If the process is killed during the upgrade, the store stays as it was, and the next
- * process begins again.
+ * transaction of the database. If the process is killed during the upgrade, the store does not change, and the next
+ * process begins the upgrade again.
  */
 
 import { buildTree, type CountedLeaf } from '../index/build-tree.ts';
@@ -20,14 +20,14 @@ import {
 import { StateChecksum } from './state-checksum.ts';
 import { sealed, unsealed } from '../tables/sealed.ts';
 
-/** The first layout that can be upgraded. Layouts before it differ too much to be upgraded. */
+/** The first layout that can be upgraded. Earlier layouts differ too much from the present layout. */
 export const FIRST_LAYOUT_READ = 4;
 
 const LAYOUT_KEY = TABLES.meta.key(META_LAYOUT);
 const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
 /**
- * Up to layout 6, each leaf block had a separate entry with the number of its keys. The value of the entry of a leaf
- * block had this number of bytes.
+ * Size in bytes of a number of keys. Up to layout 6, each leaf block had a separate entry whose value was the number of
+ * its keys.
  */
 const SIZE_BYTES = 4;
 

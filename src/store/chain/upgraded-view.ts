@@ -10,8 +10,8 @@ import { TABLES } from '../tables/layout.ts';
 import { upgradeStore } from './upgrade.ts';
 
 /**
- * The tables that an upgrade changes. In memory, they take about 40 bytes for each leaf block of counted keys, and the
- * size of the undo records.
+ * The tables that an upgrade changes. In memory, these tables take about 40 bytes for each leaf block of counted keys,
+ * and the size of the undo records.
  */
 const IN_MEMORY: readonly number[] = [TABLES.meta.number, TABLES.undo.number, TABLES.innerBlocks.number];
 

@@ -10,7 +10,7 @@ import { makeFolder } from './folder.ts';
 
 /**
  * Copies the store of a folder into a new folder. The copy is on the disk when the call resolves. The copy contains no
- * free pages, so its file may be smaller than that of the store.
+ * free pages, so the file of the copy may be smaller than the file of the store.
  *
  * @param clock needed for a folder that other containers can reach
  * @throws ProtocolError `STORE_MISSING` if the folder has no store, `STORE_UNREADABLE` if the store is damaged, or

@@ -17,7 +17,7 @@ export type DataFile =
 /** The file to examine. Another process may write to it during the examination. */
 export interface FileToExamine {
   sizeBytes(): number;
-  /** Reads bytes from an offset on. The returned buffer is shorter if the file ends before. */
+  /** Reads bytes from an offset on. The returned buffer is shorter if the file ends before `lengthBytes` bytes. */
   read(offset: number, lengthBytes: number): Buffer;
 }
 
@@ -33,8 +33,8 @@ const PAGE_BYTES_MAX = 65_536;
 const NO_PAGE = 0xffff_ffff_ffff_ffffn;
 
 /**
- * Maximum number of looks at a file that changes between looks. A process commits at most some thousand times a second.
- * A look takes less time than a commit, so two looks soon find the same bytes.
+ * Maximum number of times that a changing file is read. A process commits at most some thousand times a second. A read
+ * takes less time than a commit, so two successive reads soon find the same bytes.
  */
 const LOOKS_MAX = 100;
 
@@ -67,8 +67,8 @@ function openIfPresent(path: string): number | undefined {
 }
 
 /**
- * Examines a file like `examineDataFile`. The function reports damage only if a second look finds the same bytes,
- * because one look may see half of a write.
+ * Examines a file like `examineDataFile`. The function reports damage only if a second read finds the same bytes,
+ * because a single read may see half of a write.
  */
 export function examine(file: FileToExamine): DataFile {
   let before: Buffer | undefined;
@@ -88,7 +88,7 @@ export function examine(file: FileToExamine): DataFile {
 
 /**
  * Reads the descriptions of the tree. They are at the start of the first two pages. The second description is empty if
- * the first is invalid.
+ * the first description is invalid.
  */
 function readMetas(file: FileToExamine): readonly [Buffer, Buffer] {
   const first = file.read(0, META_BYTES);

@@ -11,15 +11,15 @@ import { TABLES } from '../tables/layout.ts';
 import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
 
 /**
- * Limits that exceed each key and value of the layout. The largest value is the genesis block. The size of the genesis
- * block is bounded by the largest allowed file of a network folder.
+ * Limits that are larger than each key and value of the layout. The largest value is the genesis block. The size of the
+ * genesis block is bounded by the largest allowed file of a network folder.
  */
 const KEY_BYTES_MAX = 1_000;
 const VALUE_BYTES_MAX = 64 * 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
 /**
- * Maximum of entries in one transaction. A transaction also ends at `BYTES_PER_TRANSACTION`. Both limits bound the
- * memory that a transaction takes.
+ * Maximum number of entries in one transaction. A transaction also ends at `BYTES_PER_TRANSACTION`. Both limits bound
+ * the memory that a transaction takes.
  */
 const ENTRIES_PER_TRANSACTION = 20_000;
 const BYTES_PER_TRANSACTION = 32 * 1024 * 1024;

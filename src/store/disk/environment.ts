@@ -34,7 +34,7 @@ const LOCKS_FILE_BYTES = 8272;
 const LOCK_NAME = 'in-use';
 const MAP_BYTES = 64 * 2 ** 30;
 /**
- * Checking this number of pages takes about 150 ms of a start, and covers a small store completely. A running node
+ * Checking this number of pages takes about 150 ms at a start, and covers a small store completely. A running node
  * checks the remaining pages step by step.
  */
 const PAGES_CHECKED_BEFORE_WRITING = 25_000;
@@ -59,7 +59,7 @@ export interface WritingOptions {
   readonly durable: boolean;
   /** Clock for the lock, needed for a folder that other containers can reach (see `takeLock`). */
   readonly clock: Clock | undefined;
-  /** True if this program has just checked the pages, and no process has written since. */
+  /** True if this program has just checked the pages, and no process has written to the store since. */
   readonly arePagesChecked: boolean;
 }
 
@@ -80,7 +80,7 @@ export function openForWriting(
   try {
     makeFolder(directory);
   } catch (error) {
-    // The error reports that no folder can be created here. It is not an error of a store.
+    // This error reports that the folder cannot be created. The error does not concern a store.
     if (error instanceof ProtocolError) throw error;
     const isOfWriting = isMissingRight(error) || isReadOnlyMedium(error);
     throw isOfWriting ? refusalToWrite(directory, error) : unreadable(directory, messageOf(error), error);
@@ -103,7 +103,7 @@ export function openForWriting(
   }
 }
 
-/** Asks the operating system for access rights to a path, like `accessSync`. */
+/** Checks access rights to a path, like `accessSync`. */
 type Access = (path: string, mode: number) => void;
 
 /**
@@ -254,7 +254,7 @@ function refuseOtherContainer(directory: string, clock: Clock): void {
 }
 
 /**
- * Checks the right to write before the library needs this right. Without the right to write, the library would end the
+ * Checks the right to write to files before the library needs this right. Without this check, the library would end the
  * process with a signal.
  *
  * @param names names of the files to check; a file may be missing
@@ -276,8 +276,8 @@ function refuseForeignFiles(directory: string, names: readonly string[], access:
 
 /**
  * Refuses a data file that has more than one hard link. After a copy by hard links, two processes could each lock their
- * own folder and still write to the same file. Both processes would overwrite each other's data, or data that were
- * meant as a backup.
+ * own folder and still write to the same file. The two processes would overwrite each other's data, or one process
+ * would overwrite a backup.
  */
 function refuseSharedFile(directory: string): void {
   const { nlink = 1 } = statSync(join(directory, DATA_FILE), { throwIfNoEntry: false }) ?? {};

@@ -16,8 +16,8 @@ import { dirname, join, resolve } from 'node:path';
 import { ProtocolError } from '../../primitives/errors.ts';
 
 /**
- * Creates a folder and all missing folders above it. The recursive `mkdir` of Node is not used. That `mkdir` never
- * returns if the system reports ENOENT for a new folder below an existing one (as under `/proc`).
+ * Creates a folder and all missing folders above it. The recursive `mkdir` of Node is not used. The recursive `mkdir`
+ * never returns if the system reports ENOENT for a new folder below an existing one (as under `/proc`).
  *
  * @throws ProtocolError `FOLDER_IMPOSSIBLE` if the system reports ENOENT, or if the path is a link without a target;
  *   otherwise the error of `mkdir` (`EEXIST` if a file is in its place)

@@ -17,7 +17,10 @@ import { checkRoom } from './folder.ts';
 import { readsOf, type KeyRange, type KeyValue, type KeyValueEntry, type KeyValueWriter } from '../tables/key-value.ts';
 import type { ProcessLock } from './process-lock.ts';
 
-/** After a failed write, this much space must be free before the store is written to again. A block takes less. */
+/**
+ * After a failed write, this number of bytes must be free on the disk before the store is written to again. A block
+ * takes fewer bytes.
+ */
 const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
 
 /**
@@ -58,8 +61,8 @@ export function openLmdbSnapshot(directory: string, clock?: Clock): KeyValue {
 /** Opens a new snapshot of a folder for each read. */
 export interface LmdbReader {
   /**
-   * A snapshot of this moment, valid until its `close`. While a snapshot is open, freed pages cannot be reused. So a
-   * snapshot should be open for seconds only.
+   * A snapshot of the store as it is now, valid until the snapshot's `close`. While a snapshot is open, freed pages
+   * cannot be reused. So a snapshot should be open for seconds only.
    */
   snapshot(): KeyValue;
   /** Frees the reader slots of processes that have ended. @returns number of reader slots that were freed */
@@ -148,8 +151,8 @@ class LmdbKeyValue implements KeyValue {
     let done: { readonly result: T } | undefined;
     this.#writing = true;
     try {
-      // Only transactionSync rolls back if the work throws. After a throw, plain transaction() of this library commits
-      // the writes made before.
+      // Only transactionSync rolls back if the work throws. Plain transaction() of this library commits the writes that
+      // the work made before it threw.
       this.#database.transactionSync(() => {
         done = { result: work(this.#writer) };
       });
@@ -300,7 +303,7 @@ interface SharedReads {
 
 /**
  * Copies a value out of the memory that the library uses again for the next value. For a small value, the copy is part
- * of a larger piece of memory. A piece of memory for each value, as the library makes it, takes several times as long.
+ * of a larger piece of memory. The library would allocate memory for each value, which takes several times as long.
  */
 function copyOf(shared: Buffer | undefined): Buffer | undefined {
   if (shared === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Stores ordered keys in memory, for tests and simulations. The keys are in sorted chunks of bounded size. A log of
- * overwritten entries reverts a failed transaction.
+ * Stores ordered keys in memory, for tests and simulations. The keys are in sorted chunks of bounded size. To roll back
+ * a failed transaction, a log has the entries that the transaction overwrote.
  */
 
 import { bufferOf } from '../../primitives/bytes.ts';
@@ -159,7 +159,7 @@ export class MemoryKeyValue implements KeyValue {
   }
 }
 
-/** Index of the first key that is equal to `key` or above it. */
+/** Index of the first key that is equal to `key` or higher. */
 function lowerBound(chunk: readonly KeyText[], key: KeyText): number {
   let low = 0;
   let high = chunk.length;

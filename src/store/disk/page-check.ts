@@ -28,7 +28,7 @@ const LEAF = 2;
 const LARGE = 4;
 const IS_LARGE_VALUE = 1;
 const NO_PAGE = 0xffff_ffff_ffff_ffffn;
-/** The library has the same limit. */
+/** Maximum depth of a tree. LMDB has the same limit. */
 const DEPTH_MAX = 32;
 
 export interface PageCheckOptions {
@@ -37,7 +37,8 @@ export interface PageCheckOptions {
   /** The walk stops before the first leaf that begins with this key or a higher one. */
   readonly to?: Uint8Array;
   /**
-   * Number of pages to check. The pages of one large value may exceed this number. Ten thousand pages take about 30 ms.
+   * Number of pages to check. If the last value is large, all its pages are checked, even beyond this number. Ten
+   * thousand pages take about 30 ms.
    */
   readonly pagesMax?: number;
 }
@@ -49,7 +50,7 @@ export interface PageCheck {
   readonly next?: Buffer;
 }
 
-/** Thrown inside the walk, so that a damaged page ends the walk from any depth. */
+/** Thrown inside the walk, so that a damaged page ends the walk at any depth. */
 class Damage extends Error {}
 
 /**

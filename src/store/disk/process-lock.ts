@@ -1,7 +1,7 @@
 /**
  * Locks a folder, or a named object in it, for one process. A claim is a file that is named after its process and the
  * start time of that process. The claim of a killed process therefore does not block a restart: no running process has
- * that number and start time. Removing a stale claim never removes a new claim, because their names differ.
+ * the same number and start time. Removing a stale claim never removes a new claim, because their names differ.
  *
  * Process numbers of different containers cannot be compared, because each node may have number 1. So a process with a
  * clock updates the time of its claim every few seconds, and listens on a socket beside the claim. A claim of another
@@ -27,8 +27,8 @@ import { isHolderListening, listenAsHolder } from './holder-socket.ts';
 
 export interface ProcessLock {
   /**
-   * True while the claim file still exists. If the process or its container was paused for long, another process may
-   * have removed the claim as stale and taken the lock.
+   * True while the claim file of this lock exists. If the process or its container was paused for long, another process
+   * may have removed the claim as stale, and taken the lock.
    */
   isHeld(): boolean;
   release(): void;
@@ -57,12 +57,12 @@ const ownClaims = new Set<string>();
  * start at once, all of them may be refused, but two never succeed.
  *
  * @param directory an existing folder
- * @param name name of the lock. Claims are files `<name>.<process number>.<its start>`; with a clock,
- *   `-in<namespace of process numbers>` follows
+ * @param name name of the lock. Claims are files `<name>.<process number>.<its start>`; with a clock, `-in<namespace of
+ *   process numbers>` follows
  * @param clock needed for a lock that other containers can reach; without a clock, a claim of another container counts
  *   as long as its file exists
  * @throws ProtocolError `LOCKED` while a living process holds the lock, with `directory`, `name`, the owner's `pid` and
- *   its name as `owner`; a system error if the claim cannot be written
+ *   the owner's name as `owner`; a system error if the claim cannot be written
  */
 export function takeLock(directory: string, name: string, clock?: Clock): ProcessLock {
   const here = clock === undefined || NUMBERED_IN === undefined ? '' : `-in${NUMBERED_IN}`;
@@ -88,7 +88,7 @@ export function takeLock(directory: string, name: string, clock?: Clock): Proces
 }
 
 /**
- * Returns the name of the owner of a valid claim; undefined if there is none. The function changes no files.
+ * Returns the name of the owner of a valid claim; undefined if there is no valid claim. The function changes no files.
  *
  * @param clock the same as for `takeLock`
  */
@@ -167,7 +167,7 @@ function keepTouching(file: string, clock: Clock): () => void {
     try {
       utimesSync(file, clock.nowMs() / 1000, clock.nowMs() / 1000);
     } catch {
-      // Either the claim is gone, which `isHeld` reports, or the disk fails, which other writes report.
+      // If the claim is gone, `isHeld` reports it. If the disk fails, other writes report the failure.
     }
     timer = clock.after(TOUCH_MS, touch);
   };

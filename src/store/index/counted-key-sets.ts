@@ -15,14 +15,14 @@ import type { CachedBlocks, BlockSizes } from './order-statistic-tree.ts';
 import { BLOCK_SIZES, LeafBlocks, type CachedLeaves } from './leaf-blocks.ts';
 
 /**
- * Maximum of changed leaf blocks of a table that wait to be written together when thousands of keys are added. Changed
- * leaf blocks take some megabytes of memory.
+ * Maximum number of changed leaf blocks of a table in memory. While thousands of keys are added, changed leaf blocks
+ * wait to be written together. Changed leaf blocks take some megabytes of memory.
  */
 export const LEAVES_CHANGED_MAX = 512;
-/** Maximum of cached leaf blocks. A leaf block takes about 8 KB. */
+/** Maximum number of cached leaf blocks. A leaf block takes about 8 KB. */
 export const LEAVES_CACHED_MAX = 512;
 
-/** Maximum of cached inner blocks. An inner block takes about 8 KB. */
+/** Maximum number of cached inner blocks. An inner block takes about 8 KB. */
 export const INNER_BLOCKS_CACHED_MAX = 256;
 
 export interface CountedWriter extends KeyValueWriter {

@@ -1,8 +1,8 @@
 /**
- * Writes the indexes of transactions. While many blocks are appended and nobody queries them, the indexes may lag
- * behind the chain. Writing the entries of many blocks at once is faster than writing them block by block. The entries
- * of a hundred blocks are mostly far apart in an index. In some thousand blocks, about ten entries are next to each
- * other. Writing ten neighbours takes as long as writing one entry.
+ * Writes the indexes of transactions. While many blocks are appended and no client queries the indexes, the indexes may
+ * lag behind the chain. Writing the entries of many blocks at once is faster than writing them block by block. The
+ * entries of a hundred blocks are mostly far apart in an index. With some thousand blocks, groups of about ten entries
+ * are next to each other. Writing ten neighbouring entries takes as long as writing one entry.
  *
  * The transaction that appends the first block without index entries saves the index watermark in the store. The
  * missing entries are also kept in memory. A new process reads them again from the blocks.
@@ -30,8 +30,9 @@ const IDS_READ_MAX = 200_000;
  */
 const PAGES_PER_TRANSACTION = 3_000;
 /**
- * Maximum of transactions that are read again from the blocks at once. Transactions that are read at once take about
- * ten megabytes. The number of transactions is limited, because the watermark may be at the start of a long chain.
+ * Maximum number of transactions that are read again from the blocks at once. This number of transactions takes about
+ * ten megabytes of memory. The number of transactions is limited, because the watermark may be at the start of a long
+ * chain.
  */
 const TRANSACTIONS_AT_ONCE = 100_000;
 
@@ -185,8 +186,8 @@ export class DeferredIndexes {
   }
 
   /**
-   * Reads the missing transactions from the blocks up to a height. If there are too many, it reads the first part of
-   * them.
+   * Reads the missing transactions from the blocks up to a height. If more than `transactionsMax` transactions are
+   * missing, it reads the first part of them.
    */
   #loadPending(to: number, transactionsMax: number): void {
     const from = this.#watermark;

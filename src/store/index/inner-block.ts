@@ -87,7 +87,7 @@ export class InnerBlock {
   }
 
   /**
-   * Splits the children into several blocks of at most `bytesMax` bytes each. The first of them has the start of this
+   * Splits the children into several blocks of at most `bytesMax` bytes each. The first new block has the start of this
    * block.
    */
   split(bytesMax: number): readonly InnerBlock[] {

@@ -18,7 +18,10 @@ export const BLOCK_SIZES: BlockSizes = {
   innerBytesMax: INNER_BYTES_MAX,
   innerBytesCut: 3900,
 };
-/** Up to this number, keys are added to a leaf block one by one, because merging them into a new block takes longer. */
+/**
+ * Up to this number of keys, keys are added to a leaf block one by one. For so few keys, a merge into a new block takes
+ * longer.
+ */
 const KEYS_ALONE_MAX = 4;
 
 /**
@@ -86,8 +89,8 @@ export class LeafBlocks {
     for (; left > 0; left -= 1) {
       while (index < 0 || index >= keys.size) {
         leaf = this.#tree.beside(leaf, index < 0 ? -1 : 1);
-        // The stored number of keys is larger than the keys of this leaf block, so the store is damaged. `wrongBlock`
-        // reports this.
+        // The stored number of keys exceeds the number of keys in this leaf block, so the store is damaged.
+        // `wrongBlock` reports the damage.
         if (leaf === undefined) return;
         keys = this.#keysOf(leaf);
         index = index < 0 ? keys.size - 1 : 0;
@@ -123,7 +126,7 @@ export class LeafBlocks {
     if (keys.remove(key)) this.#tree.grow(place, -1);
   }
 
-  /** Writes the changed leaf blocks and removes empty ones. */
+  /** Writes the changed leaf blocks and removes the empty leaf blocks. */
   save(writer: KeyValueWriter): void {
     this.#latest = undefined;
     for (const [name, keys] of this.#changed) {

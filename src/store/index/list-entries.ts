@@ -8,8 +8,8 @@ import { PLACE_BYTES, writePlace } from '../tables/ordered-bytes.ts';
 
 const BYTES_AT_FIRST = 4096;
 /**
- * When the keys take this number of bytes, the caller gets them. Keys of this total size are some thousand keys, which
- * may belong to some thousand leaf blocks.
+ * When the keys in the buffer take this number of bytes, the caller gets the keys. The buffer then has some thousand
+ * keys, which may belong to some thousand leaf blocks.
  */
 const BYTES_AT_ONCE = 1 << 16;
 /** Upper bound of the bytes that follow a prefix: a value and a place. */

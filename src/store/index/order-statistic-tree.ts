@@ -1,8 +1,9 @@
 /**
- * Implements an order-statistic B-tree whose leaves are the leaf blocks of a table. Inner blocks in the same database
- * have the start of each leaf block and its number of keys. Higher inner blocks have the same data of inner blocks
- * below them. To find a key, the tree reads one block of each level, and it caches some hundred blocks. So neither the
- * time to open a store nor the memory of the tree depends on the number of leaf blocks.
+ * Implements an order-statistic B-tree whose leaves are the leaf blocks of a table. An inner block of the lowest level
+ * has the start of each leaf block below it, and the number of keys of each. A higher inner block has the same data for
+ * the inner blocks below it. All blocks are in one database. To find a key, the tree reads one block of each level, and
+ * it caches some hundred blocks. So neither the time to open a store nor the memory of the tree depends on the number
+ * of leaf blocks.
  */
 
 import type { LruMap } from '../../primitives/bounded.ts';
@@ -12,7 +13,7 @@ import { TABLES } from '../tables/layout.ts';
 import { InnerBlock } from './inner-block.ts';
 import { KeyBlock } from './key-block.ts';
 
-/** Sizes at which blocks are split. A block beyond `…Max` bytes is split into blocks of `…Cut` bytes. */
+/** Sizes at which blocks are split. A block of more than `…Max` bytes is split into blocks of at most `…Cut` bytes. */
 export interface BlockSizes {
   readonly leafBytesMax: number;
   readonly leafBytesCut: number;
@@ -94,7 +95,7 @@ export class OrderStatisticTree {
     }
   }
 
-  /** Number of keys in all leaf blocks before the given one. */
+  /** Number of keys in all leaf blocks before the given leaf block. */
   before({ path }: LeafPlace): number {
     return path.reduce((sum, { block, child }) => sum + block.before(child), 0);
   }

@@ -29,8 +29,8 @@ export class PendingIndexBatch {
   readonly #addresses: Address[] = [];
   readonly #numberOfAddress = new Map<Address, number>();
   /**
-   * Values that a double cannot represent exactly. The column has the nearest double for each value that a double
-   * cannot represent. The doubles sort in the same order as the values.
+   * Values that a double cannot represent exactly, by row. The column has the nearest double instead. The doubles sort
+   * in the same order as the values.
    */
   readonly #large = ofEachOrder(() => new Map<number, bigint>());
   #columns = columnsOf(ROWS_AT_FIRST);
@@ -47,9 +47,7 @@ export class PendingIndexBatch {
     return this.#addresses;
   }
 
-  /**
-   * @param key key of the id in its table
-   */
+  /** @param key key of the id in its table */
   placeOfId(key: Buffer): TransactionPlace | undefined {
     const row = this.#slots[this.#slotOf(highOf(key), lowOf(key))] ?? NONE;
     return row === NONE ? undefined : this.place(row);
@@ -64,9 +62,7 @@ export class PendingIndexBatch {
     return key;
   }
 
-  /**
-   * @returns the key of its id in the table of ids
-   */
+  /** @returns the key of its id in the table of ids */
   add(transaction: Transaction, place: TransactionPlace): Buffer {
     const row = this.#size;
     if (row === this.#columns.height.length) this.#grow();

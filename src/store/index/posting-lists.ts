@@ -68,8 +68,8 @@ export class PostingLists {
   }
 
   /**
-   * Keys for the tables of all transactions. The caller must use each block before it asks for the next one. The same
-   * rule holds for the generators of keys below.
+   * Keys for the tables of all transactions. The caller must use each block before it asks for the next block. The
+   * generators `inLists` and `inOrders` have the same rule.
    */
   *amongAll(): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
@@ -100,7 +100,7 @@ export class PostingLists {
     }
   }
 
-  /** Keys for the other orders of long lists. */
+  /** Keys for the sort orders of long lists. */
   *inOrders(long: LongLists): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
     for (const lists of [this.#ofTypes(long), this.#ofSenders(long), this.#ofRecipients(long), this.#ofSelves(long)]) {

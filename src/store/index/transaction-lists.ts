@@ -6,8 +6,8 @@
  *
  * Long lists are stored in every sort order that readers can ask for. Short lists are stored in the order of the chain
  * only. Sorting some hundred transactions for a query takes less time than storing four more entries for each
- * transaction. The length that counts for an address is the number of transactions that it sent and received. The two
- * lists of an address, sent and received, become long at the same time.
+ * transaction. For an address, the number of transactions that it sent and received decides. So the two lists of an
+ * address, sent and received, become long at the same time.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -29,20 +29,21 @@ import { recipientOf } from '../../protocol/tx/recipient.ts';
 import { placeAtEnd, placeBytes } from '../tables/ordered-bytes.ts';
 import { TRANSACTIONS_PER_VALUE } from '../tables/stored-transactions.ts';
 
-/** A list with more items than this is long. */
+/** A list with more items than this number is long. */
 export const SHORT_LIST_ITEMS_MAX = 256;
-/** Maximum of addresses whose number of transactions is cached. An address takes some hundred bytes. */
+/** Maximum number of addresses whose number of transactions is cached. An address takes some hundred bytes. */
 export const ADDRESSES_CACHED_MAX = 65_536;
 /**
- * Maximum of types whose number of transactions is cached. A generation has fewer transaction types than this number.
+ * Maximum number of types whose number of transactions is cached. A generation has fewer transaction types than this
+ * number.
  */
 const TYPES_CACHED_MAX = 64;
 /**
- * When a list becomes long, this many of its transactions are read at once. Transactions that are read at once take
- * some megabytes.
+ * When a list becomes long, this number of its transactions is read at once. This number of transactions takes some
+ * megabytes of memory.
  */
 const MEMBERS_AT_ONCE = 20_000;
-/** Maximum of ids that are written at once. */
+/** Maximum number of ids that are written at once. */
 const IDS_PER_CHUNK = 4096;
 /**
  * Number of keys with the data of transfers that are written at once. Each key may belong to a different leaf block.
@@ -133,8 +134,8 @@ export class TransactionLists {
 
   /**
    * Splits the pending batch into chunks. The caller must write each chunk before it asks for the next one, and write
-   * nothing else meanwhile. A process that was killed may have written a chunk before. Writing the chunk again changes
-   * nothing.
+   * nothing else meanwhile. An earlier process may have written a chunk before it was killed. Writing the same chunk
+   * again changes nothing.
    *
    * @param stored number of transactions in the chain, or 0 if the caller does not need the numbers of changed pages
    */
@@ -223,9 +224,7 @@ export class TransactionLists {
     }
   }
 
-  /**
-   * @param sizes number of new entries for each list
-   */
+  /** @param sizes number of new entries for each list */
   #grown<T>(lists: readonly T[], sizes: Uint32Array, lengthBefore: (list: T) => number): Grown<T> {
     const lengths = new Map<T, number>();
     const [begun, long] = [new Set<T>(), new Set<T>()];

@@ -10,11 +10,11 @@ import type { StoredChain } from '../chain/chain-store.ts';
 /** Lets other waiting work run. */
 export type Pause = () => Promise<void>;
 
-/** Maximum of waiting queries; each query may take seconds. */
+/** Maximum number of waiting queries. One query may take several seconds. */
 const WAITING_MAX = 16;
-/** Maximum of lists that are kept. */
+/** Maximum number of lists that are kept. */
 const LISTS_KEPT_MAX = 16;
-/** Maximum of items in all kept lists together. An item of a list takes about ten bytes. */
+/** Maximum number of items in all kept lists together. An item of a list takes about ten bytes. */
 export const ITEMS_KEPT_MAX = 2_000_000;
 
 export interface BackgroundQueryOptions {
@@ -25,7 +25,8 @@ export interface BackgroundQueryOptions {
    */
   readonly atOnceMax: number;
   /**
-   * Maximum of candidates that are sorted. For more candidates, reading an index in its order is faster than sorting.
+   * Maximum number of candidates that are sorted. For more candidates, reading an index in its order is faster than
+   * sorting.
    */
   readonly sortedMax: number;
 }
@@ -55,8 +56,8 @@ export class BackgroundQueries {
    * @param name the key of the list among the kept lists
    * @param find makes the list; it awaits `pause` after each chunk of some milliseconds
    * @param read reads the wanted part from the list, and from the snapshot of the store for which the list was made
-   * @throws ProtocolError `QUERIES_BUSY` if too many queries are waiting, `STORE_CLOSED` if the store is closed
-   *   meanwhile
+   * @throws ProtocolError `QUERIES_BUSY` if too many queries are waiting, `STORE_CLOSED` if the store is closed before
+   *   the query ends
    */
   async read<T, R>(
     name: string,
@@ -120,7 +121,7 @@ export class BackgroundQueries {
 /** Number of items in a chunk. Reading this number of items takes some milliseconds. */
 export const CHUNK_ITEMS = 200;
 
-/** Sorts parts and merges the sorted parts, with pauses in between. */
+/** Sorts the items in chunks and then merges the sorted chunks. Other work can run between two chunks. */
 export async function sortInChunks<T>(
   items: readonly T[],
   compare: (a: T, b: T) => number,

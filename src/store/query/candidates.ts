@@ -1,6 +1,6 @@
 /**
- * Finds the candidates for a query, which are places of transactions. The candidates include all matching transactions,
- * and as few others as possible.
+ * Finds the candidates for a query, which are places of transactions. The candidates include all transactions that
+ * match the query, and as few other transactions as possible.
  */
 
 import type { TransactionPlace } from '../../ports/store.ts';

@@ -11,8 +11,8 @@ const UNDERSCORE = 0x5f;
 const BACKSLASH = 0x5c;
 
 /**
- * A pattern over numbers. With code points, `_` matches any one character. For a pattern of bytes, `_` matches any one
- * byte.
+ * A pattern whose elements are numbers. For a pattern of code points, `_` matches any one character. For a pattern of
+ * bytes, `_` matches any one byte.
  */
 export class LikePattern {
   readonly #tokens: readonly number[];
@@ -40,8 +40,8 @@ export class LikePattern {
     const tokens = this.#tokens;
     let token = 0;
     let at = 0;
-    // Position to return to if a match fails. For a correct result, it suffices that the last `%` matches more
-    // elements.
+    // Position of the last `%` in the pattern. After a mismatch, the match continues there: the last `%` then takes one
+    // more element. Earlier `%` need not take more elements.
     let lastMany = -1;
     let takenUpTo = 0;
     while (at < subject.length) {

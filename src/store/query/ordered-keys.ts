@@ -1,7 +1,7 @@
 /**
  * Reads index keys as one list that is sorted by a value, ascending or descending. Equal values are always in ascending
- * order of the tie-break that follows the value. Several indexes can be read as one list in this way. If a key can be
- * in two indexes, a third index has all such keys, so that they are counted once.
+ * order of the tie-break that follows the value. Several indexes can be read as one list. If two indexes can have the
+ * same key, a third index has all keys that are in both. The third index is needed to count each key once.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -21,7 +21,7 @@ export interface ValueBounds {
 export interface OrderedKeysOptions {
   /** Prefixes of the indexes that are read as one list. */
   readonly prefixes: readonly Buffer[];
-  /** Prefix of an index that has the keys which are in two of the indexes. */
+  /** Prefix of the index of all keys that are in two of the indexes above. */
   readonly twice?: Buffer;
   readonly valueEnd: ValueEnd;
   readonly bounds?: ValueBounds;
@@ -59,7 +59,7 @@ export class OrderedKeys {
     return direction === 'asc' ? this.#upFrom(page.offset, page.limit) : this.#down(page);
   }
 
-  /** Number of tails up to the given one, which is included. The tail itself need not exist in an index. */
+  /** Number of tails up to `tail`, which is included. No index need contain `tail` itself. */
   offsetAfter(tail: Buffer, direction: Direction): number {
     if (direction === 'asc') return this.#through(tail);
     const value = tail.subarray(0, this.#valueEnd(tail, 0));

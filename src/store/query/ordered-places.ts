@@ -18,7 +18,7 @@ export interface OrderedPlaces {
   offsetAfter(cursor: Cursor, direction: Direction): number;
 }
 
-/** A list that filters can name, and that the store may have in sorted orders. */
+/** A list of transactions that a filter can select. The store may have the list in several sort orders. */
 export type ListFilter =
   | { readonly kind: 'all' }
   | { readonly kind: 'type'; readonly type: number }
@@ -27,7 +27,7 @@ export type ListFilter =
 /**
  * Reads a list in an order; undefined if the list is short, so that the store has no sorted orders of it.
  *
- * @param bounds bounds of the value by which the list is sorted; not possible for the order by type
+ * @param bounds bounds of the value by which the list is sorted; the order by type has no bounds
  */
 export function orderedPlaces(
   keys: KeyValueReader,
@@ -105,7 +105,7 @@ class PlacesOfKeys implements OrderedPlaces {
   }
 }
 
-/** The order by type needs no index of values, because it is the list of each type, one after the other. */
+/** The order by type needs no index of values, because it consists of the lists of all types, one after the other. */
 class PlacesOfTypes implements OrderedPlaces {
   readonly #keys: KeyValueReader;
   readonly #types: readonly number[];

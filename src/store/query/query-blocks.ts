@@ -54,7 +54,7 @@ export class BlockQueries {
     const rules: CursorRules<BlockHeader> = {
       cursorOf: (header) => cursorOf(header, field),
       compareWith: (cursor) => {
-        // The order compares only these two members.
+        // The sort order compares only the sort value and the height.
         const target = { [field]: valueOf(cursor), height: heightOf(cursor) } as unknown as BlockHeader;
         return (header) => order(header, target);
       },

@@ -18,7 +18,7 @@ export class DelegateQueries {
   readonly #params: ChainParams;
   #view: { readonly tip: BlockHeader | undefined; readonly entries: ReadonlyMap<PublicKey, DelegateEntry> } | undefined;
 
-  /** For each sort order, all delegates at the tip of the view. */
+  /** All delegates at the tip of the view, by sort order. */
   readonly #sorted = new Map<string, readonly DelegateEntry[]>();
 
   constructor(store: StoredChain, params: ChainParams) {
@@ -135,7 +135,7 @@ function textOf({ delegate, account, rank, productivity }: DelegateEntry, field:
   return values[field].toString();
 }
 
-/** An entry at the place of a cursor. @throws ProtocolError `CURSOR_INVALID` */
+/** An entry with the sort value of a cursor, for comparisons. @throws ProtocolError `CURSOR_INVALID` */
 function entryAt({ value, tie }: Cursor, field: SortField): DelegateEntry {
   const isNumber = /^-?[0-9]{1,30}(?:\.[0-9]{1,2})?$/.test(value) || (field === 'rank' && value === '');
   if (field !== 'username' && !isNumber) throw new ProtocolError('CURSOR_INVALID', { value });

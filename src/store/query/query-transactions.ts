@@ -1,7 +1,7 @@
 /**
  * Answers queries for transactions. If an index has the result in the requested order, the page is read from the index.
- * If no index has it, the shortest list of candidates is used. A short list is filtered and sorted at once, a long one
- * in chunks (background-queries.ts).
+ * If no index has the result, the shortest list of candidates is used. A short list is filtered and sorted at once. A
+ * long list is filtered and sorted in chunks (background-queries.ts).
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -85,7 +85,8 @@ export class TransactionQueries {
   }
 
   /**
-   * Finds registrations of applications. There are at most some hundred registrations, because new ones are impossible.
+   * Finds registrations of applications. There are at most some hundred registrations, because new registrations are
+   * impossible.
    */
   dapps({ transactionId, name, sort, ...page }: DappQuery): Page<TransactionEntry> {
     const store = this.#store;

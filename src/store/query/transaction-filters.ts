@@ -107,7 +107,7 @@ const TRANSACTION_FILTERS: Filters = {
     list: (address, { filters }) =>
       filters.senderIdOrRecipientId === undefined ? listOf('recipient', address) : undefined,
   },
-  // Each half of the OR is used instead of the filter for the same side (sender or recipient).
+  // If this filter is used, its predicate also applies the filters `senderId` and `recipientId`.
   senderIdOrRecipientId: {
     predicate: (address, { filters: { senderId, recipientId } }) =>
       only(isAddress(address), (transaction) => {

@@ -50,7 +50,7 @@ function change(sum: ChecksumSum, sign: 1 | -1): void {
 
 /**
  * Computes a hash of 64 bits over key and value, with the multipliers and the mixing of MurmurHash3. Each step is a
- * bijection of a half of the hash. So two entries that differ in one word only never have the same hash.
+ * bijection of a half of the hash. So two entries that differ in only one word never have the same hash.
  */
 function hashEntry(key: Uint8Array, value: Uint8Array): void {
   hashLow = key.length;

@@ -1,7 +1,7 @@
 /**
  * Defines the parts of keys. A part converts a value into bytes that sort like the value, finds the end of these bytes,
- * and reads the value back. A table names the parts of its keys (`layout.ts`). Only two modules read or write keys byte
- * by byte: this one, and the one for the columns of an import (`index/list-entries.ts`).
+ * and reads the value back. A table names the parts of its keys (`layout.ts`). Only this module and
+ * `index/list-entries.ts`, which writes the keys of an import, read or write keys byte by byte.
  */
 
 import { writeU64BE } from '../../primitives/bytes.ts';
@@ -23,18 +23,16 @@ import {
 } from './ordered-bytes.ts';
 
 /**
- * A kind of key part. If the bytes of a part do not show their own end, the part extends to the next parts. The next
- * parts must then have a fixed size.
+ * A kind of key part. The bytes of a part may not show where the part ends. All parts after it must then have a fixed
+ * size, and the part ends where they begin.
  */
 export interface KeyPart<T> {
   /** Description for the published table of keys. */
   readonly says: string;
-  /** Number of bytes, if it is the same for all values. */
+  /** Number of bytes of a value, if all values have the same number. */
   readonly bytes?: number;
   size(value: T): number;
-  /**
-   * @returns position after the value
-   */
+  /** @returns position after the value */
   write(key: Buffer, value: T, at: number): number;
   /**
    * Position after the value that begins at `at`. @param rest position at which the parts of fixed size at the end of
@@ -48,7 +46,7 @@ const U32_BYTES = 4;
 const KEY_BYTES = 32;
 const ADDRESS_BYTES_MAX = 255;
 
-/** Numbers of the tables of lists. These numbers are parts of the keys of long lists. */
+/** Numbers of the tables of lists, which are parts of the keys of long lists. */
 const TYPE_LIST = 52;
 
 function fixed<T>(

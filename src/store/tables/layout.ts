@@ -125,7 +125,7 @@ export const TABLES = {
     value: '',
     isCounted: true,
   }),
-  /** The sorted orders of long lists, which are the lists of the three tables above and those of `SELF_LIST`. */
+  /** The sort orders of long lists: the long lists of the three tables above, and the lists of `SELF_LIST`. */
   longLists: new Table({
     number: 55,
     role: 'index',
@@ -191,8 +191,8 @@ export function listPlaceKey(list: Uint8Array, place: TransactionPlace): Buffer 
 }
 
 /**
- * Prefix of the list of transactions from an address to itself. A list of transactions to oneself exists only in sorted
- * orders, and only if the list is long.
+ * Prefix of the list of transactions from an address to itself. The store has this list only in sort orders, and only
+ * if the lists of the address are long.
  */
 export function selfListKey(address: Address): Buffer {
   const key = TABLES.transactionsBySender.prefix(address);

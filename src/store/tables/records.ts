@@ -126,11 +126,11 @@ export function decodeKeys(bytes: Buffer): readonly PublicKey[] {
   return Array.from({ length: bytes.length / KEY_BYTES }, (_, i) => hex.slice(i * 64, i * 64 + 64));
 }
 
-/** The memory of the last writer. The next writer uses it again, unless it grew large. */
+/** The memory of the last writer. The next writer uses this memory again, unless the memory grew large. */
 let spare: Buffer | undefined;
 const SPARE_BYTES_MAX = 65_536;
 
-/** Writes a record into a buffer that grows. `bytes` returns the record, and no more can be written after that. */
+/** Writes a record into a buffer that grows. `bytes` returns the record and ends the writing. */
 export class RecordWriter {
   #bytes = spare ?? Buffer.allocUnsafeSlow(1024);
   #length = 0;
@@ -186,7 +186,7 @@ export class RecordWriter {
     this.#length += this.#bytes.write(text, this.#length, 'latin1');
   }
 
-  /** Calls `write`, and puts the number of the bytes that it writes before these bytes. */
+  /** Calls `write`, and inserts the number of the bytes that `write` writes before these bytes. */
   sizedOf(write: () => void): void {
     const at = this.#length;
     this.byte(0);
@@ -202,7 +202,7 @@ export class RecordWriter {
     this.sized(bytes);
   }
 
-  /** Writes bytes after their number. */
+  /** Writes the number of the bytes, then the bytes. */
   sized(bytes: Uint8Array): void {
     this.count(bytes.length);
     this.raw(bytes);

@@ -1,6 +1,6 @@
 /**
- * Defines the tables of keys. A row declares a table once. The code that writes and reads its keys and ranges, and the
- * published layout, follow from the row.
+ * Defines the tables of keys. A row declares a table. The methods that write and read keys and ranges use the row, and
+ * so does the published layout.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -9,8 +9,8 @@ import { afterPrefix } from './key-value.ts';
 
 /**
  * The role of a table. `state` is consensus state, which is covered by the state digest and by undo records. `chain`
- * has blocks as they were signed. `index` can be rebuilt from the other two. `local` has data that belong to this node
- * alone.
+ * has blocks as they were signed. `index` can be rebuilt from `state` and `chain`. `local` has data that belong to this
+ * node alone.
  */
 export type TableRole = 'state' | 'chain' | 'index' | 'local';
 
@@ -22,7 +22,7 @@ export interface KeySpan {
 
 /** Types of the values of a key's parts. */
 export type ValuesOf<P extends readonly PartName[]> = { [I in keyof P]: PartValue<P[I]> };
-/** The values of the first parts of a key; there may be none. */
+/** The values of the first parts of a key; the number of parts may be 0. */
 export type LeadingOf<V extends readonly unknown[]> = V extends readonly [...infer Head, unknown]
   ? V | LeadingOf<Head>
   : V;
