@@ -1,8 +1,8 @@
 /**
- * Compares three clocks of the machine, and finds out whether the process ran, the machine slept or the clock was set
- * between two readings. The first clock can be set. The second clock cannot be set, and stands still while the machine
- * is suspended. The third clock cannot be set, and goes on while the machine is suspended. Most systems have the third
- * clock.
+ * Compares three clocks of the machine. The comparison shows whether the process ran, the machine was suspended, or
+ * somebody set the system clock between two readings. The first clock is the system clock, which can be set. The second
+ * clock cannot be set, and stands still during a suspension. The third clock cannot be set, and runs on during a
+ * suspension. Most systems have the third clock.
  */
 
 import type { Clock, ProcessTimes } from '../../ports/clock.ts';
@@ -10,20 +10,23 @@ import type { Observer } from '../../ports/observer.ts';
 
 /** The advance of each clock between two calls of `look`. Only `setMs` may be negative. */
 export interface Passage {
-  /** Time for which the machine ran. */
+  /** Time in milliseconds for which the machine ran. */
   readonly ranMs: number;
-  /** Processor time that the process used while the machine ran. */
+  /** Processor time in milliseconds that the process used while the machine ran. */
   readonly processorMs: number;
-  /** Time for which the machine was suspended; undefined if the system does not show it. */
+  /** Time in milliseconds for which the machine was suspended; undefined if the system does not show suspensions. */
   readonly sleptMs: number | undefined;
-  /** Time by which the clock was set forward. If `sleptMs` is undefined, this time includes the time of a suspension. */
+  /**
+   * Time in milliseconds by which the clock was set forward. If `sleptMs` is undefined, `setMs` includes the time of a
+   * suspension.
+   */
   readonly setMs: number;
 }
 
 export interface ClockWatchDependencies {
   /** The system clock, which can be set. */
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** The clocks that cannot be set; undefined if this system has none that the node knows. */
+  /** The clocks that cannot be set; undefined if the node knows no such clock on this system. */
   readonly times: ProcessTimes | undefined;
   /**
    * Called when the clock was set. `byMs` is undefined if the node cannot tell whether the clock was set or the machine
@@ -41,21 +44,24 @@ interface Reading {
 }
 
 /**
- * Smallest step of the clock that is reported. Time services correct a clock in smaller steps or gradually. A larger
- * step makes delegates miss slots.
+ * Smallest reported step of the clock in milliseconds. Time services correct a clock gradually, or in smaller steps
+ * than this limit. A larger step makes delegates miss slots.
  */
 const SET_MS_MIN = 2000;
 /**
- * Shortest sleep that is reported. The clocks are not read at exactly the same time, so they differ a little even
- * without a sleep.
+ * Shortest reported suspension in milliseconds. The process reads the clocks one after another, so they differ a little
+ * even without a suspension.
  */
 const SLEPT_MS_MIN = 1000;
 /**
- * If the machine ran for at least this time between two calls of `look`, the second call counts as late. Calls are
- * usually a second apart.
+ * If the machine ran for at least this time between two calls of `look`, the second call counts as late. The usual time
+ * between two calls is one second.
  */
 const LATE_MS_MIN = 2000;
-/** If reading the clocks takes longer than this time, the clocks are read again, up to `ATTEMPTS_MAX` times. */
+/**
+ * If reading the clocks takes longer than this time in milliseconds, the process reads the clocks again. It makes at
+ * most `ATTEMPTS_MAX` attempts.
+ */
 const READING_MS_MAX = 100;
 const ATTEMPTS_MAX = 5;
 /** A process counts as busy if it used the processor for at least this share of the running time. */
@@ -89,8 +95,8 @@ export class ClockWatch {
   }
 
   /**
-   * Reads all clocks at nearly one moment. If the process were stopped between two readings, the clock would seem to have been
-   * set.
+   * Reads all clocks at nearly one moment. If the process stopped between two readings, the clock would seem to have
+   * been set.
    */
   #read(): Reading | undefined {
     const { clock, times } = this.#dependencies;
@@ -117,7 +123,7 @@ export class ClockWatch {
   }
 }
 
-/** Whether slots were skipped only because the clock was set forward. The node had no time to use these slots. */
+/** Returns whether slots passed only because the clock was set forward. The node had no time to use these slots. */
 export function isSetPast({ ranMs, sleptMs = 0, setMs }: Passage): boolean {
   return setMs >= SET_MS_MIN && setMs > ranMs + sleptMs;
 }

@@ -1,7 +1,7 @@
 /**
  * Creates the signing journal of a node with `riskDoubleForging`. Only the journal in the data folder limits the
- * signatures of this node. The watermarks of earlier runs do not limit the signatures. The node only updates these
- * watermarks, because a later run may depend on them.
+ * signatures of this node. The watermarks of earlier runs do not limit the signatures. The node still updates the
+ * watermarks, because a later run may need them.
  */
 
 import type { FolderJournal, SigningJournal, SigningWatermarks } from '../../ports/journal.ts';
@@ -9,7 +9,7 @@ import type { SignedHeader } from '../../protocol/rules.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import { watermarkOf } from './watermarked-journal.ts';
 
-/** @param firstBlockId returns the id of block 2 of the chain; undefined while there is none */
+/** @param firstBlockId returns the id of block 2 of the chain; undefined if the chain has no block 2 */
 export function journalOfFolderAlone(
   journal: FolderJournal,
   watermarks: SigningWatermarks | undefined,

@@ -1,9 +1,9 @@
 /**
- * Decides whether a delegate may sign here without contradicting a header that it signed elsewhere. The journal has the
- * headers that were signed here, and the chain shows headers that were signed on other nodes. If the chain has a block
- * of the delegate that was not signed here, another node may still be forging for the delegate. This node assumes so
- * until one slot of the delegate has passed unused. In a generation with finality, the delegate must wait longer
- * (`Rules.handOver`).
+ * Decides whether a delegate can sign on this node without contradicting a header that it signed on another node. The
+ * journal has the headers that the delegate signed on this node. The chain shows headers that the delegate signed on
+ * other nodes. If the chain has a block that the delegate signed on another node, the other node may still be forging
+ * for the delegate. This node assumes so until one slot of the delegate has passed without a block. In a generation
+ * with finality, the delegate must wait longer (`Rules.handOver`).
  */
 
 import type { RecalledHeader, SigningJournal } from '../../ports/journal.ts';
@@ -21,7 +21,8 @@ export interface GuardDependencies {
   /** Checks that our tip is the tip of the network. */
   readonly tipCheck: Pick<TipCheck, 'doubt' | 'peersAhead' | 'hasNobodyGoneOn'>;
   /**
-   * If true, a delegate signs whenever the journal allows it. Signatures that the delegate made elsewhere are ignored.
+   * If true, a delegate signs whenever the journal allows it. The node then ignores signatures that the delegate made
+   * on other nodes.
    */
   readonly riskDoubleForging: boolean;
 }
@@ -39,8 +40,8 @@ export type Clearance =
   | ({ readonly granted: false } & Waiting);
 
 /**
- * Number of rounds in which the guard searches for a block of a delegate without a header in the journal. The finality
- * protocol looks back over the same number of rounds.
+ * Number of rounds in which the guard searches for a block of a delegate if the journal has no header of the delegate.
+ * The finality protocol looks back over the same number of rounds.
  */
 const SEARCHED_ROUNDS = 3;
 const GENESIS_HEIGHT = 1;
@@ -73,7 +74,7 @@ export class SigningGuard {
 
   /**
    * Begins to guard the signatures of a delegate. If the journal has no header of the delegate, all headers that the
-   * delegate signed before this moment count as unknown.
+   * delegate signed before this call count as unknown.
    */
   hold(publicKey: PublicKey): void {
     const { chain, journal, riskDoubleForging } = this.#dependencies;
@@ -83,7 +84,7 @@ export class SigningGuard {
 
   /**
    * Decides whether a delegate may sign in its slot, before a block is built. If the guard refuses because another node
-   * may sign, this slot becomes the watched slot.
+   * may sign, the slot becomes the watched slot of the delegate.
    */
   clearance(publicKey: PublicKey, slot: number): Clearance {
     const waiting = this.#waiting(publicKey);
@@ -101,7 +102,7 @@ export class SigningGuard {
     return { granted: true, previouslyForged: over === undefined ? journal.last(publicKey) : over.previouslyForged };
   }
 
-  /** The reason why a delegate does not sign at present; undefined if it may sign. */
+  /** Returns the reason why a delegate does not sign at present; undefined if the delegate may sign. */
   waiting(publicKey: PublicKey): Waiting | undefined {
     const waiting = this.#waiting(publicKey);
     if (waiting !== undefined) return waiting;
@@ -127,10 +128,10 @@ export class SigningGuard {
 
   /**
    * Handles a data folder whose journal has no header of the delegate, such as a restored `bloomery backup`. The
-   * delegate's watermark must belong to the chain in this folder. The watermark has the last signed header, and a new
-   * header must not contradict that header. Another folder of this machine may be signing, so the node first waits for
-   * one slot in which the watermark stays unchanged. The node does not wait for finality here. If a third of all
-   * delegates waited for finality, finality would never come.
+   * delegate's watermark must belong to the chain in this folder. The watermark has the last signed header. A new
+   * header must not contradict the last signed header. Another folder of this machine may be signing, so the node first
+   * waits for one slot in which the watermark stays unchanged. The node does not wait for finality here. If a third of
+   * all delegates waited for finality, no block would become final.
    */
   #recall(publicKey: PublicKey): Waiting | undefined {
     const { chain, journal } = this.#dependencies;
@@ -139,8 +140,8 @@ export class SigningGuard {
     const { last } = recalled;
     const newest = this.#newest.of(publicKey, last.timestamp);
     if (newest === 'unknown') return SEARCHING;
-    // The chain has a block that the delegate signed on another node after the watermark was written. So the watermark
-    // is out of date.
+    // The delegate signed a block of the chain on another node after the node wrote the watermark. So the watermark is
+    // out of date.
     if (newest !== undefined && newest.timestamp >= last.timestamp && newest.id !== last.blockId) return undefined;
     const watched = this.#watchedRecalls.get(publicKey);
     if (watched !== undefined && watched.blockId === last.blockId && chain.currentSlot() > watched.slot) {
@@ -203,8 +204,8 @@ export class SigningGuard {
       const reason = `block ${foreign.height} of the delegate was not signed here: one of its slots must pass unused first`;
       return { code: 'FORGING_ELSEWHERE', reason, ...until };
     }
-    // A chain that stands still or has not begun gives no evidence about signatures on other nodes. If the journal is
-    // incomplete as well, the node must watch one slot.
+    // A chain gives no evidence about signatures on other nodes if it has not begun or gets no new blocks. If the
+    // journal is also incomplete, the node must watch one slot.
     const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
     const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
     const isSettled = this.#dependencies.tipCheck.hasNobodyGoneOn();
@@ -228,8 +229,8 @@ export class SigningGuard {
   }
 
   /**
-   * Whether the delegate may have signed headers that the journal lacks, either before the journal began or after its
-   * last header.
+   * Whether the delegate may have signed headers that the journal lacks. The delegate may have signed them before the
+   * first header or after the last header of the journal.
    */
   #isIncomplete(publicKey: PublicKey, last: SignedHeader | undefined): boolean {
     const heldSinceS = this.#dependencies.journal.heldSinceS(publicKey);
@@ -237,8 +238,8 @@ export class SigningGuard {
   }
 
   /**
-   * The newest block of the delegate on the chain that is not in the journal. The age of this block does not matter,
-   * because a new header that names an older block would contradict it.
+   * Returns the delegate's newest block on the chain if the journal lacks its header. The age of this block does not
+   * matter, because a new header that names an older block would contradict the header of this block.
    */
   #foreignHeader(publicKey: PublicKey): Newest {
     const last = this.#dependencies.journal.last(publicKey);

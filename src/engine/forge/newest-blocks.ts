@@ -1,6 +1,6 @@
 /**
- * Finds the newest block of a delegate on the chain, even if the block is very old. Each height is searched once,
- * unless the block at the upper end of the search was reverted. A long search goes on in chunks, so that it delays no
+ * Finds the newest block of a delegate on the chain, even if the block is very old. The search reads each height once.
+ * It begins again only if the block at its upper end was reverted. A long search runs in chunks, so that it delays no
  * other work.
  */
 
@@ -8,8 +8,8 @@ import type { StateReader } from '../../protocol/state.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 
 /**
- * Maximum of headers that are read in one call. Reading them takes some hundredths of a second. The scheduler calls
- * again within a second.
+ * Maximum number of headers that one call reads, which takes some hundredths of a second. The next call of the
+ * scheduler comes within a second.
  */
 const HEADERS_PER_LOOK = 5000;
 const GENESIS_HEIGHT = 1;
@@ -20,7 +20,10 @@ export interface SearchedChain {
   readonly tip: { readonly header: BlockHeader };
 }
 
-/** `unknown` while the search has not gone back far enough; undefined if the delegate has no block. */
+/**
+ * The newest block of a delegate. `unknown` means that the search has not gone back far enough; undefined means that
+ * the delegate has no block.
+ */
 export type Newest = BlockHeader | undefined | 'unknown';
 
 export class NewestBlocks {
@@ -29,13 +32,13 @@ export class NewestBlocks {
   /** The map `#below` holds the newest blocks of delegates up to this block. */
   #anchor: BlockHeader | undefined;
   #below = new Map<PublicKey, BlockHeader>();
-  /** The lowest height that was searched. */
+  /** The lowest height that the search has reached. */
   #searchedTo = 0;
   #above: { readonly tipId: string; readonly headers: Map<PublicKey, BlockHeader> } = { tipId: '', headers: new Map() };
 
   /**
-   * @param settledBlocks number of newest blocks that are searched again for each new tip, because these blocks may
-   *   still be reverted
+   * @param settledBlocks number of newest blocks that the search reads again for each new tip, because the node may
+   *   still revert these blocks
    */
   constructor(chain: SearchedChain, settledBlocks: number) {
     this.#chain = chain;
@@ -44,8 +47,8 @@ export class NewestBlocks {
 
   /**
    * @param sinceS chain time in whole seconds; the search may miss older blocks
-   * @returns the newest block of the delegate, even an older one if the search found it; undefined if the delegate has
-   *   none since `sinceS`
+   * @returns the newest block of the delegate that the search found, even if the block is older than `sinceS`;
+   *   undefined if the delegate has no block since `sinceS`
    */
   of(publicKey: PublicKey, sinceS: number): Newest {
     this.#refresh();

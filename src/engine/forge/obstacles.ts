@@ -10,7 +10,7 @@ import type { Obstacle } from '../disk-watch.ts';
 import type { NetworkView } from '../network-view.ts';
 import type { ClockOffset } from '../peers/clock-offset.ts';
 
-/** Time after a start for which the node waits for its first peer before it forges alone. */
+/** Time in milliseconds after a start for which the node waits for its first peer before it forges without peers. */
 const FIRST_PEER_WAIT_MS = 5000;
 
 export interface ForgingObstaclesDependencies {
@@ -20,7 +20,7 @@ export interface ForgingObstaclesDependencies {
   readonly clockOffset: Pick<ClockOffset, 'agreedMs'>;
   readonly transport: Pick<Transport, 'connections'>;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Percent of connected peers that must have our tip; 0 requires none. */
+  /** Percentage of connected peers that must have our tip; 0 for no requirement. */
   readonly consensusMin: number;
   /** Whether the operator named peers. */
   readonly expectsPeers: boolean;
@@ -28,7 +28,7 @@ export interface ForgingObstaclesDependencies {
 
 export class ForgingObstacles {
   readonly #dependencies: ForgingObstaclesDependencies;
-  /** Time of the start; Unix time in milliseconds. */
+  /** Unix time of the start in milliseconds. */
   #startedMs = 0;
 
   constructor(dependencies: ForgingObstaclesDependencies) {
@@ -40,7 +40,7 @@ export class ForgingObstacles {
     this.#startedMs = this.#dependencies.clock.nowMs();
   }
 
-  /** The first reason not to forge; undefined if there is none. */
+  /** Returns the first reason that prevents forging; undefined if no reason prevents it. */
   first(): Obstacle | undefined {
     const { chain, synchronizer, networkView, transport, clock, consensusMin, expectsPeers } = this.#dependencies;
     if (synchronizer.syncing) return { reason: 'synchronising with the network' };
@@ -56,7 +56,7 @@ export class ForgingObstacles {
     return reason === undefined ? undefined : { reason };
   }
 
-  /** Checks the clock. With a wrong clock, other nodes would refuse our block or get it late. */
+  /** Checks the clock. If our clock is wrong, other nodes refuse our block or get it late. */
   #clockObstacle(): Obstacle | undefined {
     const { chain, transport, networkView, clockOffset } = this.#dependencies;
     const chosen = transport.connections().filter((connection) => networkView.isChosen(connection));

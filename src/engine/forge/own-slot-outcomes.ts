@@ -1,8 +1,8 @@
 /**
  * Finds the outcomes of the slots of this node's delegates in the chain. A slot without a block counts as missed as
  * soon as the chain has a block of a later slot. The height of the later block determines the order of forgers, so the
- * owner of the empty slot is certain. Slots that passed while this node was down or behind are found when later blocks
- * arrive.
+ * owner of the empty slot is certain. If slots passed while this node was down or behind, the node finds their outcomes
+ * when later blocks arrive.
  */
 
 import type { Observer } from '../../ports/observer.ts';
@@ -13,7 +13,7 @@ import { slotAt } from '../../protocol/slots.ts';
 import type { Block, BlockHeader, PublicKey } from '../../protocol/types.ts';
 import type { ChainListener } from '../chain-listeners.ts';
 
-/** Maximum of slots that one log line names. The line states only the number of further slots. */
+/** Maximum number of slots that one log line names. For further slots, the line states only their number. */
 const SLOTS_NAMED_MAX = 20;
 
 /** The code of the log line for each kind of outcome. */
@@ -30,7 +30,7 @@ export interface OwnSlotOutcomesDependencies {
   readonly observer: Observer;
 }
 
-/** Slots of one delegate that were missed or reverted in one change of the chain. */
+/** Slots of one delegate that one change of the chain shows as missed or reverted. */
 export interface OwnSlotsEvent {
   readonly kind: 'missed' | 'reverted';
   readonly delegate: PublicKey;
@@ -47,8 +47,8 @@ export class OwnSlotOutcomes implements ChainListener {
 
   constructor(dependencies: OwnSlotOutcomesDependencies) {
     this.#dependencies = dependencies;
-    // The counters start at zero. If a counter first appeared with its first slot, its graph would show no increase for
-    // that slot.
+    // The counters start at zero. If a counter first appeared with the value 1, its graph would show no increase for
+    // the first slot.
     for (const result of RESULTS) dependencies.observer.count('own_slots_total', 0, { result });
   }
 
@@ -87,7 +87,7 @@ export class OwnSlotOutcomes implements ChainListener {
     const { params } = rules;
     if (isHeld()) return [];
     const parent = state().header(height - 1);
-    // Between the genesis block and the first forged block, the network had not begun, so no slot was missed.
+    // The network had not begun before the first forged block, so no earlier slot was missed.
     if (parent === undefined || parent.height === 1) return [];
     const slot = slotAt(timestamp, params);
     const first = Math.max(slotAt(parent.timestamp, params) + 1, slot - params.activeDelegates, this.#skippedTo + 1);

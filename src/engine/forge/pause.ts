@@ -16,8 +16,8 @@ export interface PauseDependencies {
 }
 
 /**
- * Smallest difference to the newest block at which the clock counts as wrong. The clocks of forgers differ a little,
- * and time services set clocks in small steps.
+ * If the clock is behind the slot of the newest block by at least this time in milliseconds, the clock counts as wrong.
+ * The clocks of forgers differ a little, and time services set clocks in small steps.
  */
 const BEHIND_MS_MIN = 2000;
 const SET_IT = 'set it right (timedatectl set-ntp true)';
@@ -32,7 +32,8 @@ export class Pause {
   }
 
   /**
-   * Updates the pause. Call this method about every second, so that the start of a pause is known.
+   * Updates the pause. Call this method about every second, so that the recorded start of a pause is exact to about a
+   * second.
    *
    * @param hasDelegates whether forging of a delegate is switched on
    */
@@ -55,13 +56,18 @@ export class Pause {
     return { reason, sinceMs, ...(cause === undefined ? {} : { cause }) };
   }
 
-  /** Time from now until the slot of the newest block begins, by this node's clock; negative if the slot has begun. */
+  /**
+   * Returns the time in milliseconds until the slot of the newest block begins by this node's clock; negative if the
+   * slot has begun.
+   */
   #behindMs(): number {
     const { chain, clock } = this.#dependencies;
     return momentMs(chain.tip.header.timestamp, chain.rules.params) - clock.nowMs();
   }
 
-  /** The node refuses blocks of future slots. So the newest block lies in the future only if the clock was set back. */
+  /**
+   * The node refuses blocks of future slots. So the newest block can have a future slot only if the clock was set back.
+   */
   #clockObstacle(): Obstacle | undefined {
     if (this.#behindMs() < BEHIND_MS_MIN) return undefined;
     const seconds = Math.ceil(this.#behindMs() / 1000);

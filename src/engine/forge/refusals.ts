@@ -1,7 +1,6 @@
 /**
- * Logs the reasons why slots of our delegates were not used. A reason is logged only when its slot is over, because the
- * delegate may still forge before the end of the slot. An earlier log line could report a slot as missed in which the
- * delegate forges a second later.
+ * Logs the reasons why our delegates did not use their slots. The class logs a reason only after the end of the slot,
+ * because the delegate may still forge before the end.
  */
 
 import { hexOf } from '../../primitives/bytes.ts';
@@ -33,14 +32,17 @@ export interface RefusalsDependencies {
 export class Refusals {
   readonly #dependencies: RefusalsDependencies;
   #pending: Refusal | undefined;
-  /** The last slot that has a log line. No slot gets two log lines. */
+  /** The last slot with a log line. A slot gets only one log line. */
   #toldSlot = -1;
 
   constructor(dependencies: RefusalsDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** Stores the first reason for a slot only, because later reasons may be consequences of the first. */
+  /**
+   * Stores a reason. For each slot, only the first reason is stored, because later reasons may be consequences of the
+   * first reason.
+   */
   note({ slot, keyPair }: ForgingSlot, code: string, message: string, fields: Readonly<Record<string, unknown>>): void {
     if (slot === this.#toldSlot || slot === this.#pending?.slot) return;
     const { chain } = this.#dependencies;
@@ -57,13 +59,15 @@ export class Refusals {
     };
   }
 
-  /** Logs a failure in the present slot at once, because it matters even if the slot is used later. */
+  /**
+   * Logs a failure in the current slot at once, because the failure matters even if the delegate uses the slot later.
+   */
   tellFailure(code: string, fields: Readonly<Record<string, unknown>>): void {
     const slot = this.#dependencies.chain.currentSlot();
     this.#tell({ slot, code, level: 'error', message: 'could not forge', fields });
   }
 
-  /** Drops the pending reason. Called when the slot was used after all. */
+  /** Drops the pending reason. Called when the delegate has forged in the slot. */
   drop(): void {
     this.#pending = undefined;
   }
@@ -74,7 +78,9 @@ export class Refusals {
       this.tellPending();
   }
 
-  /** Logs the pending reason. If another delegate has used the slot, nothing is logged, because the slot was not ours. */
+  /**
+   * Logs the pending reason. Logs nothing if another delegate has used the slot, because the slot then was not ours.
+   */
   tellPending(): void {
     const pending = this.#pending;
     this.#pending = undefined;

@@ -1,6 +1,6 @@
 /**
- * Decides when to forge: at the start of each slot whose owner is enabled here. The present slot is computed from the clock. A
- * timer only wakes the scheduler, which then checks every condition again.
+ * Decides when to forge: at the start of each slot whose owner is enabled here. The scheduler computes the current slot
+ * from the clock. A timer only wakes the scheduler, which then checks every condition again.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -23,7 +23,10 @@ import { Refusals, type ForgingSlot } from './refusals.ts';
 import { SleptSlots } from './slept-slots.ts';
 import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
 
-/** Maximum time between two calls of `look`. The scheduler notices a change of the clock within this time. */
+/**
+ * Maximum time in milliseconds between two calls of `look`. The scheduler notices a change of the clock within this
+ * time.
+ */
 const SLEEP_MS_MAX = 1000;
 
 export interface ForgingDependencies {
@@ -35,8 +38,8 @@ export interface ForgingDependencies {
   /** The clock that shows whether the process stood still; `clock` by default. */
   readonly processClock?: Pick<Clock, 'nowMs'>;
   /**
-   * Clocks that show whether the system clock was set or the machine slept. Without these clocks, the scheduler does not notice
-   * that the clock was set or that the machine slept.
+   * Clocks that show whether the system clock was set or the machine slept. Without these clocks, the scheduler does
+   * not notice that the clock was set or that the machine slept.
    */
   readonly times?: ProcessTimes | undefined;
   /** Whether slots are left empty until `forgeNow` asks for a block; false by default. */
@@ -47,20 +50,21 @@ export interface ForgingDependencies {
   readonly looked?: (slot: number) => void;
   readonly observer: Observer;
   /**
-   * Time for which the scheduler waits for the late block of a missed slot, counted from the start of the present slot.
+   * Time in milliseconds for which the scheduler waits for the late block of an earlier slot, from the start of the
+   * current slot.
    */
   readonly waitThresholdMs: number;
   /**
-   * If true, a delegate signs whenever the journal of this data folder allows it. Signatures that the delegate made
-   * elsewhere are ignored.
+   * If true, a delegate signs whenever the journal of this data folder allows it. The node then ignores signatures that
+   * the delegate made on other nodes.
    */
   readonly riskDoubleForging: boolean;
   readonly witnesses: TipCheckDependencies['witnesses'];
-  /** The reason why no delegate may forge now; undefined if there is none. */
+  /** Returns the reason why no delegate may forge now; undefined if forging is possible. */
   readonly obstacle: () => Obstacle | undefined;
   /**
-   * Unix time in milliseconds until which forging waits for a better chain that a peer claims to have. If this time has
-   * passed, forging does not wait.
+   * Returns the Unix time in milliseconds until which forging waits for a better chain that a peer claims to have. If
+   * the time has passed, forging does not wait.
    */
   readonly waitUntilMs?: () => number;
 }
@@ -73,13 +77,13 @@ export class ForgingScheduler {
   #timer: Timer | undefined;
   #stopped = true;
   #attempt: Promise<void> | undefined;
-  /** Whether the scheduler must look again after the present attempt, because of an event during the attempt. */
+  /** Whether the scheduler must look again after the current attempt, because of an event during the attempt. */
   #isLookWanted = false;
   readonly #refusals: Refusals;
   readonly #sleptSlots: SleptSlots;
   readonly #clockWatch: ClockWatch;
   readonly #pause: Pause;
-  /** Unix time in milliseconds since which signatures cannot be written to the journal; undefined while they can. */
+  /** Unix time in milliseconds since which writes to the journal fail; undefined if the last write succeeded. */
   #journalFailsSinceMs: number | undefined;
 
   constructor(dependencies: ForgingDependencies) {
@@ -98,7 +102,7 @@ export class ForgingScheduler {
   }
 
   /**
-   * Enables a delegate. The delegate signs in its slots as soon as signing is safe. Until then, the method `waiting`
+   * Enables a delegate. The delegate signs in its slots as soon as signing is safe. Until signing is safe, `waiting`
    * returns the reason for the wait.
    */
   enable(keyPair: KeyPair): void {
@@ -143,19 +147,19 @@ export class ForgingScheduler {
   }
 
   /**
-   * Checks at once whether a delegate of this node can forge in the present slot. Other modules call this method when
-   * an obstacle to forging has gone.
+   * Checks at once whether a delegate of this node can forge in the current slot. Other modules call this method when
+   * an obstacle to forging ends.
    */
   look(): void {
     if (this.#attempt === undefined) this.#wake();
-    // Another look is needed, because the present attempt may have seen the state before this call.
+    // The scheduler must look again, because the running attempt may have read the state before this call.
     else this.#isLookWanted = true;
   }
 
   /**
-   * Forges in the present slot at once if the slot is ours. The scheduler then does not wait for the late block of an
-   * earlier slot. It ignores `isHeld`, and obstacles such as missing peers. The scheduler still respects the signing
-   * journal and the state of the disk.
+   * Forges in the current slot at once if the slot is ours. This method does not wait for the late block of an earlier
+   * slot. It ignores `isHeld` and obstacles such as missing peers. It still respects the signing journal and the state
+   * of the disk.
    *
    * @returns the block; undefined if the slot is not ours or has a block already, or if the delegate may not sign
    * @throws BlockRejected if the rules refuse the block
@@ -168,12 +172,12 @@ export class ForgingScheduler {
     return this.#forge(true);
   }
 
-  /** Stops forging; resolves when the present attempt has ended. */
+  /** Stops forging; resolves when the current attempt has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#attempt;
-    // The present slot will not be used, so the reason can be logged now.
+    // No delegate of this node will use the current slot, so the scheduler can log the reason now.
     this.#refusals.tellPending();
   }
 
@@ -197,8 +201,8 @@ export class ForgingScheduler {
   }
 
   /**
-   * Sets the timer for the next moment at which the scheduler must look. All moments are computed from the time of the
-   * last look. If a moment has passed since the last look, the scheduler looks again at once.
+   * Sets the timer for the next moment at which the scheduler must look. This method computes all moments from the time
+   * of the last look. If a moment has passed since the last look, the scheduler looks again at once.
    */
   #arm(lookedMs: number): void {
     if (this.#stopped) return;
@@ -213,7 +217,7 @@ export class ForgingScheduler {
       waitUntilMs?.() ?? -Infinity,
     ];
     const nextMs = Math.min(...moments.filter((moment) => moment > lookedMs));
-    // The clock may have been set back since the look. Setting the clock back must not make the sleep longer.
+    // If the clock was set back since the look, the sleep must not become longer.
     const delayMs = Math.min(Math.max(0, nextMs - clock.nowMs()), SLEEP_MS_MAX);
     this.#timer = clock.after(delayMs, () => {
       this.look();
@@ -239,7 +243,7 @@ export class ForgingScheduler {
     if (found !== undefined) {
       const { writesFailSinceMs, ...rest } = found;
       const fields = { ...rest, ...sinceOf(writesFailSinceMs) };
-      // If the network has not begun, no slot can be missed, unless something failed on this node.
+      // Before the network has begun, a slot without a block counts as missed only if something failed on this node.
       const isBeginning = chain.tip.header.height === 1 && found.cause === undefined;
       if (isBeginning) this.#refusals.note(forgingSlot, 'FORGING_NOT_BEGUN', 'the network has not begun yet', fields);
       else this.#refusals.note(forgingSlot, 'FORGING_PAUSED', 'forging is paused in a slot of ours', fields);
@@ -264,7 +268,7 @@ export class ForgingScheduler {
     return block;
   }
 
-  /** The present slot and the key pair of its owner; undefined if this node may not forge now. */
+  /** Returns the current slot and the key pair of its owner; undefined if this node may not forge now. */
   #slotToForge(tip: TipView, isOnDemand = false): ForgingSlot | undefined {
     const { chain, clock, waitThresholdMs } = this.#dependencies;
     const { rules, state } = chain;
@@ -280,7 +284,7 @@ export class ForgingScheduler {
     return isLateBlockPossible && !isOnDemand ? undefined : { slot, keyPair };
   }
 
-  /** Builds the block, and writes its header to the journal on disk before the block leaves this process. */
+  /** Builds the block. Writes its header to the journal on disk before the block leaves this process. */
   #build(tip: TipView, isOnDemand: boolean): Block | undefined {
     const { chain, clock, pool, journal } = this.#dependencies;
     const { rules, state } = chain;
@@ -330,14 +334,14 @@ export class ForgingScheduler {
   #told({ code, reason, untilS }: Waiting): ForgingWait {
     const { chain, clock } = this.#dependencies;
     const untilMs = untilS === undefined ? 0 : momentMs(untilS, chain.rules.params);
-    // If the expected end is in the past, the real end is unknown.
+    // If the expected end has passed, the actual end is unknown.
     return { code, reason, ...(untilMs > clock.nowMs() ? { untilMs } : {}) };
   }
 }
 
 /**
- * The obstacle to forging after a failed write to the journal; undefined if the last write succeeded. The scheduler
- * tries the next write in our next slot.
+ * Returns the obstacle to forging after a failed write to the journal; undefined if the last write succeeded. The
+ * scheduler writes again in our next slot.
  */
 function journalObstacle(writesFailSinceMs: number | undefined): Obstacle | undefined {
   if (writesFailSinceMs === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Finds our slots that passed while the forging scheduler did not run. The machine may have slept, other work may have
- * delayed the scheduler, or somebody may have set the clock.
+ * Finds our slots that passed while the forging scheduler did not run. The machine may have been suspended, other work
+ * may have delayed the scheduler, or somebody may have set the clock.
  */
 
 import type { Observer } from '../../ports/observer.ts';
@@ -25,12 +25,15 @@ export class SleptSlots {
     this.#dependencies = dependencies;
   }
 
-  /** Skips the slots up to now. Called when these slots are left empty on purpose. */
+  /** Skips the slots up to now. Called when the node leaves these slots empty on purpose. */
   pass(): void {
     this.#lookedSlot = this.#dependencies.chain.currentSlot();
   }
 
-  /** Logs our slots that passed since the last look. Slots in which forging was refused have been logged already. */
+  /**
+   * Logs our slots that passed since the last look. Slots in which the scheduler refused to forge already have a log
+   * line.
+   */
   look(passage: Passage | undefined): void {
     const { chain, isEnabled, observer } = this.#dependencies;
     const { rules, state, tip } = chain;
@@ -40,8 +43,8 @@ export class SleptSlots {
     this.#lookedSlot = slot;
     if (isFirstLook || first >= slot) return;
     const forgers = rules.forgers(state, tip.header.height + 1);
-    // The chain may have blocks for slots in which the scheduler did not run. Slots before the present round are left
-    // out, because their order of forgers may differ from the present order.
+    // The chain may have blocks for slots in which the scheduler did not run. This method leaves out slots before the
+    // current round, because their order of forgers may differ from the current order.
     const { filled, orderSince } = this.#slotsSince(first);
     const reason = passage && causeOf(passage);
     const [code, message] =
@@ -62,7 +65,8 @@ export class SleptSlots {
   }
 
   /**
-   * The slots from `first` on that have blocks in the chain, and the first slot for which the present order of forgers holds.
+   * Returns the slots from `first` on that have blocks in the chain. Also returns the first slot for which the current
+   * order of forgers holds.
    */
   #slotsSince(first: number): { readonly filled: ReadonlySet<number>; readonly orderSince: number } {
     const { rules, state, tip } = this.#dependencies.chain;

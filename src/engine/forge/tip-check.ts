@@ -1,8 +1,8 @@
 /**
  * Checks whether the tip at the start of the node is the tip of the network. The data folder may be out of date,
- * because the node was off or the folder comes from a backup. A new header on an old tip would contradict headers that
- * the delegate signed after that tip. So after each start, no delegate signs until there is proof that the tip is
- * current.
+ * because the node was off or the folder comes from a backup. If a delegate signed headers after an old tip, a new
+ * header on the old tip would contradict them. So after each start, no delegate signs until the node has proof that its
+ * tip is current.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -16,18 +16,18 @@ import type { Chain } from '../chain.ts';
 /** The evidence that peers give about the tip of the network. */
 export interface Witnesses {
   /**
-   * Tips of the connected peers that this node dialled or that its operator named. Tips of other peers are left out,
-   * because a stranger may claim anything. If neither a dialled nor a named peer is connected, the list has the tips of
-   * all connected peers.
+   * Tips of the connected peers that this node dialled or that its operator named. The list leaves out the tips of
+   * other peers, because a stranger may claim anything. If neither a dialled nor a named peer is connected, the list
+   * has the tips of all connected peers.
    */
   readonly tips: readonly AnnouncedTip[];
   /**
-   * Number of fixed peers, which should always be connected. `namedHeard` is the number of fixed peers that have a tip
-   * in `tips`.
+   * Number of fixed peers. The node always tries to be connected to fixed peers. `namedHeard` is the number of fixed
+   * peers with a tip in `tips`.
    */
   readonly named: number;
   readonly namedHeard: number;
-  /** Whether the node knows peers that it can reach, from its configuration or from an earlier run. */
+  /** Whether the node knows addresses of peers, from its configuration or from an earlier run. */
   readonly areExpected: boolean;
 }
 
@@ -48,20 +48,29 @@ export interface TipDoubt {
   readonly untilS?: number;
 }
 
-/** Maximum age, in slots, of a received block that counts as new. The block may be late, and its slot may have just ended. */
+/**
+ * Maximum age, in slots, of a received block that counts as new. The block may be late, or its slot may have just
+ * ended.
+ */
 const FRESH_SLOTS = 2;
-/** Time after a start for which the node waits for connections, if it does not know which peers will connect. */
+/**
+ * Time in milliseconds after a start for which the node waits for connections if it does not know which peers will
+ * connect.
+ */
 const SETTLE_MS = 5000;
 /**
- * Maximum of signed blocks that the chain may lack. The node writes the journal before the block, and the process may
- * have crashed between these two writes.
+ * Maximum number of blocks that a delegate of this node signed and that the chain may lack. The node writes the header
+ * to the journal before it writes the block. The process may crash between the two writes.
  */
 const UNFINISHED_BLOCKS = 1;
-/** Length of a standstill of the process after which the tip must be proved again, as after a start. */
+/**
+ * Length in milliseconds of a standstill of the process after which the node needs a new proof of its tip, as after a
+ * start.
+ */
 const STANDSTILL_MS = 30_000;
 /**
- * Time after which connections from before a standstill are trusted again. A connection that is silent for twenty
- * seconds is closed, and peers announce their tips within seconds.
+ * Time in milliseconds after which the node trusts connections from before a standstill again. The transport closes a
+ * connection that is silent for twenty seconds, and peers announce their tips within seconds.
  */
 const HEARTBEATS_MS = 30_000;
 
@@ -82,7 +91,7 @@ export class TipCheck {
       applied: (blocks, origin) => {
         const block = blocks.at(-1);
         if (origin === 'forged' || block === undefined) return;
-        // The forger of a new block on our tip has the same tip.
+        // The forger of a new block had the parent of the block as its tip.
         if (slotAt(block.timestamp, chain.rules.params) >= chain.currentSlot() - FRESH_SLOTS) this.#isShown = true;
       },
     });
@@ -98,13 +107,13 @@ export class TipCheck {
     this.#lookedMs = nowMs;
   }
 
-  /** The reason why the tip may be out of date; undefined after the proof that the tip is current. */
+  /** Returns the reason why the tip may be out of date; undefined after the proof that the tip is current. */
   doubt(): TipDoubt | undefined {
     this.tick();
     if (this.#isShown) return undefined;
     const doubt = this.#doubt();
-    // On a chain that has only its genesis block, the proof is not stored, because a peer with a block may still
-    // connect.
+    // On a chain that has only its genesis block, the node does not store the proof, because a peer with a block may
+    // still connect.
     if (doubt === undefined && this.#dependencies.chain.tip.header.height > 1) this.#isShown = true;
     return doubt;
   }
@@ -115,8 +124,8 @@ export class TipCheck {
   }
 
   /**
-   * Whether certainly no delegate signed a block after the tip. This is certain if all slots since the tip belong to
-   * delegates of this node, and this node knows the last signature of each of these delegates.
+   * Whether certainly no delegate signed a block after the tip. The result is true if two conditions hold. All slots
+   * since the tip belong to delegates of this node. This node knows the last signature of each of these delegates.
    */
   hasNobodyGoneOn(): boolean {
     const { chain, isEnabled, journal } = this.#dependencies;
@@ -164,8 +173,8 @@ export class TipCheck {
       const reason =
         `the chain here ends at height ${height}, and its delegates signed block ${lost}: ` +
         'the rest must come from peers, or from a newer backup';
-      // The message names the option that waives the check only if that option may be the right remedy. This is
-      // possible if peers had one round of time and sent no missing block, or if no peers are expected.
+      // The message names the option that waives the check only in two cases. Either the peers sent no missing block
+      // within one round, or the node expects no peers.
       const isLastResort = isLate && (tips.length > 0 || !areExpected);
       return { reason: isLastResort ? `${reason}; if every node has lost it, ${WAIVER}` : reason };
     }
@@ -180,9 +189,9 @@ export class TipCheck {
   }
 
   /**
-   * Time since which a peer must have connected to count as a witness. After a standstill of the process, connections
-   * may be dead although the node has not noticed, and their announced tips are out of date. A connection that survives
-   * the heartbeats counts again.
+   * Returns a Unix time in milliseconds. Only peers that connected after this time count as witnesses. After a
+   * standstill of the process, connections may be dead, and announced tips are out of date. A connection counts again
+   * if it is still open after `HEARTBEATS_MS`.
    */
   #heardSinceMs(): number {
     const isOver = this.#dependencies.clock.nowMs() >= this.#startedMs + HEARTBEATS_MS;
@@ -194,7 +203,7 @@ export class TipCheck {
     return tips.filter((announced) => chain.rules.prefersTip(announced, chain.tip.header)).length;
   }
 
-  /** Height of a block that a delegate of this node signed on a better chain than the present one. */
+  /** Returns the height of a block that a delegate of this node signed on a better chain than our current chain. */
   #signedBeyondTip(): number | undefined {
     const { chain, journal, isEnabled } = this.#dependencies;
     const { rules, state, tip } = chain;

@@ -1,7 +1,8 @@
 /**
- * Combines the signing journal with the watermarks that are stored outside of its folder. If the folder was restored to
- * an earlier state, its journal lacks the newest lines. The watermark has the last signed header, and a new header must
- * not contradict this header. Without a watermark, a journal whose file is a copy is treated as incomplete.
+ * Combines the signing journal with the watermarks that are stored outside the journal's folder. If somebody restored
+ * the folder to an earlier state, its journal lacks the newest lines. The watermark has the last signed header. A new
+ * header must not contradict the last signed header. If the delegate has no watermark and the journal file is a copy,
+ * the journal counts as incomplete.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -19,12 +20,12 @@ import type { PublicKey } from '../../protocol/types.ts';
 
 export interface WatermarkedJournalDependencies {
   readonly journal: FolderJournal;
-  /** The watermarks; undefined if there is no folder for them. */
+  /** The watermarks; undefined if the node has no folder for watermarks. */
   readonly watermarks: SigningWatermarks | undefined;
   readonly observer: Observer;
   /** Present chain time in whole seconds. */
   readonly nowS: number;
-  /** Returns the id of block 2 of the chain; undefined while there is none. */
+  /** Returns the id of block 2 of the chain; undefined if the chain has no block 2. */
   readonly firstBlockId: () => string | undefined;
 }
 
@@ -34,11 +35,11 @@ export class WatermarkedJournal implements SigningJournal {
   readonly #journal: FolderJournal;
   readonly #watermarks: SigningWatermarks | undefined;
   readonly #firstBlockId: () => string | undefined;
-  /** For each delegate, the watermark, if it is newer than the delegate's last line in the journal. */
+  /** Watermarks that are newer than the last line of their delegate in the journal. */
   readonly #later = new Map<PublicKey, Watermark>();
   /**
-   * The text of each watermark when this process read or wrote it last. If the text has changed since, another process
-   * has written the watermark.
+   * The text of each watermark when this process last read or wrote the watermark. If the text has changed since,
+   * another process has written the watermark.
    */
   readonly #seen = new Map<PublicKey, string>();
 
@@ -46,8 +47,8 @@ export class WatermarkedJournal implements SigningJournal {
     this.#journal = journal;
     this.#firstBlockId = firstBlockId;
     this.#watermarks = watermarks;
-    // If the folder of the watermarks has watermarks, a delegate without a watermark and without a line in the journal
-    // has signed nothing.
+    // If the watermarks folder is not empty, a delegate without a watermark and without a line in the journal has
+    // signed nothing.
     const areKept = journal.delegates().some((delegate) => watermarks?.read(delegate) !== undefined);
     for (const delegate of journal.delegates()) {
       const watermark = this.#look(delegate);
@@ -136,13 +137,13 @@ export class WatermarkedJournal implements SigningJournal {
   }
 }
 
-/** The watermark to write outside of the folder after a header was signed. */
+/** Returns the watermark to write after a delegate has signed a header. */
 export function watermarkOf(header: SignedHeader, firstBlockId: string | undefined): Watermark {
   const first = header.height === FIRST_FORGED_HEIGHT ? header.blockId : firstBlockId;
   return { last: header, ...(first === undefined ? {} : { firstBlockId: first }) };
 }
 
-/** Whether a watermark is newer than the delegate's last line in the journal. */
+/** Returns whether a watermark is newer than the delegate's last line in the journal. */
 function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeader | undefined): boolean {
   if (marked === undefined) return movedAtS !== undefined && last === undefined;
   if (last === undefined || marked.timestamp > last.timestamp) return true;

@@ -13,7 +13,7 @@ const PUBLIC = 0;
 const PRIVATE = 1;
 const LOCAL = 2;
 
-/** The IP of a peer id. */
+/** Returns the IP address in a peer id. */
 export function ipOf(peerId: PeerId): string {
   return peerId.slice(0, peerId.indexOf(':'));
 }
@@ -36,8 +36,8 @@ export function sourceOf(peerId: PeerId): string {
 }
 
 /**
- * True for addresses of special purpose, such as the metadata services of clouds. A peer at a special address is
- * neither dialled nor announced to other peers, unless the operator named it.
+ * Returns whether an address has a special purpose, such as the metadata service of a cloud. The node dials or
+ * announces a peer at a special address only if the operator named the peer.
  */
 export function isSpecial(ip: string): boolean {
   return (ipScope(ip) ?? 'special') === 'special';
@@ -53,8 +53,8 @@ export function isPlausible(ip: string, sourceIp: string): boolean {
 }
 
 /**
- * Bucket of a peer that was never contacted. All peers that one source reports share at most a sixteenth of the
- * buckets, so that a lying source cannot fill the list.
+ * Returns the bucket of a peer to which this node has never been connected. All peers that one source reports share at
+ * most a sixteenth of the buckets, so that a lying source cannot fill the list.
  *
  * @param secret four random bytes, so that no other node can compute the bucket
  */
@@ -68,7 +68,7 @@ export function newBucketOf(secret: Uint8Array, ip: string, sourceIp: string | u
   return hash(secret, [net, ...source, 0, 0, 0, share, ...new Array<number>(12).fill(0)]) % NEW_BUCKETS;
 }
 
-/** Bucket of a peer that was connected to. All peers of one netgroup share four buckets. */
+/** Returns the bucket of a peer to which this node has been connected. All peers of one netgroup share four buckets. */
 export function triedBucketOf(secret: Uint8Array, ip: string): number {
   const net = netOf(ip);
   if (net !== PUBLIC) return hash(secret, [net]) % TRIED_BUCKETS;

@@ -18,9 +18,9 @@ import {
   triedBucketOf,
 } from './addresses.ts';
 
-/** Age after which a new peer in a full bucket is removed before all others. */
+/** Age in milliseconds after which a new peer in a full bucket is removed before all other peers of the bucket. */
 const STALE_MS = 86_400_000;
-/** Number of failed dials after which a tried peer becomes a new one again. */
+/** Number of failed dials after which a tried peer becomes a new peer again. */
 const FAILURES_MAX = 3;
 const BANS_MAX = 10_000;
 const SECRET_BYTES = 4;
@@ -53,7 +53,7 @@ interface Entry {
 export interface PeerBookOptions {
   readonly random: Random;
   nowMs(): number;
-  /** Whether a peer must never be removed from its list. */
+  /** Returns whether a peer always stays in its list. */
   isPinned(peerId: PeerId): boolean;
 }
 
@@ -93,8 +93,8 @@ export class PeerBook {
   }
 
   /**
-   * Adds a peer whose address was reported to us. A known peer stays in its bucket. If its info was missing, the info
-   * is added.
+   * Adds a peer whose address was reported to us. A known peer stays in its bucket. If the info of the known peer is
+   * missing, the method adds the info.
    *
    * @param sourceIp IP of the peer that reported the address; undefined if the peer reported itself
    */
@@ -104,7 +104,7 @@ export class PeerBook {
     else if (known.info.version === undefined) known.info = info;
   }
 
-  /** Records that a peer was connected to. */
+  /** Records that this node has been connected to a peer. */
   promote(info: PeerInfo): void {
     const peerId = peerIdOf(info);
     const known = this.#entries.get(peerId);
@@ -124,8 +124,8 @@ export class PeerBook {
   }
 
   /**
-   * Records that a peer could not be reached. A new peer is removed; a tried peer becomes a new peer after three
-   * failures.
+   * Records that the node could not reach a peer. Removes a new peer. After three failures, a tried peer becomes a new
+   * peer.
    */
   fail(peerId: PeerId): void {
     const known = this.#entries.get(peerId);
@@ -145,7 +145,8 @@ export class PeerBook {
     this.#buckets[entry.list].get(entry.bucket)?.delete(peerId);
   }
 
-  // ---- bans ----------------------------------------------------------------------------------------------------------
+  // ---- bans
+  // ----------------------------------------------------------------------------------------------------------
 
   ban(ip: string, untilMs: number, reason: string): void {
     this.#bans.delete(ip);
@@ -177,7 +178,8 @@ export class PeerBook {
     for (const ban of [...this.#bans.values()]) if (ban.untilMs <= this.#options.nowMs()) this.#bans.delete(ban.ip);
   }
 
-  // ---- between runs ----------------------------------------------------------------------------------------------------
+  // ---- between runs
+  // ----------------------------------------------------------------------------------------------------
 
   /** Writes the whole book as a note: JSON with the secret, both lists and the bans. */
   toNote(): Uint8Array {
@@ -221,8 +223,8 @@ export class PeerBook {
     const isTried = said['list'] === 'tried';
     const bucket = said['bucket'];
     if (typeof bucket !== 'number' || !(bucket >= 0 && bucket < (isTried ? TRIED_BUCKETS : NEW_BUCKETS))) return;
-    // Only the address is checked, because this node wrote the note. The node checked the other fields when it received
-    // them.
+    // This method checks only the address, because this node wrote the note. The node checked the other fields when it
+    // received them.
     this.#place(info as unknown as PeerInfo, isTried ? 'tried' : 'new', bucket, addedMs);
   }
 
@@ -236,8 +238,8 @@ export class PeerBook {
   }
 
   /**
-   * Removes a peer from a full bucket. If a bucket of new peers has a stale peer, this peer is removed. In all other
-   * cases, a random peer is removed.
+   * Removes a peer from a full bucket. If a bucket of new peers has a stale peer, removes the stale peer. In all other
+   * cases, removes a random peer.
    */
   #makeRoom(list: 'new' | 'tried', members: ReadonlySet<PeerId>): boolean {
     const candidates = [...members].filter((peerId) => !this.#options.isPinned(peerId));

@@ -10,11 +10,11 @@ import type { LogFields, Observer } from '../../ports/observer.ts';
 import type { PeerId } from '../../ports/transport.ts';
 import { ipOf, isLoopback } from './addresses.ts';
 
-/** Maximum of peers whose samples are stored. */
+/** Maximum number of peers whose samples are stored. */
 const PEERS_MAX = 256;
 /**
- * Number of samples that are stored for each peer, one for each of its latest blocks. The sample with the shortest
- * delay counts, because a slow connection can only delay a block.
+ * Number of stored samples of each peer, one for each of its latest blocks. The sample with the shortest delay counts,
+ * because a slow connection can only delay a block.
  */
 const SAMPLES_PER_PEER = 8;
 /** Minimum number of samples of a peer. */
@@ -23,24 +23,29 @@ const SAMPLES_MIN = 3;
 const PEERS_MIN = 2;
 const SAMPLE_AGE_MS_MAX = 3_600_000;
 /**
- * Smallest difference that is reported. Blocks of honest nodes arrive within a second or two. With a larger clock
- * difference, delegates begin to miss slots.
+ * Smallest reported difference in milliseconds. Blocks of honest nodes arrive within a second or two. With a larger
+ * clock difference, delegates begin to miss slots.
  */
 export const CLOCK_OFFSET_WARN_MS = 2_000;
 const WARN_EVERY_MS = 3_600_000;
 /**
- * Time for which a verdict of kind `peer` or `unclear` must hold before it is logged. After our clock was set, the
- * change appears in the samples of one peer after another.
+ * Time in milliseconds for which a verdict of kind `peer` or `unclear` must hold before the node logs it. After our
+ * clock was set, the change appears in the samples of one peer after another.
  */
 const LASTING_MS = 120_000;
 
 /** The result of the comparison of this clock with the clocks of the peers. */
 export type ClockVerdict =
-  /** Most clocks agree with each other, and ours does not. The offset is positive if the other clocks are ahead. */
+  /**
+   * Most clocks agree with each other, and our clock does not agree with them. The offset is positive if the other
+   * clocks are ahead.
+   */
   | { readonly kind: 'own'; readonly offsetMs: number }
-  /** Our clock agrees with most clocks, and the clock of this peer does not. */
+  /** Our clock agrees with most clocks, and the clock of the peer does not. */
   | { readonly kind: 'peer'; readonly peerId: PeerId; readonly offsetMs: number }
-  /** The clock of this peer differs from ours. There are too few other clocks to decide which of the two is wrong. */
+  /**
+   * The clock of the peer differs from our clock. The node knows too few other clocks to decide which clock is wrong.
+   */
   | { readonly kind: 'unclear'; readonly peerId: PeerId; readonly offsetMs: number };
 
 interface Voice {
@@ -58,9 +63,11 @@ export class ClockOffset {
   readonly #observer: Observer;
   /** The samples of each peer, oldest first. */
   readonly #samples = new Map<PeerId, readonly Sample[]>();
-  /** The peers in `#samples`, ordered by their latest use, so that the oldest can be dropped. */
+  /**
+   * The peers in `#samples` in the order of their latest use, so that the class can drop the least recently used peer.
+   */
   readonly #recent = new LruMap<PeerId, true>(PEERS_MAX);
-  /** The present kind of verdict, and the Unix time in milliseconds since which it holds. */
+  /** The current kind of verdict, and the Unix time in milliseconds since which the verdict has had this kind. */
   #standing: { readonly kind: ClockVerdict['kind'] | undefined; readonly sinceMs: number };
   /** Unix time in milliseconds of the last log line with each code. */
   readonly #toldMs = new Map<string, number>();
@@ -90,9 +97,10 @@ export class ClockOffset {
   }
 
   /**
-   * Corrects the samples after our clock was set while the node ran, because the samples were measured before the change.
+   * Corrects the samples after our clock was set while the node ran, because the samples were measured before the
+   * change.
    *
-   * @param byMs time by which the clock was set forward; if it is undefined, all samples are dropped
+   * @param byMs time in milliseconds by which the clock was set forward; if undefined, the method drops all samples
    */
   wasSet(byMs: number | undefined): void {
     for (const [peerId, samples] of [...this.#samples]) {
@@ -106,8 +114,8 @@ export class ClockOffset {
   }
 
   /**
-   * Estimated offset of the peers' clocks; positive if the peers are ahead. Undefined if too few peers have samples, or if it
-   * is unclear whose clock is wrong.
+   * Estimated offset of the peers' clocks; positive if the peers are ahead. Undefined if too few peers have samples, or
+   * if it is unclear whose clock is wrong.
    */
   estimateMs(): number | undefined {
     const verdict = this.#judge();
@@ -158,7 +166,7 @@ export class ClockOffset {
    * The offset on which at least two of the given peers agree, and also most of the peers with enough samples. The
    * offset becomes undefined as soon as the clocks agree again, because a wrong clock prevents forging.
    *
-   * @param peers peers that strangers cannot choose for us
+   * @param peers peers that the node or its operator chose, so that strangers cannot add a peer
    * @param limitMs smaller offsets are ignored
    * @returns positive if the peers are ahead; undefined if they do not agree on an offset beyond the limit
    */

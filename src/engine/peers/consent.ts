@@ -5,7 +5,7 @@
 
 import type { PeerInfo } from '../../ports/transport.ts';
 
-/** Maximum of peers that count; lisk-sdk has the same maximum. */
+/** Maximum number of peers that count; lisk-sdk has the same maximum. */
 const COUNTED_PEERS_MAX = 100;
 
 export interface OwnTip {
@@ -15,12 +15,13 @@ export interface OwnTip {
 }
 
 /**
- * Whether a peer has announced its real tip.
+ * Returns whether a peer has announced its actual tip.
  *
  * A node of release 2.3.8 announces the height and broadhash of the genesis block until gossip brings it a block, even
  * if it has synchronised before. So a peer that still announces the genesis block counts as a peer without an announced
  * tip. If it counted as a peer on another tip, a newly started network could deadlock. The nodes without an announced
- * tip would prevent the other nodes from forging. Without a new block, they would never announce a tip.
+ * tip would prevent the other nodes from forging. Without a new block, the nodes without an announced tip would never
+ * announce one.
  *
  * @param isYoung whether our chain has only the genesis block
  */
@@ -29,8 +30,8 @@ export function speaks({ height, broadhash }: PeerInfo, isYoung: boolean, nethas
 }
 
 /**
- * Percent of peers whose announced tip is ours, with two significant digits; 0 if no peer has announced a tip. Only the first
- * hundred peers with a tip count.
+ * Returns the percentage of peers whose announced tip is ours, with two significant digits; 0 if no peer has announced
+ * a tip. Only the first hundred peers with a tip count.
  */
 export function consentPercent(peers: readonly PeerInfo[], tip: OwnTip, nethash: string): number {
   const speaking = peers.filter((info) => speaks(info, tip.height === 1, nethash)).slice(0, COUNTED_PEERS_MAX);

@@ -1,4 +1,4 @@
-/** Decides when an address may be dialled again, and whether it may be dialled at all. */
+/** Decides whether the node may dial an address, and when it may dial the address again. */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock, Random } from '../../ports/clock.ts';
@@ -8,7 +8,7 @@ import type { PeerId } from '../../ports/transport.ts';
 export type DialOutcome =
   /** The address leads back to this node. */
   | 'self'
-  /** The peer is connected already. Either side may have opened that connection. */
+  /** The peer is already connected. Either side may have opened the connection. */
   | 'connected'
   /** The peer is on another network or protocol, or it refuses us for another lasting reason. */
   | 'hopeless'
@@ -25,19 +25,19 @@ const FORBIDDEN_CODE = 4403;
 const FINAL_CODES: ReadonlySet<number> = new Set([4102, 4103, 4104, 4105, 4502]);
 export const REMEMBERED_MAX = 10_000;
 const OWN_MAX = 32;
-/** Waits after failures. The wait doubles with each failure. */
+/** Shortest and longest wait after a failure, in milliseconds. The wait doubles with each failure. */
 const WAIT = { firstMs: 10_000, mostMs: 600_000 };
 /**
- * Waits after failures of fixed peers. These waits are shorter than `WAIT`, because the nodes of a small network start
- * one after another.
+ * Shortest and longest wait after a failure of a fixed peer, in milliseconds. The waits are shorter than `WAIT`,
+ * because the nodes of a small network start one after another.
  */
 const WAIT_FIXED = { firstMs: 1_000, mostMs: 10_000 };
-/** Time before a fixed peer is dialled again after a failure whose outcome is `hopeless`. */
+/** Time in milliseconds before the node dials a fixed peer again after a failure with the outcome `hopeless`. */
 const WAIT_FIXED_FINAL_MS = 60_000;
 const WAIT_FORBIDDEN_MS = 86_400_000;
 /**
- * Maximum of a random extra wait. Without this extra wait, two nodes could dial each other at the same time again and
- * again.
+ * Maximum random extra wait in milliseconds. Without this extra wait, two nodes could dial each other at the same time
+ * again and again.
  */
 const JITTER_MS = 500;
 
@@ -66,7 +66,7 @@ export class DialPlan {
     return this.#dialling.has(peerId);
   }
 
-  /** True for addresses that were found to be this node's own. */
+  /** Returns whether an address has proved to be this node's own address. */
   isOwn(peerId: PeerId): boolean {
     return this.#own.has(peerId);
   }
@@ -76,8 +76,8 @@ export class DialPlan {
   }
 
   /**
-   * Unix time in milliseconds before which the address is not dialled. A past time means that the address may be dialled at
-   * once.
+   * Returns the Unix time in milliseconds before which the node does not dial the address. If the time has passed, the
+   * node may dial the address at once.
    */
   dueMs(peerId: PeerId): number {
     return this.isOwn(peerId) ? Number.POSITIVE_INFINITY : (this.#waits.get(peerId)?.dueMs ?? 0);
@@ -117,7 +117,7 @@ export class DialPlan {
 
   /** Records that a connection ended, whichever side had opened it. */
   lost(peerId: PeerId, code: number, isFixed: boolean): void {
-    // Without this wait, a peer that closes every connection at once would be dialled without pause.
+    // Without this wait, the node would dial a peer again and again that closes every connection at once.
     const failures = this.#waits.get(peerId)?.failures ?? 0;
     const waitMs = code === FORBIDDEN_CODE && !isFixed ? WAIT_FORBIDDEN_MS : (isFixed ? WAIT_FIXED : WAIT).firstMs;
     this.#wait(peerId, failures, waitMs);

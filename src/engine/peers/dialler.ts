@@ -1,7 +1,7 @@
 /**
- * Decides which peers this node dials, and when it dials them again. Fixed peers are always dialled, and other peers of
- * the book are dialled in rounds. Seeds are dialled to get their lists of peers. At a fixed interval, one outbound peer
- * is exchanged for another peer.
+ * Decides which peers this node dials, and when it dials them again. The node always dials fixed peers, and dials other
+ * peers of the book in rounds. It dials seeds to get their lists of peers. At a fixed interval, the node exchanges one
+ * outbound peer for another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -22,18 +22,18 @@ import { DialPlan } from './dial-plan.ts';
 import { selectToDial, selectToExchange, shuffled, TRIED_ENOUGH } from './selection.ts';
 
 export interface PeerIntervals {
-  /** Time between rounds of dialling. The default is 10 000, as in lisk-sdk. */
+  /** Time in milliseconds between rounds of dialling. The default is 10 000, as in lisk-sdk. */
   readonly populateMs: number;
-  /** Time between rounds of asking seeds. The default is 30 000. */
+  /** Time in milliseconds between rounds of asking seeds. The default is 30 000. */
   readonly seedMs: number;
-  /** Time between exchanges of one outbound peer for another. The default is 300 000. */
+  /** Time in milliseconds between exchanges of one outbound peer for another. The default is 300 000. */
   readonly shuffleMs: number;
 }
 
 export interface DiallerOptions {
   /** The address at which this node listens, so that it does not dial itself. */
   readonly own: PeerAddress;
-  /** Maximum of connections that this node opens, including those to fixed peers. */
+  /** Maximum number of connections that this node opens, including connections to fixed peers. */
   readonly outboundMax: number;
   /** Peers that are always dialled, and never disconnected to make room. */
   readonly fixed: ReadonlyMap<PeerId, PeerAddress>;
@@ -59,7 +59,7 @@ export interface DiallerDependencies {
   readonly observer: Observer;
 }
 
-/** Time between the first list of peers that a new node receives and its next round of dialling. */
+/** Time in milliseconds between the first list of peers that a new node receives and its next round of dialling. */
 const DISCOVERED_WAIT_MS = 1_000;
 
 export class Dialler {
@@ -131,7 +131,7 @@ export class Dialler {
     for (const [, address] of shuffled(due, this.#random).slice(0, Math.max(0, this.#free()))) this.#dial(address);
   }
 
-  /** True for addresses that lead back to this node. */
+  /** Returns whether an address leads back to this node. */
   isOwn(address: PeerAddress): boolean {
     return this.#plan.isOwn(peerIdOf(address)) || isOwnAddress(address, this.#options.own);
   }
@@ -167,7 +167,10 @@ export class Dialler {
     );
   }
 
-  /** Number of outbound connections that can still be opened; one is reserved for each missing fixed peer. */
+  /**
+   * Returns the number of further outbound connections that the node may open. One connection is reserved for each
+   * missing fixed peer.
+   */
   #free(): number {
     const open = this.#transport.connections().filter((connection) => connection.direction === 'outbound').length;
     const missing = [...this.#options.fixed.keys()].filter((peerId) => !this.#isConnected(peerId)).length;
@@ -261,7 +264,7 @@ export class Dialler {
 
   /** Exchanges one outbound peer, so that no fixed set of peers can surround the node. */
   #shuffleOne(): void {
-    // While an outbound connection is free, exchanging a peer is not needed.
+    // If an outbound connection is free, the node can dial a further peer without an exchange.
     if (this.#free() > 0) return;
     const outbound = this.#transport
       .connections()
@@ -295,8 +298,8 @@ export function isOwnAddress(address: PeerAddress, own: PeerAddress): boolean {
 }
 
 /**
- * Selects one peer for each IP address: the peer with the greatest height. All peers on this machine are included,
- * because they share one IP address.
+ * Selects one peer for each IP address: the peer with the greatest height. The result includes all peers on this
+ * machine, because they share one IP address.
  */
 function onePerIp(peers: readonly PeerInfo[]): PeerInfo[] {
   const best = new Map<string, PeerInfo>();

@@ -33,9 +33,9 @@ import { selectToEvict, selectToList, selectToTell } from './selection.ts';
 import { type DroppedPeer, verdictsOf } from './verdicts.ts';
 
 export interface PeerManagerOptions extends NamedPeersOptions {
-  /** Maximum of connections that this node opens, including those to fixed peers. */
+  /** Maximum number of connections that this node opens, including connections to fixed peers. */
   readonly outboundMax: number;
-  /** Number of peers that get a message which does not go to all peers. */
+  /** Number of peers to which the node sends a message that is not for all peers. */
   readonly gossipPeersMax: number;
   readonly intervals?: Partial<PeerIntervals>;
 }
@@ -186,13 +186,14 @@ export class PeerManager {
     if (this.#named.addSeed(seed)) this.#dialler.dialSeeds([[peerIdOf(seed), seed]]);
   }
 
-  // ---- queries ---------------------------------------------------------------------------------------------------------
+  // ---- queries
+  // ---------------------------------------------------------------------------------------------------------
 
   connectedPeers(): readonly Connection[] {
     return this.#transport.connections();
   }
 
-  /** All known peers: first the connected ones, then the others of the book. */
+  /** Returns all known peers: first the connected peers, then the other peers of the book. */
   knownPeers(): readonly { readonly info: PeerInfo; readonly state: 'connected' | 'disconnected' }[] {
     const connections = this.#transport.connections();
     const connected = new Set(connections.map((connection) => connection.peerId));
@@ -264,15 +265,18 @@ export class PeerManager {
     this.#scoring.penalise(peerId, code, detail);
   }
 
-  /** Disconnects a peer that used up its whole signature budget without sending anything useful. Named peers stay connected. */
+  /**
+   * Disconnects a peer that used up its whole signature budget without sending anything useful. Named peers stay
+   * connected.
+   */
   cutWasteful(peerId: PeerId): void {
     this.#scoring.cutWasteful(peerId);
   }
 
   /**
-   * Disconnects every peer at an IP, and refuses connections from there for a time.
+   * Disconnects every peer at an IP address, and refuses connections from the address for a time.
    *
-   * @param durationMs a day by default
+   * @param durationMs duration of the ban in milliseconds; a day by default
    */
   ban(ip: string, reason: string, durationMs?: number): void {
     this.#scoring.ban(ip, reason, durationMs);
@@ -291,7 +295,8 @@ export class PeerManager {
     this.#savedBook.save();
   }
 
-  // ---- events of the transport -------------------------------------------------------------------------------------------
+  // ---- events of the transport
+  // -------------------------------------------------------------------------------------------
 
   #connected(connection: Connection): void {
     const { peerId, direction, info } = connection;
@@ -331,7 +336,7 @@ export class PeerManager {
 
   /**
    * Whether this node may send an address to other peers. A special address may lead each peer to a different machine,
-   * or to no machine. So it is sent to peers only if the operator named it.
+   * or to no machine. So the node sends a special address to peers only if the operator named it.
    */
   #mayTell(info: PeerAddress): boolean {
     return !isSpecial(info.ip) || this.isNamed(peerIdOf(info));

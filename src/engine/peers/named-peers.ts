@@ -9,7 +9,7 @@ export interface NamedPeersOptions {
   /** The address at which this node listens. */
   readonly own: PeerAddress;
   /**
-   * Peers that are always dialled, and never disconnected to make room. An offence in the content of a message costs
+   * Peers that the node always dials, and never disconnects to make room. An offence in the content of a message costs
    * fixed peers no points.
    */
   readonly fixedPeers: readonly PeerAddress[];

@@ -29,8 +29,8 @@ const WIRE_FAULTS: ReadonlySet<PeerFaultCode> = new Set([
 ]);
 export const REPUTATIONS_MAX = 5_000;
 /**
- * Maximum length of the text of an offence. The length is limited because the text may repeat what a peer sent. The
- * text of a ban is stored for a day.
+ * Maximum number of characters in the text of an offence. The length is limited because the text may repeat text of a
+ * peer, and the node stores the text of a ban for a day.
  */
 const DETAIL_CHARACTERS_MAX = 300;
 
@@ -90,7 +90,7 @@ export class PeerScoring {
     transport.disconnect(peerId, WASTEFUL);
   }
 
-  /** Disconnects every peer at an IP, and refuses connections from there for a time. */
+  /** Disconnects every peer at an IP address, and refuses connections from the address for a time. */
   ban(ip: string, reason: string, durationMs = BAN_MS): void {
     const { book, clock, observer, transport, banned } = this.#dependencies;
     book.ban(ip, clock.nowMs() + durationMs, reason);

@@ -12,7 +12,7 @@ export const BAN_MS = 86_400_000;
 
 /** Offences that only synchronisation can find. */
 type SyncFaultCode =
-  /** The peer and this node have no common block, or only one below the finalized height. */
+  /** The peer and this node have no common block, or their highest common block is below the finalized height. */
   | 'SYNC_NO_COMMON_BLOCK'
   /** The downloaded blocks do not follow each other. */
   | 'SYNC_BLOCKS_UNLINKED'
@@ -34,8 +34,8 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   BLOCK_MALFORMED: 100,
   BLOCK_SIGNATURE_INVALID: 100,
   BLOCK_PAYLOAD_INVALID: 100,
-  // The following rejections depend on the chain, the clock or the configuration of the receiving node. Honest nodes on another
-  // branch send blocks that this node rejects for these reasons.
+  // The following rejections depend on the chain, the clock or the configuration of the receiving node. Honest nodes on
+  // another branch send blocks that this node rejects for these reasons.
   BLOCK_VERSION_INVALID: 0,
   BLOCK_PREVIOUS_INVALID: 0,
   BLOCK_TIMESTAMP_INVALID: 0,
@@ -68,7 +68,7 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   SYNC_BRANCH_INVALID: 100,
 };
 
-/** Points that an offence costs; 0 for a code that is not an offence. */
+/** Returns the points that an offence costs; 0 for a code that is not an offence. */
 export function pointsOf(code: string): number {
   return Object.hasOwn(POINTS, code) ? POINTS[code as OffenceCode] : 0;
 }

@@ -7,7 +7,7 @@ import type { NoteStore } from '../../ports/store.ts';
 import type { PeerBook } from './book.ts';
 
 const NOTE = 'peers/book';
-/** Time between a ban and saving the book. */
+/** Time in milliseconds between a ban and the save of the book. */
 const SAVE_WAIT_MS = 1_000;
 
 export interface SavedBookDependencies {
@@ -51,7 +51,7 @@ export class SavedBook {
       try {
         this.save();
       } catch (error) {
-        // A full disk does not end the node. The book is saved again at the next ban, and by a scheduled job.
+        // A full disk does not end the node. The next ban and a scheduled job save the book again.
         const reason = messageOf(error);
         observer.log('error', 'PEER_BOOK_UNSAVED', 'The peer book could not be saved', { reason });
       }

@@ -8,7 +8,10 @@ import type { Connection, PeerId } from '../../ports/transport.ts';
 
 /** If there are fewer tried peers than this number, new and tried peers are drawn with equal chance. */
 export const TRIED_ENOUGH = 100;
-/** Maximum and minimum of peers in a list that is sent to a peer. If the node knows fewer peers, it sends them all. */
+/**
+ * Maximum and minimum number of peers in a list that the node sends to a peer. If the node knows fewer peers than the
+ * minimum, it sends all known peers.
+ */
 const LISTED_MAX = 1_000;
 const LISTED_MIN = 100;
 /** Share of inbound connections that are safe from eviction because of their netgroup. */
@@ -95,8 +98,9 @@ class GroupPlaces {
 }
 
 /**
- * Chooses the outbound connection to close in exchange for another peer. If a netgroup has more than one connection, a random
- * connection of the largest netgroups is chosen. If each netgroup has one connection only, any connection may be chosen.
+ * Chooses the outbound connection to close in exchange for another peer. If a netgroup has more than one connection, a
+ * random connection of the largest netgroups is chosen. If each netgroup has one connection only, any connection may be
+ * chosen.
  */
 export function selectToExchange<C>(
   outbound: readonly C[],
@@ -139,9 +143,9 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
  * attacker cannot get into these groups at will. The first group has connections of the netgroups with the highest
  * secret numbers. The second group has the connections with the shortest round trips. The third group has the
  * connections of the peers for whom this node could answer the largest share of questions. The fourth group is the
- * older half of the remaining connections. Of all connections that are not safe, a random connection of the largest
- * netgroup is closed. So an attacker with many connections usually loses one of its own connections. If all connections
- * are safe, the youngest connection is closed.
+ * older half of the remaining connections. The function chooses a random connection of the largest netgroup among the
+ * connections that are not safe. So an attacker with many connections usually loses one of its own connections. If all
+ * connections are safe, the function chooses the youngest connection.
  *
  * @param netgroupOf returns the number of a peer's netgroup, which other nodes must not be able to predict
  */
@@ -164,7 +168,7 @@ export function selectToEvict(
   return victim?.peerId;
 }
 
-/** The candidates whose netgroup has the most connections among `all`. */
+/** Returns the candidates whose netgroup has the most connections among `all`. */
 function largestGroup(
   all: readonly Connection[],
   candidates: readonly Connection[],

@@ -1,9 +1,9 @@
 /**
- * Handles transactions that this node has accepted from clients. Each transaction is written to the journal on disk
- * before its client is answered. The transaction stays in the journal until its block is too deep to be reverted. A
- * transaction also leaves the journal if it has waited too long, or if the chain makes it invalid. After a start,
- * journaled transactions are checked like new ones and announced again. Transactions from peers are not written to the
- * journal. The node that accepted a transaction from a client is responsible for it.
+ * Handles transactions that this node has accepted from clients. The node writes each transaction to the journal on
+ * disk before it answers the client. The transaction stays in the journal until the node no longer expects a revert of
+ * its block. A transaction also leaves the journal if it has waited too long, or if the chain makes it invalid. After a
+ * start, the node checks journaled transactions like new transactions and announces them again. The journal has no
+ * transactions from peers. The node that accepted a transaction from a client is responsible for the transaction.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -27,30 +27,33 @@ export interface AcceptedDependencies {
   readonly observer: Observer;
   readonly finalizedHeight: () => number;
   /**
-   * Whether the chain of this node has caught up with the network. A transaction that is invalid at an old state may be
-   * valid at the present one.
+   * Whether the chain of this node has caught up with the network. A transaction that is invalid in an old state may be
+   * valid in the current state.
    */
   readonly isCaughtUp: () => boolean;
-  /** Announces a transaction of the pool to peers again, because perhaps no peer has received it. */
+  /** Announces a transaction of the pool to peers again, because perhaps no peer has received the transaction. */
   readonly announceAgain: (id: TransactionId) => void;
 }
 
-/** Maximum time for which transactions are checked without a pause after a start. */
+/** Maximum time in milliseconds for which the node checks transactions without a pause after a start. */
 const SLICE_MS = 5;
 /**
- * Maximum of transactions that are checked without a pause after a start. Simulations need this limit, because their
- * clock stands still while transactions are checked.
+ * Maximum number of transactions that the node checks without a pause after a start. Simulations need this limit,
+ * because their clock stands still during the checks.
  */
 const SLICE_COUNT = 25;
-/** Time after which a transaction that was not valid in the state is checked again. */
+/** Time in milliseconds after which the node checks a transaction again that was not valid in the state. */
 const RETRY_MS = 10_000;
-/** Time over which dropped transactions are collected into one log line. */
+/** Time in milliseconds over which the node collects dropped transactions into one log line. */
 const TELL_MS = 1_000;
 /** Maximum number of ids in the log line about dropped transactions. */
 const TOLD_IDS_MAX = 10;
-/** Time between two log lines while the disk fails. Each line has the number of refused transactions. */
+/**
+ * Time in milliseconds between two log lines while writes to the disk fail. Each line has the number of refused
+ * transactions.
+ */
 const TELL_FAILURE_MS = 600_000;
-/** Codes of refusals that may not apply at a later attempt. The transaction then stays in the journal. */
+/** Codes of refusals after which a later attempt may succeed. The transaction then stays in the journal. */
 const PASSING_REFUSALS: ReadonlySet<string> = new Set(['POOL_FULL', 'TRANSACTION_IN_FUTURE', 'TRANSACTION_KNOWN']);
 
 type Refusal = Extract<SubmitResult, { accepted: false }>;
@@ -68,8 +71,8 @@ export class AcceptedTransactions {
   #droppedCount = 0;
   #stopped = true;
   /**
-   * Set while writes to the disk fail: Unix times in milliseconds of the first failure and of the last log line, and the number
-   * of refused transactions.
+   * Set while writes to the disk fail: Unix times in milliseconds of the first failure and of the last log line, and
+   * the number of refused transactions.
    */
   #failure: { readonly sinceMs: number; toldMs: number; refused: number } | undefined;
 
@@ -92,8 +95,8 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Checks a client's transaction, and accepts it if it passes the checks and is written to disk. After that, the node
-   * announces the transaction to its peers.
+   * Checks a client's transaction and writes it to disk. If both succeed, the node accepts the transaction and
+   * announces it to its peers.
    */
   async submit(json: unknown, payer: Payer): Promise<SubmitResult> {
     const { pool, announceAgain } = this.#dependencies;
@@ -107,7 +110,7 @@ export class AcceptedTransactions {
     const refusal = await this.#keep(transaction, receivedAtMs);
     if (refusal !== undefined) {
       this.#giveUp(transaction.id);
-      // A transaction that a block contains by now counts as accepted.
+      // A transaction that is already in a block counts as accepted.
       if (this.#dependencies.store.transactionPlace(transaction.id) === undefined) return refusal;
     }
     pool.tell(transaction.id);
@@ -115,12 +118,12 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Checks a member's signature from a client, and accepts it if it can be written to disk together with its
+   * Checks a member's signature from a client. Accepts the signature if the node can write it to disk together with its
    * transaction.
    */
   async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
-    // After a start, the transaction of the signature may not have been restored yet.
+    // After a start, the node may not have restored the transaction of the signature yet.
     if (typeof id === 'string' && this.#waiting.has(id)) this.#restoreOne(id);
     const result = this.#dependencies.pool.submitSignature(json, payer);
     if (!result.accepted) return result;
@@ -128,8 +131,8 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Writes a member's signature to the journal. The signature came from a client or a peer, and was added to a pending
-   * transaction.
+   * Writes a member's signature to the journal after the pool has added the signature to a pending transaction. The
+   * signature may come from a client or a peer.
    */
   signatureAdded(signature: MemberSignature): void {
     const { journal } = this.#dependencies;
@@ -161,7 +164,7 @@ export class AcceptedTransactions {
 
   /**
    * Called after the pool has put the transactions of the reverted blocks back into its queues. A full pool may have
-   * left some of them out.
+   * left out some of these transactions.
    */
   blocksReverted(blocks: readonly Block[]): void {
     for (const { id } of blocks.flatMap(({ transactions }) => transactions)) {
@@ -187,8 +190,8 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Makes room in the journal by removing transactions that are in the chain. The journal needs these transactions only
-   * if their block is reverted.
+   * Makes room in the journal by removing transactions that are in the chain. The journal needs the removed
+   * transactions only if their block is reverted.
    */
   #makeRoom(entry: JournaledTransaction): boolean {
     const { journal } = this.#dependencies;
@@ -219,8 +222,8 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Logs the first failed write, and after that at most one line per `TELL_FAILURE_MS`. Otherwise each refused client
-   * would cause a line.
+   * Logs the first failed write, then at most one line per `TELL_FAILURE_MS`. Without this limit, each refused
+   * transaction would cause a line.
    */
   #tellFailure(reason: string): void {
     const { clock, observer } = this.#dependencies;
@@ -232,7 +235,7 @@ export class AcceptedTransactions {
       return;
     }
     const { sinceMs, toldMs, refused } = this.#failure;
-    // If the clock was set back, the last log line may lie in the future.
+    // If the clock was set back, the time of the last log line may lie in the future.
     if (nowMs >= toldMs && nowMs < toldMs + TELL_FAILURE_MS) return;
     this.#failure.toldMs = nowMs;
     const fields = { reason, refused, since: new Date(sinceMs).toISOString() };
@@ -317,8 +320,8 @@ export class AcceptedTransactions {
       this.#drop(id, WAITED_TOO_LONG);
       return;
     }
-    // If the clock was set back, the stored time of arrival may lie in the future. The transaction would then wait
-    // longer than allowed, so the present time is used instead.
+    // If the clock was set back, the stored time of arrival may lie in the future. With a future time of arrival, the
+    // transaction would wait longer than allowed. So the node uses the current time instead.
     const result = pool.admit(entry.json, NO_PAYER, Math.min(entry.receivedAtMs, nowMs));
     if (result.accepted) {
       this.#waiting.delete(id);

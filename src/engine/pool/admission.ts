@@ -12,7 +12,7 @@ import type { Payer } from './verification-budget.ts';
  * Verifies a client's transaction at once, so that the client learns the result, and adds the transaction to the pool.
  *
  * @param receivedAtMs time of arrival; Unix time in milliseconds
- * @returns the pool's entry; it is in the queue `verified`, or in the queue `pending` if members' signatures are
+ * @returns the pool's entry, which is in the queue `verified`, or in the queue `pending` if members' signatures are
  *   missing
  * @throws TransactionRejected if any check fails
  */
@@ -35,15 +35,15 @@ export function admitFromClient(
 
 /**
  * Puts a peer's transaction into the queue `received`. Later steps check whether the transaction is valid in the state.
- * No verification budget is charged for the later steps. A transaction with members' signatures is therefore verified
- * at once, so that its sender's budget is charged.
+ * The later steps charge no verification budget. This function therefore verifies a transaction with members'
+ * signatures at once, so that it can charge the budget of the sender.
  *
  * @throws TransactionRejected; `isFaultOfSender` tells whether the sender is at fault
  */
 export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: Payer, json: unknown): Pooled {
   const transaction = context.rules.codec.transactionFromJson(json);
-  // Peers can send far more transactions than the steps process. If the queue has no room for a transaction, its
-  // signature is not checked.
+  // Peers can send far more transactions than the steps process. If the queue has no room for a transaction, the node
+  // does not check its signature.
   if (queues.isFull('received') && !queues.has(transaction.id)) throw full(transaction.id);
   checkedNew(context, queues, payer, transaction);
   if (transaction.signatures.length > 0) refuseSpoilt(context, transaction);
@@ -53,15 +53,15 @@ export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: P
 
 /**
  * Refuses a copy with false members' signatures. The id does not cover members' signatures, so anybody can copy a good
- * transaction and forge the signatures in the copy. If the pool kept the copy until its verification, it would ignore
- * good copies that arrive meanwhile. Peers announce a transaction only once.
+ * transaction and forge the signatures in the copy. If the pool kept the false copy until its verification, the pool
+ * would ignore good copies that arrive before the verification. Peers announce a transaction only once.
  */
 function refuseSpoilt(context: PoolContext, transaction: Transaction): void {
   const verdict = verifyAtTip(context, transaction);
   if (verdict.status === 'fail') throw new TransactionRejected('TRANSACTION_NOT_APPLICABLE', verdict.errors);
 }
 
-/** True if the peer that sent the transaction could have known that the transaction is invalid. */
+/** Returns whether the peer that sent the transaction could have known that the transaction is invalid. */
 export function isFaultOfSender(rejection: TransactionRejected): boolean {
   return (
     rejection.code === 'TRANSACTION_INVALID' ||
@@ -71,10 +71,10 @@ export function isFaultOfSender(rejection: TransactionRejected): boolean {
 }
 
 /**
- * Checks a transaction whose id is already in the pool. If the new copy is invalid, the client learns the error, and
- * not only that the transaction is known. In generation 2, the node takes the id from the JSON that the client sent, so
- * every other field of the copy may differ. The signature of the copy is checked only if it differs from that of the
- * waiting transaction.
+ * Checks a transaction whose id is already in the pool. If the new copy is invalid, the client gets the error of the
+ * copy instead of the message that the transaction is known. In generation 2, the node takes the id from the JSON that
+ * the client sent, so every other field of the copy may differ. The function checks the signature of the copy only if
+ * it differs from the signature of the waiting transaction.
  *
  * @throws TransactionRejected `TRANSACTION_INVALID`, `VERIFICATION_LIMIT`
  */
@@ -104,7 +104,7 @@ function isSignedAlike({ rules }: PoolContext, known: Transaction, copy: Transac
 }
 
 /**
- * Refuses a transaction that has a wrong signature, is known already, or has a timestamp in the future.
+ * Refuses a transaction that has a wrong signature, is already known, or has a timestamp in the future.
  *
  * The reference (lisk-sdk) checks the signature before it checks whether the id is known. This node checks the id
  * first, so a repeated transaction costs no signature check. A peer notices no difference, because a peer does not get

@@ -1,5 +1,5 @@
 /**
- * Checks transactions of the pool against the state and the height of the present tip, with the functions of the rules.
+ * Checks transactions of the pool against the state and the height of the current tip, with the functions of the rules.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -16,15 +16,19 @@ export interface PoolContext {
   readonly state: () => StateReader;
   readonly tip: () => BlockHeader;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Checks signatures. The implementation should cache its results, because the pool verifies a transaction several times. */
+  /**
+   * Checks signatures. The implementation should cache its results, because the pool verifies a transaction several
+   * times.
+   */
   readonly verify: SignatureOracle;
 }
 
 /**
- * Lists the reasons why the type of a new transaction may not enter the pool. An empty list allows the type.
+ * Lists the reasons why the pool must refuse the type of a new transaction. An empty list allows the type.
  *
  * The reference (lisk-sdk) makes this check without a height, and so refuses every type that is limited to a range of
- * heights. Transactions of these limited types belong to old heights, and reach a node only in blocks.
+ * heights. Transactions of a type that is limited to a range of heights belong to old blocks, and reach a node only in
+ * blocks.
  */
 export function typeErrorsOnEntry({ rules }: PoolContext, transaction: Transaction): readonly TransactionError[] {
   return rules.typeErrors(transaction, {});
@@ -44,13 +48,16 @@ export function verifyAtTip(context: PoolContext, transaction: Transaction): Tra
   return rules.verifyTransaction(context.state(), transaction, nowS, context.verify);
 }
 
-/** True if the slot of the timestamp has not begun. */
+/** Returns whether the slot of the transaction's timestamp has not begun yet. */
 export function isInFuture({ rules, clock }: PoolContext, transaction: Transaction): boolean {
   const { params } = rules;
   return slotAt(transaction.timestamp, params) > slotAt(epochTimeS(clock.nowMs(), params), params);
 }
 
-/** Returns whether a group transaction has enough members' signatures in the present state; `none` if it needs none. */
+/**
+ * Returns `ready` if a group transaction has enough members' signatures in the current state, otherwise `pending`.
+ * Returns `none` if the transaction needs no members' signatures.
+ */
 export function groupOf(context: PoolContext, transaction: Transaction): Pooled['group'] {
   return context.rules.multisignatureStatus(context.state(), transaction, context.verify);
 }

@@ -7,8 +7,8 @@ import type { JournaledTransaction, TransactionJournal } from '../../ports/trans
 import type { MemberSignature, TransactionId } from '../../protocol/types.ts';
 
 /**
- * Maximum number of transactions in the journal. All queues of a pool with the largest configured limits together hold
- * as many transactions. Confirmed transactions are dropped to make room.
+ * Maximum number of transactions in the journal. A pool with the largest configurable limits holds the same number of
+ * transactions. The journal drops confirmed transactions to make room.
  */
 const JOURNALED_MAX = 25_000;
 /**
@@ -47,7 +47,7 @@ export class JournalEntries {
     return this.#held.size < JOURNALED_MAX && this.#bytes + bytesOf(entry) <= JOURNALED_BYTES_MAX;
   }
 
-  /** @returns false, with nothing changed, if the transaction is there already */
+  /** @returns false, with nothing changed, if the journal already has the transaction */
   add(entry: JournaledTransaction): boolean {
     if (this.#held.has(entry.id)) return false;
     this.#set(entry);
@@ -55,7 +55,7 @@ export class JournalEntries {
   }
 
   /**
-   * @returns false, with nothing changed, if the signature is there already, the transaction is missing, or there is no
+   * @returns false, with nothing changed, if the journal already has the signature, lacks the transaction, or has no
    *   room
    */
   addSignature(added: MemberSignature): boolean {

@@ -10,15 +10,15 @@ import type { Pooled, PoolQueues } from './queues.ts';
 import type { Payer } from './verification-budget.ts';
 
 /**
- * Reads a signature object; unknown fields are ignored.
+ * Reads a signature object from JSON, and ignores unknown fields.
  *
  * @throws ProtocolError `SIGNATURE_MALFORMED` with the reason
  */
 export function memberSignatureFromJson(json: unknown): MemberSignature {
   if (typeof json !== 'object' || json === null) throw malformed('Unable to process signature, signature not provided');
   const { transactionId, publicKey, signature } = json as Readonly<Record<string, unknown>>;
-  // The format allows leading zeros in an id. No transaction has an id with leading zeros, so the search for the
-  // transaction refuses this id later.
+  // The format allows leading zeros in an id. No transaction has an id with leading zeros, so the later search for the
+  // transaction refuses an id with leading zeros.
   if (typeof transactionId !== 'string' || !isU64Decimal(transactionId.replace(/^0+(?=[0-9])/, ''))) {
     throw malformed('should match format "id"');
   }
@@ -33,12 +33,13 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
  * step moves it.
  *
  * Each member may sign a transaction only once. A key can make any number of different valid signatures of one message,
- * and the node would have to verify each of them. The reference (lisk-sdk) accepts several signatures of one member. In
- * lisk-sdk, two signatures of one member can therefore complete the required number although the transaction is
+ * and the node would have to verify each signature. The reference (lisk-sdk) accepts several signatures of one member.
+ * In lisk-sdk, two signatures of one member can therefore complete the required number although the transaction is
  * invalid. For each further signature, lisk-sdk then checks all pairs of members and signatures again.
  *
- * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` if the named member did not make the signature; `TRANSACTION_INVALID` if
- *   the rules refuse it, if the member has signed before, or if no pending transaction has the id; `VERIFICATION_LIMIT`
+ * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` if the named member did not make the signature;
+ *   `TRANSACTION_INVALID` if the rules refuse it, if the member has signed before, or if no pending transaction has the
+ *   id; `VERIFICATION_LIMIT`
  */
 export function addMemberSignature(
   context: PoolContext,
@@ -52,8 +53,8 @@ export function addMemberSignature(
     const message = 'Unable to process signature, corresponding transaction not found';
     throw new TransactionRejected('TRANSACTION_INVALID', [transactionError('', message, '.signature')]);
   }
-  // The signature is stored in lower case. In upper case, the same signature could be added a second time and make the
-  // transaction invalid.
+  // The pool stores the signature in lower case. Otherwise a client could add the signature a second time in upper case
+  // and make the transaction invalid.
   const added = { ...given, signature: given.signature.toLowerCase(), publicKey: given.publicKey.toLowerCase() };
   refuseSecondOf(pooled, added);
   if (!payer.mayAsk()) throw verificationLimit(transactionId);
@@ -73,7 +74,7 @@ export function addMemberSignature(
 
 /** @throws TransactionRejected `TRANSACTION_INVALID` for a second, different signature of a member */
 function refuseSecondOf({ transaction, signers = [] }: Pooled, { publicKey, signature }: MemberSignature): void {
-  // If the same signature comes again, the rules refuse it with the message that clients know.
+  // If a member sends one signature twice, the rules refuse the second copy with the message that clients know.
   if (!signers.includes(publicKey) || transaction.signatures.includes(signature)) return;
   const message = `Member '${publicKey}' has signed the transaction already.`;
   throw new TransactionRejected('TRANSACTION_INVALID', [transactionError(transaction.id, message, '.signatures')]);

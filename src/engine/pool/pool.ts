@@ -21,7 +21,7 @@ import { fillReady, validateReceived, verifyOne, verifyValidated, type StepEvent
 import { NO_PAYER, type Payer } from './verification-budget.ts';
 
 export interface PoolLimits {
-  /** Maximum of transactions that a queue accepts from clients and peers. */
+  /** Maximum number of transactions that a queue accepts from clients and peers. */
   readonly perQueueMax: number;
   /**
    * Maximum number of transactions that one step takes from a queue. An answer to a peer contains at most this number
@@ -41,7 +41,7 @@ export interface PoolEvents {
   signatureAdded(signature: MemberSignature): void;
   /** Called when the pool has received a transaction of a peer. */
   received?(transaction: Transaction): void;
-  /** Called when a transaction was dropped although no block contains it. */
+  /** Called when the pool dropped a transaction that no block contains. */
   dropped?(transaction: Transaction, reason: string): void;
 }
 
@@ -54,27 +54,36 @@ export interface PoolDependencies extends PoolContext {
 /** Says which transactions of a peer the pool accepted and refused. */
 export interface ReceiveReport {
   readonly accepted: readonly TransactionId[];
-  /** Refusals that are not the fault of the peer: the transaction is known or in the future, or the pool is full. */
+  /**
+   * Refusals that are not the fault of the peer: the transaction is known, its timestamp is in the future, or the pool
+   * is full.
+   */
   readonly refused: readonly TransactionRejected[];
-  /** The refusal of a transaction that no honest peer sends. The transactions after the refused one were not read. */
+  /**
+   * The refusal of a transaction that no honest peer sends. The pool did not read the transactions after the refused
+   * transaction.
+   */
   readonly fault: TransactionRejected | undefined;
 }
 
 const DEFAULT_LIMITS: PoolLimits = { perQueueMax: 1000, releaseLimit: 25 };
 /** Maximum time that a transaction waits, in seconds. */
 const AGE_MAX_S = 10_800;
-/** Maximum time that a group transaction waits, in seconds; it is longer because members need time to sign. */
+/**
+ * Maximum time that a group transaction waits, in seconds. A group transaction may wait longer than other transactions,
+ * because members need time to sign.
+ */
 const GROUP_AGE_MAX_S = 8 * AGE_MAX_S;
 export const WAITED_TOO_LONG = 'it waited too long';
 
-/** Whether a transaction has waited longer than the maximum time. */
+/** Returns whether a transaction has waited longer than the maximum time. */
 export function isTooOld(receivedAtMs: number, isOfGroup: boolean, nowMs: number): boolean {
   return Math.floor((nowMs - receivedAtMs) / 1000) > (isOfGroup ? GROUP_AGE_MAX_S : AGE_MAX_S);
 }
 
 /**
- * Maximum number of confirmed transactions whose time of arrival is stored. The number covers two hours of full blocks
- * and takes about 2 MB.
+ * Maximum number of confirmed transactions whose time of arrival the pool stores. The number covers two hours of full
+ * blocks and takes about 2 MB.
  */
 export const CONFIRMED_TIMES_MAX = 20_000;
 
@@ -123,25 +132,25 @@ export class TransactionPool {
     });
   }
 
-  /** Announces a transaction that was admitted, if it is still in the pool. */
+  /** Announces an admitted transaction if it is still in the pool. */
   tell(id: TransactionId): void {
     const pooled = this.#queues.get(id);
     if (pooled !== undefined) this.#events.verified(pooled.transaction);
   }
 
   /**
-   * Receives the transactions of a peer; `verifyReceived` or the next steps verify them. The reference (lisk-sdk) stops
-   * at the first refused transaction. This node also reads the rest, unless the peer is at fault. An honest peer may
-   * send a transaction that the node already has, followed by new transactions.
+   * Receives the transactions of a peer. Later, `verifyReceived` or the next steps verify these transactions. The
+   * reference (lisk-sdk) stops at the first refused transaction. This node stops only at a refused transaction that is
+   * the fault of the peer. An honest peer may send a known transaction, followed by new transactions.
    *
-   * @param payer pays for checking the peer's signatures; when its budget is used up, the remaining transactions are
-   *   refused
+   * @param payer verification budget of the peer; when the budget is used up, the pool refuses the remaining
+   *   transactions
    */
   receive(jsons: readonly unknown[], payer = NO_PAYER): ReceiveReport {
     const accepted: TransactionId[] = [];
     const refused: TransactionRejected[] = [];
     for (const json of jsons) {
-      // The node can get the refused transactions later, because other peers announce them, too.
+      // The node can get the refused transactions later, because other peers also announce them.
       if (!payer.mayAsk()) {
         refused.push(verificationLimit(''));
         break;
@@ -162,9 +171,9 @@ export class TransactionPool {
   }
 
   /**
-   * Verifies transactions that were received just now, so that they are announced at once. If the payer's budget is
-   * used up, or the queue `verified` is full, the steps verify the remaining transactions later. Only a transaction
-   * that is valid in the state refills the payer's budget for waste.
+   * Verifies new transactions of a peer directly after `receive`, so that the node announces them at once. If the
+   * payer's budget is used up, or the queue `verified` is full, the steps verify the remaining transactions later. Only
+   * a transaction that is valid in the state refills the payer's budget for waste.
    */
   verifyReceived(ids: readonly TransactionId[], payer = NO_PAYER): void {
     for (const id of ids) {
@@ -181,7 +190,7 @@ export class TransactionPool {
     return this.#answer('Error processing signature', () => this.#addSignature(memberSignatureFromJson(json), payer));
   }
 
-  /** Adds a member's signature whose form was checked before. */
+  /** Adds a member's signature whose format the caller has checked. */
   addSignature(signature: MemberSignature, payer = NO_PAYER): SubmitResult {
     return this.#answer('Error processing signature', () => this.#addSignature(signature, payer));
   }
@@ -235,7 +244,8 @@ export class TransactionPool {
   }
 
   /**
-   * Puts the transactions of reverted blocks back into the pool, and checks again the transactions that depend on them.
+   * Puts the transactions of reverted blocks back into the pool. Then checks the transactions again that depend on the
+   * reverted transactions.
    *
    * @param blocks in any order
    */
@@ -250,14 +260,16 @@ export class TransactionPool {
   }
 
   /**
-   * Returns the Unix time in milliseconds at which a transaction arrived. The time is still known for a while after a
-   * block has confirmed the transaction. The result is undefined for any other transaction.
+   * Returns the Unix time in milliseconds at which a transaction arrived. The pool keeps the time for a while after a
+   * block has confirmed the transaction. The result is undefined if the pool has no time for the transaction.
    */
   receivedAtMs(id: TransactionId): number | undefined {
     return this.#queues.get(id)?.receivedAtMs ?? this.#receivedAtMs.get(id);
   }
 
-  /** The times of arrival of confirmed transactions, as `receivedAtMs` returns them, oldest confirmation first. */
+  /**
+   * Returns the times of arrival of confirmed transactions, as `receivedAtMs` returns them, oldest confirmation first.
+   */
   confirmedTimes(): readonly ReceivedTime[] {
     return [...this.#receivedAtMs.entries()];
   }
@@ -302,8 +314,8 @@ export class TransactionPool {
   }
 
   /**
-   * Returns candidates for the next block, at most as many as one block may contain. The order of the candidates is
-   * that of the queue `ready`, in which each transaction can be applied after the transactions before it.
+   * Returns candidates for the next block, at most as many as one block may contain. The candidates keep the order of
+   * the queue `ready`, in which each transaction can be applied after the transactions before it.
    *
    * The reference (lisk-sdk) offers the newest transactions first. For example, a sender makes a transfer and then
    * registers a second signature. If a block contained the registration before the transfer, the transfer would be
@@ -314,8 +326,9 @@ export class TransactionPool {
   }
 
   /**
-   * Returns at most `limit` transactions for a peer that asks for the content of the pool. The order is: transactions
-   * in `ready`, in `pending`, in `verified`. Within a queue, the oldest come first.
+   * Returns at most `limit` transactions for a peer that asks for the content of the pool. Transactions in `ready` come
+   * first, then transactions in `pending`, then transactions in `verified`. Within a queue, the oldest transactions
+   * come first.
    */
   forSharing(limit: number): readonly Transaction[] {
     const { releaseLimit } = this.#limits;
@@ -378,8 +391,8 @@ function transactionsOf(pooled: readonly Pooled[]): readonly Transaction[] {
 }
 
 /**
- * Lists the reasons of an error. Some errors have no list, for example the error for an unknown type. The message of
- * the error is then the only element.
+ * Lists the reasons of an error. If the error has no list, the result has only the message of the error. For example,
+ * the error for an unknown type has no list.
  */
 function errorsOf(error: ProtocolError): readonly TransactionError[] {
   if (error instanceof TransactionRejected && error.errors.length > 0) return error.errors;

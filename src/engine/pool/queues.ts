@@ -1,6 +1,6 @@
 /**
- * Stores the transactions of the pool in five queues. A transaction is in at most one queue. Each queue has the order
- * in which transactions entered it.
+ * Stores the transactions of the pool in five queues. A transaction is in at most one queue. Each queue keeps its
+ * transactions in the order in which they entered the queue.
  */
 
 import type { PoolState } from '../../ports/node-api.ts';
@@ -15,21 +15,23 @@ export const POOL_STATES: readonly PoolState[] = ['received', 'validated', 'veri
 /** Holds a transaction and the data that the pool stores about it. */
 export interface Pooled {
   readonly transaction: Transaction;
-  /** Time of arrival; Unix time in milliseconds. Moves between queues do not change this time. */
+  /** Unix time of arrival in milliseconds. Moves between queues do not change the time of arrival. */
   readonly receivedAtMs: number;
-  /** State of the members' signatures; `none` if the transaction needs none or was not verified yet. */
+  /**
+   * State of the members' signatures; `none` if the transaction needs no members' signatures, or if the pool has not
+   * verified it yet.
+   */
   readonly group: 'none' | 'pending' | 'ready';
-  /** True if the transaction was announced to peers. */
+  /** Whether the node has announced the transaction to peers. */
   readonly announced: boolean;
   /** Public keys of the members whose signatures were added since the transaction arrived. */
   readonly signers?: readonly PublicKey[];
 }
 
 /**
- * Limits the number of transactions in each queue and in all queues together. A new transaction is refused if its queue
- * is full. Moving a transaction to another queue ignores the limit of that queue, so that no transaction is dropped
- * only because it must be verified again. Moves do not change the total number, so the limit on all queues together
- * still holds.
+ * Limits the number of transactions in each queue and in all queues together. A full queue refuses new transactions. A
+ * move to another queue ignores the limit of the queue, so that the pool drops no transaction only because it must be
+ * verified again. Moves do not change the total number, so the limit on all queues together still holds.
  */
 export class PoolQueues {
   readonly perQueueMax: number;
@@ -73,8 +75,8 @@ export class PoolQueues {
   }
 
   /**
-   * Returns the transactions of a queue; the transaction that entered the queue first comes first. The list is a copy,
-   * so the caller may move transactions while it reads the list.
+   * Returns the transactions of a queue in the order of entry. The list is a copy, so the caller may move transactions
+   * while it reads the list.
    */
   list(state: PoolState): Pooled[] {
     return [...this.#queues[state].values()];
@@ -99,7 +101,10 @@ export class PoolQueues {
     return !this.isFull(state) && this.addBeyondLimit(state, pooled);
   }
 
-  /** Adds a transaction like `add`, but respects only the limit of all queues together. */
+  /**
+   * Adds a transaction like `add`, but ignores the limit of the single queue and respects only the limit of all queues
+   * together.
+   */
   addBeyondLimit(state: PoolState, pooled: Pooled): boolean {
     const { id } = pooled.transaction;
     if (this.has(id) || this.total >= this.perQueueMax * POOL_STATES.length) return false;

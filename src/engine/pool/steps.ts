@@ -7,7 +7,7 @@ import type { Pooled, PoolQueues } from './queues.ts';
 
 /** Events that the steps report. */
 export interface StepEvents {
-  /** Called when a transaction was removed because no block can contain it. */
+  /** Called when the pool removed a transaction because no block can contain it. */
   dropped(transaction: Transaction, errors: readonly TransactionError[]): void;
   /** Called when a transaction entered `verified` or `pending` for the first time. */
   verified(transaction: Transaction): void;
@@ -30,7 +30,8 @@ export function verifyValidated(context: PoolContext, queues: PoolQueues, countM
 }
 
 /**
- * Moves one transaction that was validated at this tip to `verified` or `pending`.
+ * Moves one transaction to `verified` or `pending` if it is valid in the state. The caller has already validated the
+ * transaction at the current tip.
  *
  * @returns false if the transaction was dropped
  */
@@ -49,8 +50,8 @@ export function verifyOne(context: PoolContext, queues: PoolQueues, pooled: Pool
 
 /**
  * Fills the queue `ready` with transactions that can be applied one after another, up to the number that a block may
- * contain. Group transactions that now have enough signatures come first, the newest of them first. The other
- * transactions follow in the order of verification.
+ * contain. Group transactions with enough signatures come first, newest first. The other transactions follow in the
+ * order of verification.
  *
  * The reference (lisk-sdk) only checks that the transactions are valid one after another. But each transaction of a
  * block must also be valid in the state before the block. After a revert, a transaction may become valid only when

@@ -1,19 +1,20 @@
 /**
  * Limits the time for checking the signatures of transactions from peers and clients. A sender can make false
- * signatures without work, but the node must work to check each of them. So the check of a signature is charged to the
- * budget of the address that sent it, even if the signature is valid. Each group of addresses (`Crowd`) has a budget,
- * too. So an attacker with many addresses cannot use up the time that the node needs for blocks.
+ * signatures without work, but the node needs processor time to check each signature. So the node charges the check of
+ * a signature to the budget of the sender's address, even if the signature is valid. Each group of addresses (`Crowd`)
+ * also has a budget. So an attacker with many addresses cannot use up the time that the node needs for blocks.
  *
  * Costs are counted in milliseconds as in `Verifier.spentMs`, so the same limits hold for a fast and a slow
- * implementation of Ed25519. Blocks and their transactions are never charged.
+ * implementation of Ed25519. The node never charges checks of blocks and of their transactions.
  */
 
 import type { Clock } from '../../ports/clock.ts';
 import { LruMap } from '../../primitives/bounded.ts';
 
 /**
- * Names the groups of addresses; the addresses of one group share a budget. Named peers form a group, and clients on
- * this machine form another. Other peers and clients cannot use up the budgets of these two groups.
+ * Names the groups of addresses; the addresses of one group share a budget. Named peers form the group `namedPeers`,
+ * and clients on this machine form the group `localClients`. Other peers and clients cannot use up the budgets of these
+ * two groups.
  */
 export type Crowd = 'peers' | 'namedPeers' | 'clients' | 'localClients';
 
@@ -22,32 +23,32 @@ export interface Payer {
   /** Whether the budget allows another check at present. */
   mayAsk(): boolean;
   /**
-   * Does work, and charges the signature checks that it made.
+   * Calls `work`, and charges the signature checks of this call.
    *
-   * @param handlingMs time that is charged in addition; it never counts as waste, because honest peers also send
-   *   transactions that we have already
+   * @param handlingMs further time in milliseconds to charge; this time never counts as waste, because honest peers
+   *   also send transactions that this node already has
    */
   charge<T>(work: () => T, handlingMs?: number): T;
   /** Records that the address sent something useful, which refills its `waste` bucket. */
   wasUseful(): void;
 }
 
-/** The payer for work of the node itself, which is not charged. */
+/** The payer for work of the node itself. It charges nothing. */
 export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), wasUseful: () => undefined };
 
 /**
- * Limits of one address (`SOURCE`) and of a group of addresses (`CROWD`). An address may use 5 % of a core. This share
- * is enough for forty signatures per second in JavaScript, or eight hundred with the native library. The burst of an
- * address is enough for several blocks of transactions with one signature each, even in JavaScript. A group may use 10
- * % of a core, so the four groups together use less than half of it.
+ * Limits of one address (`SOURCE`) and of a group of addresses (`CROWD`). An address may use 5 % of a processor core. A
+ * share of 5 % is enough for forty signatures per second in JavaScript, or eight hundred with the native library. The
+ * capacity of an address is enough for several blocks of transactions with one signature each, even in JavaScript. A
+ * group may use 10 % of a core, so the four groups together use less than half of a core.
  */
 const SOURCE: BucketSize = { capacityMs: 200, refillMsPerS: 50 };
 const CROWD: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
 /**
- * The last part of a group's budget is reserved for addresses that have used little time. A bucket of size `MODEST` for
- * each address measures this use. The budget of a group refills by 100 ms per second, but a hundred addresses that stay
- * within `MODEST` use at most 50 ms per second. So the node still verifies the transactions of an honest peer during an
- * attack from up to a hundred addresses.
+ * The last part of a group's budget is reserved for addresses that have used little time. For each address, a bucket of
+ * size `MODEST` measures the used time. The budget of a group refills by 100 ms per second, but a hundred addresses
+ * that stay within `MODEST` use at most 50 ms per second. So the node still verifies the transactions of an honest peer
+ * during an attack from up to a hundred addresses.
  */
 const CROWD_RESERVE_MS = 100;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
@@ -58,12 +59,12 @@ const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
  * within two minutes, or at once when the address sends something useful.
  */
 const WASTE: BucketSize = { capacityMs: 100, refillMsPerS: 2 };
-/** Maximum number of addresses whose buckets are stored. */
+/** Maximum number of addresses whose buckets the node stores. */
 const SOURCES_MAX = 5_000;
 
 export interface VerificationBudgetDependencies {
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Total time spent on checks, as counted by `Verifier.spentMs`. */
+  /** Returns the total time in milliseconds for signature checks, from `Verifier.spentMs`. */
   readonly spentMs: () => number;
 }
 
@@ -109,7 +110,7 @@ export class VerificationBudget {
     };
   }
 
-  /** True if an address has used up its `waste` bucket. */
+  /** Returns whether an address has used up its `waste` bucket. */
   isWasteful(address: string): boolean {
     const source = this.#sources.get(address);
     return source !== undefined && source.waste.level(this.#dependencies.clock.nowMs()) <= 0;

@@ -1,6 +1,6 @@
 /**
- * Records the backoff of each peer that failed. During its backoff, the node sends the peer no questions. Each further
- * failure in a row makes the backoff longer.
+ * Records the backoff of each peer that failed. The node sends a peer no questions during the peer's backoff. Each
+ * further failure in a row makes the backoff longer.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -9,8 +9,8 @@ import type { PeerId } from '../../ports/transport.ts';
 
 const BACKOFF_FIRST_MS = 10_000;
 /**
- * Longest backoff. It is short, because the only peer with the better chain may be an honest peer with a bad
- * connection.
+ * Longest backoff in milliseconds. The backoff is short, because the only peer with the better chain may be an honest
+ * peer with a bad connection.
  */
 const BACKOFF_MAX_MS = 80_000;
 const PEERS_MAX = 1000;
@@ -32,7 +32,7 @@ export class Backoff {
     return (this.#backoff.get(peerId)?.untilMs ?? 0) > this.#clock.nowMs();
   }
 
-  /** Number of failures in a row. */
+  /** Returns the number of failures in a row. */
   failures(peerId: PeerId): number {
     return this.#backoff.get(peerId)?.failures ?? 0;
   }
@@ -40,7 +40,7 @@ export class Backoff {
   /**
    * Records a failure.
    *
-   * @param isItsFault if false, the backoff lasts `BACKOFF_FIRST_MS`, and the failure is not counted
+   * @param isItsFault if false, the backoff lasts `BACKOFF_FIRST_MS`, and the failure does not count
    */
   fail(peerId: PeerId, isItsFault = true): void {
     const failures = this.failures(peerId) + (isItsFault ? 1 : 0);

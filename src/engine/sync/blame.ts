@@ -29,7 +29,7 @@ export class Blame {
   /**
    * Handles a failure of the peer that the node follows.
    *
-   * @throws the error if our disk is at fault, because another peer would not help
+   * @throws the error if our disk is at fault, because a download from another peer would also fail
    */
   leaderFailed(peerId: PeerId, error: unknown): void {
     const { observer, backoff, rivalsAtOurHeight, penalise } = this.#dependencies;
@@ -39,27 +39,26 @@ export class Blame {
       return;
     }
     const { code } = cause;
-    // Our own disk is full or broken, and another peer would not help.
+    // Our own disk is full or broken, so a download from another peer would also fail.
     if (code.startsWith('STORE_')) throw error;
     const reason = messageOf(error);
     observer.log('warn', code, 'could not synchronise with a peer', { peer: peerId, reason });
-    // Our own chain has changed during the run, so the next check of announced tips decides whether to follow a peer.
+    // Our own chain has changed during the run. The next check of announced tips decides whether to follow a peer.
     if (code === 'TIP_MOVED') return;
-    // The node stopped following this peer because other peers were waiting. The peer may be honest and have a slow
+    // The node stopped following the peer because other peers were waiting. The peer may be honest and have a slow
     // connection.
     if (code === 'SYNC_CLAIM_UNPROVED') {
       backoff.fail(peerId, false);
       return;
     }
-    // If our clock is slow, the node refuses the new blocks of all peers, so a refusal because of a timestamp is not
-    // counted against the peer. A peer at our height has not claimed that its chain is better, so a branch that is not
-    // better is not counted against it either.
+    // If our clock is slow, the node refuses the new blocks of all peers. A refusal because of a timestamp therefore
+    // does not count as a failure of the peer. A peer at our height has not claimed a better chain. The peer may
+    // therefore have a branch that is not better without a counted failure.
     const isRival = rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
     const isItsFault = !(cause instanceof BlockRejected && isByClock(cause)) && !isRival;
     backoff.fail(peerId, isItsFault);
     if (LIES.has(code)) penalise(peerId, code, reason);
-    // The node checked the block after the block that precedes it in the peer's chain, so no honest peer has this
-    // block.
+    // The node checked the block at its place in the peer's chain, so no honest peer has this block.
     else if (cause instanceof BlockRejected && isItsFault) penalise(peerId, 'SYNC_BRANCH_INVALID', reason);
   }
 
@@ -84,10 +83,10 @@ export class Blame {
   }
 
   /**
-   * Handles an error that is not a `ProtocolError`. Such an error is a defect of this node, whatever the peer sent. The
-   * node backs off from the peer, and each further error makes the backoff longer. Without a backoff, a peer that
+   * Handles an error that is not a `ProtocolError`. An error of another class shows a defect of this node, whatever the
+   * peer sent. The peer gets a backoff, and each further error makes the backoff longer. Without a backoff, a peer that
    * triggers the defect again and again could prevent the node from following other peers. The peer gets no penalty,
-   * because an honest peer may trigger the defect, too.
+   * because an honest peer may also trigger the defect.
    */
   #defectShown(peerId: PeerId, error: unknown): void {
     const { observer, backoff } = this.#dependencies;

@@ -32,7 +32,10 @@ export class Candidates {
     return this.#better(new Set()).length > 0;
   }
 
-  /** Returns the dialled peers that announce the best tip of all dialled peers, if this tip is better than ours. */
+  /**
+   * Returns the dialled peers that announce the best tip of all dialled peers. If the best tip is not better than ours,
+   * returns the dialled peers with another chain at our height.
+   */
   dialled(excluded: ReadonlySet<PeerId>): readonly Connection[] {
     return this.#better(excluded, isOutbound);
   }
@@ -40,9 +43,9 @@ export class Candidates {
   /**
    * Chooses a random peer from the largest group of peers that agree on the best announced tip.
    *
-   * @param preferDialled the caller alternates between true and false. With false, the peer with the highest claim
-   *   wins, and an inbound peer may claim any height. With true, the peers that we dialled come first. So no number of
-   *   inbound peers can prevent the node from asking the peers that it dialled.
+   * @param preferDialled if true, the peers that this node dialled come first; if false, the highest claim wins. The
+   *   caller alternates between true and false. An inbound peer may claim any height. The value true ensures that the
+   *   node also asks the peers that it dialled, whatever the number of inbound peers.
    */
   choose(excluded: ReadonlySet<PeerId>, preferDialled: boolean): PeerId | undefined {
     const groups = new Map<string, PeerId[]>();
@@ -77,8 +80,8 @@ export class Candidates {
   }
 
   /**
-   * Whether a peer that was not tried yet also claims a better chain. If we dialled the leader, only peers that we
-   * dialled count.
+   * Whether a peer that this run has not tried yet also claims a better chain. If we dialled the leader, only peers
+   * that we dialled count.
    */
   isAnotherWaiting(leader: PeerId, tried: ReadonlySet<PeerId>): boolean {
     const excluded = new Set([leader, ...tried]);
@@ -88,8 +91,8 @@ export class Candidates {
   }
 
   /**
-   * Returns the connected peers with the best announced tip if this tip is better than ours. If no tip is better,
-   * returns peers with another chain at our height.
+   * Returns the connected peers with the best announced tip if the best tip is better than ours. Otherwise returns the
+   * peers with another chain at our height.
    */
   #better(
     excluded: ReadonlySet<PeerId>,

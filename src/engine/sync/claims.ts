@@ -1,9 +1,9 @@
 /**
  * Decides whether the node checks a peer's claim of a better chain, and whether forging waits for the result. Anybody
  * can claim a better chain, and a delegate can sign the tip of a chain that does not exist. So a failed claim makes the
- * node doubt later claims for some time. The node then doubts claims from the same netgroup and claims over connections
- * of the same direction (inbound or outbound). It ignores the signer of the failed claim until the next round. Forging
- * never waits for a doubted claim.
+ * node doubt later claims for some time. The node then doubts two kinds of claims: claims from the netgroup of the
+ * failed claim, and claims of all inbound or all outbound peers, by the direction of the connection with the failed
+ * claim. It ignores the signer of the failed claim until the next round. Forging never waits for a doubted claim.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -30,19 +30,21 @@ export interface ClaimDependencies {
 }
 
 /**
- * Time for which the node doubts claims after a first failed claim. The time doubles with each further failed claim in
- * a row. A kind is a direction of connection.
+ * Times in milliseconds for which the node doubts claims after a first failed claim. Each time doubles with each
+ * further failed claim in a row. `NETGROUP` stands for the peers of one netgroup. `KIND` stands for all inbound or all
+ * outbound peers.
  */
 const NETGROUP_DOUBT_MS = 30_000;
 const KIND_DOUBT_MS = 10_000;
 /**
- * Longest time of doubt: half an hour for the claims of a netgroup, ten minutes for the claims of all inbound or all
- * outbound peers. The second time is shorter, because honest peers are among these peers.
+ * Longest times of doubt in milliseconds: half an hour for the claims of a netgroup, ten minutes for the claims of all
+ * inbound or all outbound peers. The second time is shorter than the first, because some of all inbound or outbound
+ * peers are honest.
  */
 const NETGROUP_DOUBT_MS_MAX = 1_800_000;
 const KIND_DOUBT_MS_MAX = 600_000;
 /**
- * Maximum numbers of signers and of netgroups that are stored. Only some thousand registered delegates can sign a
+ * Maximum numbers of signers and of netgroups that the node stores. Only some thousand registered delegates can sign a
  * claim, and peers come from some hundred netgroups.
  */
 const SIGNERS_MAX = 10_000;
@@ -55,9 +57,9 @@ interface Doubt {
 
 export class Claims {
   readonly #dependencies: ClaimDependencies;
-  /** For each signer, the last round in which forging waited for a claim of this signer. */
+  /** For each signer, the last round in which forging waited for a claim of the signer. */
   readonly #waitedFor = new LruMap<PublicKey, number>(SIGNERS_MAX);
-  /** For each signer, the last round in which a claim of this signer failed. */
+  /** For each signer, the last round in which a claim of the signer failed. */
   readonly #failedSigners = new LruMap<PublicKey, number>(SIGNERS_MAX);
   readonly #netgroups = new LruMap<number, Doubt>(NETGROUPS_MAX);
   readonly #kinds = new Map<Connection['direction'], Doubt>();
@@ -68,8 +70,8 @@ export class Claims {
 
   /**
    * Whether the node should check the claim that a received block makes. After a failed claim, the node ignores blocks
-   * of the same signer until the next round. It also ignores the blocks of inbound peers from a netgroup whose claims
-   * it doubts.
+   * of the claim's signer until the next round. The node also ignores blocks of inbound peers from a netgroup whose
+   * claims it doubts.
    */
   isHeard({ peerId, direction, signer }: Claim): boolean {
     if (signer !== undefined && this.#failedSigners.get(signer) === this.#dependencies.round()) return false;

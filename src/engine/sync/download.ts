@@ -17,13 +17,13 @@ import type { Block, BlockHeader } from '../../protocol/types.ts';
  */
 const BLOCKS_PER_ANSWER_MAX = 100;
 /**
- * Maximum number of batches that are downloaded before the caller needs them. These batches give the verifier threads
+ * Maximum number of batches that the node downloads before the caller needs them. The batches give the verifier threads
  * work, and take a few megabytes of memory.
  */
 export const BATCHES_AHEAD_MAX = 6;
 /**
- * Time without an answer after which the node also asks another peer. This time is several times as long as an answer
- * usually takes.
+ * Time in milliseconds without an answer after which the node also asks another peer. The usual time of an answer is
+ * several times shorter.
  */
 const PATIENCE_MS = 1500;
 /** Weight of the newest answer in the estimate of a peer's answering time. */
@@ -54,8 +54,8 @@ export interface Batch {
 }
 
 /**
- * Names the block before a batch. The question contains the id of this block, and the first block of the answer must be
- * its child.
+ * Names the block before a batch. The question contains the id of the block. The first block of the answer must be a
+ * child of the block.
  */
 type Parent = Pick<BlockHeader, 'id' | 'height'>;
 
@@ -63,17 +63,17 @@ type Parent = Pick<BlockHeader, 'id' | 'height'>;
  * Downloads batches of blocks after `from` until the leader has no more blocks. Each batch continues the chain of the
  * batch before it.
  *
- * @throws ProtocolError `REQUEST_FAILED` from the transport, `SYNC_BLOCKS_UNLINKED` if an answer does not continue the chain
+ * @throws ProtocolError `REQUEST_FAILED` from the transport, `SYNC_BLOCKS_UNLINKED` if an answer does not continue the
+ *   chain
  * @throws BlockRejected if an answer contains a malformed block
  */
 export async function* downloadAfter(from: Parent, source: DownloadSource): AsyncGenerator<Batch, void> {
   const download = new Download(source);
-  // The node asks for the next batch when the batch before it has arrived, even if the caller has not read the arrived
-  // batch yet.
+  // When a batch has arrived, the node asks for the next batch, even if the caller has not read the arrived batch yet.
   const ahead: Promise<Batch | undefined>[] = [];
   let newest: Promise<Batch | undefined> = download.fetch(from, undefined);
   const push = (fetched: Promise<Batch | undefined>): void => {
-    // If the caller has stopped early, no code handles a failure of this promise.
+    // If the caller has stopped early, no other code handles a rejection of this promise.
     fetched.catch(() => undefined);
     ahead.push(fetched);
     newest = fetched;
@@ -115,8 +115,8 @@ class Download {
   }
 
   /**
-   * Downloads the batch after a block. The first peer that answers with blocks sends the batch. The result is undefined
-   * if the leader has no more blocks.
+   * Downloads the batch after a block, from the first peer that answers with blocks. The result is undefined if the
+   * leader has no more blocks.
    *
    * @param parentFrom peer that sent the parent block; undefined if the block is ours
    */
@@ -148,8 +148,8 @@ class Download {
         const { blocks, peerId } = answer;
         if (leaderError !== undefined) this.#source.peerFailed(leader, leaderError);
         const prepared = this.#source.prepare(blocks);
-        // A caller that reads the batch handles a failure of `prepared` itself. If the caller has stopped, nothing
-        // needs to handle the failure.
+        // A caller that reads the batch handles a rejection of `prepared` itself. If the caller has stopped, no code
+        // needs to handle the rejection.
         prepared.catch(() => undefined);
         return { blocks, peerId, prepared };
       } else if (answer.peerId === leader) {
@@ -167,7 +167,7 @@ class Download {
     throw leaderError instanceof Error ? leaderError : new Error(messageOf(leaderError));
   }
 
-  /** Chooses the peer that is expected to answer first. A peer that was never asked comes before all others. */
+  /** Chooses the peer with the shortest expected answering time. A peer that the node has never asked comes first. */
   #choose(asked: ReadonlySet<PeerId>): PeerId | undefined {
     const { leader, helpers } = this.#source;
     let best: PeerId | undefined;
@@ -190,8 +190,8 @@ class Download {
       this.#learn(peerId, clock.nowMs() - askedMs);
       return { peerId, blocks: decodeBatch(answer, parent, peerId, codec) };
     } catch (error) {
-      // An error may also be a defect of this node. Such an error, too, is reported for the peer whose answer triggered
-      // it, and not for the leader.
+      // The error may also be a defect of this node. The node reports every error for the peer whose answer triggered
+      // it, not for the leader.
       return { peerId, error };
     }
   }

@@ -17,22 +17,23 @@ import { downloadAfter, type Batch } from './download.ts';
 import { PeerTimeBudget } from './peer-time-budget.ts';
 
 /**
- * Maximum number of blocks by which a rival branch may be higher than our tip before it has proved to be better. The
- * limit is ten rounds more than the number of blocks that the finality protocol looks back.
+ * Maximum number of blocks by which a rival branch may be higher than our tip before the branch has proved to be
+ * better. The limit is ten rounds more than the number of blocks that the finality protocol looks back.
  */
 const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 
 /**
- * Maximum size, as stored, of a rival branch that is kept in memory until it has proved to be better. In memory, the
- * blocks take up to twenty times this size. Five thousand blocks of 25 transfers fit into this limit, or eighty-five
- * thousand empty blocks. A branch can reach this limit only while no block becomes final for a long time. The limit is
- * needed because anybody can sign blocks that pass all checks except those of their place in a chain.
+ * Maximum size of a rival branch that the node keeps in memory until the branch has proved to be better. The size is
+ * the number of bytes of the stored blocks. In memory, the blocks take up to twenty times as many bytes. Five thousand
+ * blocks of 25 transfers fit into this limit, or eighty-five thousand empty blocks. A branch can reach this limit only
+ * while no block becomes final for a long time. The node needs this limit because anybody can sign blocks that pass all
+ * checks, except the checks of a block's place in a chain.
  */
 export const BRANCH_BYTES_MAX = 16_000_000;
 
 /**
- * Maximum number of attempts at a download. The node makes a further attempt if a helper sent a refused block, and does
- * not ask this helper again.
+ * Maximum number of attempts at a download. If a helper sent a block that the rules refuse, the node makes a further
+ * attempt without this helper.
  */
 const ATTEMPTS_MAX = 5;
 
@@ -41,7 +42,7 @@ export interface FollowDependencies {
   readonly transport: Pick<Transport, 'request'>;
   readonly clock: Clock;
   readonly observer: Observer;
-  /** Returns peers with the same tip as the given peer. The node may ask these peers for blocks, too. */
+  /** Returns peers with the same tip as the given peer. The node may also ask the returned peers for blocks. */
   readonly helpers: (peerId: PeerId) => readonly PeerId[];
   /** Called for a helper that failed, or that sent a refused block. */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
@@ -49,21 +50,23 @@ export interface FollowDependencies {
   readonly isTipAsked: boolean;
   readonly isStopped: () => boolean;
   /**
-   * Whether a peer that the node prefers to the followed peer waits. `waitedMs` is the time that the node has waited
-   * for blocks of the followed peer's unproved branch.
+   * Returns whether the node prefers another waiting peer to the followed peer. `waitedMs` is the time in milliseconds
+   * that the node has waited for blocks of the followed peer's unproved branch.
    */
   readonly othersWait: (waitedMs: number) => boolean;
-  /** Maximum of bytes of a rival branch in memory; `BRANCH_BYTES_MAX` by default. */
+  /** Maximum number of bytes of a rival branch in memory; `BRANCH_BYTES_MAX` by default. */
   readonly branchBytesMax?: number;
 }
 
 /**
- * Follows one peer until it has no more blocks.
+ * Follows one peer until the peer has no more blocks.
  *
- * @param isShown true if the peer has just sent the tip of its chain; otherwise the peer is asked for it first
+ * @param isShown true if the peer has just sent the tip of its chain; if false, the node first asks the peer for the
+ *   tip
  * @returns true if our tip changed
  * @throws ProtocolError `REQUEST_FAILED`, `SYNC_NO_COMMON_BLOCK`, `SYNC_FORK_TOO_DEEP`, `SYNC_BLOCKS_UNLINKED`,
- *   `SYNC_BRANCH_NOT_BETTER`, `SYNC_BRANCH_TOO_LARGE`, `SYNC_TOO_SLOW`, or an error of `Chain.append` or `Chain.switchTo`
+ *   `SYNC_BRANCH_NOT_BETTER`, `SYNC_BRANCH_TOO_LARGE`, `SYNC_TOO_SLOW`, or an error of `Chain.append` or
+ *   `Chain.switchTo`
  */
 export async function follow(peerId: PeerId, isShown: boolean, dependencies: FollowDependencies): Promise<boolean> {
   const { chain, observer, isTipAsked } = dependencies;
@@ -89,12 +92,13 @@ export async function follow(peerId: PeerId, isShown: boolean, dependencies: Fol
 /**
  * Downloads blocks and adds them to our chain.
  *
- * @returns false if a block of a helper was refused; the caller then calls this function again from the present tip
+ * @returns false if the rules refused a block of a helper; the caller then calls this function again from the current
+ *   tip
  */
 async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowDependencies): Promise<boolean> {
   const { chain, transport, clock, helpers, peerFailed, isStopped } = dependencies;
-  // The node switches to a rival branch only after the branch has proved to be better. Until then, it asks no helpers
-  // for blocks of the branch.
+  // The node switches to a rival branch only after the branch has proved to be better. Before this proof, the node asks
+  // no helpers for blocks of the branch.
   let isOurs = from.height === chain.tip.header.height;
   const batches = downloadAfter(from, {
     leader: peerId,
@@ -131,7 +135,7 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: FollowD
 
 /**
  * Returns the height of a block that is in our chain and in the peer's chain. The node can revert all our blocks above
- * this height.
+ * the returned height.
  */
 async function commonHeightWith(peerId: PeerId, { chain, transport }: FollowDependencies): Promise<number> {
   const floorHeight = chain.floorHeight;
@@ -140,8 +144,8 @@ async function commonHeightWith(peerId: PeerId, { chain, transport }: FollowDepe
   if (floorHeight <= Math.max(1, chain.finalizedHeight)) {
     throw new ProtocolError('SYNC_NO_COMMON_BLOCK', { peer: peerId, floorHeight });
   }
-  // The finalized height does not forbid this switch, so the peer may be honest. But the node cannot revert so many
-  // blocks, because their undo records are deleted.
+  // The finalized height does not forbid a switch to the peer's branch, so the peer may be honest. But the node cannot
+  // revert so many blocks, because it has deleted their undo records.
   throw new ProtocolError(
     'SYNC_FORK_TOO_DEEP',
     { peer: peerId, floorHeight },

@@ -8,19 +8,20 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Block } from '../../protocol/types.ts';
 
 /**
- * Time that a peer has before it sends any blocks. It covers the first answer, and the last answer, which may be empty.
+ * Time in milliseconds that a peer gets before it sends any blocks. The time is enough for the first answer and for the
+ * last answer, which may be empty.
  */
 const FREE_MS = 12_000;
 /**
- * Time that a peer earns with each block that it sends. An answer of 34 blocks earns 10 s, which is as long as the
- * transport waits for an answer. An answer of an honest peer has fewer blocks in two cases: it is the last answer, or
- * its full blocks reach the maximum size of a message.
+ * Time in milliseconds that a peer earns with each block that it sends. An answer of 34 blocks earns 10 s, and the
+ * transport waits 10 s for an answer. An honest peer sends fewer blocks in two cases: in its last answer, and if full
+ * blocks reach the maximum size of a message.
  */
 const PER_BLOCK_MS = 300;
 const PER_TRANSACTION_MS = 5;
 /**
- * Maximum of unused time that a peer can collect. Without this maximum, a peer that sent many blocks fast could
- * afterwards delay its answers for a day.
+ * Maximum unused time in milliseconds that a peer can collect. Without this maximum, a peer that sent many blocks fast
+ * could afterwards delay its answers for a day.
  */
 const SAVED_MS_MAX = 60_000;
 
@@ -33,7 +34,10 @@ export class PeerTimeBudget {
     this.#clock = clock;
   }
 
-  /** Total time that the node has waited for answers of the peer, without the time for work on the blocks. */
+  /**
+   * Total time in milliseconds that the node has waited for answers of the peer, without the time for work on the
+   * blocks.
+   */
   get waitedMs(): number {
     return this.#waitedMs;
   }

@@ -3,11 +3,11 @@
 import type { SyncProgress } from '../../ports/node-api.ts';
 
 /**
- * Time over which the rate is measured. A shorter time gives an unsteady value. With a longer time, a change of peer
- * shows too late.
+ * Time in milliseconds over which the node measures the rate. A shorter time would give an unsteady rate. With a longer
+ * time, the rate would follow a change of peer too late.
  */
 const WINDOW_MS = 30_000;
-/** Maximum of stored samples of the progress. */
+/** Maximum number of stored samples of the progress. */
 const SAMPLES_MAX = 60;
 
 interface Sample {

@@ -30,15 +30,15 @@ const CHECK_INTERVAL_MS = 1000;
 /** Interval between two log lines about the progress of a download. */
 const PROGRESS_INTERVAL_MS = 10_000;
 /**
- * Maximum number of peers that one run tries after the last change of our tip. After this number, the run ends, and the
- * next check of announced tips may start a new run.
+ * Maximum number of peers that one run tries after the last change of our tip. The run then ends, and the next check of
+ * announced tips may start a new run.
  */
 const PEERS_PER_RUN_MAX = 5;
 /** Maximum number of failures in a row after which a block of a peer still starts a sync with that peer. */
 const FAILURES_TRUSTED = 1;
 /**
- * Maximum time for which forging waits for a peer to prove a better chain. If another peer also claims a better chain,
- * each answer of a peer without proof must arrive within this time, too.
+ * Maximum time in milliseconds for which forging waits for a peer to prove a better chain. If another peer also claims
+ * a better chain, each answer of a peer without proof must also arrive within this time.
  */
 const PROOF_MS = 3000;
 /**
@@ -47,15 +47,15 @@ const PROOF_MS = 3000;
  */
 const STALE_SLOTS = 3;
 /**
- * Share of a slot for which a claim may delay the block that we forge. The block must still reach the other nodes
+ * Maximum share of a slot for which a claim delays the block that we forge. The block must still reach the other nodes
  * within its slot.
  */
 const SLOT_SHARE_WAITED = 1 / 4;
-/** Time without a new batch after which a download no longer counts as running. */
+/** Time in milliseconds without a new batch after which a download no longer counts as running. */
 const STALL_MS = 10_000;
 /**
- * Maximum time for which the node waits for blocks of an inbound peer whose branch has not proved to be better. The
- * limit counts only while a peer that the node dialled also claims a better chain.
+ * Maximum time in milliseconds for which the node waits for blocks of an inbound peer whose branch has not proved to be
+ * better. This limit holds only while a peer that the node dialled also claims a better chain.
  */
 const STRANGER_MS = 30_000;
 
@@ -94,19 +94,19 @@ export class Synchronizer {
   readonly #profile: SynchronizerDependencies['profile'];
   readonly #candidates: Candidates;
   readonly #meter = new ProgressMeter();
-  /** The peer that is followed, or that was followed last. */
+  /** The peer that the node follows, or that it followed last. */
   #leader: PeerId | undefined;
   #progressToldMs = 0;
   #timer: Timer | undefined;
   #run: Promise<void> | undefined;
   #stopped = true;
   /**
-   * Unix times in milliseconds. Forging waits for the present claim until `#waitedUntilMs`. This run last applied a
+   * Unix times in milliseconds. Forging waits for the current claim until `#waitedUntilMs`. This run last applied a
    * block at `#lastProgressMs`.
    */
   #waitedUntilMs = -Infinity;
   #lastProgressMs = -Infinity;
-  /** Whether the followed peer has sent blocks that were applied. */
+  /** Whether this node has applied blocks of the followed peer. */
   #hasProved = false;
   /**
    * Id of our tip at the last check. A better announced tip counts only if our tip did not change during a whole
@@ -145,8 +145,9 @@ export class Synchronizer {
   }
 
   /**
-   * True while the node downloads blocks; it then neither forges nor gossips blocks. The value is also true for up to
-   * `PROOF_MS` after a claim whose peer has not sent blocks yet, if our tip is older than `STALE_SLOTS` slots.
+   * True while the node downloads blocks. During a download, the node neither forges nor gossips blocks. If our tip is
+   * older than `STALE_SLOTS` slots, the value is also true for up to `PROOF_MS` after a claim whose peer has not sent
+   * blocks yet.
    */
   get syncing(): boolean {
     if (this.#run === undefined) return false;
@@ -155,9 +156,9 @@ export class Synchronizer {
   }
 
   /**
-   * Time until which forging in the present slot waits for a claimed better chain; Unix time in milliseconds of the
-   * chain's clock. If the node forged on a tip that the better chain replaces, its block would be lost. The wait ends
-   * early enough to forge in the same slot.
+   * Unix time in milliseconds of the chain's clock until which forging waits for a claimed better chain. If the better
+   * chain then replaced our tip, a block forged on our tip would be lost. The wait ends early enough to forge in the
+   * current slot.
    */
   get forgingWaitUntilMs(): number {
     if (this.#run === undefined) return -Infinity;
@@ -167,7 +168,7 @@ export class Synchronizer {
     return Math.min(this.#waitedUntilMs + aheadMs, startMs + params.blockTimeS * 1000 * SLOT_SHARE_WAITED);
   }
 
-  /** The progress of the download; undefined if none is running. */
+  /** The progress of the download; undefined if no download is running. */
   get progress(): SyncProgress | undefined {
     if (this.#run === undefined || this.#leader === undefined) return undefined;
     const leader = this.#transport.connections().find(({ peerId }) => peerId === this.#leader);
@@ -182,15 +183,15 @@ export class Synchronizer {
         this.#hasProved = true;
         const nowMs = this.#clock.nowMs();
         this.#meter.observe(blocks.at(-1)?.height ?? 0, nowMs);
-        // A block of the present slot or the slot before is the newest possible block. The peer can then send no more
-        // blocks, even if it announces a higher tip.
+        // No block can be newer than a block of the current or the previous slot. After such a block, the peer can send
+        // no more blocks, even if it announces a higher tip.
         this.#lastProgressMs = this.#isCurrent(blocks.at(-1)) ? -Infinity : nowMs;
       },
     });
     this.#arm();
   }
 
-  /** Stops; resolves when the present run has ended. */
+  /** Stops the synchronizer. Resolves when the current run has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
@@ -198,20 +199,20 @@ export class Synchronizer {
   }
 
   /**
-   * Starts a run, unless one is active.
+   * Starts a run if no run is active.
    *
-   * @param peerId peer that claims a better chain and is asked first
+   * @param peerId peer that claims a better chain; the run asks this peer first
    * @param shown the tip of the claimed chain, if the peer has sent this tip
    */
   trigger(peerId?: PeerId, shown?: ShownTip): void {
     if (this.#stopped || this.#run !== undefined) return;
-    // If the disk cannot be written, the node downloads no blocks, because it would download the same blocks again and
+    // If writes to the disk fail, the node downloads no blocks. Otherwise it would download the same blocks again and
     // again.
     if (this.#chain.disk.checkWritable() !== undefined) return;
     const isTrusted = peerId !== undefined && this.#backoff.failures(peerId) <= FAILURES_TRUSTED;
     let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
-    // The node does not follow a peer because of a block whose claim it doubts. Such a block only starts a run in which
-    // the peers that the node dialled are checked first, if one of them also claims a better chain.
+    // If the node doubts the claim of a block, it does not follow the block's sender. The block then only starts a run
+    // that checks the dialled peers first, if a dialled peer also claims a better chain.
     if (claim !== undefined && shown !== undefined && !this.#claims.isHeard(claim)) {
       if (this.#candidates.dialled(new Set()).length === 0) return;
       claim = undefined;
@@ -231,7 +232,7 @@ export class Synchronizer {
       });
   }
 
-  /** Whether a block is as new as a tip can be: it is of the present slot or the slot before. */
+  /** Whether a block is in the current or the previous slot, so that no block can be newer. */
   #isCurrent(block: BlockHeader | undefined): boolean {
     if (block === undefined) return false;
     return slotAt(block.timestamp, this.#chain.rules.params) >= this.#chain.currentSlot() - 1;
@@ -306,9 +307,9 @@ export class Synchronizer {
         isStopped: () => this.#stopped,
         othersWait: (waitedMs) => waitedMs > STRANGER_MS && this.#candidates.isStrangerInTheWay(peerId),
       });
-      // The peer announced a better chain than ours, but did not send a better chain.
+      // The peer announced a better chain than ours, but did not send it.
       if (!isAhead) this.#backoff.fail(peerId);
-      // If the followed peer itself failed, its helpers sent the blocks, so its backoff is not cleared.
+      // If the followed peer itself failed, its helpers sent the blocks. Its backoff then stays.
       else if (!hasFailed) this.#backoff.clear(peerId);
     } catch (error) {
       this.#blame.leaderFailed(peerId, error);
@@ -320,8 +321,8 @@ export class Synchronizer {
   }
 
   /**
-   * Whether the claimed tip is still better than ours. If our chain has meanwhile become as good, the claim does not
-   * count as failed, because other peers may have sent the claimed blocks.
+   * Whether the claimed tip is still better than ours. If our chain has become as good as the claimed chain, the claim
+   * does not count as failed. Other peers may have sent the claimed blocks.
    */
   #isStillBetter({ tip }: Claim): boolean {
     return tip === undefined || this.#chain.rules.prefersTip(tip, this.#chain.tip.header);

@@ -6,8 +6,8 @@
 import type { Clock, Timer } from '../../ports/clock.ts';
 
 /**
- * Resolves with the answer. Every `limitMs` milliseconds, the function calls `isAnotherWaiting`, and the promise
- * rejects if the result is true.
+ * Returns a promise that resolves with the answer. Every `limitMs` milliseconds, the function calls `isAnotherWaiting`.
+ * If the result is true, the promise rejects.
  *
  * @param refusal creates the error with which the promise rejects
  */
