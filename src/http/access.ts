@@ -171,7 +171,8 @@ function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request
 /**
  * True for a request of a page from another site: the user of a listed machine visited that page and did not intend the
  * request. A page belongs to the node only if the page was loaded from the host and port of the request. Another port
- * of this machine may belong to another program. Clients other than browsers send no header that names a page.
+ * of this machine may belong to another program. Clients other than browsers send neither `Origin` nor
+ * `Sec-Fetch-Site`.
  */
 function isOfForeignPage({ headers }: Request, allowed: string | boolean): boolean {
   const { origin, host } = headers;

@@ -97,7 +97,10 @@ export interface Parameter {
   readonly name: string;
   readonly in: 'query' | 'path';
   readonly schema: Schema;
-  /** Further texts that are accepted although the schema does not allow them: the spelling of the other generation. */
+  /**
+   * Further texts that are accepted although the schema does not allow them: spellings of the other protocol
+   * generation.
+   */
   readonly alsoAccepted?: readonly string[];
   /** Present when an empty value is accepted and ignored. The answer names the ignored parameter in a header. */
   readonly isIgnoredWhenEmpty?: true;
