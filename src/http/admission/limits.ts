@@ -40,7 +40,7 @@ export const RESERVED_SHARE = 0.1;
  */
 export const BODY_BYTES_MAX = 128 * 1024;
 
-/** Under the rate limit, each full or partial block of this number of body bytes counts as one more request. */
+/** Under the rate limit, each full or partial block of this number of body bytes counts as one request. */
 export const BODY_BYTES_PER_REQUEST = 16 * 1024;
 
 /** Largest unread request: the largest body and the largest head. */
