@@ -40,8 +40,8 @@ export class ConnectionLedger {
 
   /**
    * Counts a connection of a stranger. If there is no place, the address with the most connections loses an idle
-   * connection. No connection is closed if the address of the new connection already has as many connections. The
-   * caller may call again after a moment.
+   * connection. No connection is closed if the address of the new connection would then have at least as many
+   * connections. The caller may call again after a moment.
    *
    * @returns the reason to close the connection; undefined when it is counted
    */
