@@ -13,7 +13,7 @@ import type { HttpOptions } from './options.ts';
 import { accessDenied, Problem } from './problems.ts';
 import type { Route } from './route.ts';
 
-/** Number of addresses for which a list remembers its answer. Each of them takes 100 bytes of memory. */
+/** Number of addresses for which a list remembers its answer. Each address takes 100 bytes of memory. */
 const ADDRESSES_KNOWN_MAX = 2_000;
 
 /** A list of addresses and networks. */
@@ -59,8 +59,8 @@ const READ_ONLY = refused('API write access denied', 'API write access blocked.'
 
 /**
  * Returns the addresses from which a request comes. With trusted proxies, these are the addresses that the proxies
- * name. The client itself may have written the first of them. Without trusted proxies, the only address is that of the
- * connection.
+ * name. The client itself may have written the first address. Without trusted proxies, the only address is the address
+ * of the connection.
  */
 export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy: boolean): readonly string[] {
   const said = trustProxy ? headers['x-forwarded-for'] : undefined;
@@ -71,7 +71,8 @@ export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy
 
 /**
  * Creates the function that recognises addresses that may use the reserved connections: this machine, and the addresses
- * that the operator listed. A very wide network in the list does not count, because it names no particular clients.
+ * that the operator listed. A very wide network in the list does not count, because such a network does not name
+ * particular clients.
  */
 export function createTrust(options: HttpOptions): (address: string) => boolean {
   const named = options.access.whiteList.filter((entry) => !isWide(entry));
@@ -99,7 +100,7 @@ export interface RouteGuard {
   maySeeForging(request: Request): boolean;
 }
 
-/** Creates the access rules of single routes. They apply in addition to the rules for every path. */
+/** Creates the access rules of single routes. The rules of a route apply in addition to the rules for every path. */
 export function guardRoutes(options: HttpOptions): RouteGuard {
   const forging = readAddressList(options.forgingWhiteList, options.observer);
   const secrets = readAddressList(options.legacySignatures.whiteList, options.observer);
@@ -147,9 +148,9 @@ const PROXY_HEADERS = [
 
 /**
  * True for a request that comes through a proxy although no proxy is trusted. The request has the address of the proxy
- * (often of this machine), so every client of the proxy would get the rights of that address. HTTP/1.0 also counts as a
- * sign, because proxies that add no header still use it (nginx does by default). A client gains nothing by forging
- * these headers, because they can only remove rights.
+ * (often of this machine), so every client of the proxy would get the rights of that address. A request with HTTP/1.0
+ * also counts as a request through a proxy, because some proxies add no header but use HTTP/1.0 (nginx does by
+ * default). A client gains nothing by forging proxy headers, because proxy headers can only remove rights.
  */
 function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request) => boolean {
   let isLogged = false;
@@ -169,8 +170,9 @@ function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request
 
 /**
  * True for a request of a page from another site: the user of a listed machine visited that page and did not intend the
- * request. A page is the node's own only when it was loaded from the host and port of the request. Another port of this
- * machine may belong to another program. Clients other than browsers send neither header.
+ * request. A page belongs to the node only if the page was loaded from the host and port of the request. Another port
+ * of this machine may belong to another program. Clients other than browsers send neither `Origin` nor
+ * `Sec-Fetch-Site`.
  */
 function isOfForeignPage({ headers }: Request, allowed: string | boolean): boolean {
   const { origin, host } = headers;
@@ -205,7 +207,7 @@ function ownNames(names: readonly string[]): (name: string) => boolean {
   return (name) => own.has(name);
 }
 
-/** Reads the Host header, in lower case, with its port unless it is the default one. */
+/** Reads the Host header, in lower case, with its port. The default port is left out. */
 function hostOf(host: string): URL | undefined {
   return /^[^\s/?#@\\]+$/.test(host) && URL.canParse(`http://${host}`) ? new URL(`http://${host}`) : undefined;
 }
@@ -226,16 +228,16 @@ function isFrom(list: AddressList, request: Request): boolean {
 }
 
 /**
- * True when the caller is in the list and the connection itself comes from a listed address: a header alone is not
- * enough.
+ * True when the caller is in the list and the connection itself comes from a listed address. A listed address in a
+ * header alone is not enough.
  */
 function isWhollyFrom(list: AddressList, request: Request): boolean {
   return list.includes(request.socket.remoteAddress) && isFrom(list, request);
 }
 
 /**
- * Caches the answers of a list. A look-up takes the runtime about 10 us, and the same few addresses are looked up again
- * and again.
+ * Caches the answers of a list. A look-up in a `BlockList` takes about 10 µs, and most look-ups are for the same few
+ * addresses.
  */
 function listOf(list: BlockList): AddressList {
   const known = new LruMap<string, boolean>(ADDRESSES_KNOWN_MAX);

@@ -43,13 +43,11 @@ export interface HttpServer {
   drain(): Promise<void>;
   /** Refuses new connections, lets running answers finish for a moment, and then closes all connections. */
   close(): Promise<void>;
-  /** Number of requests that were read up to their body since the start, including refused ones. */
+  /** Number of requests that were read up to their body since the start, including refused requests. */
   requestCount(): number;
 }
 
-/**
- * @param options options that differ from `HTTP_DEFAULTS`
- */
+/** @param options options that differ from `HTTP_DEFAULTS` */
 export function createHttpServer(
   api: NodeApi,
   options: Partial<HttpOptions> = {},
@@ -136,8 +134,8 @@ export function createHttpServer(
       (allowance) => scheduled(request, () => workOn(request, response, allowance, expectation)),
       (error: unknown) => {
         if (response.destroyed) return;
-        // The process that counts requests for all processes did not answer in time. It is therefore unknown whether
-        // the client may send this request.
+        // The process that counts requests for all processes did not answer in time. Therefore this process does not
+        // know whether the client may send this request.
         answerProblem(response, problemOf(error, dialect.generation) ?? internalError());
       },
     );
@@ -167,7 +165,7 @@ export function createHttpServer(
     const isThere = waiters.wait(height);
     if (isThere === true) return start();
     void Promise.resolve(isThere).then((came) => {
-      // The client may have closed the connection meanwhile.
+      // The client may have closed the connection during the wait.
       if (response.destroyed) return;
       if (came) return start();
       answerProblem(response, behind(height));
@@ -234,8 +232,8 @@ function answerProblem(response: ServerResponse, { status, body }: Problem): voi
 
 /**
  * Creates the server of node:http that parses requests. This server answers no request itself. Requests that node:http
- * would refuse pass the same checks as all others, so that they cost the client the same. A request with an `Upgrade`
- * header is answered like a request without it.
+ * would refuse pass the same checks as all other requests, so that the limits count both kinds alike. A request with an
+ * `Upgrade` header is answered like a request without it.
  */
 function createParser(
   answer: (request: IncomingMessage, response: ServerResponse, expectation?: Expectation) => void,

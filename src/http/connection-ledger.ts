@@ -1,6 +1,6 @@
 /**
  * Counts the connections of several processes, and decides which address must give up a connection for a new one. The
- * costs of a call do not depend on the number of addresses, because strangers can cause many calls.
+ * time of a call must not depend on the number of addresses, because strangers can cause many calls.
  */
 
 import { strangersMaxOf } from './admission/connections.ts';
@@ -17,7 +17,7 @@ interface Address {
 export class ConnectionLedger {
   readonly #limits: Limits;
   readonly #strangersMax: number;
-  /** Called with a process, and with an address that has connections there, when an idle one must be closed. */
+  /** Called when a process must close an idle connection of an address. The address has connections to that process. */
   readonly #makeRoom: (holder: number, key: string) => void;
   readonly #byKey = new Map<string, Address>();
   /** Addresses by their number of connections. `connectionsPerAddressMax` limits the number of sets. */
@@ -39,8 +39,9 @@ export class ConnectionLedger {
   }
 
   /**
-   * Counts a connection of a stranger. If there is no place, the address with the most connections loses an idle one,
-   * unless the address of the new connection already has as many. The caller may ask again after a moment.
+   * Counts a connection of a stranger. If there is no place, the address with the most connections loses an idle
+   * connection. No connection is closed if the address of the new connection would then have at least as many
+   * connections. The caller may call again after a moment.
    *
    * @returns the reason to close the connection; undefined when it is counted
    */
@@ -80,8 +81,8 @@ export class ConnectionLedger {
     const [holder] = holders?.keys() ?? [];
     if (holders === undefined || holder === undefined) return;
     this.#makeRoom(holder, key);
-    // The connections there may all be busy. The next request for a place goes to the next process, and to the next
-    // address with as many connections.
+    // All connections of the address to this process may be busy. So the next request for a place goes to the next
+    // process, and to the next address with as many connections.
     const count = holders.get(holder) ?? 0;
     holders.delete(holder);
     holders.set(holder, count);

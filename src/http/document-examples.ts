@@ -4,7 +4,7 @@ import type { OpenApiDocument, Operation, ResponseObject } from './openapi.ts';
 
 /** Request and answer of one operation. */
 export interface Exchange {
-  /** Request body; absent when none is sent. */
+  /** Request body; absent if the request has no body. */
   readonly sent?: unknown;
   /** Body of the 200 answer: a value for JSON, otherwise the text. */
   readonly answer: unknown;

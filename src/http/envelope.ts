@@ -1,7 +1,7 @@
 /**
- * Makes the answer of a route in the envelope, from the checked request to the bytes. It also computes the block of the
- * answer, its ETag, and whether the same bytes may be sent again. `fast-path.ts` and `pipeline.ts` write the answer to
- * their responses.
+ * Makes the answer of a route in the envelope, from the checked request to the bytes. This file also finds the block
+ * and the ETag of the answer, and whether the same bytes may be sent again. `fast-path.ts` and `pipeline.ts` write the
+ * answer to their responses.
  */
 
 import type { NodeApi } from '../ports/node-api.ts';

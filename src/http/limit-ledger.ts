@@ -50,9 +50,7 @@ export class LimitLedger {
     return this.#rate.take(client, cost);
   }
 
-  /**
-   * @param holder process that has the connection
-   */
+  /** @param holder process that has the connection */
   arrive(holder: number, key: string): SharedObstacle | undefined {
     const isBarred = this.#penalties.arrive(key);
     if (isBarred !== undefined) return isBarred;
@@ -66,9 +64,7 @@ export class LimitLedger {
     this.#tellFull();
   }
 
-  /**
-   * @param change of the number of connections of trusted clients
-   */
+  /** @param difference to add to the number of connections of trusted clients */
   trusted(holder: number, change: number): void {
     this.#connections.trusted(holder, change);
     this.#tellFull();
@@ -92,9 +88,7 @@ export class LimitLedger {
     this.#replays.end(key);
   }
 
-  /**
-   * @param times number of refusals of the address
-   */
+  /** @param times number of refusals of the address */
   refused(key: string, times: number): void {
     for (let count = 0; count < Math.min(times, REFUSALS_MAX + 1); count += 1) {
       if (this.#penalties.refuse(key)) return this.#options.shutOut(key);

@@ -16,9 +16,7 @@ import { listeningSocketOf, type ListeningSocket, type ListeningSockets } from '
 import type { HttpOptions, TlsOptions } from './options.ts';
 
 export interface Listeners {
-  /**
-   * @throws ProtocolError like `HttpServer.start`
-   */
+  /** @throws ProtocolError like `HttpServer.start` */
   open(): Promise<{ readonly port: number; readonly tlsPort?: number }>;
   /** The listening sockets, after `open`. */
   sockets(): ListeningSockets;
@@ -29,8 +27,8 @@ export interface Listeners {
 
 /**
  * Maximum number of connections that the operating system holds until the node accepts them. The default of Linux is
- * the same number. When this queue is full, a client tries again only after a second. A burst of strangers must not
- * delay the operator by this second.
+ * the same number. When the queue of connections is full, a client tries again only after a second. A burst of
+ * strangers must not delay the operator by a second.
  */
 const BACKLOG = 4_096;
 /** Maximum duration of a drain: twice the time after which node:http closes an idle connection. */
@@ -114,8 +112,8 @@ export function createListeners(
 }
 
 /**
- * Creates a listener. A client may still read after it has sent all its data, so the connection is not ended after the
- * client's last byte. Nothing is read from a connection before the admission allows it.
+ * Creates a listener. A client may end its side of the connection and still read the answer. So the listener does not
+ * end a connection after the client's last byte. Nothing is read from a connection before the admission allows it.
  */
 function listenerFor(accept: (socket: Socket) => void): Server {
   return createServer({ allowHalfOpen: true, pauseOnConnect: true }, accept);
@@ -174,9 +172,7 @@ function createHandshakes({ key, certificate }: TlsOptions): TlsServer {
   }
 }
 
-/**
- * @param place port, or a listening socket of another process
- */
+/** @param place port, or a listening socket of another process */
 function listen(
   server: Server,
   place: number | ListeningSocket,

@@ -20,8 +20,8 @@ export interface ListeningSockets {
 }
 
 /**
- * Returns the handle of a listening server. node:net has no public name for it: if a process sends the server itself,
- * the receiver accepts connections at once, and therefore cannot only hold the socket.
+ * Returns the handle of a listening server. node:net has no public name for this handle. If a process sends the server
+ * itself, the receiver accepts connections at once, so it cannot hold the socket without accepting.
  */
 export function listeningSocketOf(server: Server): ListeningSocket {
   const { _handle: handle } = server as Server & { readonly _handle?: ListeningSocket | null };

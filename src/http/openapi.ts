@@ -57,9 +57,7 @@ interface MediaType {
   readonly 'x-events'?: Readonly<Record<string, Schema>>;
 }
 
-/**
- * @param version version of the node's software
- */
+/** @param version version of the node's software */
 export function openApiOf(routes: readonly Route[], dialect: HttpDialect, version: string): OpenApiDocument {
   const paths: Record<string, Record<string, Operation>> = {};
   for (const route of routes) {
@@ -165,7 +163,7 @@ function distinct(schemas: readonly Schema[]): readonly Schema[] {
   return [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
 }
 
-/** Returns the refusals of every route, and those that this route declares. */
+/** Returns the refusals that every route has, and the refusals that this route declares. */
 function refusalsOf(route: Route): Record<string, ResponseObject> {
   const refusals: Record<string, ResponseObject> = {
     400: json('A parameter is unknown or invalid, or the body is invalid.', problem.INVALID_OR_UNREADABLE),

@@ -99,13 +99,16 @@ export interface HttpLimits {
   /** Time after which an idle connection is closed, in milliseconds. */
   readonly idleTimeoutMs: number;
   /**
-   * Time in milliseconds for which a connection may wait for its next request; 0 for no limit. Default: that of
+   * Time in milliseconds for which a connection may wait for its next request; 0 for no limit. Default: the default of
    * node:http.
    */
   readonly keepAliveTimeoutMs?: number;
 }
 
-/** The defaults. With them, the interface listens on the loopback address only, and does not limit clients there. */
+/**
+ * The default options. By default, the interface listens on the loopback address only, and does not limit clients on
+ * this machine.
+ */
 export const HTTP_DEFAULTS: HttpOptions = {
   enabled: true,
   port: 4000,

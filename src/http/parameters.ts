@@ -114,8 +114,8 @@ export function pageMeta(request: CheckedRequest): { readonly offset: number; re
 }
 
 /**
- * Returns the part of a list that the request asks for, as a query to the store. A larger offset than
- * `OFFSET_BEYOND_ALL` is replaced by it.
+ * Returns the part of a list that the request asks for, as a query to the store. An offset above `OFFSET_BEYOND_ALL` is
+ * replaced by `OFFSET_BEYOND_ALL`.
  *
  * @throws Problem 400 for a cursor of a list with another sort order, or for a cursor together with an offset
  */

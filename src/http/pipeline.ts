@@ -115,8 +115,8 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
 }
 
 /**
- * Returns the readers of bodies for routes that have a body. They refuse compressed bodies, which may have any size
- * when unpacked.
+ * Returns the readers of bodies for routes that have a body. The body readers refuse compressed bodies, because a
+ * compressed body may have any size when unpacked.
  */
 function bodyReaders(path: string, routes: readonly Route[]): readonly RequestHandler[] {
   const withBody = new Set(routes.filter(({ body }) => body !== undefined).map(({ method }) => method as string));
@@ -156,7 +156,8 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
       send(response, status, body, route.contentType);
     } else {
       const version = versionOf(api, route.isOfChain === true);
-      // The headers are set before the handler runs, because a refusal such as 404 also shows the state of this block.
+      // The headers that name the block are set before the handler runs, because a refusal such as 404 also shows the
+      // state of that block.
       setHeaders(response, placeHeaders({ place: version.place, etag: undefined }));
       const answer =
         unchangedSince(version, request.headers['if-none-match']) ?? (await askHandler(api, route, checked, version));
@@ -228,8 +229,8 @@ function measureAnswers(route: string, { observer }: HttpOptions): RequestHandle
 }
 
 /**
- * Methods with their own label in metrics. All other methods share one label, because clients could use up the maximum
- * number of series with invented methods.
+ * Methods with their own label in metrics. All other methods share one label. Otherwise clients could use up the
+ * maximum number of metric series with invented methods.
  */
 const METHODS_TOLD: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'HEAD', 'OPTIONS']);
 
@@ -261,8 +262,9 @@ function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): Reques
 }
 
 /**
- * Finds the route for a method. Real nodes refuse HEAD, and so does the strict dialect on their routes. In the joined
- * dialect, HEAD works, because monitors and load balancers use it. HEAD does not work for streams, which have no end.
+ * Finds the route for a method. Real nodes refuse HEAD. The strict dialect also refuses HEAD on the routes of real
+ * nodes. The joined dialect allows HEAD, because monitors and load balancers use HEAD. Streams refuse HEAD, because a
+ * stream has no end.
  */
 function routeFor(asked: string, routes: readonly Route[], isStrict: boolean): Route | undefined {
   const takesHead = ({ kind }: Route) => kind === 'plain' || (kind !== 'stream' && !isStrict);

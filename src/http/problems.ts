@@ -48,9 +48,7 @@ export interface MeaningError {
 
 export type RequestError = ParameterError | ContentTypeError | MeaningError;
 
-/**
- * @param reason text after the name of the parameter
- */
+/** @param reason text after the name of the parameter */
 export function parameterError(
   place: Place,
   name: string,
@@ -152,7 +150,7 @@ export function transactionRefused(refusal: Refusal, generation: Generation): Pr
   return new Problem(409, { message, code: 409, errors: errorElements(refusal) });
 }
 
-/** Makes the 409 for a refused member signature, or the 400 for a malformed one. */
+/** Makes the 409 for a refused member signature, or the 400 for a malformed member signature. */
 export function signatureRefused(refusal: Refusal): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);
   if (refusal.code === 'SIGNATURE_MALFORMED')

@@ -27,8 +27,8 @@ const DELAY_MAX_MS = 60_000;
 export interface RateLimitOptions {
   readonly clock?: Pick<MonotonicClock, 'nowMs'>;
   /**
-   * True for an address that does not count towards the limit of all strangers together. A flood of strangers thus
-   * cannot use up its share.
+   * True for an address that does not count towards the limit of all strangers together. So a flood of strangers cannot
+   * use up the limit of a trusted address.
    */
   readonly isTrusted?: (address: string) => boolean;
 }

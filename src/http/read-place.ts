@@ -1,7 +1,7 @@
 /**
  * Finds the block whose state an answer shows. The answer reports this block in its headers, and its ETag contains the
- * id of the block. A client may send the highest height that it has seen, and then never gets an answer from an older
- * state. This holds even if a load balancer sends the client to another node.
+ * id of the block. A client may send the highest height that it has seen. The client then never gets an answer from an
+ * older state, even if a load balancer sends it to another node.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -36,15 +36,13 @@ export function placeOf(api: Pick<NodeApi, 'chain'>): ReadPlace | undefined {
 
 /**
  * Returns the ETag of an answer that depends on the chain alone. The ETag changes with the chain and with the version
- * of the node's software. It is weak, because compressed and plain answers have the same ETag.
+ * of the node's software. The ETag is weak, because compressed and plain answers have the same ETag.
  */
 export function etagOf({ id }: ReadPlace, build: string): string {
   return `W/"${id}-${build}"`;
 }
 
-/**
- * @param header the header `If-None-Match`
- */
+/** @param header the header `If-None-Match` */
 export function isUnchanged(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   const bare = etag.replace(/^W\//, '');
@@ -62,8 +60,8 @@ const PARAMETER = /[?&]minHeight=([^&#]*)/g;
 const HEIGHT = /^[1-9][0-9]{0,9}$/;
 
 /**
- * @param allowsParameter true when the parameter is allowed besides the header; the strict dialect has no parameters
- *   beyond those of the reference
+ * @param allowsParameter true when the parameter is allowed besides the header; the strict dialect has only the
+ *   parameters of the reference
  */
 export function wantedHeight(
   { url = '', headers }: Pick<IncomingMessage, 'url' | 'headers'>,

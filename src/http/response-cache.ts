@@ -18,9 +18,12 @@ export interface ResponseCache {
 
 /** Larger bodies are seldom requested twice within a block. */
 const BODY_BYTES_MAX = 256 * 1024;
-/** Maximum size in bytes of all kept answers with their compressed forms. It is enough for thousands of usual pages. */
+/**
+ * Maximum size in bytes of all kept answers with their compressed forms. This size is enough for thousands of usual
+ * pages.
+ */
 export const KEPT_BYTES_MAX = 32 * 1024 * 1024;
-/** Memory of an entry besides its bytes and its target. */
+/** Size in bytes of the memory of an entry, without its body and its target. */
 const ENTRY_BYTES = 400;
 const TARGET_CHARACTERS_MAX = 500;
 /** This threshold is the same as in the compression of the slow path. */

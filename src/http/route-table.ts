@@ -4,9 +4,7 @@ import type { HttpDialect } from './dialect.ts';
 import type { Route } from './route.ts';
 
 export interface RouteTable {
-  /**
-   * @param path path as the client wrote it, without its query
-   */
+  /** @param path path as the client wrote it, without its query */
   find(path: string): KnownPath | undefined;
 }
 
@@ -17,8 +15,8 @@ interface KnownPath {
 
 /**
  * Returns the prefixes below which all routes are served, with the dialect of each: the prefixes that clients know, and
- * the empty prefix. This node's own tools use paths without a prefix. Clients of real nodes do not, so the strict
- * dialect does not apply there.
+ * the empty prefix. This node's own tools use paths without a prefix. Clients of real nodes use only paths with a
+ * prefix, so the strict dialect does not apply to paths without a prefix.
  */
 export function served(
   dialect: HttpDialect,
@@ -31,7 +29,7 @@ export function served(
 }
 
 /**
- * Returns the path of a route below a prefix. For the root of the interface, it is the prefix itself.
+ * Returns the path of a route below a prefix. The path of the root of the interface is the prefix itself.
  *
  * @returns the path; empty for the root without a prefix, because the dashboard is at `/`
  */
@@ -39,9 +37,7 @@ export function pathBelow(prefix: string, path: string): string {
   return path === '/' ? prefix : prefix + path;
 }
 
-/**
- * @param caseSensitive true to distinguish upper and lower case in paths
- */
+/** @param caseSensitive true to distinguish upper and lower case in paths */
 export function createRouteTable(routes: readonly Route[], caseSensitive: boolean): RouteTable {
   const methods = new Map<string, Set<string>>();
   for (const { path, method, body } of routes) {

@@ -38,8 +38,8 @@ interface Declared {
   /** Statuses besides 200 that only this route sends, with the reason for each. */
   readonly errors: Readonly<Record<number, string>>;
   /**
-   * Clients that the route serves, among those that the general access rules allow. Absent: all of them. `secrets`:
-   * clients that may send passphrases.
+   * Clients that the route serves, among those that the general access rules allow. Absent: all these clients.
+   * `secrets`: clients that may send passphrases.
    */
   readonly access?: 'forging' | 'loopback' | 'secrets';
 }
@@ -52,9 +52,7 @@ export interface EnvelopeRoute extends Declared {
   readonly isOfChain?: true;
   /** Shapes of `meta` and `data` in an answer with status 200. */
   readonly answer: { readonly meta: Schema; readonly data: Schema };
-  /**
-   * @throws Problem, or a ProtocolError with a code that `problems.ts` knows
-   */
+  /** @throws Problem, or a ProtocolError with a code that `problems.ts` knows */
   readonly handle: (api: NodeApi, request: CheckedRequest) => Reply | Promise<Reply>;
 }
 
@@ -64,9 +62,7 @@ export interface PlainRoute extends Declared {
   readonly contentType: string;
   /** Shapes of JSON answers by status; other statuses answer with text. */
   readonly answers: Readonly<Record<number, Schema>>;
-  /**
-   * @throws like `handle`
-   */
+  /** @throws like `handle` */
   readonly respond: (api: NodeApi, request: CheckedRequest) => PlainReply | Promise<PlainReply>;
 }
 
@@ -74,7 +70,10 @@ interface PlainReply {
   readonly status: number;
   /** A text is sent unchanged, any other value as JSON. */
   readonly body: unknown;
-  /** Headers that are added to those of every answer, or replace them. */
+  /**
+   * Headers of this answer. They are added to the headers that every answer has. A header with the same name is
+   * replaced.
+   */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -82,9 +81,7 @@ interface PlainReply {
 export interface StreamRoute extends Declared {
   readonly kind: 'stream';
   readonly events: Readonly<Record<string, { readonly summary: string; readonly data: Schema }>>;
-  /**
-   * @throws like `handle`
-   */
+  /** @throws like `handle` */
   readonly subscriptionOf: (request: CheckedRequest, lastEventIdHeader: string | undefined) => Subscription;
 }
 
@@ -100,7 +97,10 @@ export interface Parameter {
   readonly name: string;
   readonly in: 'query' | 'path';
   readonly schema: Schema;
-  /** Further texts that are accepted although the schema does not allow them: the spelling of the other generation. */
+  /**
+   * Further texts that are accepted although the schema does not allow them: spellings of the other protocol
+   * generation.
+   */
   readonly alsoAccepted?: readonly string[];
   /** Present when an empty value is accepted and ignored. The answer names the ignored parameter in a header. */
   readonly isIgnoredWhenEmpty?: true;

@@ -38,7 +38,7 @@ type FaultCode =
   | 'OBJECT_ADDITIONAL_PROPERTIES';
 
 /**
- * A fault in a value. `path` has the names of the members that lead from the value to the fault. It is empty if the
+ * A fault in a value. `path` has the names of the members that lead from the value to the fault. `path` is empty if the
  * value itself has the fault.
  */
 export interface Fault {

@@ -15,8 +15,8 @@ export interface LiveRateLimit {
 }
 
 /**
- * Creates a shared rate limit. The rate limit asks the counting process for each counted request. After a refusal, the
- * process refuses the client until the end of the window and does not ask again. A count never decreases within a
+ * Creates a shared rate limit. The rate limit asks the counting process for each counted request. After a refusal, this
+ * process refuses the client until the end of the window, without asking again. A count never decreases within a
  * window.
  */
 export function createSharedRateLimit(

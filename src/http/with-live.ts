@@ -1,4 +1,4 @@
-/** Handles values that the node's own process has at once and that another process must request. */
+/** Handles values that the node's own process has at once. Another process must request these values from the node. */
 
 import type { Live } from '../ports/node-api.ts';
 

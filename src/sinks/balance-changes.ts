@@ -1,7 +1,8 @@
 /**
  * Finds which balances the transactions of a block change, and why. To find the changes, the computation applies each
- * transaction with the rules of the protocol to accounts that are all empty. The balance afterwards is the change. The
- * computation verifies nothing, and the only part of the chain's state that it needs is the owners of applications.
+ * transaction with the rules of the protocol to accounts that are all empty. The balance of an account after the
+ * transaction is the change. The computation verifies nothing. The owners of applications are the only part of the
+ * chain's state that it needs.
  */
 
 import type { ChainParams } from '../protocol/params.ts';
@@ -17,7 +18,7 @@ export interface BalanceChange {
   /** Beddows; never 0. */
   readonly amount: bigint;
   readonly cause: Cause;
-  /** Undefined for the payout of a round. */
+  /** Id of the transaction that makes the change; undefined for the payout of a round. */
   readonly transactionId: TransactionId | undefined;
 }
 
@@ -28,9 +29,7 @@ export class BalanceChanges {
   readonly #context: ApplyTransactionContext;
   readonly #unknown: StateReader;
 
-  /**
-   * @param facts facts of the chain, for the owners of applications
-   */
+  /** @param facts facts of the chain, for the owners of applications */
   constructor(params: ChainParams, facts: Pick<StateReader, 'fact'>) {
     this.#context = {
       dialect: params.generation === 2 ? GEN2_DIALECT : GEN3_DIALECT,

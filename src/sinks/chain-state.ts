@@ -8,8 +8,8 @@ import { StateOverlay, type Account, type Delegate, type StateChanges, type Stat
 import type { Address, BlockHeader, PublicKey } from '../protocol/types.ts';
 
 /**
- * Number of headers kept below the oldest block that can be reverted. The rules need the headers of one round of at
- * most 101 blocks.
+ * Number of headers that are kept below the oldest block that can be reverted. The rules need the headers of one round
+ * of at most 101 blocks.
  */
 const HEADERS_KEPT = 256;
 
@@ -119,7 +119,7 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
   /** Drops the undo records of blocks up to this height, because these blocks will not be reverted. */
   settle(height: number): void {
     if ((this.#undo[0]?.height ?? Infinity) <= height) this.#undo = this.#undo.filter((undo) => undo.height > height);
-    // To revert the oldest block that can be reverted, the rules need the headers below it.
+    // The rules need the headers below a block to revert it, also for the oldest block that can be reverted.
     const first = Math.min(this.#undo[0]?.height ?? Infinity, this.#tip?.height ?? 0) - HEADERS_KEPT;
     for (const known of this.#headers.keys()) {
       if (known >= first) break;

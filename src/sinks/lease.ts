@@ -10,7 +10,7 @@ import { ProtocolError } from '../primitives/errors.ts';
  * server.
  */
 export const LEASE_S = 30;
-/** Time between two renewals: a lease is renewed about three times before it would end. */
+/** Time between two renewals: without renewals, a lease would end after about three times this time. */
 export const RENEW_MS = 10_000;
 
 /** The process that holds a lease. */
@@ -27,8 +27,8 @@ export interface LeaseHolder {
  * Makes the error for a sink that another process holds.
  *
  * @param sink name in messages, for example `the database chain`
- * @param until Unix time in milliseconds when the lease ends unless it is renewed; undefined when it lasts as long as
- *   its holder
+ * @param until Unix time in milliseconds when the lease ends unless it is renewed; undefined if the lease lasts as long
+ *   as the process that holds it
  */
 export function sinkInUse(sink: string, owner: string, until: number | undefined, cause?: unknown): ProtocolError {
   if (until === undefined) {

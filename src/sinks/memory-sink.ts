@@ -17,7 +17,7 @@ export interface MemorySinkContent {
 
 export interface MemorySinkOptions extends LeaseHolder {
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Runs before each write; tests use it for events between the call and its effect. */
+  /** Runs before each write; tests use this function for events between the call and its effect. */
   readonly beforeWrite?: () => Promise<void>;
 }
 
@@ -31,9 +31,7 @@ export class MemorySink implements Sink {
   readonly #content: MemorySinkContent;
   readonly #options: MemorySinkOptions | undefined;
 
-  /**
-   * @param options undefined when no other process can use the sink; then no lease is taken
-   */
+  /** @param options undefined when no other process can use the sink; then no lease is taken */
   constructor(content: MemorySinkContent = emptyMemorySink(), options?: MemorySinkOptions) {
     this.#content = content;
     this.#options = options;

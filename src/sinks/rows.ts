@@ -36,7 +36,8 @@ export function blockRow(block: Block, time: number, round: number): Row<'blocks
 
 export function transactionRow(transaction: Transaction, place: RowPlace): Row<'transactions'> {
   const { id, type, payload, timestamp, senderId, senderPublicKey, fee } = transaction;
-  // Each member by its name: an object that begins with a spread takes 10 to 17 microseconds to make instead of 0.3.
+  // Each member is written by its name, because an object that begins with a spread takes 10 to 17 microseconds to
+  // make. An object without a spread takes 0.3 microseconds.
   return {
     height: place.height,
     position: place.position,
@@ -55,9 +56,7 @@ export function transactionRow(transaction: Transaction, place: RowPlace): Row<'
   };
 }
 
-/**
- * @param addressOfDelegate finds the account of a delegate by its public key
- */
+/** @param addressOfDelegate finds the account of a delegate by its public key */
 export function voteRows(
   { height, transactions }: Block,
   time: number,
@@ -81,9 +80,7 @@ export function voteRows(
   });
 }
 
-/**
- * @param secondKeyOf finds the second public key of an account; empty when it has none
- */
+/** @param secondKeyOf finds the second public key of an account; empty when it has none */
 export function signatureRows(
   block: Block,
   time: number,

@@ -76,7 +76,7 @@ export async function runSink(run: SinkRun): Promise<void> {
 class SinkWriter {
   readonly #run: SinkRun;
   readonly #maker: RowMaker;
-  /** Last height of the final part. */
+  /** Last height of the final part of the sink. */
   #finalHeight: number;
   readonly #finalBlockId: string | undefined;
   /** Height up to which no block can be reverted. */
@@ -118,7 +118,9 @@ class SinkWriter {
     );
   }
 
-  /** Writes whole ranges of final blocks. While the sink writes a range, the rows of the next one are made. */
+  /**
+   * Writes whole ranges of final blocks. While the sink writes a range, this process makes the rows of the next range.
+   */
   async backfill(): Promise<void> {
     const { source, rangeBlocks, signal } = this.#run;
     let written: Promise<void> = Promise.resolve();
@@ -132,7 +134,7 @@ class SinkWriter {
         this.#settleBlocks(span.toHeight);
         await written;
         written = this.#writeRange(span, lastBlockId, joinedRows(parts));
-        // An error is thrown where the range is waited for.
+        // The code that waits for the range throws the error.
         written.catch(() => undefined);
       }
     } catch (error) {

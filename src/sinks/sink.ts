@@ -1,9 +1,10 @@
 /**
- * The contract of a sink, which stores the rows of a chain. `docs/guides/analytics.md` says how to add one, and
- * `test/sinks/contract.ts` is the suite that every sink passes.
+ * The contract of a sink, which stores the rows of a chain. `docs/guides/analytics.md` says how to add a sink. Every
+ * sink passes the suite `test/sinks/contract.ts`.
  *
- * A sink has two parts. The final part consists of whole ranges of heights, from height 1 on; their size is in the
- * identity. The final part never changes. The tail consists of the blocks above the final part, which may be reverted.
+ * A sink has two parts. The final part consists of whole ranges of heights, from height 1 on. The identity of the sink
+ * has the size of the ranges. The final part never changes. The tail consists of the blocks above the final part, which
+ * may be reverted.
  */
 
 import type { BlockId } from '../protocol/types.ts';

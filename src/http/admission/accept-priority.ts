@@ -1,8 +1,8 @@
 /**
  * Delays the requests of strangers while connections wait to be accepted. The event loop accepts one connection of a
- * listener in each turn. An operator's connection behind a thousand others therefore waits for a thousand turns. A
- * thousand turns take seconds if each turn also does other work. A turn that only accepts a connection takes about 0.1
- * ms.
+ * listener in each turn. An operator's connection behind a thousand connections of strangers therefore waits for a
+ * thousand turns. A thousand turns take seconds if each turn also does other work. A turn that only accepts a
+ * connection takes about 0.1 ms.
  */
 
 import type { MonotonicClock } from '../monotonic-clock.ts';
@@ -41,7 +41,7 @@ export class AcceptPriority {
     setImmediate(() => this.#look());
   }
 
-  /** True when connections may be waiting to be accepted. Other work must wait while this is true. */
+  /** True when connections may be waiting to be accepted. While connections may be waiting, other work must wait. */
   get isBusy(): boolean {
     return this.#isLooking;
   }

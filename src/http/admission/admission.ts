@@ -47,7 +47,7 @@ export interface AdmissionOptions {
   readonly workShare?: WorkShare | undefined;
   /** Limits shared by several processes; undefined for a single process. */
   readonly shared?: SharedLimits | undefined;
-  /** True for clients that may use the reserve: this machine, and addresses that the operator named. */
+  /** True for clients that may use the reserved connections: this machine, and addresses that the operator listed. */
   isTrusted(address: string): boolean;
 }
 
@@ -102,8 +102,8 @@ export class Admission implements ConnectionHost {
    * Handles an accepted connection.
    *
    * @param canTell true when the client can read an answer without TLS
-   * @param admitted called when the connection may stay: at once, or after the answer of the process that counts
-   *   the connections of all processes
+   * @param admitted called when the connection may stay: at once, or after the answer of the process that counts the
+   *   connections of all processes
    */
   accept(socket: Socket, canTell: boolean, admitted: (connection: ClientConnection) => void): void {
     const address = socket.remoteAddress;
@@ -144,8 +144,8 @@ export class Admission implements ConnectionHost {
   ): Promise<void> {
     const { key } = connection;
     const ask = async (): Promise<Obstacle | undefined> => {
-      // Without the shared count, the process cannot decide whether there is room, or whether another connection must
-      // be closed for this one.
+      // Without the shared count, this process cannot decide whether there is room for the new connection, or whether
+      // another connection must be closed for it.
       const found = await shared.arrive(key).catch(() => 'uncounted' as const);
       if (found === undefined && socket.destroyed) shared.left(key);
       else if (found === undefined) socket.once('close', () => shared.left(key));
@@ -154,7 +154,7 @@ export class Admission implements ConnectionHost {
     let obstacle = await ask();
     for (const waitMs of ROOM_WAITS_MS) {
       if (obstacle !== 'connections' || socket.destroyed) break;
-      // The process that counts has an idle connection closed, in this process or in another one.
+      // The counting process asks for the end of an idle connection, in this process or in another process.
       await new Promise<void>((resolve) => this.clock.after(waitMs, resolve));
       if (!socket.destroyed && !this.#isClosed) obstacle = await ask();
     }
@@ -239,8 +239,8 @@ export class Admission implements ConnectionHost {
     this.clock.after(SWEEP_MS, () => {
       if (this.#isClosed) return;
       const nowMs = this.clock.nowMs();
-      // After the process stood still, the waiting input is read first, so that clients are not blamed for the node's
-      // delay.
+      // If the process was suspended or blocked, it reads the waiting input before it checks time limits. Otherwise
+      // clients would be closed for the node's own delay.
       const wasStill = nowMs - this.#sweptMs > STILL_MS;
       this.#sweptMs = nowMs;
       if (!wasStill) for (const connection of this.#connections.all()) connection.checkTime(nowMs);

@@ -32,8 +32,8 @@ export class Buffers {
   }
 
   /**
-   * Sets the number of bytes that a connection holds. Above the limit, a connection of a stranger is closed, which may
-   * be this one.
+   * Sets the number of bytes that a connection holds. Above the limit, a connection of a stranger is closed. The closed
+   * connection may be `holder` itself.
    */
   hold(holder: Holder, bytes: number): void {
     if (holder.isTrusted || bytes === holder.bufferedBytes) return;

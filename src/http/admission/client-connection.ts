@@ -6,7 +6,7 @@
  * thousands, before it answers the first one.
  *
  * Nothing is read from a stranger before its turn. A body is passed on only after its request was accepted. If the
- * request is refused before that, the connection ends after the answer.
+ * request is refused before its body is passed on, the connection ends after the answer.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -216,7 +216,7 @@ export class ClientConnection implements Place, Holder {
       case 'lingering':
         return spentMs > LINGER_MS ? this.destroy() : undefined;
       case 'idle':
-      // In this phase, node:http closes the connection when it is idle for too long.
+      // In the phase `idle`, node:http closes the connection after its idle timeout.
     }
   }
 
@@ -244,8 +244,8 @@ export class ClientConnection implements Place, Holder {
   }
 
   /**
-   * Destroys the socket on end or error, while no server listens to it. @returns a function that removes these
-   * listeners
+   * Destroys the socket on end or error, while no server listens to the socket. @returns a function that removes the
+   * listeners for end and error
    */
   #destroyOnEnd(): () => void {
     const socket = this.#socket;
@@ -300,7 +300,7 @@ export class ClientConnection implements Place, Holder {
     if (!this.isTrusted) this.#host.scheduler.spend(chunk.length * READ_MS_PER_BYTE);
   }
 
-  /** True when bytes are held beyond the request that is being handled. */
+  /** True if the gate holds bytes that follow the request that is being handled. */
   get #isOnTop(): boolean {
     return this.#gate.isBusy && !this.#gate.isBodyMissing;
   }
@@ -340,7 +340,7 @@ export class ClientConnection implements Place, Holder {
     });
   }
 
-  /** Passes the rest of one request to the parser, as far as it has arrived and is wanted. */
+  /** Passes the wanted bytes of one request that have arrived to the parser. */
   #letThrough(): void {
     this.#isPassing = true;
     this.contain(() => this.#passOn());

@@ -81,7 +81,7 @@ export class Connections<T extends Place> {
 
   /**
    * Closes the oldest idle connection of the stranger with the most connections, unless the address of the new
-   * connection already has as many connections.
+   * connection would then have at least as many connections.
    */
   makeRoom(key: string): boolean {
     let most: Iterable<T> = [];

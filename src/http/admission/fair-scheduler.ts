@@ -1,7 +1,7 @@
 /**
  * Schedules the work for strangers fairly. The work for all strangers together gets a fixed share of the main thread's
- * time. When the work for strangers exceeds its share, each address waits only behind its own requests. While time is
- * left, work is done at once.
+ * time. When the work for strangers exceeds its share, each address waits only behind its own requests. While a part of
+ * the share is left, work is done at once.
  */
 
 import type { WorkShare } from '../../primitives/work-share.ts';
@@ -37,7 +37,7 @@ export class FairScheduler {
     this.#accepting = new AcceptPriority(options.clock);
   }
 
-  /** True when more work waits than there is time for. */
+  /** True if more work waits than the share of time allows. */
   get isPressed(): boolean {
     return this.#waitingCount >= PRESSED_FROM;
   }

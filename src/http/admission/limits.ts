@@ -20,8 +20,8 @@ export interface AdmissionLimits {
 
 /**
  * Maximum size of all buffers of HTTP connections together: 2,000 connections with 16 kB each, or 125 bodies of the
- * largest size. All honest clients together need less than that at any time. The maximum is a small share of a node's
- * memory.
+ * largest size. All honest clients together need fewer bytes than this maximum. The maximum is a small share of a
+ * node's memory.
  */
 export const HTTP_BUFFER_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -35,20 +35,20 @@ export const INPUT_WEIGHT = 2;
 export const RESERVED_SHARE = 0.1;
 
 /**
- * Largest body of a request. The largest transaction with all its signatures has 20 kB, so there is room for white
- * space. Parsing JSON of this size takes about a millisecond.
+ * Maximum size of a request body, in bytes. The largest transaction with all its signatures has 20 kB, so there is room
+ * for white space. Parsing JSON of this size takes about a millisecond.
  */
 export const BODY_BYTES_MAX = 128 * 1024;
 
-/** Under the rate limit, a body counts as one more request for each of these numbers of bytes. */
+/** Under the rate limit, each full or partial block of this number of body bytes counts as one request. */
 export const BODY_BYTES_PER_REQUEST = 16 * 1024;
 
 /** Largest unread request: the largest body and the largest head. */
 export const INPUT_BYTES_MAX = BODY_BYTES_MAX + 64 * 1024;
 
 /**
- * Maximum of bytes that a client may send beyond the request that is being handled. Few clients pipeline requests. For
- * clients that pipeline, the maximum is enough for dozens of requests.
+ * Maximum number of bytes that a client may send beyond the request that is being handled. Few clients pipeline
+ * requests. For clients that pipeline, the maximum is enough for dozens of requests.
  */
 export const PIPELINED_BYTES_MAX = 16 * 1024;
 
@@ -82,7 +82,9 @@ export const REFUSALS_MAX = 100;
 export const WINDOW_MS = 10_000;
 export const SHUT_OUT_MS = 10_000;
 
-/** Maximum of addresses whose penalties are kept. Beyond the maximum, the least recent addresses are forgotten. */
+/**
+ * Maximum number of addresses whose penalties are kept. Beyond the maximum, the least recent addresses are forgotten.
+ */
 export const ADDRESSES_MAX = 20_000;
 
 /** Interval of the checks of time limits, in milliseconds. */

@@ -1,4 +1,6 @@
-/** Counts refusals by reason. The log gets at most one line about refusals in each interval, however many there are. */
+/**
+ * Counts refusals by reason. The log gets at most one line about refusals in each interval, for any number of refusals.
+ */
 
 import { messageOf } from '../../primitives/errors.ts';
 import type { Observer } from '../../ports/observer.ts';
@@ -62,7 +64,7 @@ export class Refusals {
     });
   }
 
-  /** Reports to metrics and log. A timer calls this, because a refusal itself must cost almost nothing. */
+  /** Reports to metrics and log. A timer calls this method, because a refusal itself must take almost no time. */
   tell(): void {
     for (const [reason, count] of this.#untold) {
       this.#observer.count('http_refused_total', count, { reason });

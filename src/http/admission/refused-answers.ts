@@ -23,12 +23,14 @@ export function lastAnswer(
 
 export const REQUEST_TIMEOUT_ANSWER = lastAnswer(408);
 
-/** Builds the answer to a client with too many connections. It is sent before the client's first request. */
+/** Builds the answer to a client with too many connections. The answer is sent before the client's first request. */
 export function tooManyConnectionsAnswer(message: string): Buffer {
   return lastAnswer(503, { message }, [`Retry-After: ${RETRY_AFTER_S}`]);
 }
 
-/** The client may connect again after this time, when it has closed unused connections. */
+/**
+ * Number of seconds after which the client may connect again. Before that, the client should close unused connections.
+ */
 const RETRY_AFTER_S = 5;
 
 /** Returns the answer to a request that cannot be parsed, by the code of the parser's error. */

@@ -21,8 +21,8 @@ interface Exchange {
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 /**
- * Maximum of chunks that are held separately. More chunks are joined, because each chunk takes memory besides its
- * bytes.
+ * Maximum number of chunks that are held separately. Beyond this number, chunks are joined, because each chunk takes
+ * memory besides its bytes.
  */
 const CHUNKS_MAX = 64;
 
@@ -46,7 +46,7 @@ export class RequestGate {
     return this.#exchange !== undefined && this.#exchange.takesBody && !this.#exchange.request.complete;
   }
 
-  /** True when a part of the present request has not been passed on, wanted or not. */
+  /** True if a part of the present request has not been passed on. The part counts even if it is not wanted. */
   get isIncomplete(): boolean {
     return this.#exchange?.request.complete === false;
   }
@@ -87,9 +87,7 @@ export class RequestGate {
     this.#exchange = { request, takesBody: false, bodyBytesLeft, start: undefined };
   }
 
-  /**
-   * @param start starts the handler of the present request; see `takeStart`
-   */
+  /** @param start starts the handler of the present request; see `takeStart` */
   acceptBody(start: () => void): void {
     if (this.#exchange === undefined) return;
     this.#exchange.takesBody = true;
@@ -135,7 +133,7 @@ export class RequestGate {
     return bytes === held.length ? held : held.subarray(0, bytes);
   }
 
-  /** The held bytes in one piece; undefined when none may be passed on now. */
+  /** The held bytes in one buffer; undefined if no bytes may be passed on now. */
   #held(): Buffer | undefined {
     const mustWait = this.#exchange !== undefined && (!this.isBodyMissing || this.#exchange.start !== undefined);
     return mustWait ? undefined : this.#joined();
@@ -160,7 +158,7 @@ function isChunked({ headers }: GatedRequest): boolean {
 
 /**
  * Number of bytes up to the end of a head. If the end has not arrived, the gate holds back the last bytes if they may
- * be the beginning of it. The passed bytes thus never reach into the next request.
+ * be the beginning of the end. So the passed bytes never reach into the next request.
  */
 function upToHeadEnd(bytes: Buffer): number {
   const end = bytes.indexOf(HEAD_END);

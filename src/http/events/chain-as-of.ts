@@ -38,7 +38,10 @@ export class ChainAsOf {
     return this.#next()?.finalizedBefore ?? this.#api.log.finalized();
   }
 
-  /** The block at a height; undefined when there was none, or when the log does not reach back far enough. */
+  /**
+   * The block at a height; undefined if there was no block at this height, or if the log does not reach back far
+   * enough.
+   */
   block(height: number): Block | undefined {
     this.#look();
     const reverted = this.#reverted.get(height);

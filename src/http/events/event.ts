@@ -25,7 +25,7 @@ export type EventName = (typeof EVENT_NAMES)[number];
 
 export interface NodeEvent {
   readonly name: EventName;
-  /** Computes the content of the event. It is called only when a reader wants the event. */
+  /** Computes the content of the event. This method is called only if a reader wants the event. */
   data(): unknown;
   /** Accounts that the event concerns; undefined when the event concerns no particular account. */
   readonly addresses?: readonly string[];
@@ -40,8 +40,8 @@ export interface NodeEvent {
 export interface EventPlace {
   readonly sequence: number;
   /**
-   * Present while the stream sends the blocks that a client requested from a height on. It is the height of a block in
-   * the chain as the chain was after the record `sequence`.
+   * The height of a block in the chain as it was after the record `sequence`. Present while the stream sends blocks
+   * from a height that the client requested.
    */
   readonly height?: number;
   readonly index: number;

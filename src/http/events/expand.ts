@@ -37,8 +37,9 @@ export function eventsOf(
 }
 
 /**
- * Makes the events of a block that the stream reads from the chain and not from the log. They are the same as when the
- * block was applied. After the last such block, the event of the finalized height follows.
+ * Makes the events of a block that the stream reads from the chain and not from the log. The events are the same as
+ * when the block was applied. After the last block that is read from the chain, the event of the finalized height
+ * follows.
  */
 export function pastEvents(
   api: NodeApi,
@@ -70,7 +71,7 @@ function appliedEvents(api: NodeApi, block: Block | undefined, dialect: HttpDial
 
 function blockEvent(name: 'blocks/new' | 'blocks/delete', block: Block, dialect: HttpDialect): NodeEvent {
   const { generatorPublicKey } = block;
-  // At the time of the event, the block is the tip. It therefore has one confirmation.
+  // At the time of the event, the block is the tip, so it has one confirmation.
   const data = (): unknown => blockView(block, block.height, dialect);
   return { name, data, addresses: [addressOf(generatorPublicKey)], delegates: [generatorPublicKey] };
 }

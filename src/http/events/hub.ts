@@ -1,5 +1,5 @@
 /**
- * Serves all readers of the event stream. A reader has no queue. The hub only knows the reader's place in the chain's
+ * Serves all readers of the event stream. A reader has no queue. The hub stores only the reader's place in the chain's
  * log. When the reader's connection can take more data, the hub reads the next events from the log. A reader that takes
  * no data for a while is disconnected. The reader resumes at its place when it connects again. Reading for strangers
  * uses the time budget of all work for strangers.
@@ -185,7 +185,8 @@ class Hub implements EventHub {
   }
 
   /**
-   * Returns the events of a record. If the reader cannot want any of them, the list is empty and the block is not read.
+   * Returns the events of a record. If the reader can want none of the events, the list is empty and the block is not
+   * read.
    */
   #eventsAt(sequence: number, filter: EventFilter): readonly LazyEvent[] {
     const key = `${filter.finality} ${sequence}`;

@@ -8,7 +8,10 @@ import { eventText, type NodeEvent } from './event.ts';
 
 /** Time between two writes, in milliseconds. */
 const GATHER_MS = 25;
-/** Maximum number of characters that are collected for one write. It allows 10 MB in a second. */
+/**
+ * Maximum number of characters that are collected for one write. With this maximum, the writes to a reader are at most
+ * 10 MB in a second.
+ */
 const MOMENTS_CHARS_MAX = 256 * 1024;
 
 export interface Moment {
@@ -22,16 +25,12 @@ export class Moments {
   #chars = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /**
-   * @param tell writes the collected events
-   */
+  /** @param tell writes the collected events */
   constructor(tell: (moments: readonly Moment[]) => void) {
     this.#tell = tell;
   }
 
-  /**
-   * @returns false when the event was dropped
-   */
+  /** @returns false when the event was dropped */
   add(event: NodeEvent): boolean {
     if (this.#chars >= MOMENTS_CHARS_MAX) return false;
     const text = eventText(event, undefined);

@@ -2,7 +2,7 @@
 
 import type { PeerEntry } from '../../ports/node-api.ts';
 
-/** Maximum of changes that one check reports. When more peers change, later checks report the rest. */
+/** Maximum number of changes that one check reports. When more peers change, later checks report the rest. */
 export const CHANGES_PER_LOOK_MAX = 100;
 
 export class PeerChanges {

@@ -1,6 +1,4 @@
-/**
- * Limits how many readers receive old events at the same time: readers of one address, and all strangers together.
- */
+/** Limits how many readers receive old events at the same time: readers of one address, and all strangers together. */
 
 import type { Live } from '../../ports/node-api.ts';
 import type { SharedLimits } from '../admission/shared-limits.ts';
@@ -16,9 +14,7 @@ export class Replays {
   readonly #byKey = new Map<string, number>();
   #count = 0;
 
-  /**
-   * @returns false when the limit is reached
-   */
+  /** @returns false when the limit is reached */
   begin(key: string): boolean {
     const own = this.#byKey.get(key) ?? 0;
     if (own >= REPLAYS_PER_ADDRESS_MAX || this.#count >= REPLAYS_MAX) return false;
@@ -42,8 +38,8 @@ export interface LiveReplays {
 }
 
 /**
- * Replays that count for all processes together, in the process that counts for all. The limit of this process comes
- * first, so that a flood of requests does not become a flood of questions.
+ * Limits replays for all processes together. One process counts the replays of all processes. The limit of this process
+ * comes first, so that a flood of requests does not become a flood of questions.
  */
 export function createSharedReplays(shared: SharedLimits): LiveReplays {
   const own = new Replays();

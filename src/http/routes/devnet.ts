@@ -1,6 +1,6 @@
 /**
- * The controls of a devnet, for the dashboard. Only nodes that a supervisor of a devnet started have these routes. They
- * serve this machine only, and no page of another site.
+ * The controls of a devnet, for the dashboard. Only nodes that a supervisor of a devnet started have these routes. The
+ * routes serve this machine only, and no page of another site.
  */
 
 import type { DevnetControls } from '../../ports/devnet-controls.ts';

@@ -66,7 +66,7 @@ async function withinSpan(
     : api.chain.blockForgingStatistics(account.publicKey, fromS, toS);
 }
 
-/** Timestamps of blocks have 32 bits, so a larger bound is reduced to that size. */
+/** Timestamps of blocks have 32 bits, so a larger bound is reduced to the largest 32-bit value. */
 function epochSeconds(api: NodeApi, unixMs: number): number {
   const seconds = Math.floor((unixMs - api.params.epochMs) / 1000);
   return Math.max(-TIME_MAX_S, Math.min(TIME_MAX_S, seconds));

@@ -1,6 +1,6 @@
 /**
- * Declares two health routes for supervisors and load balancers. One reports that the process is alive, and the other
- * reports that the node is ready.
+ * Declares two health routes for supervisors and load balancers. One route reports that the process is alive, and one
+ * route reports that the node is ready.
  */
 
 import type { NodeApi, NodeStatus } from '../../ports/node-api.ts';
@@ -18,8 +18,8 @@ const LAG_BLOCKS_MAX = 2;
  */
 const TIP_AGE_SLOTS_MAX = 30;
 /**
- * Maximum age of the tip, in slots, for a node that does not forge and whose peers have not told a height. In this time, the network can
- * advance by as many blocks as a ready node may be behind.
+ * Maximum age of the tip, in slots, at which a node that does not forge counts as ready without the heights of peers. In
+ * so many slots, the network can forge as many blocks as a ready node may lag behind.
  */
 const FOLLOWER_TIP_AGE_SLOTS_MAX = LAG_BLOCKS_MAX + 1;
 

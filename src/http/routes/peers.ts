@@ -74,7 +74,10 @@ function filterOf(request: CheckedRequest, dialect: HttpDialect): (entry: PeerEn
     wanted.every(([name, value]) => info[name] === value);
 }
 
-/** Compares peers. A missing value is larger than all others, and among equal values connected peers come first. */
+/**
+ * Compares peers. A missing value is larger than all present values. Among peers with equal values, connected peers
+ * come first.
+ */
 function comparison(sort: Sort<'height' | 'version'>): (a: PeerEntry, b: PeerEntry) => number {
   const sign = sort.direction === 'asc' ? 1 : -1;
   return (a, b) => {

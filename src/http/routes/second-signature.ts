@@ -1,7 +1,7 @@
 /**
  * Declares the route that registers a second signature by passphrase, as the oldest clients expect it. The answer has
- * status 200 for a success and for a refusal, and `success` tells them apart. The request is never logged, kept or
- * repeated.
+ * status 200 for a success and for a refusal. The member `success` shows which of the two it is. The request is never
+ * logged, kept or repeated.
  */
 
 import { addressOf, keyPairOfPassphrase } from '../../crypto/keys.ts';
@@ -76,9 +76,7 @@ function registrationRoute(dialect: HttpDialect): Route {
 
 type Accepted = Extract<SubmitResult, { accepted: true }>;
 
-/**
- * @returns the transaction, or the message of the first refusal
- */
+/** @returns the transaction, or the message of the first refusal */
 async function register(api: NodeApi, raw: unknown, client: string | undefined): Promise<Accepted | string> {
   if (raw === undefined) return typeMismatch('object', 'undefined');
   const body = normalised(raw);
@@ -108,7 +106,7 @@ const ALREADY = 'Account already has a second passphrase';
 
 /**
  * Renames the second secret to the spelling that error messages use. If the body has both spellings, the value under
- * that spelling counts.
+ * the spelling of error messages counts.
  */
 function normalised(raw: unknown): unknown {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw;

@@ -8,7 +8,7 @@ import * as shape from './shapes.ts';
 
 type View = Readonly<Record<string, unknown>>;
 
-/** Shows an account, and its delegate if the account is registered as one. */
+/** Shows an account. If the account is registered as a delegate, the view includes the delegate. */
 export function accountView(entry: AccountEntry, dialect: HttpDialect): View {
   const { account, delegate } = entry;
   return {

@@ -21,7 +21,7 @@ export function namesRecipient(transaction: Transaction, address: string): boole
 /**
  * Returns the asset of a confirmed transaction. For a delegate registration, the asset also contains the sender's key
  * and address, which were not part of the signed asset. Generation 3 flattens the nested assets of generation 2, except
- * those of application types.
+ * the assets of application types.
  */
 export function confirmedAsset(transaction: Transaction, dialect: HttpDialect): Asset {
   const { payload, written } = transaction;

@@ -6,9 +6,9 @@ import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
 /**
- * Shows the registration with two asset members: that of generation 3, and that of the oldest clients. A registration
- * has no recipient and no requester, so both are empty texts. Old nodes sent null, and the strict dialect also sends
- * null.
+ * Shows the registration with two asset members: the member of generation 3, and the member that the oldest clients
+ * expect. A registration has no recipient and no requester, so both members are empty texts. Old nodes sent null, and
+ * the strict dialect also sends null.
  */
 export function registrationView(
   transaction: Transaction,

@@ -58,9 +58,7 @@ export class ClickHouseSink implements Sink {
   #finalHeight = 0;
   #tail: readonly BlockPlace[] = [];
 
-  /**
-   * @param cluster name of the cluster over which the final tables are spread; undefined to keep them on the server
-   */
+  /** @param cluster name of the cluster over which the final tables are spread; undefined to keep them on the server */
   constructor(server: ClickHouseServer, clock: Clock, holder: LeaseHolder, cluster?: string) {
     if (cluster !== undefined) checkClusterName(cluster);
     this.#server = server;
@@ -125,7 +123,7 @@ export class ClickHouseSink implements Sink {
 
   /**
    * Inserts the rows of a range, which the marker makes visible. The tables are inserted at the same time: while the
-   * server sorts the rows of one table, the rows of another one are made.
+   * server sorts the rows of one table, this process makes the rows of another table.
    *
    * @returns on a cluster the id of this attempt, for the marker; otherwise nothing
    */
@@ -211,9 +209,7 @@ export class ClickHouseSink implements Sink {
     await this.#server.run(leaseTable(database));
   }
 
-  /**
-   * @returns version of the tables; 0 when the database has no tables
-   */
+  /** @returns version of the tables; 0 when the database has no tables */
   async #refuseOtherChain(identity: SinkIdentity): Promise<number> {
     const { database } = this.#server;
     const [made] = await this.#server.rows<ManifestRow>(
@@ -259,7 +255,7 @@ export class ClickHouseSink implements Sink {
       const [found] = await this.#server.rows(`SELECT height FROM ${database}.${name} WHERE ${above} LIMIT 1`);
       if (found === undefined) continue;
       // The condition on the lease is part of the statement. If the statement arrives after another process has taken
-      // the lease, it removes no rows of that process.
+      // the lease, the statement removes no rows of that process.
       const isHeld = `'${this.#lease.token}' IN (${heldTokens(database)})`;
       await this.#server.change(`ALTER TABLE ${database}.${name} DELETE WHERE ${above} AND ${isHeld}`);
       const open = `SELECT mutation_id FROM system.mutations WHERE database = '${database}' AND table = '${name}' AND NOT is_done`;
@@ -290,7 +286,7 @@ export class ClickHouseSink implements Sink {
 /** Name of the function with which the server refuses rows of a process without the lease. */
 const FENCE_REFUSAL = 'throwIf';
 
-/** Waits for the end of all, also after an error, so that no insert runs when the error is thrown. */
+/** Waits for the end of all inserts, also after an error, so that no insert runs when the error is thrown. */
 async function allEnded(inserts: readonly Promise<void>[]): Promise<void> {
   await Promise.allSettled(inserts);
   await Promise.all(inserts);

@@ -1,7 +1,8 @@
 /**
- * The final tables of a sink on a cluster. A range lies on one shard. Its rows carry an id that is new for each attempt to
- * write the range, and readers see the rows whose id is in a marker. So rows of an attempt that failed, or that come late from
- * a process without the lease, stay invisible forever, and a removal of them does no harm at any time.
+ * The final tables of a sink on a cluster. A range lies on one shard. The rows of a range carry an id that is new for
+ * each attempt to write the range. Readers see only rows whose id is in a marker. So two kinds of rows stay invisible
+ * forever: rows of a failed attempt, and late rows of a process without the lease. Invisible rows can be removed at any
+ * time.
  */
 
 import { sha256 } from '../../crypto/hash.ts';
@@ -68,7 +69,7 @@ export async function runOnCluster(server: ClickHouseServer, cluster: string, st
 
 /**
  * @returns the cluster over which the final tables were spread when they were made; undefined for tables on one server;
- *   'none' when there are no tables yet
+ *   'none' if there are no tables yet
  */
 async function madeCluster(server: ClickHouseServer): Promise<{ readonly cluster: string | undefined } | 'none'> {
   const [made] = await server.rows<{ readonly engine_full: string }>(
@@ -78,9 +79,7 @@ async function madeCluster(server: ClickHouseServer): Promise<{ readonly cluster
   return { cluster: /^Distributed\('?([^',]+)'?,/.exec(made.engine_full)?.[1] };
 }
 
-/**
- * @throws ProtocolError `SINK_OF_OTHER_CLUSTER` for tables that were made for another cluster, or for one server
- */
+/** @throws ProtocolError `SINK_OF_OTHER_CLUSTER` for tables that were made for another cluster, or for one server */
 export async function refuseOtherCluster(server: ClickHouseServer, cluster: string | undefined): Promise<void> {
   const made = await madeCluster(server);
   if (made === 'none' || made.cluster === cluster) return;
@@ -97,7 +96,7 @@ export async function refuseOtherCluster(server: ClickHouseServer, cluster: stri
 }
 
 /**
- * Id of an attempt to write a range: no other attempt has it.
+ * Id of an attempt to write a range. No other attempt has the same id.
  *
  * @param token token of the process that holds the lease
  * @param number number of the attempt in this process
@@ -108,7 +107,9 @@ export function rangeIdOf(token: string, number: number): string {
     .toString();
 }
 
-/** Removes rows of ranges whose marker was never written. The shards do so after the function has returned. */
+/**
+ * Removes rows of ranges whose marker was never written. The shards remove the rows after the function has returned.
+ */
 export async function dropUnmarkedOnCluster(
   server: ClickHouseServer,
   cluster: string,

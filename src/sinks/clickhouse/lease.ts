@@ -88,10 +88,10 @@ export class ClickHouseLease {
 
   /**
    * The reason why a write failed: the loss of the lease, if this process lost it, because the next holder ends the
-   * writes of the earlier one; otherwise the error itself.
+   * writes of the earlier holder. Otherwise, the reason is the error itself.
    */
   async reasonOf(error: unknown): Promise<unknown> {
-    // If the server does not answer, the error says so already.
+    // If the server does not answer, `error` already reports it.
     const holders = await this.#holders().catch(() => undefined);
     const isHeld = holders?.some(({ token }) => token === this.#holder.token) ?? true;
     return isHeld ? error : this.lost(error);
@@ -143,8 +143,8 @@ export class ClickHouseLease {
       `INSERT INTO ${this.#server.database}.sink_lease (token, owner, turn, expires) ` +
         `SELECT ${text(token)}, ${text(owner)}, ${this.#turn}, now() + ${seconds}${condition}`,
     );
-    // This is the time before the request was sent. The lease begins later, when the server runs the statement, so this
-    // process never expects the lease to last too long.
+    // `nowMs` is the time before the request was sent. The lease begins later, when the server runs the statement. So
+    // this process never expects the lease to end later than it does.
     this.#renewedMs = nowMs;
   }
 
@@ -162,8 +162,8 @@ export class ClickHouseLease {
   }
 
   /**
-   * Kills running inserts of an earlier holder, waits for their end, and waits for its deletions, because both could
-   * change rows later.
+   * Kills running inserts of an earlier holder and waits for their end. Also waits for deletions of that holder.
+   * Otherwise these inserts and deletions could change rows later.
    */
   async #endInserts(): Promise<void> {
     const { database } = this.#server;
@@ -173,14 +173,17 @@ export class ClickHouseLease {
       await this.#killIfAble(`KILL QUERY WHERE ${own} ASYNC`);
       while ((await this.#server.rows(inserts)).length > 0) await this.#pause();
     }
-    // A removal from the part of a table on a shard removes invisible rows alone (`cluster.ts`), and may take its time.
+    // A removal on a shard removes only invisible rows (`cluster.ts`), so it need not have ended.
     const removals =
       `SELECT mutation_id FROM system.mutations WHERE database = '${database}' AND NOT is_done ` +
       `AND NOT endsWith(table, '${SHARD_SUFFIX}')`;
     while ((await this.#server.rows(removals)).length > 0) await this.#pause();
   }
 
-  /** The server refuses to kill an insert in some stages. Such an insert ends by itself, so its end is waited for. */
+  /**
+   * In some stages of an insert, the server refuses to kill the insert. The insert then ends by itself, and the caller
+   * waits for its end.
+   */
   async #killIfAble(statement: string): Promise<void> {
     try {
       await this.#server.run(statement);

@@ -7,8 +7,8 @@
  * lease's holder, and refuses an insert with any other token. Rows of the tail need no fence: they are invisible
  * without their marker, and a repeated insert replaces them by equal rows.
  *
- * On a cluster, the final tables are spread over the shards by ranges of heights. Their rows carry the id of the attempt
- * to write their range, and the marker names the attempt that counts. So these rows need no fence either.
+ * On a cluster, the final tables are spread over the shards by ranges of heights. The rows of a range carry the id of
+ * the attempt to write the range, and the marker names the valid attempt. So rows on a cluster need no fence either.
  *
  * One insert of a marker makes rows visible. The marker of a range is a row of `sink_ranges`. The marker of a block in
  * the tail is a row of `sink_tail`, which collapses when the block is reverted.
@@ -18,7 +18,7 @@ import { ENGINE_TYPES } from '../engine-types.ts';
 import { QUESTION_VIEWS } from '../question-views.ts';
 import { columnsOf, SINK_TABLE_NAMES, type SinkTable } from '../tables.ts';
 
-/** Sort order of each table, chosen for its usual queries. */
+/** Sort order of each table, chosen for the usual queries of the table. */
 const ORDERS: Readonly<Record<SinkTable, string>> = {
   blocks: 'height',
   transactions: '(height, position)',
@@ -109,7 +109,10 @@ export function onCluster(cluster: string): string {
   return ` ON CLUSTER '${cluster}'`;
 }
 
-/** On a cluster: a replicated table on each shard, and a table on the first server that reads and writes all of them. */
+/**
+ * On a cluster: a replicated table on each shard, and a table on the first server that reads and writes the tables of
+ * all shards.
+ */
 function finalTable({ database, rangeBlocks, cluster }: TablesPlace, table: SinkTable): readonly string[] {
   const name = `${database}.${table}${FINAL_SUFFIX}`;
   const order = `PARTITION BY intDiv(height, ${PARTITION_HEIGHTS}) ORDER BY ${ORDERS[table]}`;
@@ -125,9 +128,7 @@ function finalTable({ database, rangeBlocks, cluster }: TablesPlace, table: Sink
   ];
 }
 
-/**
- * @param columns names of the columns with their types
- */
+/** @param columns names of the columns with their types */
 function fence(database: string, table: string, columns: string): readonly string[] {
   const names = columns.split(', ').map((column) => column.split(' ')[0]);
   const from = `${database}.${table}${FENCED_SUFFIX}`;
@@ -154,7 +155,7 @@ function viewOf(database: string, table: SinkTable, cluster: string | undefined)
     .join(', ');
   const finalHeight = `(SELECT max(to_height) FROM ${database}.sink_ranges)`;
   const standing = `(SELECT block_id FROM ${database}.sink_tail GROUP BY height, block_id HAVING sum(sign) > 0)`;
-  // GLOBAL: only this server has the markers, and it sends their ids to the shards.
+  // GLOBAL: only the first server has the markers, and it sends the ids in the markers to the shards.
   const marked =
     cluster === undefined
       ? `height <= ${finalHeight}`

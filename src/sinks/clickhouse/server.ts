@@ -17,7 +17,7 @@ export interface ClickHouseServer {
   /** Runs a SELECT and returns its rows; integers of 64 bits come as text. */
   rows<T>(select: string): Promise<readonly T[]>;
   /**
-   * Inserts rows. If the server or this process dies meanwhile, a part of the rows may be inserted.
+   * Inserts rows. If the server or this process dies during the call, a part of the rows may be inserted.
    *
    * @param lines rows in the format TabSeparated, with their values in the order of the columns
    */
@@ -26,11 +26,17 @@ export interface ClickHouseServer {
 }
 
 interface InsertOptions {
-  /** Ends the insert only when the shards of a Distributed table have the rows, and not the first server alone. */
+  /**
+   * True to end the insert only when the shards of a Distributed table have the rows. By default, the insert ends when
+   * the first server has the rows.
+   */
   readonly isWaitingForShards?: true;
 }
 
-/** Limit of a request. An insert of a range takes about a second, but a mutation of large tables takes minutes. */
+/**
+ * Time limit of a request, in milliseconds. An insert of a range takes about a second, but a mutation of large tables
+ * takes minutes.
+ */
 const REQUEST_TIMEOUT_MS = 600_000;
 /** Number of lines that are sent in one chunk. */
 const LINES_AT_ONCE = 1_000;
@@ -161,8 +167,8 @@ function refusalOf(place: string, error: unknown, password: string): ProtocolErr
 }
 
 /**
- * Removes the password from a text of the server. A server, or a program that poses as a server, may repeat what it
- * received.
+ * Removes the password from a text of the server. A server, or a program that poses as a server, may repeat the
+ * password in its answer.
  */
 function withoutSecret(text: string, secret: string): string {
   if (secret === '') return text;

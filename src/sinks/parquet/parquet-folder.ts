@@ -1,8 +1,8 @@
 /**
  * The folder of a Parquet sink. This folder holds one folder for each range and for each block of the tail. Each folder
  * of a range or block holds one file for each table with rows. A folder is written under another name and renamed when
- * it is complete, so a reader never sees half of it. The position of the sink follows from the names of the folders
- * alone.
+ * it is complete, so a reader never sees an incomplete folder. The position of the sink follows from the names of the
+ * folders alone.
  */
 
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';

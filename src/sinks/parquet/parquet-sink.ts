@@ -23,7 +23,7 @@ import {
 } from './parquet-folder.ts';
 
 const IDENTITY_FILE = 'sink.json';
-/** Prefix of the names of the lock files of the process that writes. */
+/** Prefix of the names of the writing process's lock files. */
 const LOCK_NAME = 'sink.lock';
 
 export interface SinkManifest {
@@ -51,9 +51,7 @@ export class ParquetSink implements Sink {
   readonly #ranges: string;
   readonly #tail: string;
 
-  /**
-   * @param folder created if it does not exist; the folder above it must exist
-   */
+  /** @param folder created if it does not exist; the folder above it must exist */
   constructor(folder: string, takeLock: TakeFolderLock) {
     this.#folder = folder;
     this.#takeLock = takeLock;
@@ -86,7 +84,7 @@ export class ParquetSink implements Sink {
     const finalHeight = last?.height ?? 0;
     await this.#removeTail(({ height }) => height <= finalHeight);
     const gapInTail = firstGap(await partsIn(this.#tail), finalHeight);
-    // Blocks above a gap are removed, regardless of its cause. The blocks of the tail are in the chain and can be
+    // Blocks above a gap in the tail are removed for any cause of the gap. The chain has these blocks, so they can be
     // written again.
     if (gapInTail !== undefined) await this.#removeTail(({ height }) => height >= gapInTail);
     const tail = await partsIn(this.#tail);
@@ -174,9 +172,7 @@ async function refuseOtherFolder(folder: string): Promise<void> {
     throw notASink(folder, `it holds other files, such as ${other}`);
 }
 
-/**
- * @returns the height above which the next part is missing; undefined when all parts follow one another
- */
+/** @returns the height above which the next part is missing; undefined when all parts follow one another */
 function firstGap(parts: readonly Part[], below: number): number | undefined {
   let next = below + 1;
   for (const { fromHeight, height } of parts) {

@@ -8,8 +8,8 @@ import { columnsOf, SINK_TABLE_NAMES, type SinkTable } from '../tables.ts';
 import { partsIn, RANGES, TAIL } from './parquet-folder.ts';
 
 /**
- * Statements that create the views, in order. Rows that the sink writes during a query may or may not be in its answer.
- * But no block is counted twice, because a block of the tail counts only above the ranges.
+ * Statements that create the views, in order. The answer to a query may lack rows that the sink writes during the
+ * query. No block is counted twice, because a block of the tail counts only above the ranges.
  *
  * @param folder folder of a Parquet sink
  */
@@ -36,7 +36,7 @@ function selectOf(folder: string, kind: string, table: SinkTable, condition: str
   const columns = columnsOf(table).map(([name, type]) =>
     type === 'time' ? `toDateTime(${name}, 'UTC') AS ${name}` : name,
   );
-  // The names of complete parts begin with a digit, those of unfinished parts do not.
+  // The names of complete parts begin with a digit. The names of unfinished parts do not begin with a digit.
   const pattern = `${escapedPattern(join(folder, kind))}/{0,1,2,3,4,5,6,7,8,9}*/${table}.parquet`;
   const structure = columnsOf(table).map(
     ([name, type]) => `${name} ${type === 'time' ? "DateTime64(3, 'UTC')" : ENGINE_TYPES[type]}`,
