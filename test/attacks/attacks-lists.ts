@@ -12,7 +12,10 @@ import type { Attack } from './measure.ts';
 /** Entries that each liar tells of: as many as may be, and far more. */
 const LENGTHS = [1_000, 1_000, 30_000, 30_000];
 const ENTRIES_MAX = 1_000;
-/** A node dials who connected to it and left, but not before ten seconds, and then with the next round. */
+/**
+ * A node dials a peer that connected and left, but not before ten seconds, and then with the next round. Fakes may push
+ * one liar out of the peer book again and again, so one liar of each length is enough.
+ */
 const ASKED_MS_MAX = 120_000;
 /** The fakes of one list share a bucket of the peer book with the other liars and may crowd them out: they come again then. */
 const INTRODUCED_AGAIN_MS = 20_000;
@@ -26,12 +29,12 @@ export const PEER_LISTS_ATTACK: Attack = {
     const liars = LIARS.get(arena) ?? [];
     const haveTold = async (): Promise<boolean> => {
       for (const liar of liars) if (!liar.hasTold) await liar.introduce(INTRODUCED_AGAIN_MS);
-      return liars.every(({ hasTold }) => hasTold);
+      return LENGTHS.every((length) => liars.some((liar) => liar.length === length && liar.hasTold));
     };
     await waitFor('the node asks for peers', haveTold, ASKED_MS_MAX);
     arena.intruders.push(...liars);
     await sleep(Math.max(0, untilMs - performance.now()));
-    for (const liar of liars) {
+    for (const liar of liars.filter(({ hasTold }) => hasTold)) {
       if (liar.length > ENTRIES_MAX) await mustEnd(liar, `a peer that told of ${liar.length} others`);
       else if (liar.end !== undefined) throw new Error(`a list as it may be led to ${liar.end}`);
     }
