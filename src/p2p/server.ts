@@ -30,6 +30,8 @@ export interface ListenOptions {
   readonly clock: Clock;
   /** Time limit for the handshake of a new connection. */
   readonly handshakeTimeoutMs: number;
+  /** Time without an answer to a heartbeat after which a connection is closed. */
+  readonly pongTimeoutMs: number;
   /**
    * Maximum of connections without a handshake at a time. At the maximum, a new connection replaces one connection of
    * the address with the most connections without a handshake.
@@ -100,6 +102,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   attachServer(http, {
     path: options.dialect.path,
     handshakeTimeoutMs: options.handshakeTimeoutMs,
+    pongTimeoutMs: options.pongTimeoutMs,
     on: lines,
   });
   const server = createServer({ allowHalfOpen: true, noDelay: true });

@@ -21,7 +21,6 @@ const CLOSE_TIMEOUT_MS = 2_000;
  */
 const PROTOCOL_VERSION = 1;
 const PING_INTERVAL_MS = 8_000;
-const PING_TIMEOUT_MS = 20_000;
 
 /** An option of `ws` that its types do not have yet. */
 interface CloseTimeout {
@@ -78,6 +77,8 @@ export interface ServerOptionsOfNode {
   readonly path: string;
   /** Time limit for the handshake of a new connection. */
   readonly handshakeTimeoutMs: number;
+  /** Time without an answer to a heartbeat after which the connection is closed. The handshake tells it to the peer. */
+  readonly pongTimeoutMs: number;
   readonly on: ServerEvents;
 }
 
@@ -97,7 +98,7 @@ export interface ServerEvents {
 }
 
 /** Lets the library serve the upgrades of an HTTP server. */
-export function attachServer(http: Server, { path, handshakeTimeoutMs, on }: ServerOptionsOfNode): void {
+export function attachServer(http: Server, { path, handshakeTimeoutMs, pongTimeoutMs, on }: ServerOptionsOfNode): void {
   class ObservedServer extends WebSocketServer {
     constructor(options?: ServerOptions) {
       super(options);
@@ -117,7 +118,7 @@ export function attachServer(http: Server, { path, handshakeTimeoutMs, on }: Ser
     path,
     protocolVersion: PROTOCOL_VERSION,
     pingInterval: PING_INTERVAL_MS,
-    pingTimeout: PING_TIMEOUT_MS,
+    pingTimeout: pongTimeoutMs,
     handshakeTimeout: handshakeTimeoutMs,
     allowClientPublish: false,
     middlewareEmitFailures: false,

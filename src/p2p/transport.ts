@@ -54,6 +54,8 @@ interface TransportTimeouts {
   readonly requestMs: number;
   /** Time in which an inbound connection must finish its handshake. Default 10 000, as in the reference. */
   readonly handshakeMs: number;
+  /** Time in which an inbound peer must answer a heartbeat. Default 20 000, as in the reference. */
+  readonly pongMs: number;
   /** Time for which closing the transport waits for the peers to close their connections. Default 500. */
   readonly leaveMs: number;
 }
@@ -64,7 +66,13 @@ export interface ListeningTransport extends Transport {
   readonly wsPort: number;
 }
 
-const TIMEOUTS: TransportTimeouts = { dialMs: 2_000, requestMs: REQUEST_TIMEOUT_MS, handshakeMs: 10_000, leaveMs: 500 };
+const TIMEOUTS: TransportTimeouts = {
+  dialMs: 2_000,
+  requestMs: REQUEST_TIMEOUT_MS,
+  handshakeMs: 10_000,
+  pongMs: 20_000,
+  leaveMs: 500,
+};
 /** Maximum of inbound connections without handshake at a time. */
 const STRANGERS_MAX = 64;
 /**
@@ -127,6 +135,7 @@ class SocketTransport implements ListeningTransport {
       dialect,
       clock,
       handshakeTimeoutMs: this.#timeouts.handshakeMs,
+      pongTimeoutMs: this.#timeouts.pongMs,
       strangersMax: STRANGERS_MAX,
       arrivalsPerIpMax: this.#options.arrivalsPerIpMax ?? ARRIVALS_PER_IP_MAX,
       socketsMax: this.#options.inboundMax + STRANGERS_MAX + SOCKETS_LEAVING_MAX,

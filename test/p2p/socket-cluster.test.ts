@@ -46,6 +46,7 @@ async function startServer(t: ExecutionContext, changes: Partial<ServerEvents> =
   attachServer(http, {
     path: PATH,
     handshakeTimeoutMs: TIMEOUT_MS,
+    pongTimeoutMs: 20_000,
     on: {
       admitsUpgrade: (request) => {
         server.events.push('admitsUpgrade');

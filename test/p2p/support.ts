@@ -83,7 +83,7 @@ export interface TestNode {
 }
 
 /** For tests that are about something else, on a machine that may stand still for seconds. */
-const UNHURRIED = { dialMs: 30_000, requestMs: 60_000, handshakeMs: 60_000, leaveMs: 5_000 };
+const UNHURRIED = { dialMs: 30_000, requestMs: 60_000, handshakeMs: 600_000, leaveMs: 5_000 };
 
 /** Starts a node on a free loopback port. */
 export async function startNode(
@@ -137,12 +137,15 @@ export async function closeAll(...nodes: readonly TestNode[]): Promise<void> {
   await Promise.all(nodes.map((node) => node.transport.close()));
 }
 
-/** Polls until `claim` holds. */
+const POLL_MS = 5;
+
+/** Polls until `claim` holds. The deadline is counted in polls too, because a stopped machine must not use it up. */
 export async function until(claim: () => boolean, what: string, deadlineMs = 60_000): Promise<void> {
   const endMs = Date.now() + deadlineMs;
-  while (!claim()) {
-    if (Date.now() > endMs) throw new Error(`never came true: ${what}`);
-    await pause(5);
+  const pollsMin = deadlineMs / POLL_MS / 10;
+  for (let polls = 0; !claim(); polls += 1) {
+    if (Date.now() > endMs && polls > pollsMin) throw new Error(`never came true: ${what}`);
+    await pause(POLL_MS);
   }
 }
 
