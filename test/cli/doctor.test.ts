@@ -302,6 +302,24 @@ test.serial(
   },
 );
 
+test.serial('a pause of forging that is logged up to one slot after the disk recovered is no fault', async (t) => {
+  const pause = [
+    'forge',
+    'FORGING_PAUSED',
+    { slot: 9_990, reason: 'the disk is full', cause: 'STORE_WRITE_FAILED' },
+  ] as const;
+  const recovered = ['chain', 'STORE_WRITES_AGAIN', {}] as const;
+  const other = ['p2p', 'PEER_DROPPED', {}] as const;
+  // Two entries are 10 s apart, the length of a slot.
+  const within = decidedInTurn([pause, recovered, pause]);
+  t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...within })), []);
+  const later = decidedInTurn([pause, recovered, other, pause]);
+  t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...later })), ['WRITES_FAIL']);
+  const failing = ['chain', 'STORE_WRITE_FAILED', { reason: 'no space left on device' }] as const;
+  const again = decidedInTurn([pause, recovered, failing]);
+  t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...again })), ['WRITES_FAIL']);
+});
+
 test.serial('how many blocks may wait for finality follows from the number of delegates', async (t) => {
   const lagging = async (activeDelegates: number | undefined, blocks: number): Promise<readonly FaultCode[]> => {
     const constants = { ...healthy()['node/constants'], ...(activeDelegates === undefined ? {} : { activeDelegates }) };

@@ -244,10 +244,10 @@ function judgeDiagnostics(seen: Seen): readonly Finding[] {
       findings.push(finding(code, evidenceOf(latest, found.length)));
   };
   tell('FOLDER_TAKEN_OVER', of(isTakenOver), 1);
-  const again = recent.find(({ code }) => code === WRITES_AGAIN)?.number ?? 0;
+  const again = recent.find(({ code }) => code === WRITES_AGAIN);
   tell(
     'WRITES_FAIL',
-    of((diagnostic) => isWriteFailure(diagnostic) && diagnostic.number > again),
+    of((diagnostic) => isWriteFailure(diagnostic) && !isBeforeRecovery(diagnostic, again, seen.blockTimeS)),
     1,
   );
   tell('CLOCK_BEHIND_TIP', standing(diagnostics, 'CLOCK_BEHIND_TIP', 'CLOCK_REACHED_TIP'), 1);
@@ -371,6 +371,22 @@ function isTakenOver({ code, fields }: DiagnosticState): boolean {
 
 function isWriteFailure({ code, fields }: DiagnosticState): boolean {
   return WRITE_FAILURES.has(code) || WRITE_FAILURES.has(fields['cause']);
+}
+
+/**
+ * True when writes have succeeded since a write failure. A node logs a pause of forging at the end of the slot, so a
+ * pause may be logged up to one slot after the recovery.
+ *
+ * @param again last diagnostic that reports successful writes
+ */
+function isBeforeRecovery(
+  { number, code, time }: DiagnosticState,
+  again: DiagnosticState | undefined,
+  blockTimeS: number,
+): boolean {
+  if (again === undefined) return false;
+  const isLatePause = code === 'FORGING_PAUSED' && Date.parse(time) - Date.parse(again.time) <= blockTimeS * 1000;
+  return number < again.number || isLatePause;
 }
 
 function evidenceOf({ time, code, message, fields }: DiagnosticState, times: number): string {
