@@ -20,20 +20,20 @@ export interface Status {
     readonly validated: number;
     readonly received: number;
   };
-  /** Present when the node has no peers and needs none. */
+  /** Present when the node has no peers and needs no peers. */
   readonly isAlone?: true;
-  /** Processes that answer HTTP beside the node; absent if the node's own process answers. */
+  /** Reading processes, which answer HTTP; absent if the node's main process answers. */
   readonly readers?: {
     readonly wanted: number;
     readonly restarts: number;
     readonly each: readonly Reader[];
   };
   readonly syncProgress?: { readonly targetHeight: number; readonly blocksPerS: number; readonly secondsLeft?: number };
-  /** Absent if there was no change of branch since the start of the node. */
+  /** Reorgs since the start of the node; absent if there was none. */
   readonly branchChanges?: { readonly count: number; readonly latest: readonly BranchChange[] };
 }
 
-/** A process that answers HTTP beside the node. */
+/** A reading process, which answers HTTP beside the node's main process. */
 export interface Reader {
   readonly reader: number;
   readonly state: 'starting' | 'up' | 'silent';
@@ -43,11 +43,11 @@ export interface Reader {
   readonly requests: number;
 }
 
-/** Blocks that were reverted as one unit. */
+/** A reorg: blocks that were reverted together. */
 export interface BranchChange {
   /** ISO 8601. */
   readonly time: string;
-  /** Height of the last block that stayed. */
+  /** Height of the newest block that was not reverted. */
   readonly commonHeight: number;
   readonly revertedBlocks: number;
 }
@@ -85,7 +85,7 @@ export interface Block {
   readonly blockSignature: string;
   readonly confirmations: number;
   readonly totalForged: string;
-  /** Generation 3. */
+  /** Sent only by generation 3. */
   readonly maxHeightPrevoted?: number;
   readonly maxHeightPreviouslyForged?: number;
 }
@@ -99,17 +99,17 @@ export interface Transaction {
   readonly fee: string;
   readonly amount: string;
   readonly signature: string;
-  /** Signatures of members of a group. */
+  /** Signatures of members of a multisignature group. */
   readonly signatures?: readonly string[];
   readonly recipientId?: string;
   readonly asset: Readonly<Record<string, unknown>>;
-  /** Absent in the pool. */
+  /** Height of the block; absent for a transaction in the pool. */
   readonly height?: number;
   readonly blockId?: string;
   readonly confirmations?: number;
 }
 
-/** Members of a group, and which of them have signed a transaction that waits. */
+/** Members of a multisignature group, and the members that have signed a waiting transaction. */
 export interface Signers {
   readonly min: number;
   readonly signed: number;
@@ -128,12 +128,12 @@ export interface Delegate {
   readonly account: { readonly address: string; readonly publicKey: string };
 }
 
-/** Earnings of a delegate; beddows as text. */
+/** Earnings of a delegate; amounts are decimal digits in beddows. */
 export interface Earnings {
   readonly fees: string;
   readonly rewards: string;
   readonly forged: string;
-  /** Blocks. */
+  /** Number of forged blocks. */
   readonly count: string;
 }
 
@@ -153,7 +153,7 @@ export interface Group {
   readonly members: readonly { readonly address: string; readonly publicKey: string }[];
 }
 
-/** The verdict of the node on an address; times are ISO 8601. */
+/** State of a peer address in the view of the node, with the reason; times are ISO 8601. */
 export interface PeerVerdict {
   readonly ip: string;
   readonly wsPort?: number;
@@ -207,9 +207,9 @@ export interface Voters {
   readonly voters: readonly { readonly address: string; readonly balance: string }[];
 }
 
-/** The last hour or day of the node. */
+/** Measurements of the node's last hour or day. */
 export interface History {
-  /** Length of the interval of a point, in seconds. */
+  /** Length of the interval that each point covers, in seconds. */
   readonly intervalS: number;
   readonly points: readonly HistoryPoint[];
 }
@@ -221,7 +221,7 @@ export interface HistoryPoint {
   readonly transactions: number;
   readonly missedSlots: number;
   readonly reorgs: number;
-  /** Absent if no new block was applied. */
+  /** Absent if the node applied no new block in the interval. */
   readonly delayMs?: number;
   readonly pool: number;
   readonly peers: number;

@@ -11,8 +11,8 @@ export interface BalanceStep {
 
 /**
  * @param balance present balance, in beddows as text
- * @param transactions transactions of the account, newest first and without a gap; if older ones are missing, the
- *   steps begin with the oldest given one
+ * @param transactions transactions of the account, newest first and without a gap; if older transactions are missing,
+ *   the steps begin with the oldest given transaction
  * @returns the steps, oldest first. Earnings from forging are in no transaction, so the steps of an account that forged
  *   are wrong
  */
@@ -25,7 +25,8 @@ export function balanceSteps(
   let after = BigInt(balance);
   for (const transaction of transactions) {
     const { timestamp, height } = transaction;
-    // Transactions of the genesis block have the epoch as their time, which may be years before the first block.
+    // Transactions of the genesis block are left out. Their time is the epoch, which may be years before the first
+    // forged block.
     if (height !== 1 && steps.at(-1)?.timestamp !== timestamp) steps.push({ timestamp, beddows: after });
     after -= effectOn(address, transaction);
   }

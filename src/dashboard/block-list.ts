@@ -15,7 +15,7 @@ export function withApplied<Kept extends Link>(kept: readonly Kept[], block: Kep
 }
 
 /**
- * Adds requested blocks, which fill gaps.
+ * Adds the blocks of an answer, to fill gaps in the list.
  *
  * @param answer newest first and without a gap
  */
@@ -25,10 +25,10 @@ export function withAnswered<Kept extends Link>(kept: readonly Kept[], answer: r
   if (newest === undefined || oldest === undefined) return kept;
   const above = kept.filter(({ height }) => height > newest.height);
   const next = above.at(-1);
-  // The answer belongs to a branch that the node has left since it answered.
+  // If the parent id does not match, the kept blocks above are of another branch than the answer.
   const isOther = next?.height === newest.height + 1 && next.previousBlockId !== newest.id;
   const lower = kept.filter(({ height }) => height < oldest.height);
-  // The event stream will not fill the gap between an old list and a much later answer.
+  // Kept blocks below a gap are dropped, because the event stream will not fill a gap below the answer.
   const below = lower[0]?.height === oldest.height - 1 ? lower : [];
   return [...(isOther ? [] : above), ...answer, ...below].slice(0, BLOCKS_MAX);
 }

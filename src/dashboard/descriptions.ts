@@ -12,7 +12,7 @@ export type Part =
   | { readonly kind: 'key'; readonly publicKey: string }
   | { readonly kind: 'text'; readonly text: string };
 
-/** First type number in generation 3, which counts the same kinds of transactions from here. */
+/** First type number of generation 3. Generation 2 numbers the same types from 0, in the same order. */
 const SECOND_TYPES_FROM = 8;
 
 export function descriptionOf({ type, amount, recipientId, asset }: Described): readonly Part[] {

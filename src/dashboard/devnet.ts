@@ -1,11 +1,14 @@
-/** The controls of a devnet: what its supervisor answers, and what a person types as parameters of an operation. */
+/**
+ * The controls of a devnet: the answers of its supervisor, and the texts that a user types as parameters of an
+ * operation.
+ */
 
 import { addressOf, beddowsOf } from './questions.ts';
 
 export interface DevnetNode {
   readonly index: number;
   readonly state: 'running' | 'starting' | 'silent' | 'paused' | 'killed' | 'ended' | 'dead';
-  /** Ports. */
+  /** Port of the HTTP interface. */
   readonly http: number;
   readonly ws: number;
   readonly delegates: number;
@@ -17,7 +20,7 @@ export interface DevnetFaults {
   readonly nodes: readonly {
     readonly node: number;
     readonly delayMs: number;
-    /** From 0 to 1. */
+    /** Share of lost messages, from 0 to 1. */
     readonly loss: number;
     readonly skewMs: number;
   }[];
@@ -59,7 +62,7 @@ export function actionsFor({ state }: Pick<DevnetNode, 'state'>): readonly NodeA
   }
 }
 
-/** A parameter, or the reason why the text is none. */
+/** A parameter, or the reason why the text is not a valid parameter. */
 type Read<Value> = { readonly value: Value } | { readonly problem: string };
 
 export interface TransferTexts {
@@ -67,7 +70,7 @@ export interface TransferTexts {
   readonly amount: string;
 }
 
-/** Address, and beddows as text. */
+/** Reads an address and an amount. The amount in the result is in beddows, as decimal digits. */
 export function transferOf({ address, amount }: TransferTexts): Read<TransferTexts> {
   const known = addressOf(address.trim());
   if (known === undefined) return { problem: `“${address}” is no address: an address is digits followed by L.` };
@@ -78,7 +81,7 @@ export function transferOf({ address, amount }: TransferTexts): Read<TransferTex
   return { value: { address: known, amount: beddows } };
 }
 
-/** Milliseconds from 0 to a minute. */
+/** Reads a delay in milliseconds, from 0 to one minute. */
 export function delayOf(text: string): Read<number> {
   const delayMs = /^\d{1,5}$/.test(text.trim()) ? Number(text) : Number.NaN;
   return delayMs <= 60_000
@@ -86,7 +89,7 @@ export function delayOf(text: string): Read<number> {
     : { problem: `“${text}” is no delay: write milliseconds from 0 to 60000.` };
 }
 
-/** Share from 0 to 1 of a text in percent. */
+/** Converts a text in percent to a share from 0 to 1. */
 export function lossOf(text: string): Read<number> {
   const percent = /^\d{1,3}(\.\d{1,3})?$/.test(text.trim()) ? Number(text) : Number.NaN;
   return percent <= 100
@@ -94,7 +97,7 @@ export function lossOf(text: string): Read<number> {
     : { problem: `“${text}” is no share of messages: write percent from 0 to 100.` };
 }
 
-/** Milliseconds of a text in seconds, at most a day before or after. */
+/** Converts a clock offset from seconds to milliseconds. The offset is at most one day in either direction. */
 export function offsetOf(text: string): Read<number> {
   const seconds = /^[+-]?\d{1,5}(\.\d{1,3})?$/.test(text.trim()) ? Number(text) : Number.NaN;
   return Math.abs(seconds) <= 86_400
@@ -102,7 +105,7 @@ export function offsetOf(text: string): Read<number> {
     : { problem: `“${text}” is no offset: write seconds from -86400 to 86400, such as -3.` };
 }
 
-/** Faults in words, one line for the parts and one for each node. */
+/** Describes the faults: one line for the partition, and one line for each node with faults. */
 export function faultLines({ parts, nodes }: DevnetFaults): readonly string[] {
   const cut =
     parts.length === 0 ? [] : [`The network is cut into ${parts.map((part) => part.join(', ')).join(' | ')}.`];

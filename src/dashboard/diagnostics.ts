@@ -1,8 +1,8 @@
-/** Diagnostics of the node as the dashboard lists them. Equal diagnostics in a row share one line. */
+/** Prepares the node's diagnostics for the dashboard. Consecutive equal diagnostics share one line. */
 
 import type { Diagnostic } from './answers.ts';
 
-/** The latest of several equal diagnostics in a row, and the earlier diagnostics, newest first. */
+/** Consecutive equal diagnostics: the latest one, and the earlier ones, newest first. */
 export interface Run {
   readonly latest: Diagnostic;
   readonly earlier: readonly Diagnostic[];

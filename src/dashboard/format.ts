@@ -1,8 +1,8 @@
-/** Texts of amounts, times and shortened ids. */
+/** Formats amounts, times and ids as text. */
 
 export const BEDDOWS_PER_LSK = 100_000_000n;
 
-/** `12 345.6 LSK`, with a space between thousands. `beddows` is a decimal text. */
+/** Example: `12 345.6 LSK`, with a space between thousands. `beddows` has decimal digits. */
 export function amountText(beddows: string): string {
   const value = BigInt(beddows);
   const positive = value < 0n ? -value : value;
@@ -17,8 +17,8 @@ export function decimalsOf(beddows: string): number {
 }
 
 /**
- * `12.5 %`: the share of a part in a whole, both in beddows as text, with two decimals. A share above zero that rounds
- * to zero is `below 0.01 %`; without a whole, the text is `–`.
+ * Example: `12.5 %`. Formats the share of a part in a whole, both in beddows as decimal digits, with two decimals. A
+ * share above zero that rounds to zero is `below 0.01 %`; without a whole, the text is `–`.
  */
 export function shareText(part: string, whole: string | undefined): string {
   if (whole === undefined || BigInt(whole) <= 0n) return '–';
@@ -36,7 +36,7 @@ export function countOf(count: number, one: string): string {
   return `${countText(count)} ${one}${count === 1 ? '' : 's'}`;
 }
 
-/** Time until a moment, to the second if it is below an hour: `in 2 min 5 s`. */
+/** Formats the time until a moment, with seconds if the time is less than an hour: `in 2 min 5 s`. */
 export function untilText(momentMs: number, nowMs: number): string {
   const seconds = Math.max(0, Math.round((momentMs - nowMs) / 1000));
   if (seconds >= 3600) return agoText(momentMs, nowMs);
@@ -45,19 +45,19 @@ export function untilText(momentMs: number, nowMs: number): string {
 }
 
 /**
- * Time since a past moment. If the clocks of node and browser differ a little, the moment must not appear to be in the
- * future.
+ * Formats the time since a past moment. Even if the browser's clock is behind the node's clock, the text does not place
+ * the moment in the future.
  */
 export function sinceText(momentMs: number, nowMs: number): string {
   return agoText(Math.min(momentMs, nowMs), nowMs);
 }
 
-/** Beginning and end of a long id. */
+/** Shortens a long text, such as an id, to its beginning and its end. */
 export function shortText(text: string, characters = 6): string {
   return text.length <= 2 * characters + 1 ? text : `${text.slice(0, characters)}…${text.slice(-characters)}`;
 }
 
-/** `14 s ago`, `in 3 min`: the largest unit that fits. */
+/** Examples: `14 s ago`, `in 3 min`. The text uses the largest unit that gives at least 1. */
 export function agoText(momentMs: number, nowMs: number): string {
   const seconds = Math.round((nowMs - momentMs) / 1000);
   const [size, unit] = UNITS.find(([length]) => Math.abs(seconds) >= length) ?? [1, 's'];
@@ -92,7 +92,7 @@ const TYPES: Readonly<Record<number, string>> = {
   6: 'Deposit',
   7: 'Withdrawal',
 };
-/** First type number in generation 3, which counts the same kinds of transactions from here. */
+/** First type number of generation 3. Generation 2 numbers the same types from 0, in the same order. */
 const SECOND_TYPES_FROM = 8;
 
 export function typeText(type: number): string {

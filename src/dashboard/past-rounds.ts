@@ -1,4 +1,4 @@
-/** Ended rounds, slot by slot: the delegate that forged, or the delegate that missed the slot. */
+/** Computes ended rounds slot by slot: the delegate that forged, or the delegate that missed the slot. */
 
 import type { Block } from './answers.ts';
 
@@ -15,8 +15,8 @@ export interface PastRound {
   readonly forged: number;
   readonly missed: number;
   /**
-   * The slots of a round in order, up to a maximum. If the network made no blocks for a long time, only the latest
-   * slots are kept.
+   * The slots of a round in ascending order, up to a maximum number. If the network made no blocks for a long time,
+   * only the latest slots are kept.
    */
   readonly slots: readonly PastSlot[];
 }
@@ -56,7 +56,8 @@ export function pastRounds({ blocks, blockTimeS, activeDelegates, told }: PastRo
   return rounds;
 
   function roundOf(number: number, first: number, last: number, bySlot: ReadonlyMap<number, Block>): PastRound {
-    // The order of a round repeats, so a delegate that missed a slot is known by its later slot in the same round.
+    // After a missed slot, the round has more slots than delegates, and the forging order starts again. The delegate of
+    // a missed slot is therefore the forger of the slot `activeDelegates` slots later or earlier.
     const byPlace = new Map([...bySlot].map(([slot, block]) => [slot % activeDelegates, block.generatorPublicKey]));
     const slots: PastSlot[] = [];
     for (let slot = first; slot <= last; slot += 1) {

@@ -1,4 +1,4 @@
-/** Places in the dashboard, as addresses: `#/blocks/123`. */
+/** Converts places in the dashboard to addresses and back. Example: `#/blocks/123`. */
 
 export const VIEWS = [
   'glance',
@@ -21,17 +21,17 @@ export interface Place {
   readonly view: View;
   /** Id, height, address or name; undefined for a list. */
   readonly item: string | undefined;
-  /** Page of a list, from 1. */
+  /** Number of a page of a list; the first page is 1. */
   readonly page: number;
-  /** The node's cursor of the entry before the page; empty for the first page. */
+  /** Cursor of the last entry before the page, from the node; empty for the first page. */
   readonly after: string;
-  /** The filters and the order of a list; only names that the view knows. */
+  /** The filters and the order of a list. Only names that the view supports are present. */
   readonly filters: Filters;
 }
 
 export type Filters = Readonly<Record<string, string>>;
 
-/** Names of filters, in the order in which an address has them. */
+/** Names of the filters of each view, in their order in an address. */
 const FILTERS: Partial<Readonly<Record<View, readonly string[]>>> = {
   blocks: ['delegate', 'sort'],
   transactions: ['kind', 'from', 'to', 'min', 'max', 'text', 'sort'],
@@ -40,7 +40,7 @@ const FILTERS: Partial<Readonly<Record<View, readonly string[]>>> = {
   charts: ['span'],
 };
 
-/** A page of a list in an address. */
+/** The page of a list, as part of a place. */
 export type PageOfPlace = Pick<Place, 'page' | 'after'>;
 
 const FIRST_PAGE: PageOfPlace = { page: 1, after: '' };
@@ -63,14 +63,14 @@ export function placeOfHash(hash: string): Place {
   return {
     view,
     item: decoded(item),
-    // The number only says how far one has paged; the cursor says where the page begins.
+    // The number is only shown to the user. The cursor determines where the page begins.
     page: after !== '' && Number.isInteger(page) && page > 1 ? page : 1,
     after,
     filters: Object.fromEntries(filters),
   };
 }
 
-/** The address of a place. Filters that are empty, or that the view does not know, are left out. */
+/** Returns the address of a place. Filters that are empty, or that the view does not support, are left out. */
 export function hashOf(
   view: View,
   item?: string,

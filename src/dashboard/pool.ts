@@ -1,4 +1,4 @@
-/** The queues of the pool, and why their transactions are in no block yet. */
+/** The queues of the transaction pool, and the reasons why their transactions are not in a block yet. */
 
 export const POOL_STATES = ['ready', 'verified', 'pending', 'validated', 'received'] as const;
 

@@ -1,4 +1,4 @@
-/** The filters and the order of a list as a question to the node. */
+/** Converts the filters and the order of a list to a request to the node. */
 
 import { BEDDOWS_PER_LSK } from './format.ts';
 import type { Filters } from './place.ts';
@@ -7,7 +7,7 @@ import type { Filters } from './place.ts';
 export const KINDS = [0, 1, 2, 3, 4] as const;
 const SECOND_TYPES_FROM = 8;
 
-/** An order that a list can have, with the node's name for it and its label on the page. */
+/** An order of a list: the value of the parameter `sort`, and the label on the page. */
 export type Order = readonly [sort: string, title: string];
 
 export const BLOCK_ORDERS: readonly Order[] = [
@@ -44,27 +44,27 @@ export const DELEGATE_ORDERS: readonly Order[] = [
   ['productivity:desc', 'most productive first'],
 ];
 
-/** The order that the address of the page names, or the first order. */
+/** Returns the order that the address of the page names, or the first order. */
 export function orderOf(filters: Filters, orders: readonly Order[]): string {
   const [first] = orders;
   return orders.find(([sort]) => sort === filters['sort'])?.[0] ?? first?.[0] ?? '';
 }
 
 /**
- * The order after a click on a column: the first order of the column, then its other orders in turn. Undefined for a
- * column that cannot be sorted.
+ * Returns the order after a click on a column: first the column's first order, then its other orders in turn. Undefined
+ * for a column that cannot be sorted.
  */
 export function nextOrder(field: string, current: string, orders: readonly Order[]): string | undefined {
   const own = orders.map(([sort]) => sort).filter((sort) => sort.startsWith(`${field}:`));
   return own[(own.indexOf(current) + 1) % own.length];
 }
 
-/** A question to the node, or the reason why it cannot be asked. */
+/** The path of a request to the node, or the reason why the filters make no valid request. */
 export type Question = { readonly path: string } | { readonly problem: string };
 
 export interface PageOfList {
   readonly limit: number;
-  /** The node's cursor; empty for the first page. */
+  /** Cursor from the node; empty for the first page. */
   readonly after: string;
 }
 

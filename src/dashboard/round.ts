@@ -2,7 +2,7 @@
 
 import type { Block, Forger } from './answers.ts';
 
-/** Number of delegates of a round, unless the node sends another. */
+/** Default number of delegates of a round; used when the node sends no number. */
 const DELEGATES_OF_ROUND = 101;
 
 type SlotState = 'forged' | 'missed' | 'now' | 'next';
@@ -19,39 +19,36 @@ export interface Round {
   /** Blocks of the round so far. */
   readonly forged: number;
   readonly missed: number;
-  /** The present slot by the reader's clock, or the slot of the newest block if that is later. */
+  /** The present slot by the node's clock, or the slot of the newest block if the block's slot is later. */
   readonly currentSlot: number;
-  /** At least as many as delegates: each missed slot makes the round one slot longer. */
+  /** At least as many slots as delegates, because each missed slot makes the round one slot longer. */
   readonly slots: readonly RoundSlot[];
 }
 
 export interface RoundRequest {
-  /** Newest first, down to the block before the round if it is known. */
+  /** Newest first; the last block is the block before the round, if that block is known. */
   readonly blocks: readonly Block[];
   /** All forgers of the present round in any order. */
   readonly forgers: readonly Forger[];
   readonly blockTimeS: number;
   readonly currentSlot: number;
-  /** Delegates of a round; 101 unless given. */
+  /** Number of delegates of a round; default: 101. */
   readonly activeDelegates?: number;
 }
 
-/** Number of the round that a height belongs to, from 1. */
+/** Number of the round to which a height belongs. The first round is 1. */
 export function roundOf(height: number, activeDelegates = DELEGATES_OF_ROUND): number {
   return Math.ceil(height / activeDelegates);
 }
 
-/**
- * Lists the slots from the first slot of the round to its last slot, which assumes that no further slot is missed. The
- * round is that of the next block.
- */
+/** Lists the slots of the round to which the next block belongs. The list assumes that no further slot is missed. */
 export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundRequest): Round {
   const tip = blocks[0];
   const { activeDelegates = DELEGATES_OF_ROUND } = request;
   const number = roundOf((tip?.height ?? 0) + 1, activeDelegates);
   const firstHeight = (number - 1) * activeDelegates + 1;
   const slotOf = ({ timestamp }: Block): number => Math.floor(timestamp / blockTimeS);
-  // If the reader's clock is slow, the newest block gives the present slot.
+  // If the given slot is older than the newest block, the slot of the newest block is the present slot.
   const currentSlot = tip === undefined ? request.currentSlot : Math.max(request.currentSlot, slotOf(tip));
   const bySlot = new Map(
     // No delegate forged the genesis block, and it has no slot in the round.
@@ -60,7 +57,7 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
   const byPlace = new Map(forgers.map((forger) => [forger.nextSlot % activeDelegates, forger]));
   const before = blocks.find(({ height }) => height === firstHeight - 1 && height > 1);
   const known = [...bySlot.keys()];
-  // A network may begin long after its genesis; slots before its first block belong to nobody.
+  // A network may start long after its epoch. Slots before its first forged block belong to no delegate.
   const firstSlot = before === undefined ? Math.min(currentSlot, ...known) : slotOf(before) + 1;
   const slots: RoundSlot[] = [];
   // If the network made no blocks for a long time, only the latest slots are drawn.
@@ -81,8 +78,8 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
 }
 
 /**
- * Next slot of each delegate in the round, by public key. A delegate that is missing here has already had its slot. The
- * next slot of a delegate that is missing here is in the following round, whose order is not known yet.
+ * Returns the next slot of each delegate in the round, by public key. A delegate that has already had its slot is
+ * missing. Its next slot is in the following round, whose order is not known yet.
  */
 export function nextSlotsOf({ slots }: Pick<Round, 'slots'>): ReadonlyMap<string, number> {
   const nextSlots = new Map<string, number>();

@@ -1,10 +1,10 @@
-/** Items that a text in the search field may name, in the order of the requests for them. */
+/** Kinds of items that a text in the search field may name. */
 
 export type Sought =
   | { readonly kind: 'height'; readonly height: number }
   | { readonly kind: 'block' | 'transaction'; readonly id: string }
   | { readonly kind: 'address'; readonly address: string }
-  /** Digits without an L name an account only if such an account exists. */
+  /** Digits without an L are taken as an address only if the account exists. */
   | { readonly kind: 'usedAddress'; readonly address: string }
   | { readonly kind: 'publicKey'; readonly publicKey: string }
   | { readonly kind: 'delegate'; readonly name: string };

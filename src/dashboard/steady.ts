@@ -1,6 +1,6 @@
 /**
- * Share of the peers with the node's tip, without the dip after each new block: for a moment, peers that have not
- * received the block are one block behind.
+ * Smooths the percentage of peers that have the node's tip. Without smoothing, the percentage drops after each new
+ * block until the peers have received the block.
  */
 
 export interface Sample {
@@ -9,8 +9,8 @@ export interface Sample {
 }
 
 /**
- * This time spans several slots and many samples. In an honest network, at least one of the samples shows that all
- * peers have the tip.
+ * Time in milliseconds that spans several slots and many samples. In an honest network, at least one sample in this
+ * time shows that all peers have the tip.
  */
 export const STEADY_MS = 30_000;
 
@@ -19,7 +19,7 @@ export function withSample(samples: readonly Sample[], sample: Sample): readonly
   return [...samples.filter(({ atMs }) => sample.atMs - atMs < STEADY_MS), sample];
 }
 
-/** The highest sample; undefined if there is none. */
+/** Returns the highest percentage of all samples; undefined without samples. */
 export function steadyPercent(samples: readonly Sample[]): number | undefined {
   return samples.length === 0 ? undefined : Math.max(...samples.map(({ percent }) => percent));
 }

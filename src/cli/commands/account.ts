@@ -60,7 +60,7 @@ async function findAccount(source: Source, which: string): Promise<AccountJson> 
     const [found] = await source.ask<readonly AccountJson[]>(`accounts?${question}`, ACCOUNTS);
     if (found !== undefined) return found;
   }
-  // An account is found by a pattern of its name, but a delegate only by its whole name.
+  // The node takes a name in a query for accounts as a pattern. A query for delegates takes the whole name.
   const name = encodeURIComponent(which.toLowerCase());
   const [delegate] = isName(which)
     ? await source.ask<readonly DelegateJson[]>(`delegates?username=${name}`, DELEGATES)
@@ -80,7 +80,7 @@ function questionsOf(which: string): readonly string[] {
   return isCanonicalHex(key, 32) ? [`publicKey=${key}`] : [];
 }
 
-/** True for up to 20 letters, digits and `!@$&_.`; a node would refuse to look up anything else. */
+/** True for up to 20 letters, digits and `!@$&_.`; a node refuses to look up a name with other characters. */
 function isName(which: string): boolean {
   return /^[a-z0-9!@$&_.]{1,20}$/i.test(which);
 }

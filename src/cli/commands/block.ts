@@ -53,7 +53,7 @@ async function showBlock(source: Source, which: string, flags: QuestionFlags): P
   ]);
 }
 
-/** Finds a block. A number that can be a height is first taken as a height. */
+/** Finds a block by `latest`, height or id. A number that may be a height or an id is looked up as a height first. */
 async function findBlock(source: Source, which: string): Promise<BlockJson> {
   const isHeight = /^[0-9]{1,10}$/.test(which) && Number(which) >= 1 && Number(which) <= HEIGHT_MAX;
   const questions =

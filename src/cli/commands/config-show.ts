@@ -1,4 +1,4 @@
-/** `bloomery config show`: shows the options with which a node would run, and the source of each. */
+/** `bloomery config show`: shows the options with which a node would run, and the source of each option. */
 
 import { explainConfig, type ExplainedOption } from '../../config/load.ts';
 import { bloomeryHome, findNetworkDirectory, loadNetwork } from '../../config/network.ts';

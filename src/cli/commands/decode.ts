@@ -17,10 +17,10 @@ import { usageError } from '../problems.ts';
 import { describe } from '../wallet/describe.ts';
 
 const KEY_BYTES = 32;
-/** Limit for the input: several times the longest transaction or header. */
+/** Limit for the input in bytes, several times the length of the longest transaction or header. */
 const BYTES_MAX = 1024 * 1024;
 const FIRST_TYPE_GEN3 = 8;
-/** Stands for an unknown network. Only the check of a signature needs the network. */
+/** Network identifier that replaces an unknown one. Only the check of a signature needs the identifier. */
 const NO_NETWORK = '0'.repeat(64);
 
 interface Decoded {
@@ -30,7 +30,7 @@ interface Decoded {
 }
 
 /**
- * @param given hexadecimal digits, JSON, or `-` to read one of the two from the standard input
+ * @param given hexadecimal digits, JSON, or `-` to read the hexadecimal digits or the JSON from the standard input
  * @throws ProtocolError `USAGE` for input that cannot be decoded; errors of reading a network
  */
 export function decode(given: string, flags: DecodeFlags): void {
@@ -58,7 +58,7 @@ function decodedBytes(bytes: Buffer, network: SigningNetwork | undefined): reado
   if (header !== undefined) return [decodedHeader(header)];
   const signer = signerFor(generationOfType(bytes[0]), network);
   const found = signer.fromBytes(bytes).map((transaction) => decodedTransaction(transaction, signer, network));
-  // When the bytes can be read in two ways, the valid signature shows the right way.
+  // Some bytes can be read as two different transactions. The transaction with the valid signature is the right one.
   const signed = found.filter(({ isSigned }) => isSigned === true);
   return signed.length > 0 ? signed : found;
 }

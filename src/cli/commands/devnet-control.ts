@@ -23,7 +23,7 @@ import type { ControlFlags } from '../flags.ts';
 import { counted, printJson, printLines } from '../output.ts';
 import { usageError } from '../problems.ts';
 
-/** Nodes stop within ten seconds; after that time they are killed. */
+/** Maximum wait for the end of a devnet. The devnet kills nodes that have not stopped after ten seconds. */
 const STOP_MS_MAX = 30_000;
 const STOP_POLL_MS = 50;
 
@@ -84,8 +84,8 @@ export class DevnetControl {
     try {
       skewMs = skewMsOfText(skew);
     } catch (error) {
-      // If both the node and the clock offset are wrong, the error names the node, because another offset would not
-      // help.
+      // If both the node and the clock offset are wrong, the error names the node. With a valid clock offset, the
+      // command would still fail.
       await this.#refuseMissing(node);
       throw error;
     }
@@ -192,7 +192,7 @@ function nodeLine({ index, state, http, ws, delegates, pid }: ControlNode): stri
   return `node ${index}  ${state.padEnd(8)} http ${http}, peers ${ws}, ${counted(delegates, 'delegate')}${process}`;
 }
 
-/** Makes one line for the cut of the network, and one line for each node with faults. */
+/** Makes one line for the partition of the network, and one line for each node with faults. */
 function faultLines({ parts, nodes }: StandingFaults): readonly string[] {
   const cut = parts.length === 0 ? [] : [`partition ${parts.map((part) => part.join(',')).join(' | ')}`];
   const own = nodes.map(({ node, delayMs, loss, skewMs }) => {

@@ -44,7 +44,7 @@ export async function devnetRun(file: string, flags: ScenarioFlags): Promise<voi
   }
   const failed = results.some(({ failure }) => failure !== undefined);
   const hasPassed = isWhole && !failed && error === undefined;
-  // A run that the user stopped needs no reason.
+  // If no step failed and no error occurred, an incomplete run was stopped by the user.
   const isStopped = !isWhole && !failed && error === undefined;
   if (hasPassed || isStopped || !hasBegun) rmSync(directory, { recursive: true, force: true });
   else note(`the logs of the nodes are in ${directory}`);
@@ -99,7 +99,7 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
     await checkPortsFree(
       nodes.flatMap((node) => [node.httpPort, node.wsPort]).map((port) => ({ host: DEVNET_HOST, port })),
     );
-    // Expectations about log lines need the usual log format.
+    // Expectations about log lines need the log format that this function chooses, not the format in the environment.
     delete process.env['BLOOMERY_LOG_FORMAT'];
     const lock = lockDevnetFolder(directory);
     try {
@@ -118,7 +118,7 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
         ...(pace.intervalMs === undefined ? {} : { intervalMs: pace.intervalMs }),
         onReady: (__, session) => {
           played = steps(scenario, session, stop.signal, results).finally(() => stop.abort());
-          // The result is awaited after the devnet has ended.
+          // The result is awaited after the devnet has ended. This handler prevents an unhandled rejection before then.
           played.catch(() => undefined);
         },
       });

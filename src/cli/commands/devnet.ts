@@ -46,7 +46,7 @@ export async function devnet(flags: DevnetFlags): Promise<void> {
   return run(flags, { chosen, pace }).finally(() => chosen.dispose());
 }
 
-/** Choices for a devnet, from its flags. */
+/** Choices for a devnet that its flags make. */
 interface Choice {
   readonly chosen: ChosenNetwork;
   readonly pace: Pace;
@@ -55,13 +55,13 @@ interface Choice {
 
 async function chooseFork(flags: DevnetFlags, path: string): Promise<Choice & { readonly source: ForkSource }> {
   if (flags.delegates !== undefined) throw usageError('--delegates: a fork has the delegates of its chain');
-  // The modules that read chains are loaded on demand, because they are large and only a fork needs them.
+  // The modules that read chains are loaded on demand, because the modules are large and only a fork needs them.
   const { forkSourceOf, underNewIdentifier } = await import('../devnet/fork/source.ts');
   const source = await forkSourceOf(path, flags.network);
   const pace = paceOfFork(flags.blockTime, flags.mine, source.network.params.blockTimeS);
   if (flags.newNetworkId !== true) {
-    // The network folder of the source counts as temporary, because it may be removed or changed while the devnet
-    // exists.
+    // The network folder of the source counts as temporary, because the user may remove or change the folder while the
+    // devnet exists.
     return { source, pace, chosen: { network: source.network, isTemporary: true, dispose: () => undefined } };
   }
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-network-'));
@@ -141,7 +141,7 @@ function refuseSourceInside(directory: string, { path, chain }: ForkSource): voi
   throw usageError(`--fork ${path}: lies in the folder of the devnet, ${directory}: choose another with --data-dir`);
 }
 
-/** Copies the chain of the source to the nodes, unless an earlier run in this folder has done that. */
+/** Copies the chain of the source to the nodes, unless an earlier run in this folder has copied the chain. */
 async function forkInto(
   directory: string,
   source: ForkSource,
@@ -152,7 +152,7 @@ async function forkInto(
   const dataDirectories = nodes.map((node) => join(node.directory, network.name));
   try {
     const { prepareFork } = await import('../devnet/fork/prepare.ts');
-    // An earlier run may have ended before it wrote its facts; its files are removed.
+    // The folder has no record of a complete copy, so the earlier copy may be incomplete. Its files are removed.
     wipeDevnetFolder(directory);
     const facts = await prepareFork({ source, network, dataDirectories });
     writeForkFacts(directory, facts);

@@ -11,7 +11,7 @@ import type { EventsFlags } from '../flags.ts';
 import { note, printJson, printLine } from '../output.ts';
 import { usageError } from '../problems.ts';
 
-/** Pause before the command asks a lost node again. */
+/** Pause in milliseconds before the command connects to a lost node again. */
 const AGAIN_MS = 1000;
 const BEGINNING = '0.0';
 
@@ -59,8 +59,7 @@ async function follow(flags: EventsFlags, tell: Tell): Promise<never> {
       }
       note(`${node.base} ended the stream; it is asked again until it is back`);
     } catch (error) {
-      // Only a lost connection is a reason to connect again. A malformed or unreadable answer is no reason to connect
-      // again.
+      // The command connects again only after a lost connection. A malformed or unreadable answer ends the command.
       const isLost = !(error instanceof ProtocolError) || (hasBegun && error.code === 'NODE_UNREACHABLE');
       if (!isLost || !hasBegun) throw error;
       if (!(error instanceof ProtocolError))
@@ -70,14 +69,14 @@ async function follow(flags: EventsFlags, tell: Tell): Promise<never> {
   }
 }
 
-/** A list begins with the oldest event, unless a flag says otherwise. */
+/** Event id at which a list begins: the oldest event by default. */
 function beginningOf({ since, fromHeight }: EventsFlags): string | undefined {
   return since ?? (fromHeight === undefined ? BEGINNING : undefined);
 }
 
 function queryOf({ fromHeight, types, address, delegate, final }: EventsFlags, after: string | undefined): string {
   return new URLSearchParams({
-    // When a last event is given, a node ignores this parameter.
+    // When a last event is given, a node ignores `fromHeight`.
     ...(fromHeight === undefined ? {} : { fromHeight: String(fromHeight) }),
     ...(types === undefined ? {} : { types }),
     ...(address === undefined ? {} : { address }),

@@ -35,12 +35,12 @@ import type { ForgingExportFlags, ForgingImportFlags } from '../flags.ts';
 import { usageError } from '../problems.ts';
 import { flushOutput, note, printLine, printText, report } from '../output.ts';
 
-/** Limit for a file: several times the size of a record with the maximum number of delegates. */
+/** Limit for a file in bytes, several times the size of a record with the maximum number of delegates. */
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Writes the record first, and then ends signing on this machine. After a failure between writing the record and ending
- * signing, at most this node can sign. The record may then be in both places.
+ * Writes the record first, and then ends signing on this machine. If the command fails between these two steps, the
+ * record may be in both places. Only this node can then sign.
  *
  * @throws ProtocolError `JOURNAL_IN_USE` while the node runs
  */
@@ -51,7 +51,7 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
   withJournal(journalFile, (journal) => {
     const exportedAtS = Math.floor(Date.now() / 1000);
     const isKept = flags.keep === true;
-    // The journal in a copied or restored folder may lack signatures that the node made later.
+    // A journal in a copied or restored folder may lack signatures that the node made after the copy.
     const record = recordOf(journal, network.params, { exportedAtS, isCopy: isKept || journal.isCopied });
     if (record.delegates.length === 0) throw usageError(`${journalFile}: tells of no delegate: nothing to export`);
     const text = textOfRecord(record);
@@ -78,7 +78,7 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
 /**
  * Imports the record as the complete history of signatures, but only once. After the import, the file is marked as a
  * copy, and this machine notes where the record was imported. A copy can be imported, too. After the import of a copy,
- * the node first waits to make sure that no other node signs.
+ * the node waits before it signs, to make sure that no other node signs.
  *
  * @throws ProtocolError `SIGNING_RECORD_INVALID` or `SIGNING_RECORD_OTHER`; after an error nothing was changed
  */
@@ -117,8 +117,8 @@ interface Import {
 }
 
 /**
- * Marks the record as imported before the import. After a failure between marking the record and importing it, no node
- * can sign with the record at once. If the import came before the mark, two nodes could sign with one record.
+ * Marks the record as imported, and then imports it. If the function fails between these two steps, no node can sign
+ * with the record at once. In the reverse order, two nodes could sign with one record.
  *
  * @returns the place of an earlier import, if any; and whether the file is now marked as a copy
  */
@@ -148,7 +148,7 @@ function noteTaken(notes: TakenRecords | undefined, record: SigningRecord, into:
     notes?.note(record, { into, atS: Math.floor(Date.now() / 1000) });
     undo.push(() => notes?.forget(record));
   } catch {
-    // If this machine has no folder for watermarks, imports of copies of the file are not noticed.
+    // Without a writable folder for watermarks, this machine cannot notice a second import of a copy of the file.
   }
 }
 
@@ -166,10 +166,7 @@ function markAsCopy(file: string, record: SigningRecord, undo: (() => void)[]): 
   return true;
 }
 
-/**
- * Replaces a file. At any moment, either the old or the new text is on the disk. When the function that replaces the
- * file returns, the new text is on the disk.
- */
+/** Replaces a file atomically. The new text is on the disk when the function returns. */
 function writeInstead(file: string, text: string): void {
   const path = realpathSync(file);
   const draft = `${path}.${process.pid}.new`;
@@ -185,8 +182,8 @@ function writeInstead(file: string, text: string): void {
 
 /**
  * Updates the watermarks of this machine, if there are any. Without the update, the watermarks would name the wrong
- * place of the record. A watermark that is newer than the record stays. A node whose watermarks are in another folder
- * updates them itself.
+ * place of the record. A watermark that is newer than the record is not changed. A node whose watermarks are in another
+ * folder updates its watermarks itself.
  *
  * @param movedAtS time when the record left this machine
  */
@@ -237,16 +234,18 @@ function readText(file: string, name: string): string {
   }
 }
 
-/** Writes a new file and returns when it is on the disk, because signing on this machine may end only after that. */
+/**
+ * Writes a new file and returns when the file is on the disk. Signing on this machine may end only when the file is on
+ * the disk.
+ */
 function writeNew(file: string, text: string): void {
   try {
     const descriptor = openSync(file, 'wx', 0o600);
     try {
-      // Writes the whole text, or throws.
       writeFileSync(descriptor, text);
       fsyncSync(descriptor);
     } catch (error) {
-      // An incomplete record is useless.
+      // No node can import an incomplete record.
       rmSync(file, { force: true });
       throw error;
     } finally {
@@ -260,7 +259,7 @@ function writeNew(file: string, text: string): void {
   }
 }
 
-/** Flushes the folder, because otherwise a new file does not survive a power cut. */
+/** Flushes the folder, because without the flush a new file may not survive a power failure. */
 function fsyncFolderOf(file: string): void {
   const descriptor = openSync(dirname(resolve(file)), 'r');
   try {

@@ -1,4 +1,4 @@
-/** `bloomery init`: prepares a node, by questions or by flags. */
+/** `bloomery init`: writes the files of a new node, according to flags or to answers of the user. */
 
 import { bloomeryHome } from '../../config/network.ts';
 import { ProtocolError } from '../../primitives/errors.ts';

@@ -12,14 +12,14 @@ import { usageError } from '../problems.ts';
 import { readPassphrase, readSecret } from '../wallet/secrets.ts';
 import { flushOutput, note, printJson, printLines, printText, report } from '../output.ts';
 
-/** Bytes of entropy for the words. */
+/** Bytes of entropy by number of words. */
 const ENTROPY_BYTES: Readonly<Record<KeysCreateFlags['words'], number>> = { 12: 16, 24: 32 };
-/** Minimum length of a password in the interface that switches forging. */
+/** Minimum length of a password that the HTTP interface accepts for enabling and disabling forging. */
 const PASSWORD_CHARACTERS_MIN = 5;
 
 /**
  * @throws ProtocolError `KEYS_FILE_EXISTS` or `KEYS_FILE_UNWRITABLE`; then no account was made. `OUTPUT_UNWRITABLE`
- *   when the result could not be shown; a passphrase that was written to a file is still there
+ *   when the result could not be shown; a written passphrase file is kept
  */
 export function keysCreate({ words, out, json }: KeysCreateFlags): void {
   const passphrase = entropyToMnemonic(systemRandom.bytes(ENTROPY_BYTES[words]), wordlist);

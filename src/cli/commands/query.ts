@@ -18,7 +18,7 @@ export async function query(sql: string, { from, format, engine: engineFolder, j
   await readManifest(folder);
   const engine = embeddedEngine(engineFolder ?? process.env[ENGINE_VARIABLE]);
   try {
-    // Integers of 64 bits are text in JSON, because most JSON readers would round them.
+    // JSON output has 64-bit integers as text, because most JSON parsers would round 64-bit numbers.
     engine.run('SET output_format_json_quote_64bit_integers = 1', 'CSV');
     for (const statement of await viewStatements(folder)) engine.run(statement, 'CSV');
     const answer = engine.run(sql, json === true ? 'JSON' : format);

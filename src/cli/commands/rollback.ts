@@ -47,7 +47,10 @@ async function askBefore({ yes }: RollbackFlags, what: string): Promise<void> {
   if (!(await confirmed('Remove them?'))) throw new ProtocolError('CANCELLED', {}, 'nothing was removed');
 }
 
-/** Describes the heights that will be reverted, and their transactions, which may return in other blocks. */
+/**
+ * Describes the blocks that will be reverted, by their heights and transactions. The transactions may enter other
+ * blocks later.
+ */
 function whatGoes(chain: ChainReader, to: number, tip: number): string {
   let transactions = 0;
   for (let height = to + 1; height <= tip; height += 1) transactions += chain.block(height)?.numberOfTransactions ?? 0;

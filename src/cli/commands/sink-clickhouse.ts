@@ -24,8 +24,8 @@ export async function sinkClickHouse(flags: ClickHouseFlags): Promise<void> {
 const PASSWORD_VARIABLE = 'BLOOMERY_CLICKHOUSE_PASSWORD';
 
 /**
- * Reads the password from a file or the environment. Returns undefined when neither has a password, because the URL may
- * contain the password.
+ * Reads the password from a file or the environment. Returns undefined when neither has a password: the URL may contain
+ * the password.
  */
 async function passwordOf({ url, passwordFile: file }: ClickHouseFlags): Promise<string | undefined> {
   if (hasPassword(url)) {

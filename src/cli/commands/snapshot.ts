@@ -1,4 +1,4 @@
-/** `bloomery snapshot create` and `restore`: a chain with its state in one file. */
+/** `bloomery snapshot create` and `restore`: write a chain with its state to one file, and read it from there. */
 
 import { resolve } from 'node:path';
 import { createSnapshot, restoreSnapshot } from '../../node/backup.ts';

@@ -94,10 +94,10 @@ function listeners(config: Config): { host: string; port: number }[] {
 }
 
 /**
- * Decrypts the passphrases before any part of the node is open. An error then needs no clean-up.
+ * Decrypts the passphrases before any part of the node is opened, so that an error needs no clean-up.
  *
- * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` with the first delegate whose passphrase the password does not
- *   decrypt
+ * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` with the first delegate whose passphrase cannot be decrypted with
+ *   the password
  */
 async function checkForgingKeys({ enabled, force, delegates, defaultPassword }: Config['forging']): Promise<void> {
   if (!enabled || !force) return;

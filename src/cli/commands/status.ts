@@ -50,7 +50,7 @@ function versionText({ version, build }: { readonly version: string; readonly bu
   return softwareVersion === undefined ? version : `Bloomery ${softwareVersion}, protocol ${version}`;
 }
 
-/** Describes the height of the node relative to its peers. Empty for a node that wants no peers. */
+/** Describes the height of the node relative to its peers. Empty for a node that is configured to have no peers. */
 function standing({ isAlone, networkHeight, consensus }: NodeState, peers: number): readonly [string, string][] {
   if (isAlone === true) return [['peers', 'none wanted']];
   return [
@@ -62,7 +62,7 @@ function standing({ isAlone, networkHeight, consensus }: NodeState, peers: numbe
 
 const MEGABYTE = 1_000_000;
 
-/** State of the processes that answer HTTP. */
+/** Describes the state of the reading processes, which answer HTTP. */
 function readersText({ wanted, restarts, each }: NonNullable<NodeState['readers']>): string {
   const up = each.filter(({ state }) => state === 'up').length;
   const rest = each.flatMap(({ reader, state }) => (state === 'up' ? [] : [`${reader} ${state}`]));

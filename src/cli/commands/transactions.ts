@@ -79,7 +79,7 @@ export async function multisigRegister(flags: MultisigRegisterFlags): Promise<vo
 }
 
 /**
- * Finds the public key of a delegate. Names have at most 20 characters, so they cannot be confused with public keys.
+ * Finds the public key of a delegate. Names have at most 20 characters, so that no name can be taken for a public key.
  */
 async function keyOf(nameOrKey: string, { node }: WalletNetwork): Promise<string> {
   if (isCanonicalHex(nameOrKey, 32)) return nameOrKey;

@@ -19,7 +19,8 @@ interface Verified extends Examined {
 }
 
 /**
- * @throws ProtocolError `TRANSACTION_NOT_VALID` after all results were printed; errors of reading and of the query
+ * @throws ProtocolError `TRANSACTION_NOT_VALID` after all results were printed; errors of reading the file and of the
+ *   query
  */
 export async function txVerify(file: string, flags: QuestionFlags): Promise<void> {
   const documents = documentsIn(file);

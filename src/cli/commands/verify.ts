@@ -1,4 +1,4 @@
-/** `bloomery verify`: checks the whole content of a store against the rules. */
+/** `bloomery verify`: checks the whole content of a chain store against the rules of the protocol. */
 
 import { chainDirectory, openIndexedSnapshot, openScratchChain, type ChainPlace } from '../../node/chain-tool.ts';
 import { verifyChain } from '../../node/verify-chain.ts';

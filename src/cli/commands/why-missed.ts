@@ -10,10 +10,11 @@ export interface MissedSlot {
   readonly slot: number;
   /** ISO 8601. */
   readonly time: string;
-  /** Name of the slot's forger; undefined for slots of old rounds. */
+  /** Name of the slot's forger, or its public key if it has no name. Undefined for slots of old rounds. */
   readonly delegate: string | undefined;
   /**
-   * Height whose forging order was used, when that order may be outdated because the node's chain ends before the slot.
+   * Height whose forging order was used. Present only if the node's chain ends before the slot, because the order may
+   * then be outdated.
    */
   readonly orderOfHeight?: number;
   /** True when the delegate is configured on the asked node. */
@@ -32,7 +33,7 @@ interface Fact {
 
 /** Facts about slots that the node recorded. */
 interface Report {
-  /** Time from which on all facts are complete; ISO 8601. */
+  /** Time since which the records are complete; ISO 8601. */
   readonly since: string;
   readonly slots: readonly { readonly slot: number; readonly facts: readonly Fact[]; readonly forger?: SlotForger }[];
   readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
@@ -92,7 +93,7 @@ export async function missedSlots(place: number, { ask }: NodeAsker): Promise<re
   ]);
   const epochMs = Date.parse(constants.epoch);
   const activeDelegates = activeDelegatesOf(constants);
-  // Slots count from the epoch, so the length of a slot follows from the number of a slot.
+  // The number of a slot is the time since the epoch divided by the block time. The block time follows from it.
   const blockTimeS = Math.max(1, Math.round(status.secondsSinceEpoch / (forgers[0]?.nextSlot ?? 1)));
   const isHeight = place <= status.height;
   const slots = isHeight
@@ -124,8 +125,8 @@ async function slotsBefore(
   if (height < 2) throw usageError('nobody forges the genesis block: give a height above 1');
   const [own, before] = await Promise.all([headerAt(height, ask), headerAt(height - 1, ask)]);
   const slotOf = ({ timestamp }: Header): number => Math.floor(timestamp / blockTimeS);
-  // The slots between the genesis block and the first forged block are not missed slots, because a network may start at
-  // any time.
+  // The slots between the genesis block and the first forged block are not missed slots. A network may start long after
+  // its genesis block.
   const first = height === 2 ? slotOf(own) : slotOf(before) + 1;
   const slots = Array.from({ length: Math.min(slotOf(own) - first, slotsMax) }, (_, index) => slotOf(own) - 1 - index);
   if (slots.length === 0) throw usageError(`no slot was missed before the block at height ${height}`);
@@ -162,7 +163,9 @@ interface Gap {
   readonly report: Report;
 }
 
-/** The reason comes only from records of the slot itself, because other events at about that time may be unrelated. */
+/**
+ * The reason comes only from records of the slot itself. Other events at about the time of the slot may be unrelated.
+ */
 function reasonOf(gap: Gap): string {
   const { slot, startMs, forger, isOwn, tipHeight, report } = gap;
   const facts = report.slots.find((each) => each.slot === slot)?.facts ?? [];

@@ -12,9 +12,7 @@ import { isSet } from './words.ts';
 export interface Examined {
   /** Reasons why a node would refuse the transaction, as sentences. */
   readonly faults: readonly string[];
-  /**
-   * Public keys of group members that have not signed, and the number of signatures that are still needed from them.
-   */
+  /** Public keys of group members that have not signed (`of`), and the number of missing signatures (`count`). */
   readonly missing: { readonly count: number; readonly of: readonly string[] } | undefined;
 }
 

@@ -12,7 +12,7 @@ export interface BlockJson {
   readonly timestamp: number;
   readonly generatorPublicKey: string;
   readonly numberOfTransactions: number;
-  /** This amount is in beddows, like the amounts below. */
+  /** Decimal digits of an amount in beddows, like all amounts in this file. */
   readonly totalAmount: string;
   readonly totalFee: string;
   readonly reward: string;
@@ -41,11 +41,11 @@ export interface DelegateJson {
   readonly username: string;
   /** Null for a delegate of generation 2 before the end of the round in which it registered. */
   readonly rank: number | null;
-  /** Beddows. */
+  /** Weight of the votes in beddows. */
   readonly vote: string;
   readonly producedBlocks: number;
   readonly missedBlocks: number;
-  /** Percentage. */
+  /** Percentage from 0 to 100. */
   readonly productivity: number;
   readonly account: { readonly address: string };
 }
@@ -59,7 +59,7 @@ export interface AccountJson {
   readonly delegate?: Omit<DelegateJson, 'account'> | null;
 }
 
-// The pattern is strict, because ids are used in further requests.
+// The pattern is strict, because commands put ids into the URLs of further requests.
 const id: Shape = matching(/^[0-9]{1,20}$/, 'an id');
 const address: Shape = matching(/^[0-9]{1,21}L$/, 'an address');
 const publicKey: Shape = matching(/^[0-9a-f]{64}$/, 'a public key');

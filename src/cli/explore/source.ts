@@ -1,4 +1,4 @@
-/** The source of answers for commands that query a chain: a running node, or the folder of a stopped one. */
+/** The source of answers for commands that query a chain: a running node, or the folder of a stopped node. */
 
 import { createAnswers } from '../../http/answers.ts';
 import { chainDirectory } from '../../node/chain-tool.ts';

@@ -6,7 +6,7 @@ import type { TransactionJson } from './shapes.ts';
 export type Row = readonly [label: string, value: string];
 
 const LABEL_CHARACTERS = 16;
-/** Space after a label. The labels of block headers are wider than the usual column. */
+/** Space after a label. Labels of block headers are wider than the label column of other listings. */
 const GAP = '  ';
 const NAMES: Readonly<Record<number, string>> = {
   0: 'transfer',
@@ -15,7 +15,7 @@ const NAMES: Readonly<Record<number, string>> = {
   3: 'vote',
   4: 'multisignature registration',
 };
-/** First type number of generation 3. The types of both generations have the same order. */
+/** First type number of generation 3. Generation 2 numbers the same types from 0, in the same order. */
 const FIRST_TYPE_GEN3 = 8;
 
 export function rowLines(rows: readonly Row[]): readonly string[] {
@@ -29,7 +29,7 @@ export function isSet(text: string | null | undefined): text is string {
 }
 
 /**
- * @param digits beddows as text of a node
+ * @param digits amount in beddows, as decimal digits from a node
  */
 export function lsk(digits: string): string {
   return `${lskText(amountOfDigits(digits) ?? 0n)} LSK`;

@@ -23,7 +23,7 @@ export interface DelegatePlan {
 
 /** Bytes of entropy for twelve words. */
 const ENTROPY_BYTES = 16;
-/** Minimum length of a password in the interface that switches forging. */
+/** Minimum length of a password that the HTTP interface accepts for enabling and disabling forging. */
 const PASSWORD_CHARACTERS_MIN = 5;
 
 /**
@@ -75,7 +75,7 @@ async function givenPassphrase(flags: InitFlags, interview: Interview | undefine
   });
 }
 
-/** Refuses a misspelt passphrase, because it would give another account, which is no delegate. */
+/** Refuses a misspelt passphrase, because a misspelt passphrase gives the key pair of another account. */
 function checkPassphrase(given: string): string {
   const passphrase = given.trim();
   if (validateMnemonic(passphrase, wordlist)) return passphrase;

@@ -22,7 +22,7 @@ import { watermarkFolderOf } from '../../node/watermark-files.ts';
 import { makeFolder } from '../../store/disk/folder.ts';
 import type { InitPlan } from './plan.ts';
 
-/** Only the owner can read the file, because it has a passphrase, encrypted or in clear text. */
+/** Only the owner can read a file with a passphrase, encrypted or in clear text. */
 const SECRET_MODE = 0o600;
 const PUBLIC_MODE = 0o644;
 
@@ -47,8 +47,8 @@ function fileExists(file: string): ProtocolError {
 }
 
 /**
- * Writes all files, or none. Each file is first written under another name, so that a full disk or an ended process
- * leaves no incomplete file under the final name.
+ * Writes all files, or none. Each file is first written under another name, so that a full disk or the end of the
+ * process leaves no incomplete file under the final name.
  *
  * @param write writes a text into an open file
  * @throws ProtocolError `FILE_EXISTS`, `INIT_UNWRITABLE` with the file; errors of `loadConfig` for an invalid
@@ -59,7 +59,7 @@ export function writeFiles(plan: InitPlan, write: WriteText = writeFileSync): re
   const files = filesOf(plan).map((file) => ({ ...file, draft: `${file.path}.${process.pid}.draft` }));
   const written: string[] = [];
   try {
-    // The sandbox of a service needs an existing folder for its data.
+    // The folders of `ReadWritePaths` in the systemd unit must exist when the service starts.
     makeFolder(plan.dataDirectory);
     if (plan.unitFile !== undefined && plan.delegate !== undefined) makeFolder(watermarkFolder());
     for (const file of files) {
@@ -69,7 +69,7 @@ export function writeFiles(plan: InitPlan, write: WriteText = writeFileSync): re
     for (const { draft, path } of files) {
       publish(draft, path);
       written.push(path);
-      // The configuration is loaded in the same way as at a start.
+      // The written configuration is loaded in the same way as when the node starts.
       if (path === plan.configFile) loadConfig({ network: plan.network, file: path, environment: {} });
     }
   } catch (error) {
@@ -98,13 +98,13 @@ function writeDraft({ draft, text, mode }: NewFile & { readonly draft: string },
   }
 }
 
-/** Renames a complete file, unless another file got the name meanwhile. */
+/** Renames a complete file. @throws ProtocolError when another program created a file with the final name meanwhile */
 function publish(draft: string, path: string): void {
   try {
     linkSync(draft, path);
     rmSync(draft);
   } catch (error) {
-    // Either the name is in use, or the file system has no links.
+    // Linking failed: the final name is in use, or the file system has no hard links.
     if (existsSync(path)) throw fileExists(path);
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw error;
     renameSync(draft, path);
@@ -140,11 +140,11 @@ export function startArguments({ networkFlag, dataDirectory, configFile }: InitP
   return ['start', '--network', networkFlag, '--data-dir', dataDirectory, '--config', configFile];
 }
 
-/** Lines of the package's unit that a unit for this user and these folders replaces or leaves out. */
+/** Matches lines of the packaged systemd unit that `unitText` replaces or leaves out. */
 const OWN_LINES =
   /^(#|User=|Group=|Environment=NODE_ENV|EnvironmentFile=|ExecStart=|ProtectHome=|StateDirectory|ConfigurationDirectory)/;
 
-/** The unit of docs/deploy with its limits and its sandbox, adapted to the present user and the folders of the plan. */
+/** Text of a systemd unit: the unit in docs/deploy, adapted to the present user and to the folders of the plan. */
 export function unitText(plan: InitPlan): string {
   const source = join(packageDirectory(), 'docs', 'deploy', 'bloomery.service');
   if (!existsSync(source)) {
@@ -158,7 +158,7 @@ export function unitText(plan: InitPlan): string {
     `User=${username}`,
     `Environment=NODE_ENV=production BLOOMERY_LOG_FORMAT=json ${quoted(`BLOOMERY_HOME=${plan.home}`)}`,
     `ExecStart=${program.map(commandWord).join(' ')}`,
-    // Programs and data may be below /home; the service can write only to the folders that are named here.
+    // Programs and data may be below /home. The service can write only to the folders in `ReadWritePaths`.
     'ProtectHome=read-only',
     `ReadWritePaths=${quoted(plan.dataDirectory)}${plan.delegate === undefined ? '' : ` ${quoted(watermarkFolder())}`}`,
   ];
@@ -172,17 +172,20 @@ export function unitText(plan: InitPlan): string {
   ].join('\n');
 }
 
-/** Folder for watermarks, to which the service must be able to write. A service has no XDG_STATE_HOME. */
+/**
+ * Folder for watermarks, to which the service must be able to write. The path is computed without XDG_STATE_HOME,
+ * because systemd services do not have that variable.
+ */
 function watermarkFolder(): string {
   return watermarkFolderOf('', {}) ?? '';
 }
 
-/** Quotes a word of a systemd command: `$` would begin a variable. */
+/** Quotes a word of a systemd command. Escapes `$`, which begins a variable. */
 function commandWord(word: string): string {
   return quoted(word.replaceAll('$', '$$$$'));
 }
 
-/** Quotes a word for systemd: `%` would begin a specifier. */
+/** Quotes a word for systemd. Escapes `%`, which begins a specifier. */
 function quoted(word: string): string {
   const escaped = word.replaceAll('%', '%%');
   return /^[\w@/.:=+,%$-]+$/.test(escaped) ? escaped : `"${escaped.replace(/["\\]/g, '\\$&')}"`;

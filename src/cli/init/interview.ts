@@ -10,16 +10,16 @@ import type { Terminal } from '../wallet/secrets.ts';
 
 export interface Question<Value> {
   readonly text: string;
-  /** Value of an empty answer. Without a preset, an empty answer is checked like any other answer. */
+  /** Default value for an empty answer. Without a default value, an empty answer is checked like any other answer. */
   readonly preset?: string;
   readonly isSecret?: boolean;
   /** @throws ProtocolError with the fault of an answer; the question is then asked again */
   readonly read: (answer: string) => Value;
 }
 
-/** Maximum of attempts to get a valid answer. A script would repeat a wrong answer forever. */
+/** Maximum number of attempts to get a valid answer. Without a limit, a script could repeat a wrong answer forever. */
 const TRIES_MAX = 5;
-/** Maximum of waiting lines of a script. `bloomery init` asks about ten questions. */
+/** Maximum number of unread lines from a script. `bloomery init` asks about ten questions. */
 const LINES_WAITING_MAX = 100;
 
 export class Interview {
@@ -39,7 +39,7 @@ export class Interview {
         done();
       },
     });
-    // The editor has no history, because the arrow keys would show secrets that were typed before.
+    // The line editor has no history, because with a history the arrow keys would show secrets that were typed before.
     this.#lines = createInterface({ input, output: echo, terminal: input.isTTY === true, historySize: 0 });
     this.#lines.on('line', (line) => {
       this.#waiting.push(line);

@@ -28,7 +28,7 @@ export interface InitPlan {
 const NETWORK_PRESET = 'devnet';
 
 /**
- * @param interview undefined with `--yes`; then flags and defaults decide
+ * @param interview undefined with `--yes`; then only flags and defaults are used
  * @throws ProtocolError `USAGE`, `CANCELLED`, and errors of `loadNetwork`
  */
 export async function planInit(flags: InitFlags, home: string, interview: Interview | undefined): Promise<InitPlan> {

@@ -30,7 +30,8 @@ export class BlockReader {
   #transactions: Transaction[] = [];
 
   /**
-   * @param genesis genesis block of the network, because the rules cannot read some of its transactions from events
+   * @param genesis genesis block of the network; it is needed because some of its transactions cannot be decoded from
+   *   events
    */
   constructor(codec: Codec, genesis: Block) {
     this.#codec = codec;
@@ -75,7 +76,7 @@ export class BlockReader {
   }
 
   #transactionOf(json: TransactionJson): Transaction {
-    // Nodes add members to the asset that were not part of the signed asset.
+    // Nodes add the members `publicKey` and `address`, which are not part of the signed asset.
     const { publicKey: _publicKey, address: _address, ...asset } = delegateOf(json) ?? {};
     const own = delegateOf(json) === undefined ? json.asset : 'delegate' in json.asset ? { delegate: asset } : asset;
     const transaction = this.#codec.transactionFromJson({ ...json, asset: own });

@@ -1,4 +1,4 @@
-/** ClickHouse's engine within this process, from the optional package chdb. */
+/** Runs the ClickHouse engine in this process, through the optional npm package chdb. */
 
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
@@ -7,7 +7,7 @@ import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 export interface EmbeddedEngine {
   /** Runs one statement. @returns the answer of the statement in a format of ClickHouse */
   run(sql: string, format: string): string;
-  /** Removes everything that statements created. */
+  /** Removes all tables and files that statements created. */
   close(): void;
 }
 
@@ -19,10 +19,11 @@ interface Session {
 const PACKAGE = 'chdb';
 
 /**
- * Loads the package from one given place only. A package in the working folder or above could belong to another user,
- * and would run with the rights of the present user.
+ * Loads the package from one given folder only. A package in the working folder, or in a folder above it, could come
+ * from another user and would run with the rights of the present user.
  *
- * @param folder folder in which the package is installed; undefined for the packages of this program
+ * @param folder folder in which the package is installed; undefined for the folder in which the packages of this
+ *   program are installed
  * @throws ProtocolError `ENGINE_MISSING` when the package is missing or cannot be loaded
  */
 export function embeddedEngine(folder: string | undefined): EmbeddedEngine {
@@ -34,7 +35,7 @@ export function embeddedEngine(folder: string | undefined): EmbeddedEngine {
 }
 
 function loadPackage(folder: string | undefined): { readonly Session: new () => Session } {
-  // The package is loaded by its path, because a name would also be searched for in all folders above.
+  // The package is loaded by its path. Node.js would look for a package name in all parent folders, too.
   const at = folder === undefined ? PACKAGE : join(resolve(folder), 'node_modules', PACKAGE);
   try {
     return createRequire(import.meta.url)(at) as { readonly Session: new () => Session };

@@ -1,6 +1,6 @@
 /**
- * Common work of the commands for sinks. The function opens the source that the flags name, fills the sink, and closes
- * both.
+ * Common work of the commands for sinks: opens the source that the flags name, fills the sink, and closes source and
+ * sink.
  */
 
 import { openStoreSource } from '../../node/sink-source.ts';
@@ -14,9 +14,9 @@ import { usageError } from '../problems.ts';
 import { stopRequest } from '../stop-request.ts';
 import { openNodeSource } from './node-source.ts';
 
-/** Pause between two reads of a data folder. A block comes every ten seconds. */
+/** Pause in milliseconds between two reads of a data folder. A block comes every ten seconds. */
 const POLL_MS = 250;
-/** Pause between two lines about a long step. */
+/** Pause in milliseconds between two progress lines. */
 const LINE_MS = 5_000;
 
 /**
@@ -34,7 +34,7 @@ export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
     await runSink({ source, sink, rangeBlocks, signal: abort.signal, follows: once !== true, onProgress });
     teller.end();
   } catch (error) {
-    // When the command is stopped, a wait for a node ends with the reason of the abort, which is no failure.
+    // When the user stops the command, a wait for a node throws the reason of the abort. The reason is no failure.
     if (!abort.signal.aborted || error !== abort.signal.reason) throw error;
   } finally {
     await sink.end();
@@ -53,7 +53,7 @@ async function sourceOf(flags: SinkFlags, signal: AbortSignal): Promise<ChainSou
   return openNodeSource(node, placeOfNetwork({ network }).network, { depth, signal });
 }
 
-/** With `--json`, prints a line for each step. Without `--json`, prints a line at intervals. */
+/** With `--json`, prints a line for each step. Without `--json`, prints at most one line per `LINE_MS`. */
 function progressTeller(isJson: boolean): { tell(progress: SinkProgress): void; end(): void } {
   let last: SinkProgress | undefined;
   let shownMs = performance.now();

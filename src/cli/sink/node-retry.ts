@@ -1,14 +1,14 @@
 /**
  * Decides which requests to a node are repeated, and when. A request is repeated after a lost or failed connection, and
- * after an answer 429 or 503. Other errors are refusals or defects, which would occur again.
+ * after HTTP status 429 or 503. After any other error, the same request would fail again.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 
-/** Longest pause between two attempts. A node that is available again is noticed within this time. */
+/** Longest pause between two attempts, in milliseconds, unless an answer has a `Retry-After` header. */
 const PAUSE_MS_MAX = 30_000;
-/** Longest accepted pause of an answer's `Retry-After`. */
+/** Longest accepted pause from a `Retry-After` header, in milliseconds. */
 const RETRY_AFTER_MS_MAX = 300_000;
 const BUSY: ReadonlySet<unknown> = new Set([429, 503]);
 
@@ -16,7 +16,7 @@ export interface NodeRetryOptions {
   readonly base: string;
   /** Signal that ends a pause. The waiting attempt then throws the reason of the signal. */
   readonly signal: AbortSignal;
-  /** First pause in milliseconds; it doubles after each failure. */
+  /** First pause in milliseconds; the pause doubles after each failure. */
   readonly pauseMs: number;
   /** Shows a line to the user. */
   readonly say: (line: string) => void;
@@ -42,9 +42,9 @@ export class NodeRetry {
   }
 
   /**
-   * Waits before the next attempt. Reports the first failure in a row.
+   * Waits before the next attempt. Of several consecutive failures, only the first is reported to the user.
    *
-   * @throws `error` itself when a further attempt is useless; the reason of the signal
+   * @throws `error` itself when a further attempt is useless; the reason of the signal after an abort
    */
   async wait(error: unknown): Promise<void> {
     const { signal, pauseMs, say } = this.#options;
@@ -57,7 +57,7 @@ export class NodeRetry {
     signal.throwIfAborted();
   }
 
-  /** Attempts until one succeeds. @throws like `wait` */
+  /** Repeats the attempt until it succeeds. @throws like `wait` */
   async until<T>(attempt: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
@@ -71,13 +71,13 @@ export class NodeRetry {
   }
 }
 
-/** The error for a connection that ended while its answer was read. */
+/** Returns the error for a connection that ended while its answer was read. */
 export function connectionLost(base: string, cause?: unknown): ProtocolError {
   const why = cause === undefined ? 'the node ended the answer' : messageOf(cause);
   return new ProtocolError('NODE_UNREACHABLE', { url: base }, `the connection to ${base} was lost (${why})`, { cause });
 }
 
-/** The body of an answer; a failure while reading it is reported as a lost connection. */
+/** Yields the body of an answer. @throws the error of `connectionLost` for a failure while the body is read */
 export async function* bodyOf(base: string, open: Promise<AsyncIterable<Uint8Array>>): AsyncIterable<Uint8Array> {
   try {
     yield* await open;

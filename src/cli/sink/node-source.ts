@@ -1,7 +1,7 @@
 /**
- * A remote node as the source of a sink, through its event stream. A lost connection is opened again from the newest
- * final block on. The node then sends the blocks of its present chain. Blocks that differ from the blocks sent before
- * were reverted meanwhile.
+ * A remote node as the source of a sink, through its event stream. After a lost connection, a new stream starts at the
+ * newest final block. The node then sends the blocks of its present chain. If the new stream has another block at a
+ * height, the node reverted the earlier block meanwhile.
  */
 
 import type { Network } from '../../config/network.ts';
@@ -16,7 +16,7 @@ import { BlockReader, malformed } from './block-reader.ts';
 import { bodyOf, connectionLost, NodeRetry } from './node-retry.ts';
 import { ToldChain } from './told-chain.ts';
 
-/** Pause before a lost node is asked again for the first time. */
+/** Pause in milliseconds before the first new request to a lost node. */
 const PAUSE_MS = 1000;
 const BLOCKS = 'blocks/new,transactions/included';
 const CHANGES = `${BLOCKS},blocks/delete,finalized/change`;
@@ -27,11 +27,11 @@ interface NodeStatus {
 }
 
 export interface NodeSourceOptions {
-  /** Depth below the tip at which a block counts as final, for a generation without finality. */
+  /** Number of blocks below the tip at which a block counts as final, for a generation without finality. */
   readonly depth: number;
   /** Signal that ends a wait for a lost node. The wait then throws the reason of the signal. */
   readonly signal: AbortSignal;
-  /** First pause before a lost node is asked again, in milliseconds. */
+  /** Pause before the first new request to a lost node, in milliseconds. */
   readonly pauseMs?: number;
   /** Shows a line to the user. */
   readonly say?: (line: string) => void;
@@ -77,8 +77,8 @@ export async function openNodeSource(
             const block = reader.read(event);
             if (block === undefined) continue;
             if (block.height !== next) {
-              // The node has changed its branch meanwhile, so its stream is opened again. At the start of a stream, a
-              // block of another branch would be a wrong answer.
+              // In the middle of a stream, another height means that the node changed its branch, so the stream is
+              // opened again. At the start of a stream, another height is a malformed answer.
               throw isFirst ? malformed(`block ${block.height} instead of block ${next}`) : connectionLost(node.base);
             }
             isFirst = false;
@@ -127,7 +127,8 @@ async function* changesIn(
   told: ToldChain,
 ): AsyncIterable<ChainChange> {
   for await (const event of events) {
-    // Records that the log no longer holds are not needed, because the stream sends the blocks themselves.
+    // After `log/gap`, events are missing in this stream. The caller opens a new stream, which sends all blocks of the
+    // gap.
     if (event.event === 'log/gap') return;
     const { id, height } = (event.data ?? {}) as { readonly id?: unknown; readonly height?: unknown };
     if (event.event === 'blocks/delete') {
@@ -144,7 +145,7 @@ async function* changesIn(
 }
 
 /**
- * Events until the signal is aborted. A quiet chain may send no event for a while, so the signal must interrupt the
+ * Yields events until the signal is aborted. A node may send no event for a while, so the signal must interrupt the
  * wait.
  */
 async function* abortable<T>(events: AsyncIterable<T>, signal: AbortSignal): AsyncIterable<T> {
@@ -154,8 +155,8 @@ async function* abortable<T>(events: AsyncIterable<T>, signal: AbortSignal): Asy
   signal.addEventListener('abort', abort, { once: true });
   try {
     while (!signal.aborted) {
-      // Each event gets a new promise, because a promise that lives longer would keep all values that it was raced
-      // with.
+      // Each event gets a new promise. One promise for all events would keep all values with which it was passed to
+      // `Promise.race`.
       const next = await new Promise<IteratorResult<T> | undefined>((resolve, reject) => {
         end = () => resolve(undefined);
         iterator.next().then(resolve, reject);

@@ -8,7 +8,7 @@ import { sinkInUse, type LeaseHolder } from '../../sinks/lease.ts';
 import type { FolderLock } from '../../sinks/parquet/parquet-sink.ts';
 import { takeLock } from '../../store/disk/process-lock.ts';
 
-/** Number of random bytes in a token, large enough that no two tokens are equal. */
+/** Number of random bytes in a token. The number is so large that two equal tokens are practically impossible. */
 const TOKEN_BYTES = 16;
 
 /** @throws ProtocolError `SINK_IN_USE` while another process has the lock */
@@ -21,7 +21,7 @@ export function takeSinkLock(folder: string, name: string): FolderLock {
   }
 }
 
-/** This process as the holder of a lease. */
+/** Describes this process as the holder of a lease. */
 export function thisHolder(): LeaseHolder {
   return {
     owner: `process ${process.pid} on ${hostname()}`,

@@ -1,4 +1,7 @@
-/** Remembers the blocks that were received as events of a node, so that a repeated event is reported only once. */
+/**
+ * Remembers the blocks that were received as events of a node, so that a block that the node sends twice is reported
+ * only once.
+ */
 
 import type { Block } from '../../protocol/types.ts';
 import type { ChainChange } from '../../sinks/source.ts';
@@ -11,7 +14,7 @@ export class ToldChain {
   #finalHeight = 0;
 
   /**
-   * @param depth depth below the tip at which a block counts as final, when no event reports finality
+   * @param depth number of blocks below the tip at which a block counts as final; undefined when events report finality
    */
   constructor(fromHeight: number, depth: number | undefined) {
     this.#next = fromHeight;

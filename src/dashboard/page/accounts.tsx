@@ -16,7 +16,7 @@ import { PAGE_ROWS, pageOf, Pages } from './paging.tsx';
 import { TransactionTable } from './transactions.tsx';
 
 const VOTES_MAX = 101;
-/** Maximum of transactions in one answer of the node. */
+/** Maximum number of transactions in one answer of the node. */
 const STEPS_MAX = 100;
 
 export function Accounts(place: Place) {
@@ -198,7 +198,7 @@ function BalanceOverTime({ account: { address, balance, delegate } }: { account:
   );
 }
 
-/** Sorts numbers in texts by value: 9 before 10. */
+/** Compares names. Digits in names are compared by value: `a9` comes before `a10`. */
 function byName(a: { readonly username: string }, b: { readonly username: string }): number {
   return a.username.localeCompare(b.username, 'en', { numeric: true });
 }

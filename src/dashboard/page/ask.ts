@@ -1,10 +1,10 @@
-/** Questions to a node's HTTP interface. */
+/** Sends requests to a node's HTTP interface. */
 
 /** Facts about a list that the node sends beside its entries. */
 export interface ListMeta {
-  /** Number of entries of all pages. */
+  /** Number of entries on all pages of the list. */
   readonly count?: number;
-  /** Cursor of the next page; null on the last one. */
+  /** Cursor of the next page; null on the last page. */
   readonly next?: string | null;
 }
 
@@ -26,7 +26,7 @@ export class AskFailed extends Error {
 const TIMEOUT_MS = 8000;
 
 /**
- * @param path path without the prefix `/api`, so that answers have this node's own members even with
+ * @param path path without the prefix `/api`, so that answers have all members even if the node runs with
  *   `http.strictDialect`
  * @param origin origin of another node; default: this node
  * @throws AskFailed
@@ -70,17 +70,19 @@ async function answerTo<Data, Meta>(
 
 interface Refusal {
   readonly message?: string;
-  /** Faults of parameters have a message each; other refusals have texts here. */
+  /** Faults of parameters have a message each. In other refusals, the entries are texts. */
   readonly errors?: readonly (string | { readonly message?: string })[];
 }
 
-/** The first fault of a parameter, because the message itself then only says that there are faults. */
+/**
+ * Returns the first fault of a parameter, if any. With faults of parameters, `message` says only that there are faults.
+ */
 function reasonIn({ message, errors }: Refusal): string | undefined {
   const [first] = errors ?? [];
   return typeof first === 'object' ? (first.message ?? message) : message;
 }
 
-/** Asks like `ask`, but returns undefined if this reader may not ask. */
+/** Sends a request like `ask`, but returns undefined if the node denies access to this browser. */
 export async function askIfAllowed<Data>(path: string): Promise<Data | undefined> {
   try {
     return (await ask<Data>(path)).data;

@@ -98,7 +98,8 @@ export function Blocks(place: Place) {
 }
 
 /**
- * A height has at most ten digits, and most ids have more. A text that may be either is looked up as a height first.
+ * A height has at most ten digits, and most ids have more digits. A text that may be a height or an id is looked up as
+ * a height first.
  */
 export function BlockView({ item }: { item: string }) {
   const byHeight = Number(item) <= 4_294_967_295;

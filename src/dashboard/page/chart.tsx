@@ -10,19 +10,19 @@ const HEIGHT_PX = 170;
 const AXIS_PX = 32;
 const WIDE_AXIS_PX = 72;
 const COUNT_AXIS_PX = 52;
-/** Half the width of the longest text below a chart of times, a date. */
+/** Half the width of the longest label below a time axis. The longest label is a date. */
 const HALF_TIME_PX = 34;
-/** Allowed distances between the grid lines of a chart of whole numbers. */
+/** Allowed distances between the grid lines of a chart that shows whole numbers. */
 const COUNTS = [0, 1, 2, 3, 4, 5, 6].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
 
 interface ChartProps {
   readonly xs: readonly number[];
   readonly ys: readonly number[];
-  /** The content in words, for readers who do not see the chart. */
+  /** Describes the content of the chart for screen readers. */
   readonly summary: string;
   /**
-   * `bars`: bars above heights; `time-bars`: bars above Unix seconds; `steps`: a line over Unix seconds that keeps its
-   * value until it changes.
+   * `bars`: bars, x axis with heights; `time-bars`: bars, x axis with Unix seconds; `steps`: a step line, x axis with
+   * Unix seconds.
    */
   readonly kind: 'bars' | 'time-bars' | 'steps';
   /** True if the axis of a line chart starts at 0. */
@@ -61,7 +61,7 @@ export function Chart({ xs, ys, summary, kind, isFromZero = false }: ChartProps)
   );
 }
 
-/** Transactions of the latest blocks. */
+/** Shows the number of transactions in each of the latest blocks. */
 export function BlockChart({ blocks }: { blocks: readonly Block[] }) {
   const shown = blocks
     .slice(0, BLOCKS_SHOWN)
@@ -108,7 +108,7 @@ function optionsFor(element: HTMLElement, kind: ChartProps['kind'], isFromZero: 
     const isOfBars = kind === 'time-bars';
     return {
       ...common,
-      // The last time below the chart stands in the middle of its place, so half of it needs room at the right.
+      // The last time label is centred below its grid line. Half of the label needs space to the right of the chart.
       padding: [null, HALF_TIME_PX, null, null],
       scales: isOfBars || isFromZero ? { y: { range: (_plot, _min, max) => [0, Math.max(5, max)] } } : {},
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
@@ -149,13 +149,14 @@ function optionsFor(element: HTMLElement, kind: ChartProps['kind'], isFromZero: 
 
 const DAY_S = 86_400;
 /**
- * Allowed distances between the times below a chart, in seconds. The shortest distance is the unit that the times show.
+ * Allowed distances between the labels of a time axis, in seconds. The shortest distance is 1 s, because the labels
+ * show whole seconds.
  */
 const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200].concat(
   [1, 2, 7, 14, 30, 60, 90, 180, 365].map((days) => days * DAY_S),
 );
 
-/** Times of day, or dates if the chart spans several days. */
+/** Formats the labels of a time axis: times of day, or dates if the chart spans several days. */
 function moments(_plot: uPlot, values: number[]): string[] {
   const spanS = (values.at(-1) ?? 0) - (values[0] ?? 0);
   return values.map((seconds) => {
@@ -164,7 +165,7 @@ function moments(_plot: uPlot, values: number[]): string[] {
   });
 }
 
-/** Numbers have a space between thousands, as everywhere on the page. */
+/** Formats a number with a space between thousands. */
 function grouped(value: number): string {
   const [whole = '', rest] = String(Math.round(value * 1e6) / 1e6).split('.');
   return `${whole.replace(/\B(?=(\d{3})+$)/g, '\u202f')}${rest === undefined ? '' : `.${rest}`}`;

@@ -10,7 +10,7 @@ const TOLD_MS = 1500;
 export function Copied({ text, children }: { text: string; children?: ComponentChildren }) {
   const [isCopied, setCopied] = useState(false);
   const shown = children ?? <code>{text}</code>;
-  // Browsers have no clipboard for pages from other machines without TLS.
+  // `navigator.clipboard` is undefined on pages that came from another machine without TLS.
   const clipboard: Clipboard | undefined = navigator.clipboard;
   if (clipboard === undefined) return <>{shown}</>;
   const copy = async (): Promise<void> => {
@@ -28,7 +28,7 @@ export function Copied({ text, children }: { text: string; children?: ComponentC
   );
 }
 
-/** The answer of the node, as JSON. */
+/** Shows the answer of the node as JSON. */
 export function Raw({ value }: { value: unknown }) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -13,9 +13,9 @@ import { Amount, Answered, DelegateName, Facts, Id, More, Table } from './parts.
 import { pageOf, Pages } from './paging.tsx';
 import { LastRounds } from './rounds.tsx';
 
-/** Number of delegates of a round, unless the node sends another number. */
+/** Default number of active delegates; used when the node sends no number. */
 const ACTIVE_DELEGATES = 101;
-/** The usual number of delegates that forge. */
+/** Rows of a page: as many as most networks have active delegates. */
 const PAGE_DELEGATES = 101;
 const VOTERS_SHOWN = 25;
 
@@ -140,7 +140,7 @@ function isActive(rank: number | null, active: number): boolean {
   return rank !== null && rank <= active;
 }
 
-/** A delegate that had no slot yet has no productivity. */
+/** Formats the productivity, which a delegate does not have before its first slot. */
 function productivityOf({ producedBlocks, missedBlocks, productivity }: Delegate): string {
   return producedBlocks + missedBlocks === 0 ? '–' : `${productivity} %`;
 }
@@ -194,7 +194,7 @@ function DelegateFacts({ delegate }: { delegate: Delegate }) {
   );
 }
 
-/** Rewards and fees that a delegate has earned in all. */
+/** Shows all rewards and fees that a delegate has earned. */
 function Earned({ address }: { address: string }) {
   const { status } = useLive();
   const asked = useAnswer<Earnings>(`delegates/${address}/forging_statistics`, status?.height);
@@ -208,7 +208,7 @@ function Earned({ address }: { address: string }) {
   );
 }
 
-/** The latest blocks of a delegate. */
+/** Shows the latest blocks of a delegate. */
 export function ForgedBlocks({ publicKey }: { publicKey: string }) {
   const { status } = useLive();
   const asked = useAnswer<Block[]>(`blocks?generatorPublicKey=${publicKey}&limit=10`, status?.height);

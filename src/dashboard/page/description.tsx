@@ -1,4 +1,4 @@
-/** A transaction in words, with a link for everything in it. */
+/** Describes a transaction in words, with links to its accounts and delegates. */
 
 import { descriptionOf, targetsOf, type Described, type Part } from '../descriptions.ts';
 import { useLive } from './hooks.ts';
@@ -8,14 +8,17 @@ export function Description({ transaction }: { transaction: Described }) {
   return (
     <>
       {descriptionOf(transaction).map((part, index) => (
-        // The parts of one transaction never change their order, so the index can be their key.
+        // The parts of a transaction never change their order, so the index can be the key of a part.
         <PartView key={index} part={part} />
       ))}
     </>
   );
 }
 
-/** The recipient, delegates or name that a transaction is directed to, for a list. */
+/**
+ * Shows the target of a transaction in a list: its recipient, the delegates that it votes for, or the name that it
+ * registers.
+ */
 export function Targets({ transaction, characters = 6 }: { transaction: Described; characters?: number }) {
   const parts = targetsOf(transaction);
   if (parts.length === 0) return <>–</>;
@@ -28,7 +31,7 @@ export function Targets({ transaction, characters = 6 }: { transaction: Describe
   );
 }
 
-/** @param props.characters of each end of an address; all of it unless given */
+/** @param props.characters number of characters at each end of an address; the whole address unless given */
 function PartView({ part, characters }: { part: Part; characters?: number }) {
   const { names } = useLive();
   if (typeof part === 'string') return <>{part}</>;

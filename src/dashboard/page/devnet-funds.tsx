@@ -1,4 +1,4 @@
-/** Worthless funds of a devnet: a faucet, and transfers of the accounts whose keys everybody knows. */
+/** Test funds of a devnet: a faucet, and transfers from accounts with published keys. */
 
 import { useState } from 'preact/hooks';
 import type { Account } from '../answers.ts';
@@ -11,7 +11,7 @@ import { BlockLink, Id } from './parts.tsx';
 
 interface Funded {
   readonly address: string;
-  /** Beddows. */
+  /** Decimal digits in beddows. */
   readonly balance: string;
   readonly height: number;
 }

@@ -1,10 +1,10 @@
-/** Faults of the links and clocks of a devnet. */
+/** Controls that inject faults into the links and clocks of a devnet. */
 
 import { useState } from 'preact/hooks';
 import { delayOf, faultLines, lossOf, offsetOf, type DevnetFaults } from '../devnet.ts';
 import { ChoiceField, operate, Operation, TextField, useOperations, type PartProps } from './operations.tsx';
 
-/** A fault with one number: its operation, its field, and how the number is sent. */
+/** Faults with one numeric parameter: the operation, the input field, and the function that reads the parameter. */
 const FAULTS = {
   delay: { title: 'Delay, ms', label: 'Set the delay', member: 'delayMs', read: delayOf },
   loss: { title: 'Lost messages, %', label: 'Set the loss', member: 'loss', read: lossOf },

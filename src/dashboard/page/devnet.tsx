@@ -1,4 +1,4 @@
-/** The controls of a devnet: clock, blocks, nodes, links, and worthless funds. */
+/** The controls of a devnet: clock, blocks, nodes, links and test funds. */
 
 import { useState } from 'preact/hooks';
 import { actionsFor, type Devnet, type DevnetNode, type MiningMode, type NodeAction } from '../devnet.ts';

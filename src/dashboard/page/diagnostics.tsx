@@ -1,4 +1,4 @@
-/** Decisions of the node with their reasons, for readers on its machine. */
+/** Shows the node's diagnostics with their reasons, to browsers on the machine of the node. */
 
 import type { Diagnostic } from '../answers.ts';
 import { runsOf, type Run } from '../diagnostics.ts';

@@ -1,6 +1,6 @@
 /**
- * The filters and the order of a list, as a form. The choice is part of the page's address, so that people can store
- * and send the choice.
+ * The filters and the order of a list, as a form. The filters and the order are part of the page's address, so that
+ * users can save and share the address.
  */
 
 import { useLayoutEffect, useState } from 'preact/hooks';
@@ -15,7 +15,7 @@ export interface Field {
   /** Values and titles. */
   readonly options?: readonly (readonly [string, string])[];
   readonly example?: string;
-  /** A short text: an amount. */
+  /** True for a field with a short text, such as an amount. */
   readonly isShort?: true;
 }
 
@@ -31,8 +31,8 @@ export function FilterForm({
   const [values, setValues] = useState(filters);
   const [isOpen, setOpen] = useState(Object.keys(filters).length > 0);
   const key = JSON.stringify(filters);
-  // Going back in the browser leads to an earlier choice. An effect after the next paint could overwrite text that the
-  // user has typed meanwhile.
+  // When the user goes back in the browser, the form must show the earlier filters. A layout effect runs before the
+  // next paint, so it cannot overwrite text that the user types after the paint.
   useLayoutEffect(() => setValues(filters), [key]);
   const apply = (chosen: Filters): void => {
     const [first] = orders;
@@ -113,7 +113,7 @@ function Choice({
   );
 }
 
-/** The order of a list for the heads of its table. */
+/** Returns the order of a list and the function that changes it, for the heads of the table's columns. */
 export function sortingOf({ view, filters }: Place, orders: readonly Order[]): Sorting {
   return {
     orders,

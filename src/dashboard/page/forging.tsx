@@ -12,8 +12,8 @@ import { useAsked, useLive, useNow, useRound, useSlotStart } from './hooks.ts';
 import { Amount, DelegateLink, Table } from './parts.tsx';
 
 /**
- * Maximum of delegates that are requested one by one: delegates beyond the first 101, and delegates whose earnings are
- * shown.
+ * Maximum number of delegates that need a request each. The page requests delegates beyond the first 101, and the
+ * earnings of each delegate.
  */
 const ASKED_MAX = 30;
 const DELEGATES_ASKED = 101;
@@ -34,7 +34,7 @@ export function Forging() {
     );
   }
   const results = asked.kind === 'answered' ? asked.answer.data : NO_RESULTS;
-  // A dash would say that a delegate has no result, while the answer is still on its way.
+  // A dash means that a delegate has no result. While a request is pending, the page shows an ellipsis.
   const missing = asked.kind === 'waiting' ? '…' : '–';
   const figureOf = (count: number | undefined): string => (count === undefined ? missing : countText(count));
   const addresses = new Map(forgers.map(({ publicKey, address }) => [publicKey, address]));
@@ -142,7 +142,9 @@ function Paused({ forging }: { forging: readonly ForgingDelegate[] }) {
   );
 }
 
-/** Asks for the password that opens the passphrase of a delegate, and switches it. */
+/**
+ * Asks for the password that decrypts the passphrase of a delegate, and enables or disables forging for the delegate.
+ */
 function SwitchDialog({ delegate, onClose }: { delegate: ForgingDelegate; onClose: () => void }) {
   const { names } = useLive();
   const dialog = useRef<HTMLDialogElement>(null);
@@ -214,7 +216,7 @@ function ForgingState({ delegate: { forging, waiting } }: { delegate: ForgingDel
   );
 }
 
-/** Time of the delegate's slot in the present round, if it is known. */
+/** Shows the time of the delegate's slot in the present round, if the slot is known. */
 export function NextSlot({ publicKey, isWithTime = false }: { publicKey: string; isWithTime?: boolean }) {
   const { forgers, status } = useLive();
   const nextSlot = useNextSlots().get(publicKey);
@@ -245,7 +247,7 @@ interface ForgingResult {
 
 const NO_RESULTS: ReadonlyMap<string, ForgingResult> = new Map();
 
-/** Blocks, missed slots and earnings of each delegate, by public key. */
+/** Requests the blocks, missed slots and earnings of each delegate. The map has them by public key. */
 async function resultsOf(keys: readonly string[]): Promise<Answer<ReadonlyMap<string, ForgingResult>>> {
   const { meta, data } = await ask<Delegate[]>(`delegates?limit=${DELEGATES_ASKED}`);
   const known = new Map(data.map((delegate) => [delegate.account.publicKey, delegate]));
@@ -255,8 +257,8 @@ async function resultsOf(keys: readonly string[]): Promise<Answer<ReadonlyMap<st
   const results = new Map<string, ForgingResult>(
     keys.map((key) => [key, { delegate: known.get(key), earnings: undefined }]),
   );
-  // The requests are sent one after the other; if all were sent at once, the last would time out in the browser's
-  // queue.
+  // The requests are sent one after another. If all were sent at once, the last requests would time out in the
+  // browser's queue.
   for (const key of keys.slice(0, ASKED_MAX)) {
     const delegate = known.get(key);
     if (delegate === undefined) continue;

@@ -1,4 +1,4 @@
-/** The overview of the network: figures, the round, blocks, peers, changes of branch. */
+/** The overview of the network: figures, the round, blocks, peers and reorgs. */
 
 import type { ComponentChildren } from 'preact';
 import { hasFinality, isConnected, type BranchChange } from '../answers.ts';
@@ -71,8 +71,8 @@ function Figures({ live }: { live: LiveState }) {
     constants === undefined || tip === undefined ? undefined : Date.parse(constants.epoch) + tip.timestamp * 1000;
   const isStale = tipMs !== undefined && !status.syncing && now - tipMs > STALE_SLOTS * blockTimeS * 1000;
   const connected = peers.filter(isConnected).length;
-  // The share of peers with our tip is a recent value. A node without peers has no consensus, even if a recent share is
-  // known. While a node catches up, no peer has its tip.
+  // `consensus` is the highest share of the last seconds. A node without peers has no consensus, even if it had peers
+  // seconds ago. While a node catches up, its tip is behind the tips of its peers.
   const isSplit = status.isAlone !== true && (connected === 0 || (!status.syncing && consensus < CONSENSUS_MIN));
   const forgingHere = forging?.filter((delegate) => delegate.forging).length;
   const waiting = forging?.filter((delegate) => delegate.waiting !== undefined).length ?? 0;
@@ -110,7 +110,7 @@ function Figures({ live }: { live: LiveState }) {
   );
 }
 
-/** If the tip is this many slots old, no delegate forges or the node receives no blocks. */
+/** Age of the tip in slots. With an older tip, either no delegate forges or the node receives no blocks. */
 const STALE_SLOTS = 5;
 const CONSENSUS_MIN = 51;
 

@@ -1,4 +1,4 @@
-/** Groups that sign together. */
+/** Shows multisignature groups. */
 
 import { hasFinality, type Group, type Transaction } from '../answers.ts';
 import { countOf } from '../format.ts';
@@ -30,7 +30,7 @@ function GroupFacts({ title, group }: { title: string; group: Group }) {
 export function GroupsOf({ address }: { address: string }) {
   const { constants } = useLive();
   const type = constants === undefined || hasFinality(constants) ? 12 : 4;
-  // The page asks only for accounts that registered a group, because the node refuses the question for others.
+  // The page asks only for accounts that registered a group, because the node answers with an error for other accounts.
   const registered = useAnswer<Transaction[]>(`transactions?senderId=${address}&type=${type}&limit=1`);
   const memberships = useAnswer<Group[]>(`accounts/${address}/multisignature_memberships`);
   return (

@@ -17,7 +17,7 @@ export function useLive(): LiveState {
   return state;
 }
 
-/** The node's time in milliseconds, once a second. */
+/** Returns the time of the node's clock as Unix time in milliseconds, updated once per second. */
 export function useNow(): number {
   const { clockAheadMs } = useLive();
   const [now, setNow] = useState(Date.now());
@@ -28,14 +28,14 @@ export function useNow(): number {
   return now + clockAheadMs;
 }
 
-/** The present round; undefined until the node has sent it. */
+/** Returns the present round; undefined until the node has sent the forgers. */
 export function useRound(): Round | undefined {
   const { blocks, forgers, blockTimeS, constants, status } = useLive();
   const now = useNow();
   if (constants === undefined || forgers.length === 0) return undefined;
   const { activeDelegates } = constants;
-  // While a node catches up, the round is that of its newest block. Later slots are not missed: this node does not have
-  // their blocks yet.
+  // While a node catches up, the page shows the round of the node's newest block. Later slots do not count as missed,
+  // because the node does not have their blocks yet.
   const currentSlot =
     status?.syncing === true ? 0 : Math.floor((now - Date.parse(constants.epoch)) / 1000 / blockTimeS);
   return roundSlots({
@@ -64,7 +64,7 @@ export function usePlace(): Place {
   return placeOfHash(hash);
 }
 
-/** True while the content of an element is wider than the element; follows changes of both. */
+/** True while the content of an element is wider than the element. The result is updated when either width changes. */
 export function useOverflow(element: RefObject<HTMLElement>): boolean {
   const [isWider, setIsWider] = useState(false);
   useEffect(() => {
@@ -94,8 +94,8 @@ export function useAnswer<Data>(path: string, version: string | number = ''): As
 }
 
 /**
- * Like `useAnswer`, for a question that may be impossible. If the question is impossible, the result is the reason
- * instead of an answer.
+ * Like `useAnswer`, for a question that may not be valid. For an invalid question, the result is the reason instead of
+ * an answer.
  */
 export function useQuestion<Data>(question: Question, version: string | number = ''): Asked<Data> {
   const path = 'path' in question ? question.path : '';
@@ -106,8 +106,8 @@ export function useQuestion<Data>(question: Question, version: string | number =
 /**
  * Like `useAnswer`, for an answer that needs several requests.
  *
- * @param name name of the question; an earlier answer is shown only under the same name, and nothing is requested while
- * the name is empty
+ * @param name name of the question; an earlier answer is shown only under the same name; with an empty name, no request
+ *   is sent
  */
 export function useAsked<Data>(
   question: () => Promise<Answer<Data>>,

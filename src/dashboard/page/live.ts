@@ -1,7 +1,7 @@
 /**
- * The state of the node for the whole page, kept up to date. The state of the node is requested once, and then follows
- * the stream of events. State without events (consensus, the heights of peers, other nodes of this machine) is
- * requested again every few seconds.
+ * Holds the state of the node for the whole page, and keeps the state up to date. The page requests the state once, and
+ * then applies events from the event stream. The page polls state without events every 3 s: consensus, the heights of
+ * peers, other nodes of this machine.
  */
 
 import type {
@@ -31,17 +31,17 @@ export interface NodeRow {
 
 export interface LiveState {
   readonly connection: 'connecting' | 'live' | 'lost';
-  /** Time of the last status of the node, by the reader's clock. */
+  /** Time at which the last status of the node arrived, by the browser's clock, as Unix time in milliseconds. */
   readonly heardAtMs: number | undefined;
   readonly status: Status | undefined;
   readonly constants: Constants | undefined;
-  /** Newest first, at least those of the present round and of the round before. */
+  /** Newest first; at least the blocks of the present round and of the round before it. */
   readonly blocks: readonly Block[];
   readonly forgers: readonly Forger[];
-  /** Names by public key, of the forgers and the best delegates. */
+  /** Names of the present forgers and of the 101 delegates with the best ranks, by public key. */
   readonly names: ReadonlyMap<string, string>;
   readonly peers: readonly Peer[];
-  /** Undefined if this reader may not see it. */
+  /** Undefined if the node does not allow this browser to read it. */
   readonly forging: readonly ForgingDelegate[] | undefined;
   readonly diagnostics: readonly Diagnostic[] | undefined;
   /** Transactions that recently entered the pool, newest first. */
@@ -84,7 +84,7 @@ export class Live {
   #state: LiveState = EMPTY;
   readonly #listeners = new Set<Listener>();
   #events: EventSource | undefined;
-  /** Samples of the share of peers at the tip, by origin of the node. */
+  /** Samples of the percentage of peers that have the node's tip, by origin of the node. */
   readonly #samples = new Map<string, readonly Sample[]>();
   #isLoading = false;
   #isPolling = false;
@@ -124,7 +124,7 @@ export class Live {
         this.#loadForging(),
       ]);
       this.#set({ constants: constants.data, blocks, peers: peers.data });
-      // The length of a slot is computed from the status and the forgers.
+      // The forgers are requested after the status, because the block time is computed from both.
       await this.#loadStatus();
       await Promise.all([this.#loadForgers(), this.#loadDiagnostics()]);
       this.#follow();
@@ -153,7 +153,8 @@ export class Live {
     for (const { account, username } of delegates.data) names.set(account.publicKey, username);
     const { status } = this.#state;
     const { currentSlot } = forgers.meta;
-    // Slots count from the epoch, so the length of a slot follows from the number of the present slot.
+    // The number of the present slot is the time since the epoch divided by the block time. The block time follows from
+    // it.
     const blockTimeS = status === undefined ? 10 : Math.max(1, Math.round(status.secondsSinceEpoch / currentSlot));
     this.#set({ forgers: forgers.data, names, blockTimeS });
   }
@@ -183,7 +184,8 @@ export class Live {
       ]);
       this.#set({ nodes: await Promise.all(neighbours(this.#state).map((node) => this.#rowOf(node))) });
     } catch {
-      // After an error, the stream of events shows that the node is lost, and the next request follows soon.
+      // No message is needed after an error: the event stream detects a lost node, and the next poll comes within
+      // seconds.
     } finally {
       this.#isPolling = false;
     }
@@ -236,7 +238,7 @@ export class Live {
     on('log/gap', () => void this.#load());
   }
 
-  /** Asks for the blocks that came while no stream was open. */
+  /** Requests the latest blocks, to fill a gap in the list. A gap arises while no event stream is open. */
   async #fillGap(): Promise<void> {
     if (this.#isFilling) return;
     this.#isFilling = true;
@@ -244,7 +246,7 @@ export class Live {
       const answer = await latestBlocks();
       this.#set({ blocks: withAnswered(this.#state.blocks, answer) });
     } catch {
-      // After an error, the next block will show again that blocks are missing.
+      // No message is needed after an error: when the next block arrives, the gap is found again.
     } finally {
       this.#isFilling = false;
     }
@@ -263,17 +265,18 @@ export class Live {
   }
 }
 
-/** Newest first, those of the present round and of the round before. */
+/** Returns the 200 latest blocks, newest first. They span the present round and most of the round before it. */
 async function latestBlocks(): Promise<readonly Block[]> {
   const newer = await ask<Block[]>(`blocks?limit=${PAGE_BLOCKS}`);
-  // The second page is requested after the first: if a block arrives in between, the pages overlap and leave no gap.
+  // The second page is requested after the first page. If a block arrives between the requests, the pages overlap, so
+  // there is no gap.
   const older = await ask<Block[]>(`blocks?limit=${PAGE_BLOCKS}&offset=${PAGE_BLOCKS}`);
   return withAnswered(older.data, newer.data);
 }
 
 /**
- * The nodes of a devnet on this machine. A page that was loaded from this machine may ask the nodes of a devnet on this
- * machine. A node that was found once stays in the list, so that the page shows when it is gone.
+ * Lists the nodes of a devnet on this machine. Only a page that was loaded from this machine looks for other nodes. A
+ * found node stays in the list, so that the page shows when the node stops.
  */
 function neighbours({ peers, nodes }: LiveState): readonly Pick<NodeRow, 'origin' | 'port'>[] {
   const { hostname, origin, port } = location;

@@ -1,4 +1,4 @@
-/** The dashboard: heading, views, and the one object that follows the node. */
+/** The dashboard: its heading, its views, and the object that follows the state of the node. */
 
 import { render } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
@@ -36,7 +36,7 @@ const TITLES: Readonly<Record<View, string>> = {
   devnet: 'Devnet',
 };
 
-/** Name of one item of a view, by view. */
+/** Singular name of the items of a view, by view. */
 const ONE_OF: Readonly<Record<View, string>> = {
   ...TITLES,
   blocks: 'Block',
@@ -58,7 +58,7 @@ function Dashboard() {
     document.title = `${title}${height === undefined ? '' : ` · ${height}`} · Bloomery`;
   }, [title, height]);
   useEffect(() => {
-    // A screen reader must announce that the page changed, and its new title.
+    // The focus moves to the new title, so that a screen reader announces the change of the view.
     if (!isFirst.current) focusOn(main.current?.querySelector('h1') ?? main.current);
     isFirst.current = false;
   }, [place.view, place.item, place.after]);
@@ -70,7 +70,7 @@ function Dashboard() {
   ]);
   const views = (Object.keys(TITLES) as View[]).filter((view) => !hidden.has(view) || view === place.view);
   useEffect(() => {
-    // This also runs when links appear before the present one, because they can push it out of a narrow screen.
+    // The effect also runs when other links appear, because new links can push the present link out of a narrow screen.
     nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
   }, [place.view, views.length]);
   return (
@@ -102,14 +102,16 @@ function Dashboard() {
   );
 }
 
-/** Moves the focus to an element, even to an element that is no control. */
+/** Moves the focus to an element, even if the element is not a control. */
 function focusOn(element: HTMLElement | null): void {
   if (element === null) return;
   element.tabIndex = -1;
   element.focus({ preventScroll: true });
 }
 
-/** The hash of the address names views, so this code performs the jump within the page. */
+/**
+ * Performs the jump within the page. A link to an element would replace the hash of the address, which names the view.
+ */
 function skipTo(event: Event, target: HTMLElement | null): void {
   event.preventDefault();
   target?.focus();
@@ -145,7 +147,7 @@ function Shown({ place }: { place: Place }) {
   }
 }
 
-/** The figures stay visible when the node is gone, so the page must say that they are old. */
+/** Says that the figures are old. The page keeps them visible when the node does not answer. */
 function Lost() {
   const { connection, heardAtMs } = useLive();
   if (connection !== 'lost') return null;

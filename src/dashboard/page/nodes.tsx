@@ -1,4 +1,4 @@
-/** The nodes of this machine side by side, as a devnet runs them. */
+/** Shows the nodes of a devnet on this machine side by side. */
 
 import { hasFinality, type Reader } from '../answers.ts';
 import { countText, sinceText } from '../format.ts';
@@ -14,7 +14,8 @@ const FINALIZED: Column<NodeRow> = {
 
 export function NodesTable() {
   const { nodes, constants, status, connection } = useLive();
-  // The page asks the other nodes every few seconds, and gets each block of this node at once.
+  // The row of this node uses the live state, which has each block at once. The rows of other nodes are polled every
+  // few seconds.
   const own = connection === 'lost' ? undefined : status;
   const highest = Math.max(...nodes.map(({ status }) => status?.height ?? 0));
   const behind = ({ status }: NodeRow): boolean => status !== undefined && highest - status.height > 2;
@@ -73,7 +74,7 @@ export function NodesTable() {
 const READER_BADGES = { up: 'good', starting: '', silent: 'bad' } as const;
 const MEGABYTE = 1_000_000;
 
-/** The processes that answer HTTP for this node, if it has any. */
+/** Shows the reading processes of this node, which answer HTTP, if it has any. */
 function Readers() {
   const { status } = useLive();
   const now = useNow();

@@ -1,4 +1,4 @@
-/** Operations of the devnet: asks for one at a time, and shows its result or its refusal. */
+/** Runs operations of the devnet one at a time, and shows the result or the error. */
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -12,7 +12,7 @@ export interface PartProps {
   readonly changed: () => void;
 }
 
-/** Restarting a node and mining many blocks take long; the node answers within 15 s. */
+/** Time-out for an operation. A restart and the mining of many blocks are slow; the node answers within 15 s. */
 const OPERATION_MS_MAX = 18_000;
 
 /** @throws AskFailed with the refusal */
@@ -22,9 +22,9 @@ export async function operate<Result>(operation: string, parameters: object = {}
 
 interface Operations {
   readonly isBusy: boolean;
-  /** Runs one operation; what it returns is shown. */
+  /** Runs an operation and shows the content that the operation returns. */
   run(operation: () => Promise<ComponentChildren>): void;
-  /** Shows why nothing is asked. */
+  /** Shows the reason why no operation was requested. */
   refuse(problem: string): void;
   readonly outcome: ComponentChildren;
 }
@@ -85,7 +85,7 @@ export function Operation({
   return (
     <form
       class="operation"
-      // The page says itself what is wrong with a text.
+      // The page shows its own messages for invalid texts.
       noValidate
       onSubmit={(event) => {
         event.preventDefault();

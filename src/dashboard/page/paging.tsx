@@ -5,15 +5,15 @@ import { hashOf, type Place } from '../place.ts';
 import type { PageOfList } from '../questions.ts';
 import type { ListMeta } from './ask.ts';
 
-/** Rows of a page. */
+/** Number of rows on a page. */
 export const PAGE_ROWS = 25;
 
-/** The page of an address as the node is asked for it. */
+/** Returns the page of a place as parameters for a request to the node. */
 export function pageOf({ after }: Pick<Place, 'after'>, limit = PAGE_ROWS): PageOfList {
   return { limit, after };
 }
 
-/** Links to the first page, the one before and the next one; nothing for a list of one page. */
+/** Shows links to the first, the previous and the next page. A list of one page has no links. */
 export function Pages({
   place: { view, item, filters, page, after },
   meta: { next },
@@ -46,15 +46,16 @@ export function Pages({
   );
 }
 
-/** Keys of the session storage: addresses of pages. */
+/** Prefix of keys in the session storage. The rest of a key is the address of a page. */
 const BEFORE = 'page before ';
 
-/** A cursor leads forward only, so the page notes the address that it was left from. */
+/** Stores the address of the previous page, because a cursor leads only to the next page. */
 function noteBefore(hash: string, before: string): void {
   try {
     sessionStorage.setItem(BEFORE + hash, before);
   } catch {
-    // Without storage the link to the page before is missing; the first page and the browser's own way back remain.
+    // Without storage, the link to the previous page is missing. The link to the first page and the browser's back
+    // button still work.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Small parts that all views are made of. */
+/** Small components that several views use. */
 
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
@@ -26,7 +26,7 @@ export function Go({
   );
 }
 
-/** An id as a link, shortened if there is no room. */
+/** Shows an id as a link, shortened if the space is too narrow. */
 export function Id({
   view,
   item,
@@ -61,7 +61,7 @@ export function DelegateName({ name }: { name: string }) {
   );
 }
 
-/** A delegate by name, or its address while the name is unknown. */
+/** Shows a link to a delegate with its name, or with its address while the name is unknown. */
 export function DelegateLink({ publicKey, address }: { publicKey: string; address: string }) {
   const name = useLive().names.get(publicKey);
   return name === undefined ? (
@@ -74,10 +74,10 @@ export function DelegateLink({ publicKey, address }: { publicKey: string; addres
 }
 
 /**
- * An amount in a column. Decimal points are aligned, so that readers can compare the amounts. The head of the column
- * shows the unit. On a phone without heads, each amount shows the unit.
+ * Shows an amount in a column. Decimal points are aligned, so that readers can compare the amounts. The head of the
+ * column shows the unit. On a phone, tables have no heads, so each amount shows the unit.
  *
- * @param props.among all amounts of the column
+ * @param props.among all amounts of the column, as decimal digits in beddows
  */
 export function Amount({ beddows, among, sign = '' }: { beddows: string; among: readonly string[]; sign?: string }) {
   const [number = '', unit = ''] = amountText(beddows).split(' ');
@@ -110,7 +110,7 @@ export function Age({ timestamp }: { timestamp: number }) {
   );
 }
 
-/** A time, and how long ago it was. */
+/** Shows a time, and the time that has passed since then. */
 export function Moment({ timestamp }: { timestamp: number }) {
   const { constants } = useLive();
   if (constants === undefined) return null;
@@ -121,7 +121,7 @@ export function Moment({ timestamp }: { timestamp: number }) {
   );
 }
 
-/** The answer to a question, or the reason why there is none. */
+/** Shows the answer to a question, or the reason why there is no answer. */
 export function Answered<Data>({
   asked,
   children,
@@ -142,26 +142,26 @@ export function Answered<Data>({
 export interface Column<Row> {
   readonly name: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Numbers are aligned to the right. */
+  /** True for a column of numbers, which are aligned to the right. */
   readonly isFigure?: true;
   /** The column is not shown on a phone. */
   readonly isWide?: true;
   /** The column is shown only on a phone. */
   readonly isNarrow?: true;
-  /** The text may break into several lines. */
+  /** The text may wrap to several lines. */
   readonly isText?: true;
-  /** The longest names are cut off on a phone. */
+  /** Long names are cut off on a phone. */
   readonly isName?: true;
   /**
-   * Place of the column on a phone. If a table is too wide for a phone, each row is shown in two or three lines,
-   * without the columns that have no place.
+   * Place of the column on a phone. If a table is too wide for a phone, each row takes two or three lines. Columns
+   * without a place are then not shown.
    */
   readonly onPhone?: 'start' | 'end' | 'start-all' | 'below' | 'below-end' | 'below-all' | 'last-all';
   /** Field by which the node can sort the list. */
   readonly field?: string;
 }
 
-/** The order of a list, which a click on the head of a column changes. */
+/** The order of a list. A click on the head of a column changes the order. */
 export interface Sorting {
   readonly orders: readonly Order[];
   readonly current: string;
@@ -185,7 +185,7 @@ function directionOf(field: string | undefined, current: string | undefined): 'a
   return current.endsWith(':asc') ? 'ascending' : 'descending';
 }
 
-/** Roles are given because some screen readers do not treat a row with a grid layout as a row. */
+/** The table states the ARIA roles, because some screen readers do not treat a row with a grid layout as a row. */
 export function Table<Row>({
   caption,
   columns,
@@ -200,7 +200,7 @@ export function Table<Row>({
   rows: readonly Row[];
   keyOf: (row: Row) => string;
   empty: string;
-  /** True for the first row below the dividing line. */
+  /** True for the first row below the line between active and standby delegates. */
   isBelowLine?: (row: Row) => boolean;
   sorting?: Sorting;
 }) {
@@ -212,7 +212,7 @@ export function Table<Row>({
     const kinds = [isFigure && 'figure', isWide && 'wide', isNarrow && 'narrow', isText && 'text', isName && 'name'];
     return [...kinds, isLined && (onPhone ?? 'wide')].filter(Boolean).join(' ');
   };
-  // People who use only a keyboard must be able to scroll the table. A table that does not scroll cannot take the
+  // People who use only a keyboard must be able to scroll the table. A table that does not scroll must not take the
   // focus.
   const scrolled = isScrolling ? ({ tabIndex: 0, role: 'region', 'aria-label': caption } as const) : {};
   return (
@@ -250,7 +250,7 @@ export function Table<Row>({
   );
 }
 
-/** Names and values of one thing. */
+/** Shows the names and values of facts about one item. */
 export function Facts({ facts }: { facts: readonly (readonly [string, ComponentChildren])[] }) {
   return (
     <dl class="facts">
@@ -264,7 +264,7 @@ export function Facts({ facts }: { facts: readonly (readonly [string, ComponentC
   );
 }
 
-/** A list that may be long, hidden behind a line with its summary. */
+/** Shows a summary. A click on the summary shows the list, which may be long. */
 export function More({
   summary,
   isLong = false,

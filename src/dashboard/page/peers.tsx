@@ -1,4 +1,4 @@
-/** Peers with what they say of themselves. */
+/** Shows the peers with the data that they announce. */
 
 import type { Peer, PeerVerdict } from '../answers.ts';
 import { isConnected } from '../answers.ts';
@@ -55,7 +55,7 @@ const VERDICT_CLASSES: Partial<Readonly<Record<PeerVerdict['verdict'], string>>>
 const DIRECTIONS = { inbound: 'in', outbound: 'out' } as const;
 const VERDICTS_MAX = 200;
 
-/** The verdict of the node on each address, for readers on its machine. */
+/** Shows the state of each peer address in the view of the node, to browsers on the machine of the node. */
 function Verdicts({ version }: { version: number }) {
   const asked = useAnswer<PeerVerdict[]>(`node/peers?limit=${VERDICTS_MAX}`, version);
   return (
@@ -122,7 +122,7 @@ export function Peers() {
   const { peers } = useLive();
   const connected = peers.filter(isConnected);
   const { diagnostics, heardAtMs } = useLive();
-  // A reader that may see diagnostics may see the node's verdicts on its peers, too.
+  // A browser that may read diagnostics may read the states of peer addresses, too.
   if (diagnostics !== undefined) return <Verdicts version={heardAtMs ?? 0} />;
   return (
     <>

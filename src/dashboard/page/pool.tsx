@@ -1,4 +1,4 @@
-/** The pool: transactions that wait for a block, and the reason why each one waits. */
+/** The transaction pool: transactions that wait for a block, and the reason why each transaction waits. */
 
 import type { Signers, Transaction } from '../answers.ts';
 import { countOf } from '../format.ts';
@@ -9,11 +9,11 @@ import { useAnswer, useAsked, useLive } from './hooks.ts';
 import { Age, Amount, Answered, Id, More, Table } from './parts.tsx';
 
 /**
- * Maximum of transactions of each queue that are shown. For the transactions beyond this number, the page shows only
- * their number.
+ * Maximum number of transactions that the page shows of each queue. Of further transactions, the page shows only the
+ * number.
  */
 const SHOWN_MAX = 100;
-/** Number of transactions of groups whose signers the list shows. */
+/** Maximum number of transactions whose signers the list requests. */
 const SIGNERS_ASKED_MAX = 20;
 
 export interface Waiting {
@@ -23,7 +23,8 @@ export interface Waiting {
 
 export function Pool() {
   const { status, arrivals, heardAtMs } = useLive();
-  // Every arrival and every block changes the pool. Changes inside of the pool are seen with the next status.
+  // Each arriving transaction and each block changes the pool, so both cause a new request. A move between queues is
+  // seen after the next status.
   const asked = useAsked(waitingNow, 'pool', `${status?.height} ${arrivals[0]?.id} ${heardAtMs}`);
   const fees = asked.kind === 'answered' ? asked.answer.data.map(({ transaction }) => transaction.fee) : [];
   return (
@@ -86,20 +87,20 @@ export function Pool() {
 }
 
 /**
- * Each group transaction needs a separate request, so the list asks only about the first transactions. Further
- * transactions show their signers on their own pages.
+ * The signers of each group transaction need a request, so the list requests only the signers of the first
+ * transactions. Signers of further transactions are on the pages of these transactions.
  */
 function isAsked(waiting: readonly Waiting[], transaction: Transaction): boolean {
   const ofGroups = waiting.filter(({ state }) => state === 'pending').slice(0, SIGNERS_ASKED_MAX);
   return ofGroups.some((each) => each.transaction.id === transaction.id);
 }
 
-/** Number of members of a group that have signed; one click shows their names. */
+/** Shows the number of members of a group that have signed. A click shows the names of the members. */
 export function MissingSigners({ transaction }: { transaction: Transaction }) {
   const signatures = transaction.signatures?.length ?? 0;
   const asked = useAnswer<Signers>(`node/transactions/${transaction.id}/signers`, signatures);
-  // A node of another version has no such answer. The answer with the signers is also missing if the transaction has
-  // entered a block meanwhile.
+  // Without an answer, only the number of signatures is shown. A node of an older version does not answer this request,
+  // and no node answers it for a transaction that has entered a block.
   if (asked.kind !== 'answered') return <span class="badge">{waitsFor('pending', signatures)}</span>;
   const { min, members } = asked.answer.data;
   return (
@@ -123,8 +124,8 @@ function SignerList({ title, members }: { title: string; members: Signers['membe
 }
 
 /**
- * The queues, in the order of their distance from a block, nearest first. A transaction that changes its queue between
- * two requests is in both answers.
+ * Requests all queues; the queue nearest to a block comes first. A transaction that changes its queue between two
+ * requests is in both answers.
  */
 async function waitingNow(): Promise<Answer<readonly Waiting[]>> {
   const queues = await Promise.all(

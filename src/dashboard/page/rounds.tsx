@@ -1,4 +1,4 @@
-/** The last rounds on the delegates' page: each slot as a square, and the delegates that missed a slot in words. */
+/** The last rounds on the delegates' page. Each slot is a square, and a text names the delegates that missed a slot. */
 
 import type { Block } from '../answers.ts';
 import { countOf, countText } from '../format.ts';
@@ -11,11 +11,11 @@ import { Answered, Go } from './parts.tsx';
 const ROUNDS_SHOWN = 4;
 const PAGE_BLOCKS = 100;
 /**
- * Number of pages of 100 blocks: 600 blocks are four rounds of 101 delegates, the present round, and the block before
- * them.
+ * Maximum number of requests for 100 blocks each. 600 blocks span four ended rounds of 101 delegates, the present
+ * round, and the block before the ended rounds.
  */
 const PAGES_MAX = 6;
-/** Maximum of requests about slots. Each request covers up to 101 consecutive slots. */
+/** Maximum number of requests about slots. Each request covers up to 101 consecutive slots. */
 const SLOT_QUESTIONS_MAX = 4;
 const SLOTS_PER_QUESTION = 101;
 
@@ -24,8 +24,7 @@ export function LastRounds({ activeDelegates }: { activeDelegates: number }) {
   const height = status?.height ?? 0;
   const ended = Math.floor(height / activeDelegates);
   const question = () => lastRounds(height, activeDelegates, blockTimeS);
-  // The list of ended rounds changes when another round ends, and on a reorg. The next request shows a new round or a
-  // reorg.
+  // The list of ended rounds changes only at the end of a round and on a reorg.
   const asked = useAsked(question, `rounds ${blockTimeS}`, ended);
   if (height === 0) return null;
   const own = new Set((forging ?? []).map(({ publicKey }) => publicKey));
@@ -72,8 +71,8 @@ function RoundStrip({ round, own, nameOf }: StripProps) {
           <li key={slot.slot}>
             <a
               href={targetOf(slot, nameOf)}
-              // The squares do not take the focus, because there are hundreds of them. The delegates that missed a slot
-              // are linked above, and the blocks have a page.
+              // The squares do not take the keyboard focus, because there are hundreds of squares. Keyboard users find
+              // links to the delegates that missed a slot above, and the blocks on the page of blocks.
               tabIndex={-1}
               class={`${slot.block === undefined ? 'missed' : 'forged'}${own.has(slot.forger ?? '') ? ' own' : ''}`}
               aria-label={sentenceOf(slot, nameOf)}
@@ -124,7 +123,9 @@ function sentenceOf({ slot, block, forger }: PastSlot, nameOf: StripProps['nameO
     : `${name} forged block ${block.height} with ${countOf(block.numberOfTransactions, 'transaction')}`;
 }
 
-/** The last rounds that ended, with the owners of missed slots if this reader may ask for them. */
+/**
+ * Requests the last ended rounds. Owners of missed slots are included if the node allows this browser to ask for them.
+ */
 async function lastRounds(
   height: number,
   activeDelegates: number,
@@ -150,7 +151,7 @@ interface ToldSlot {
   readonly forger?: { readonly publicKey: string; readonly isCertain?: boolean };
 }
 
-/** Owners of slots; empty if this reader may not ask. */
+/** Requests the forgers of slots by slot; empty if the node does not allow this browser to ask. */
 async function forgersOf(slots: readonly number[]): Promise<ReadonlyMap<number, string>> {
   const told = new Map<number, string>();
   let asked = -1;

@@ -1,4 +1,7 @@
-/** Back and forward in the browser restore the scroll position, also if the content of the page arrives late. */
+/**
+ * Restores the scroll position when the user goes back or forward in the browser, even if content of the page arrives
+ * late.
+ */
 
 import { useEffect } from 'preact/hooks';
 
@@ -6,9 +9,9 @@ interface Kept {
   readonly scrollY?: number;
 }
 
-/** Content that arrives after this time does not change the scroll position. */
+/** Maximum time in milliseconds during which the page restores a scroll position. */
 const RESTORE_MS_MAX = 10_000;
-/** The page counts as complete when its length has not changed for this time. */
+/** The page counts as complete when its length has not changed for this time in milliseconds. */
 const SETTLED_MS = 1000;
 const NOTE_MS = 150;
 
@@ -23,12 +26,12 @@ export function useScrollMemory(): void {
       noting = setTimeout(() => history.replaceState({ scrollY } satisfies Kept, ''), NOTE_MS);
     };
     const arrived = (event: PopStateEvent): void => {
-      // Earlier scrolling belongs to the history entry that was left.
+      // A pending note is dropped, because its scroll position belongs to the history entry that the user left.
       clearTimeout(noting);
       stop();
       const target = (event.state as Kept | null)?.scrollY ?? 0;
       scrollTo(0, target);
-      // The top needs no restoring: nothing that arrives later moves it, and the reader may scroll at once.
+      // A position at the top needs no further work, because later content does not move the top.
       if (target > 0) stop = scrollWhenThere(target);
     };
     addEventListener('scroll', note, { passive: true });
@@ -42,8 +45,8 @@ export function useScrollMemory(): void {
 }
 
 /**
- * Scrolls to the position as soon as the page is long enough, and keeps it while parts of the page arrive, because
- * parts above would move it.
+ * Scrolls to the position as soon as the page is long enough. Until the page is complete, the function repeats this,
+ * because content that arrives above the position moves the content below.
  *
  * @returns a function that ends the scrolling
  */
@@ -61,7 +64,7 @@ function scrollWhenThere(target: number): () => void {
     if ((isLongEnough && nowMs - changedMs > SETTLED_MS) || nowMs - beganMs > RESTORE_MS_MAX) return giveUp();
     frame = requestAnimationFrame(look);
   });
-  // If the reader scrolls meanwhile, the position is not restored.
+  // If the user scrolls or presses a key meanwhile, the function stops.
   const acts = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const;
   const giveUp = (): void => {
     cancelAnimationFrame(frame);

@@ -1,5 +1,6 @@
 /**
- * The search field: while the reader types, it suggests items that the text may name; Enter opens the first of them.
+ * The search field. While the user types, the field suggests items that the text may name. Enter opens the first
+ * suggestion.
  */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -10,7 +11,7 @@ import { soughtOf, type Sought } from '../search.ts';
 import { ask } from './ask.ts';
 import { findWaiting } from './pool.tsx';
 
-/** Pause after the last key before the search is sent. */
+/** Pause in milliseconds after the last key, before the search is sent. */
 const TYPING_MS = 200;
 const DELEGATES_SUGGESTED = 6;
 
@@ -44,7 +45,7 @@ export function Search() {
     const timer = setTimeout(() => {
       suggestionsFor(text).then(
         (found) => isWanted && setSuggestions(found),
-        // After an error, another part of the page shows that the node does not answer.
+        // No message is needed after an error: another part of the page shows that the node does not answer.
         () => isWanted && setSuggestions([]),
       );
     }, TYPING_MS);
@@ -86,7 +87,7 @@ export function Search() {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step === undefined || suggestions.length === 0) return;
     event.preventDefault();
-    // The list has one place more than there are suggestions, for the text itself.
+    // The arrow keys move through the suggestions and one further place, the text itself.
     const places = suggestions.length + 1;
     choose(((chosen + 1 + step + places) % places) - 1);
   };
@@ -125,7 +126,7 @@ export function Search() {
               id={`suggestion-${index}`}
               role="option"
               aria-selected={index === chosen}
-              // This handler runs before the field loses its focus, which closes the list.
+              // The handler uses `mousedown`, because before `click` the field loses its focus and the list closes.
               onMouseDown={(event) => {
                 event.preventDefault();
                 go(hash);
@@ -155,8 +156,8 @@ async function listed(sought: Sought): Promise<readonly Suggestion[]> {
 }
 
 /**
- * The delegate with exactly this name comes first, because the node may list it far below. The exact name is followed
- * by names that begin with the text, and then by all other names.
+ * The delegate with exactly this name is requested separately and comes first, because the node may list it after many
+ * others. The exact name is followed by names that begin with the text, and then by all other names.
  */
 async function delegatesNamed(name: string): Promise<readonly Suggestion[]> {
   const asked = encodeURIComponent(name);
@@ -170,7 +171,7 @@ async function delegatesNamed(name: string): Promise<readonly Suggestion[]> {
   return [...exact.data.map(({ username }) => username), ...beginning, ...rest].map(delegate);
 }
 
-/** Views of the dashboard by the beginning of their names. */
+/** Returns the views of the dashboard whose names begin with the text. */
 function viewsNamed(text: string): readonly Suggestion[] {
   const wanted = text.trim().toLowerCase();
   return VIEWS.filter((view) => view !== 'glance' && view.startsWith(wanted)).map((view) => ({

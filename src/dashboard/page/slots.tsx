@@ -1,4 +1,4 @@
-/** The slots of the present round as squares; the arrow keys move between them. */
+/** Shows the slots of the present round as squares. The arrow keys move the focus between the squares. */
 
 import { useRef, useState } from 'preact/hooks';
 import { hashOf } from '../place.ts';

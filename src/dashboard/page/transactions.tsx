@@ -16,7 +16,8 @@ import { findWaiting, MissingSigners, type Waiting } from './pool.tsx';
 import { Age, Amount, Answered, BlockLink, Facts, Go, Id, Moment, Table, type Column, type Sorting } from './parts.tsx';
 
 /**
- * @param props.address account of the list; sent and received amounts then have different signs
+ * @param props.address account whose transactions are listed; sent amounts then have a minus sign and received amounts
+ *   a plus sign
  * @param props.isOfBlock true if all transactions are in one block, which the rows then do not show
  */
 export function TransactionTable({
@@ -214,7 +215,10 @@ function TransactionFacts({ transaction, state }: Found) {
   );
 }
 
-/** True if a transaction registers a multisignature group; it contains the members. */
+/**
+ * True if transactions of this type register a multisignature group. Such a transaction contains the members of the
+ * group.
+ */
 function isRegistration(type: number): boolean {
   return type === 4 || type === 12;
 }

@@ -1,6 +1,9 @@
-/** Starts the interactive reference: the document of the node that serves the page, in the colours that the reader prefers. */
+/**
+ * Starts the interactive reference of the HTTP interface. It shows the OpenAPI document of this node in the browser's
+ * preferred colour scheme.
+ */
 
-/** `swagger-ui-dist` sets it; the package has no types of its own. */
+/** Global variable that the script of `swagger-ui-dist` sets. The package has no type declarations. */
 declare const SwaggerUIBundle: (options: {
   readonly url: string;
   readonly dom_id: string;
@@ -19,7 +22,7 @@ interface TriedRequest {
   userFetch?: typeof fetch;
 }
 
-/** Time for which a stream of events is shown. The stream itself never ends. */
+/** Time in milliseconds for which the page reads an event stream. The stream itself never ends. */
 const STREAM_SHOWN_MS = 5_000;
 const STREAM_BYTES_MAX = 64 * 1024;
 
@@ -36,13 +39,13 @@ SwaggerUIBundle({
   url: specUrl,
   dom_id: '#reference',
   deepLinking: true,
-  // The validator would send the document to the server of the library's makers.
+  // With a URL here, the library would send the document to a validator on the internet.
   validatorUrl: null,
   tryItOutEnabled: false,
   displayRequestDuration: true,
-  // The colours of the library's highlighting are too dark for its background.
+  // Syntax highlighting is off, because the library's colours have too little contrast.
   syntaxHighlight: false,
-  // On a phone, a list of forty open operations is too long.
+  // On a phone, the list of operations is closed, because forty operations make a long page.
   docExpansion: innerWidth < 700 ? 'none' : 'list',
   defaultModelsExpandDepth: 0,
   requestInterceptor: (request) => {
@@ -51,11 +54,11 @@ SwaggerUIBundle({
   },
 });
 
-/** Returns the beginning of a stream as a complete answer. */
+/** Returns the beginning of an event stream as a complete answer. */
 async function fetchBeginning(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   const { body, headers, status, statusText, url } = await fetch(input, init);
   const answer = new Response(body === null ? null : await textOf(body), { headers, status, statusText });
-  // The library shows the URL of the answer, which an answer that is made here does not have.
+  // The library shows the URL of the answer. An answer from the constructor of `Response` has no URL.
   Object.defineProperty(answer, 'url', { value: url });
   return answer;
 }
@@ -72,6 +75,6 @@ async function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
   }
   clearTimeout(timer);
   await reader.cancel();
-  // The text is a comment in the syntax of event streams.
+  // The text begins with a colon, which marks a comment in an event stream.
   return text.trim() === '' ? `: nothing came in the ${STREAM_SHOWN_MS / 1000} s that are shown here\n` : text;
 }
