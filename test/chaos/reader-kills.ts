@@ -4,7 +4,6 @@
  * pages, and the node must go on from the block that it had.
  */
 
-import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,6 +17,7 @@ import {
   type TestDevnet,
   type TestNode,
 } from '../support/devnet.ts';
+import { readerPidsOf } from '../support/reader-pids.ts';
 import { ReaderLoad, type LoadReport } from './reader-load.ts';
 
 export interface ReaderKillsOptions {
@@ -121,10 +121,7 @@ async function killsOf(
 }
 
 function readersOf(node: TestNode): readonly number[] {
-  const pid = node.pid();
-  if (pid === undefined) return [];
-  const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(pid)], { encoding: 'utf8' });
-  return children.split('\n').flatMap((line) => (line.includes('reader-program') ? [Number.parseInt(line, 10)] : []));
+  return readerPidsOf(node.pid());
 }
 
 /** Resolves when as many readers answer as should, the killed one not among them. */

@@ -23,6 +23,7 @@ import { limitFileSize } from '../support/full-disk.ts';
 import { devnetCopy, editJson, temporaryFolder } from '../support/network-folder.ts';
 import { startOneNode, type OneNode, type OneNodeOptions } from '../support/one-node.ts';
 import { freePort } from '../support/ports.ts';
+import { readerPidsOf } from '../support/reader-pids.ts';
 import { writeUnfinalChain } from '../support/unfinal-chain.ts';
 import type { Untyped } from '../support/untyped.ts';
 
@@ -32,6 +33,8 @@ const UNFINAL_BLOCKS_MAX = 404;
 /** Less than any block needs. */
 const NO_ROOM_BYTES = 32_768;
 const NAPS_MAX = 8;
+/** Less than a reader needs to start. */
+const KILL_INTERVAL_MS = 100;
 const SHOWS_WITHIN_MS = 150_000;
 
 let devnet: TestDevnet;
@@ -253,6 +256,22 @@ test.serial('a network whose forgers are gone stands still', async (t) => {
   // Whoever is asked for blocks then is gone too.
   const beside: readonly FaultCode[] = ['SYNC_FAILS'];
   await watch.named(t, two, ['NETWORK_STANDS_STILL'], { beside, sinceMs, unavoidableMs: (slots + 1) * SLOT_MS });
+});
+
+test.serial('a process that answers HTTP and ends again and again', async (t) => {
+  t.timeout(480_000);
+  const node = await startOne(t, { config: { http: { processes: 2 } } });
+  const { pid } = node.process;
+  const [kept] = await waitFor(
+    'two readers',
+    () => Promise.resolve(readerPidsOf(pid).length === 2 && readerPidsOf(pid)),
+    SHOWS_WITHIN_MS,
+  );
+  const killing = setInterval(() => {
+    for (const reader of readerPidsOf(pid)) if (reader !== kept) process.kill(reader, 'SIGKILL');
+  }, KILL_INTERVAL_MS);
+  t.teardown(() => clearInterval(killing));
+  await watch.named(t, node, ['READERS_FAIL']);
 });
 
 test.serial('a server that is no node', async (t) => {

@@ -55,7 +55,7 @@ class Sink extends EventEmitter implements EventSink {
 function setUpHub(t: ExecutionContext, blocks: number, replays?: LiveReplays) {
   const clock = new ManualClock();
   const share = new WorkShare({ clock });
-  const reads = { blocks: 0 };
+  const reads = { blocks: 0, peers: 0 };
   const listeners = new Set<NodeListener>();
   const peers: PeerEntry[] = [];
   const recordAt = (sequence: number): ChainRecord => ({
@@ -68,7 +68,10 @@ function setUpHub(t: ExecutionContext, blocks: number, replays?: LiveReplays) {
   });
   const api: NodeApi = {
     ...fakeNode(3).api,
-    peers: () => peers,
+    peers: () => {
+      reads.peers += 1;
+      return peers;
+    },
     log: {
       last: () => blocks,
       floor: () => 1,
@@ -203,12 +206,13 @@ test('events of the moment are written together, and not more than a line could 
 });
 
 test('a crowd of peers that comes is told of in several looks, and of all of them', async (t) => {
-  const { hub, peers } = setUpHub(t, 0);
+  const { hub, peers, reads } = setUpHub(t, 0);
   const sink = read(hub, {});
   for (let port = 1; port <= 3 * CHANGES_PER_LOOK_MAX; port += 1)
     peers.push({ info: { ip: '192.0.2.9', wsPort: port }, state: 'connected' });
   await until(() => sink?.count('peers/connected') === peers.length, 'the peers');
-  t.true((sink?.writes ?? 0) >= 3);
+  // Several looks may be written together on a slow machine.
+  t.true(reads.peers >= 3);
   peers.length = 0;
   await until(() => sink?.count('peers/disconnected') === 3 * CHANGES_PER_LOOK_MAX, 'their leaving');
 });

@@ -179,6 +179,8 @@ export async function rawPeer(port: number, query = SMALLEST_QUERY, path = '/rpc
   let isMute = false;
   webSocket.on('message', (data) => {
     const text = (data as Buffer).toString();
+    // A node measures the round trip of a connection that lasts long, as on a slow machine.
+    if (text.startsWith('{"event":"ping"')) return;
     if (text !== '#1') return void frames.push(text);
     heartbeats += 1;
     if (!isMute) webSocket.send('#2');
