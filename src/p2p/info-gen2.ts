@@ -22,8 +22,8 @@ export const INFO_MEMBERS = [
 ] as const;
 
 /**
- * The state in each info that a node sends about itself; 2 means connected. A receiver determines the states of its
- * peers from its own connections.
+ * The value of `state` in each info that a node sends about itself; 2 means connected. A receiver determines the states
+ * of its peers from its own connections.
  */
 export const STATE = 2;
 

@@ -20,7 +20,7 @@ export type AgentRequest =
   | { readonly op: 'take'; readonly blocks: readonly JsonObject[] }
   /** Returns the blocks above a height, at most `BLOCKS_GIVEN_MAX`. */
   | { readonly op: 'give'; readonly aboveHeight: number }
-  /** Adds a transaction of another node. */
+  /** Adds a transaction to the pool of the node. */
   | { readonly op: 'transaction'; readonly transaction: JsonObject }
   | { readonly op: 'account'; readonly address: string }
   | { readonly op: 'confirmed'; readonly id: string }

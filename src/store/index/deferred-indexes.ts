@@ -53,7 +53,7 @@ export class DeferredIndexes {
    * indexed. The member is undefined before the first use.
    */
   #knownWatermark: { readonly height: number | undefined } | undefined;
-  /** True if the missing transactions, or the first part of them, are in memory. */
+  /** True if the transactions above the watermark, or a first part of these transactions, are in memory. */
   #isLoaded = false;
   /** Height of the last block of the part in memory; undefined if the part includes all missing transactions. */
   #partEnd: number | undefined;

@@ -229,11 +229,14 @@ export const TRANSACTION_ORDERS: Readonly<Record<TransactionSort, TransactionOrd
   type: { number: 4, table: undefined, value: SORT_VALUES.u16, of: ({ type }) => type },
 };
 
-/** Orders in which a long list of an address is stored, sorted by their numbers. */
+/** Orders in which a long transaction list of an address is stored, sorted by the numbers of the orders. */
 export const ADDRESS_ORDERS: readonly TransactionSort[] = TRANSACTION_SORTS.toSorted(
   (a, b) => TRANSACTION_ORDERS[a].number - TRANSACTION_ORDERS[b].number,
 );
-/** Orders in which a long list of a type is stored. The list of all transactions has the same orders. */
+/**
+ * Orders in which a long list of the transactions of one type is stored. The list of all transactions is stored in the
+ * same orders.
+ */
 export const TYPE_ORDERS: readonly TransactionSort[] = ADDRESS_ORDERS.filter(
   (sort) => TRANSACTION_ORDERS[sort].table !== undefined,
 );

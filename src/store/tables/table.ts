@@ -1,6 +1,6 @@
 /**
- * Defines the tables of keys. A row declares a table. The methods that write and read keys and ranges use the row, and
- * so does the published layout.
+ * Defines the tables of keys. Each table is declared by one `TableRow`. The methods that write and read keys and the
+ * published layout both come from the `TableRow`.
  */
 
 import { assert } from '../../primitives/errors.ts';
