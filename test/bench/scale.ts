@@ -136,7 +136,9 @@ function memoryOf(node: ServedNode): { readonly node: Memory; readonly reader: M
 
 /** Every second request is for a page at any depth of a list, the others for an account or its transactions. */
 function randomTarget(request: number, lists: readonly List[], addresses: readonly string[]): string {
-  const drawn = Math.imul(request, 0x9e3779b1) >>> 0;
+  // The multiplier mixes the high bits only, and the kind of a request depends on the low ones.
+  const mixed = Math.imul(request, 0x9e3779b1) >>> 0;
+  const drawn = (mixed ^ (mixed >>> 15)) >>> 0;
   const address = addresses[drawn % addresses.length] as string;
   if (request % 4 === 1) return `/api/accounts?address=${address}`;
   if (request % 4 === 3) return `/api/transactions?senderId=${address}&sort=timestamp:desc`;

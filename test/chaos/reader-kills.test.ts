@@ -7,6 +7,7 @@ test('killed readers, and a killed node under readers, lose no request of a livi
   const report = await runReaderKills({ kills: 4, nodeKills: 2, chance: chanceOf(16), say: (line) => t.log(line) });
   t.log(`${report.load.answered} answered, ${report.load.ofKilled} ended with a killed reader`);
   t.true(report.load.answered > 20);
+  if (report.load.lost.length > 0) t.log(report.readerLog.join('\n'));
   t.deepEqual(report.load.lost, []);
   t.deepEqual(report.stale, []);
   t.deepEqual(report.wrong, []);

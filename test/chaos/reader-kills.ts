@@ -4,7 +4,7 @@
  * pages, and the node must go on from the block that it had.
  */
 
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { open } from 'lmdb';
@@ -38,6 +38,8 @@ export interface ReaderKillsReport {
   /** Places in the table of readers of the store that no living process has, or that are not at its newest transaction for long. */
   readonly stale: readonly string[];
   readonly wrong: readonly string[];
+  /** Lines of the node's log about its readers. They help to explain a lost request. */
+  readonly readerLog: readonly string[];
   /** Bytes by which the file of the store grew, and blocks by which the chain did. */
   readonly grown: { readonly bytes: number; readonly blocks: number };
 }
@@ -117,7 +119,10 @@ async function killsOf(
     bytes: sizeOf(folder) - before.bytes,
     blocks: (await node.client.status()).height - before.height,
   };
-  return { load: report, replacedMs, answeredMs, stale, wrong, grown };
+  const readerLog = readFileSync(node.plan.logFile, 'utf8')
+    .split('\n')
+    .filter((line) => line.includes('answers HTTP'));
+  return { load: report, replacedMs, answeredMs, stale, wrong, readerLog, grown };
 }
 
 function readersOf(node: TestNode): readonly number[] {

@@ -61,18 +61,23 @@ export class ReaderLoad {
   async #run(index: number, readers: () => readonly number[]): Promise<void> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const owners = new WeakMap<Socket, number>();
+    /** Number of kills before the connection was opened. */
+    const openedAfter = new WeakMap<Socket, number>();
     for (let turn = index; !this.#isOver; turn += 1) {
       const target = TARGETS[turn % TARGETS.length] ?? '';
       const killsBefore = this.#isDying ? this.#kills - 1 : this.#kills;
       const { status, socket, error } = await ask(agent, this.#port, target);
       const known = socket && owners.get(socket);
+      if (socket !== undefined && !openedAfter.has(socket)) openedAfter.set(socket, killsBefore);
+      // The process of a connection stays unknown if it was killed between its first answer and the search for it.
+      const opened = (socket && openedAfter.get(socket)) ?? killsBefore;
       if (status === 200) {
         this.#answered += 1;
         if (socket !== undefined && known === undefined) {
           const owner = ownerOf(socket.localPort ?? 0, this.#port, readers());
           if (owner !== undefined) owners.set(socket, owner);
         }
-      } else if (known === undefined ? this.#kills > killsBefore : this.#killed.has(known)) this.#ofKilled += 1;
+      } else if (known === undefined ? this.#kills > opened : this.#killed.has(known)) this.#ofKilled += 1;
       else this.#lost.push(`${target} of ${known ?? 'a new connection'}: ${status ?? String(error)}`);
       await sleep(REST_MS);
     }

@@ -140,11 +140,13 @@ export async function closeAll(...nodes: readonly TestNode[]): Promise<void> {
 const POLL_MS = 5;
 
 /** Polls until `claim` holds. The deadline is counted in polls too, because a stopped machine must not use it up. */
-export async function until(claim: () => boolean, what: string, deadlineMs = 60_000): Promise<void> {
+export async function until(claim: () => boolean, what: string | (() => string), deadlineMs = 60_000): Promise<void> {
   const endMs = Date.now() + deadlineMs;
   const pollsMin = deadlineMs / POLL_MS / 10;
   for (let polls = 0; !claim(); polls += 1) {
-    if (Date.now() > endMs && polls > pollsMin) throw new Error(`never came true: ${what}`);
+    if (Date.now() > endMs && polls > pollsMin) {
+      throw new Error(`never came true: ${typeof what === 'string' ? what : what()}`);
+    }
     await pause(POLL_MS);
   }
 }
@@ -206,7 +208,11 @@ export async function rawPeer(port: number, query = SMALLEST_QUERY, path = '/rpc
       webSocket.send(typeof frame === 'string' ? frame : JSON.stringify(frame));
     },
     frame: async (index) => {
-      await until(() => frames.length > index, `frame ${String(index)} (has ${frames.join(' | ')})`);
+      await until(
+        () => frames.length > index || end !== undefined,
+        () => `frame ${String(index)} (state ${String(webSocket.readyState)}, has ${frames.join(' | ')})`,
+      );
+      if (frames.length <= index) throw new Error(`closed before frame ${String(index)}: ${JSON.stringify(end)}`);
       return JSON.parse(frames[index] ?? 'null') as unknown;
     },
   };
