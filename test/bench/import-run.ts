@@ -21,6 +21,8 @@ export interface ImportRun {
   readonly transactions: number;
   /** Processor time of the process, all threads. */
   readonly cpuSeconds: number;
+  /** Processor time of the main thread. */
+  readonly mainThreadSeconds: number;
   /** Largest memory of its own that the process had in each quarter of the time. */
   readonly quartersMegabytes: readonly number[];
   /** Likewise with the pages of files that it has mapped: those of the store go when somebody else needs the room. */
@@ -36,9 +38,11 @@ export async function runImport({ network, dataDir, file }: ImportJob): Promise<
   child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
   const samples: { readonly own: number; readonly mapped: number }[] = [];
   let cpuSeconds = 0;
+  let mainThreadSeconds = 0;
   const timer = setInterval(() => {
     samples.push({ own: megabytesOf(child, 'RssAnon'), mapped: megabytesOf(child, 'VmRSS') });
     cpuSeconds = cpuSecondsOf(child) ?? cpuSeconds;
+    mainThreadSeconds = mainThreadSecondsOf(child) ?? mainThreadSeconds;
   }, 100);
   const [code] = (await once(child, 'close')) as [number | null];
   clearInterval(timer);
@@ -49,6 +53,7 @@ export async function runImport({ network, dataDir, file }: ImportJob): Promise<
     blocks: Number(found[1]),
     transactions: Number(found[2]),
     cpuSeconds,
+    mainThreadSeconds,
     quartersMegabytes: quarters(samples.map(({ own }) => own)),
     mappedMegabytes: quarters(samples.map(({ mapped }) => mapped)),
   };
@@ -63,9 +68,18 @@ function quarters(samples: readonly number[]): readonly number[] {
 
 /** User and system time so far, undefined when the process is gone. Linux counts in hundredths of a second. */
 export function cpuSecondsOf({ pid }: Pick<ChildProcess, 'pid'>): number | undefined {
+  return secondsIn(`/proc/${pid}/stat`);
+}
+
+/** Like `cpuSecondsOf`, for the main thread alone. */
+function mainThreadSecondsOf({ pid }: Pick<ChildProcess, 'pid'>): number | undefined {
+  return secondsIn(`/proc/${pid}/task/${pid}/stat`);
+}
+
+function secondsIn(statFile: string): number | undefined {
   try {
     // The name in brackets may hold blanks; after it the fields are numbers.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    const fields = readFileSync(statFile, 'utf8').split(') ')[1]?.split(' ') ?? [];
     return (Number(fields[11]) + Number(fields[12])) / 100;
   } catch {
     return undefined;

@@ -111,7 +111,8 @@ export async function benchImport(options: ImportBenchOptions): Promise<void> {
         figure(rate / signatureLimit, 2),
         figure(rate / diskLimit, 2),
         figure(blockMs, 2),
-        figure(mean(signatureMs.slice(index, index + 2)) / blockMs, 2),
+        figure(blockMs / mean(signatureMs.slice(index, index + 2)), 2),
+        figure((run.mainThreadSeconds * 1000) / run.blocks, 2),
       ];
     };
     printTable(`Import of full blocks, ${availableParallelism()} cores`, [
@@ -122,11 +123,12 @@ export async function benchImport(options: ImportBenchOptions): Promise<void> {
         'of it',
         'of the disk',
         'processor ms of a block',
-        'signatures of it',
+        'times that of its signatures',
+        'main thread ms of a block',
       ],
       fullRow(`${manyRun.blocks} full blocks, ${figure(MANY_ADDRESSES)} addresses`, manyRun, 0),
       fullRow(`${busyRun.blocks} full blocks, 500 addresses`, busyRun, 1),
-      [`limit of durable commits of ${BLOCKS_PER_COMMIT} blocks`, figure(diskLimit), '', '', figure(1, 2), '', ''],
+      [`limit of durable commits of ${BLOCKS_PER_COMMIT} blocks`, figure(diskLimit), '', '', figure(1, 2), '', '', ''],
     ]);
     printTable('Signatures of a full block alone, on all cores', [
       ['', ...limits.map((_, index) => `${index + 1}.`)],

@@ -10,12 +10,13 @@ export interface LoadFigures {
 }
 
 /**
- * @param targetOf path and query of the question with a number, from 1
+ * @param targetOf path and query of the question with a number, from 1; undefined after the last question
+ * @param durationMs may be infinite if `targetOf` ends
  * @throws Error for an answer other than 200
  */
 export async function load(
   port: number,
-  targetOf: (question: number) => string,
+  targetOf: (question: number) => string | undefined,
   connections: number,
   durationMs: number,
 ): Promise<LoadFigures> {
@@ -31,19 +32,24 @@ export async function load(
   return { requestsPerSecond: took.length / seconds, p50Ms: at(0.5), p99Ms: at(0.99) };
 }
 
-function askUntil(port: number, nextTarget: () => string, endMs: number): Promise<readonly number[]> {
+function askUntil(port: number, nextTarget: () => string | undefined, endMs: number): Promise<readonly number[]> {
   return new Promise((resolve, reject) => {
     const took: number[] = [];
     const socket: Socket = createConnection(port, '127.0.0.1');
     socket.setNoDelay(true);
     let askedMs = 0;
-    let target = '';
+    let target: string | undefined;
     let missing = -1;
     let head = Buffer.alloc(0);
     const ask = (): void => {
       askedMs = performance.now();
       target = nextTarget();
+      if (target === undefined) return leave();
       socket.write(`GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n`);
+    };
+    const leave = (): void => {
+      socket.destroy();
+      resolve(took);
     };
     const finished = (): void => {
       const nowMs = performance.now();
@@ -51,10 +57,7 @@ function askUntil(port: number, nextTarget: () => string, endMs: number): Promis
       missing = -1;
       head = Buffer.alloc(0);
       if (nowMs < endMs) ask();
-      else {
-        socket.destroy();
-        resolve(took);
-      }
+      else leave();
     };
     socket.on('connect', ask);
     socket.on('error', reject);
