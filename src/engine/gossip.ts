@@ -153,15 +153,15 @@ export class Gossip {
         this.#bounded(peerId, () => this.#blocks.receive(peerId, message.block));
         return;
       case 'transactionIds':
-        this.#transactions.heard(peerId, message.ids);
+        this.#transactions.announcedBy(peerId, message.ids);
         this.#heardOf(peerId, message.ids);
         return;
       case 'transactions':
-        this.#transactions.heard(peerId, idsOf(message.transactions));
+        this.#transactions.announcedBy(peerId, idsOf(message.transactions));
         this.#bounded(peerId, () => this.#takeTransactions(peerId, message.transactions));
         return;
       case 'signatures':
-        this.#signatures.heard(
+        this.#signatures.announcedBy(
           peerId,
           message.signatures.map(({ signature }) => signature),
         );

@@ -97,11 +97,11 @@ export interface Transaction {
   /** Generation 2: the recipient's key. It is only for information, and no signature covers it. */
   readonly recipientPublicKey?: PublicKey;
   /** Details of the original JSON; undefined for nearly all transactions. */
-  readonly written?: Written;
+  readonly written?: OriginalJson;
 }
 
 /** Parts of a sender's JSON that nodes pass on although no signature covers them. */
-export interface Written {
+export interface OriginalJson {
   /** The key as it was sent, if it has upper-case letters. Within a block, the network compares keys by their text. */
   readonly senderPublicKey?: string;
   /**

@@ -4,7 +4,7 @@
  */
 
 import type { LogFields, LogLevel, Observer } from '../../ports/observer.ts';
-import type { MetricValue, LogLine, Telling } from './messages.ts';
+import type { MetricValue, LogLine, ReaderReport } from './messages.ts';
 
 /**
  * Maximum number of log lines between two messages; further lines are dropped. `VALUES_MAX` is the maximum number of
@@ -55,9 +55,9 @@ export class ReaderObserver implements Observer {
   }
 
   /** Returns the log lines and metrics since the last call; undefined if there are none. */
-  take(): Telling | undefined {
+  take(): ReaderReport | undefined {
     if (this.#logs.length + this.#counts.size + this.#gauges.size + this.#observations.size === 0) return undefined;
-    const telling: Telling = {
+    const report: ReaderReport = {
       logs: this.#logs,
       counts: [...this.#counts.values()],
       gauges: [...this.#gauges.values()],
@@ -68,7 +68,7 @@ export class ReaderObserver implements Observer {
     this.#gauges.clear();
     this.#observations.clear();
     this.#values = 0;
-    return telling;
+    return report;
   }
 }
 
@@ -81,7 +81,7 @@ export class ReaderGauges {
     this.#observer = observer;
   }
 
-  tell(reader: number, { logs, counts, gauges, observations }: Telling): void {
+  tell(reader: number, { logs, counts, gauges, observations }: ReaderReport): void {
     for (const { level, code, message, fields } of logs) {
       this.#observer.log(level, code, message, { ...fields, reader });
     }

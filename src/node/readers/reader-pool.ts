@@ -156,12 +156,12 @@ export function createReaderPool({
           case 'write':
             return void reader.end.write(message.id, message.call);
           case 'limits':
-            return send({ kind: 'limits', answers: limits.heard(id, message.telling) });
+            return send({ kind: 'limits', answers: limits.take(id, message.report) });
           case 'taken':
             return reader.end.taken();
-          case 'tells':
-            gauges.tell(id, message.telling);
-            return send({ kind: 'heard' });
+          case 'report':
+            gauges.tell(id, message.report);
+            return send({ kind: 'reportTaken' });
           case 'pong':
             return told(reader, message);
         }

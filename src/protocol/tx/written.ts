@@ -4,7 +4,7 @@
  */
 
 import type { StateWriter } from '../state.ts';
-import type { Address, JsonObject, PublicKey, Transaction, TransactionId, Written } from '../types.ts';
+import type { Address, JsonObject, PublicKey, Transaction, TransactionId, OriginalJson } from '../types.ts';
 import { transactionError, type TransactionError } from '../verdict.ts';
 import { member } from './json.ts';
 import { integerOf, type Decimal } from '../../primitives/decimal.ts';
@@ -167,6 +167,6 @@ function isSameText(a: unknown, b: unknown): boolean {
 }
 
 /** The member of `written` that stores a sender's key in the letter case of `key`. */
-export function writtenKey(key: string): Pick<Written, 'senderPublicKey'> {
+export function writtenKey(key: string): Pick<OriginalJson, 'senderPublicKey'> {
   return isSettled(key) ? {} : { senderPublicKey: key };
 }
