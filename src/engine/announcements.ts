@@ -1,9 +1,9 @@
 /**
  * Announces items to peers. Each peer gets announcements at a limited rate, with several items in one message. The node
- * does not announce an item to a peer that already has the item. It announces a new item at once to the few peers that
- * have waited longest since their last message. It announces the item to the other peers one after another. Because the
- * peers get their messages at different times, some peers can always get a new item at once. If no connected peer is
- * known to have an item, the node announces the item again after a while.
+ * does not announce an item to a peer that already has the item. The node announces a new item at once to the few peers
+ * that have waited longest since their last message. The node announces the item to the other peers one after another.
+ * Because the peers get their messages at different times, some peers can always get a new item at once. If no
+ * connected peer is known to have an item, the node announces the item again after a while.
  */
 
 import { LruMap } from '../primitives/bounded.ts';

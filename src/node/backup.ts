@@ -89,7 +89,7 @@ export async function createSnapshot(
   file: string,
   onProgress: (progress: CopyProgress) => void = () => undefined,
 ): Promise<CopiedChain> {
-  // A rename may replace only a regular file. It would destroy a device such as `/dev/null`.
+  // A rename may replace only a regular file. A rename would destroy a device such as `/dev/null`.
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
     throw new ProtocolError('SNAPSHOT_UNWRITABLE', { file }, `${file}: is no regular file: name another one`);
   }

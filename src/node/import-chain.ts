@@ -14,8 +14,8 @@ import { foreignGenesis, foreignText, type NetworkNames } from './foreign-chain.
 import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backfill.ts';
 
 /**
- * Number of blocks in one commit. It is larger than in a running node, because no other work waits during an import.
- * One commit writes an account, page or undo record only once, even if several blocks change it.
+ * Number of blocks in one commit. This number is larger than in a running node, because no other work waits during an
+ * import. One commit writes an account, page or undo record only once, even if several blocks change it.
  */
 export const BLOCKS_PER_COMMIT = 510;
 /**
@@ -195,7 +195,10 @@ class ImportRun {
     return this.#wasStopped;
   }
 
-  /** Closes the reader and writes the indexes. It must be called after `takeRest`, when no group is being processed. */
+  /**
+   * Closes the reader and writes the indexes. The caller must call `end` after `takeRest`, when no group is being
+   * processed.
+   */
   async end(): Promise<void> {
     await this.#reader.close();
     await backfill(this.#options.indexes);

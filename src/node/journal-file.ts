@@ -65,8 +65,8 @@ export interface JournalFile extends FolderJournal {
 
 const SPARE_LINES_MAX = 20_000;
 /**
- * Maximum size of the file in bytes. It is several times the size of `SPARE_LINES_MAX` lines and one line for each
- * delegate.
+ * Maximum size of the file in bytes. This maximum is several times the size of `SPARE_LINES_MAX` lines and one line for
+ * each delegate.
  */
 const BYTES_MAX = 64 * 1024 * 1024;
 const FILE_MODE = 0o600;

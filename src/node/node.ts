@@ -86,7 +86,7 @@ export interface NodeControl {
   wire?(over: Transport): Transport;
   /**
    * True to keep idle HTTP connections open without a time limit. A client in the same process may get no processor
-   * time for some seconds. Its request could then arrive just when the server closes the idle connection.
+   * time for some seconds. The client's request could then arrive just when the server closes the idle connection.
    */
   readonly keepsConnections?: boolean;
 }

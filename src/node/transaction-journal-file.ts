@@ -25,8 +25,8 @@ import { systemClock } from './system.ts';
 /** A file is rewritten when its outdated lines have this number of bytes more than its needed lines. */
 const SPARE_BYTES = 1024 * 1024;
 /**
- * Maximum size of a file that is read, in bytes. It has room for twice the needed lines, the spare bytes, and lines
- * that arrive while the disk is busy.
+ * Maximum size of a file that is read, in bytes. A file of this size has room for twice the needed lines, the spare
+ * bytes, and lines that arrive while the disk is busy.
  */
 const FILE_BYTES_MAX = 4 * JOURNALED_BYTES_MAX;
 const FILE_MODE = 0o600;

@@ -11,7 +11,7 @@ import type { StoredChain } from '../store/chain/chain-store.ts';
 import { compareStores, type Difference } from '../store/chain/compare.ts';
 import { backfill, backfillWhenLagging } from './index-backfill.ts';
 
-/** Number of blocks in one commit. It is large, because no other work waits during a verification. */
+/** Number of blocks in one commit. This number is large, because no other work waits during a verification. */
 const GROUP_BLOCKS = 340;
 
 /** The methods of the scratch chain that the verification uses. */

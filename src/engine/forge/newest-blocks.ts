@@ -1,7 +1,7 @@
 /**
  * Finds the newest block of a delegate on the chain, even if the block is very old. The search reads each height once.
- * It begins again only if the block at its upper end was reverted. A long search runs in chunks, so that it delays no
- * other work.
+ * The search begins again only if the block at the upper end of the search was reverted. A long search runs in chunks,
+ * so that it delays no other work.
  */
 
 import type { StateReader } from '../../protocol/state.ts';

@@ -37,10 +37,10 @@ export interface Spread<P> {
  * Draws up to `free` distinct peers to dial (LIP-0004). Each draw takes a tried peer with a probability that equals the
  * share of tried peers, but is at least one half.
  *
- * A netgroup gets a second place only when the netgroup of each candidate has a place. It gets a third place only when
- * each of these netgroups has two places, and so on. Addresses in one network are cheap for an attacker. By this rule,
- * an attacker with many addresses in one netgroup only gets places that no other candidate needs. The nodes of a
- * network with a single netgroup can still connect to each other.
+ * A netgroup gets a second place only when the netgroup of each candidate has a place. A netgroup gets a third place
+ * only when the netgroup of each candidate has two places, and so on. Addresses in one network are cheap for an
+ * attacker. By this rule, an attacker with many addresses in one netgroup only gets places that no other candidate
+ * needs. The nodes of a network with a single netgroup can still connect to each other.
  */
 export function selectToDial<P>(
   newPeers: readonly P[],

@@ -87,8 +87,8 @@ export function examine(file: FileToExamine): DataFile {
 }
 
 /**
- * Reads the descriptions of the tree. They are at the start of the first two pages. The second description is empty if
- * the first description is invalid.
+ * Reads the descriptions of the tree. The descriptions are at the start of the first two pages. The second description
+ * is empty if the first description is invalid.
  */
 function readMetas(file: FileToExamine): readonly [Buffer, Buffer] {
   const first = file.read(0, META_BYTES);
