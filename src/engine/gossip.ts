@@ -194,7 +194,7 @@ export class Gossip {
 
   #heardOf(peerId: PeerId, ids: readonly TransactionId[]): void {
     const { synchronizer, payerOf } = this.#dependencies;
-    // The node does not ask a peer whose verification budget is used up, because it would not verify the peer's
+    // The node does not ask a peer whose verification budget is used up, because the node would not verify the peer's
     // transactions. Other peers also announce the transactions.
     if (!synchronizer.syncing && payerOf(peerId).mayAsk()) this.#fetcher.announced(peerId, ids);
   }

@@ -134,8 +134,8 @@ export async function createSnapshot(
 
 export interface RestoreOptions {
   /**
-   * Digest of the state at the snapshot's tip, taken from a trusted node. If it is present, the state is compared with
-   * this digest, and the blocks are not verified.
+   * Digest of the state at the snapshot's tip, taken from a trusted node. If the digest is present, the node compares
+   * the state with the digest and does not verify the blocks.
    */
   readonly trustedDigest?: string;
   /**

@@ -37,7 +37,9 @@ export interface GroupSignersParts {
   readonly pause: () => Promise<void>;
 }
 
-/** Finds the signers of a transaction; undefined when no group signs it. Rejects like `createGroupSigners`. */
+/**
+ * Finds the signers of a transaction; undefined when no group signs the transaction. Rejects like `createGroupSigners`.
+ */
 export type TellSigners = (transaction: Transaction, payer: Payer) => Promise<GroupSigners | undefined>;
 
 /**

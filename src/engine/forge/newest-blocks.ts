@@ -78,7 +78,8 @@ export class NewestBlocks {
       this.#below = new Map();
       this.#searchedTo = anchorHeight + 1;
     }
-    // The loop goes from the newest block down, so the first block that it finds of a delegate is the newest one.
+    // The loop goes from the newest block down. The first block of a delegate that the loop finds is therefore the
+    // delegate's newest block.
     const risen = new Map<PublicKey, BlockHeader>();
     for (let each = anchorHeight; each > searchedBefore; each -= 1) note(risen, state, each);
     for (const [publicKey, header] of risen) this.#below.set(publicKey, header);

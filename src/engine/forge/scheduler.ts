@@ -116,13 +116,16 @@ export class ForgingScheduler {
     this.#dependencies.observer.log('warn', waiting.code, 'a delegate does not sign yet', fields);
   }
 
-  /** The reason why a delegate does not sign at present, whether it is enabled or not; undefined if it may sign. */
+  /**
+   * The reason why a delegate does not sign at present, whether the delegate is enabled or not; undefined if the
+   * delegate may sign.
+   */
   waiting(publicKey: PublicKey): ForgingWait | undefined {
     const waiting = this.#guard.waiting(publicKey);
     return waiting === undefined ? undefined : this.#told(waiting);
   }
 
-  /** The reason why this node forges for no delegate at present; undefined if it may forge. */
+  /** The reason why this node forges for no delegate at present; undefined if the node may forge. */
   paused(): ForgingPause | undefined {
     return this.#stopped ? undefined : this.#pause.now();
   }

@@ -128,8 +128,9 @@ export function selectToTell(connections: readonly Connection[], limit: number, 
 }
 
 /**
- * Chooses the peers of a list for another peer. If there are up to a hundred peers, all are listed. If there are more,
- * the number listed is random between a quarter and a half of them, but at least 100 and at most 1000.
+ * Chooses the peers of a list for another peer. If there are up to a hundred peers, the list has all of them. If there
+ * are more than a hundred peers, the length of the list is random between a quarter and a half of the number of peers,
+ * but at least 100 and at most 1000.
  */
 export function selectToList<P>(peers: readonly P[], random: Random): P[] {
   const least = Math.ceil(Math.min(LISTED_MAX, peers.length / 4));

@@ -40,7 +40,7 @@ export class LimitChannel implements SharedLimits {
   /** True when a question was not answered in time and the node has not answered since. */
   #isSilent = false;
   #isPausing = false;
-  /** Number of closed connections by key. The map never has more keys than there were connections. */
+  /** Number of closed connections by key. The number of keys never exceeds the number of connections. */
   readonly #left = new Map<string, number>();
   /** Number of refusals by key. Keys beyond `LIMIT_REPORTED_MAX` between two messages are not reported. */
   readonly #refused = new Map<string, number>();

@@ -125,7 +125,7 @@ export interface News {
 export type SocketName = keyof ListeningSockets;
 
 export type ToReader =
-  /** Carries a listening socket. The reader accepts connections from it, instead of opening a socket. */
+  /** Carries a listening socket. The reader accepts connections from this socket, instead of opening a socket. */
   | { readonly kind: 'socket'; readonly name: SocketName }
   | { readonly kind: 'open'; readonly settings: ReaderSettings; readonly times: readonly ReceivedTime[] }
   /** The next news wait until the reader has confirmed this message. */

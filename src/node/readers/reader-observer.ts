@@ -1,6 +1,6 @@
 /**
- * Collects log lines and metrics of a reader. The reader sends them to the node at intervals, and the node logs the
- * lines and counts the metrics as its own.
+ * Collects log lines and metrics of a reader. The reader sends its log lines and metrics to the node at intervals, and
+ * the node logs the lines and counts the metrics as its own.
  */
 
 import type { LogFields, LogLevel, Observer } from '../../ports/observer.ts';
@@ -54,7 +54,7 @@ export class ReaderObserver implements Observer {
     else known.values.push(value);
   }
 
-  /** Returns the log lines and metrics since the last call; undefined if there are none. */
+  /** Returns the log lines and metrics since the last call; undefined if there are no lines and no metrics. */
   take(): ReaderReport | undefined {
     if (this.#logs.length + this.#counts.size + this.#gauges.size + this.#observations.size === 0) return undefined;
     const report: ReaderReport = {

@@ -38,7 +38,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   let http: HttpServer | undefined;
   let node: ReaderApi | undefined;
   let isReportTaken = true;
-  /** Sockets that the node holds. The first reader gets no sockets, but opens them. */
+  /** Sockets that the node holds. The first reader gets no sockets, but opens the sockets of all readers. */
   const given: Partial<Record<SocketName, ListeningSocket>> = {};
 
   const open = async (

@@ -14,7 +14,7 @@ export const DATA_FILE = 'data.mdb';
 export type DataFile =
   { readonly kind: 'none' } | { readonly kind: 'whole' } | { readonly kind: 'damaged'; readonly why: string };
 
-/** The file to examine. Another process may write to it during the examination. */
+/** The file to examine. Another process may write to the file during the examination. */
 export interface FileToExamine {
   sizeBytes(): number;
   /** Reads bytes from an offset on. The returned buffer is shorter if the file ends before `lengthBytes` bytes. */
