@@ -8,7 +8,7 @@ export interface Announced<T> {
   readonly key: string;
   readonly item: T;
   /** Number of peers to which the node announced the item. */
-  told: number;
+  timesSent: number;
   /** True if a later entry of a log announces the same item. */
   isReplaced: boolean;
   /**

@@ -1,9 +1,9 @@
 /**
  * Announces items to peers. Each peer gets announcements at a limited rate, with several items in one message. The node
- * does not announce an item to a peer that already has the item. It announces a new item at once to the few peers that
- * have waited longest since their last message. It announces the item to the other peers one after another. Because the
- * peers get their messages at different times, some peers can always get a new item at once. If no connected peer is
- * known to have an item, the node announces the item again after a while.
+ * does not announce an item to a peer that already has the item. The node announces a new item at once to the few peers
+ * that have waited longest since their last message. The node announces the item to the other peers one after another.
+ * Because the peers get their messages at different times, some peers can always get a new item at once. If no
+ * connected peer is known to have an item, the node announces the item again after a while.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -62,7 +62,7 @@ export interface AnnouncementOptions<T> {
 
 const LOGS = [0, 1, 2] as const;
 
-interface Told {
+interface PeerState {
   readonly bucket: TokenBucket;
   /** Keys of the items that the peer has. The peer announced these items or asked this node for them. */
   readonly known: LruMap<string, true>;
@@ -83,9 +83,9 @@ export class Announcements<T> {
   /** The latest entry for each key, in any of the logs. */
   readonly #current = new Map<string, Announced<T>>();
   /** Connected peers. */
-  readonly #peers = new Map<PeerId, Told>();
+  readonly #peers = new Map<PeerId, PeerState>();
   readonly #buckets = new LruMap<PeerId, TokenBucket>(PEERS_MAX);
-  readonly #heard = new LruMap<string, true>(ITEMS_MAX);
+  readonly #announcedByPeers = new LruMap<string, true>(ITEMS_MAX);
   #timer: Timer | undefined;
   #timerDueMs = Infinity;
   #againTimer: Timer | undefined;
@@ -114,7 +114,7 @@ export class Announcements<T> {
 
   add(item: T): void {
     const key = this.#options.keyOf(item);
-    this.#add(this.#heard.has(key) ? 1 : 0, key, item, AGAIN_MS);
+    this.#add(this.#announcedByPeers.has(key) ? 1 : 0, key, item, AGAIN_MS);
   }
 
   /**
@@ -131,14 +131,14 @@ export class Announcements<T> {
   }
 
   /** Records that a peer has these items because the peer announced them. */
-  heard(peerId: PeerId, keys: readonly string[]): void {
-    for (const key of keys) this.#heard.set(key, true);
+  announcedBy(peerId: PeerId, keys: readonly string[]): void {
+    for (const key of keys) this.#announcedByPeers.set(key, true);
     this.given(peerId, keys);
   }
 
   /** Records that a peer has these items because the peer asked for them. */
   given(peerId: PeerId, keys: readonly string[]): void {
-    const { known } = this.#toldTo(peerId);
+    const { known } = this.#stateOf(peerId);
     for (const key of keys) known.set(key, true);
   }
 
@@ -159,7 +159,7 @@ export class Announcements<T> {
     const before = this.#current.get(key);
     if (before !== undefined) before.isReplaced = true;
     const againMs = this.#options.clock.nowMs() + waitMs;
-    const entry: Announced<T> = { key, item, told: 0, isReplaced: false, againMs, waitMs };
+    const entry: Announced<T> = { key, item, timesSent: 0, isReplaced: false, againMs, waitMs };
     this.#current.set(key, entry);
     this.#dropped(this.#logs[log]?.add(entry));
     this.#arm(GATHER_MS);
@@ -169,27 +169,27 @@ export class Announcements<T> {
     if (entry !== undefined && this.#current.get(entry.key) === entry) this.#current.delete(entry.key);
   }
 
-  #tell(): void {
+  #sendDue(): void {
     const { clock, targets, send } = this.#options;
     this.#forgetOld();
     const peers = targets();
-    const waiting = peers.map((peerId) => ({ peerId, told: this.#toldTo(peerId) }));
+    const waiting = peers.map((peerId) => ({ peerId, state: this.#stateOf(peerId) }));
     // The peers with the oldest last message come first.
-    waiting.sort((a, b) => a.told.lastMs - b.told.lastMs);
+    waiting.sort((a, b) => a.state.lastMs - b.state.lastMs);
     const turnMs = this.#options.rate.everyMs / Math.max(1, peers.length);
     let nextMs = Infinity;
-    for (const { peerId, told } of waiting) {
-      if (!this.#hasNews(told)) continue;
+    for (const { peerId, state } of waiting) {
+      if (!this.#hasNews(state)) continue;
       const nowMs = clock.nowMs();
       const turnWaitMs = this.#turnsMs - (AT_ONCE_MAX - 1) * turnMs - nowMs;
-      const waitMs = Math.max(told.bucket.waitMs(nowMs), turnWaitMs);
-      if (waitMs <= 0 && told.bucket.take(nowMs)) {
+      const waitMs = Math.max(state.bucket.waitMs(nowMs), turnWaitMs);
+      if (waitMs <= 0 && state.bucket.take(nowMs)) {
         this.#turnsMs = Math.max(this.#turnsMs, nowMs) + turnMs;
-        told.lastMs = nowMs;
-        send(peerId, this.#take(told));
-        if (!this.#hasNews(told)) continue;
+        state.lastMs = nowMs;
+        send(peerId, this.#take(state));
+        if (!this.#hasNews(state)) continue;
       }
-      nextMs = Math.min(nextMs, Math.max(told.bucket.waitMs(nowMs), turnWaitMs));
+      nextMs = Math.min(nextMs, Math.max(state.bucket.waitMs(nowMs), turnWaitMs));
     }
     if (nextMs < Infinity) this.#arm(Math.max(1, Math.ceil(nextMs)));
   }
@@ -207,7 +207,7 @@ export class Announcements<T> {
 
   #armAgain(): void {
     this.#againTimer = this.#options.clock.after(AGAIN_LOOK_MS, () => {
-      this.#tellAgain();
+      this.#announceAgain();
       this.#armAgain();
     });
   }
@@ -216,7 +216,7 @@ export class Announcements<T> {
    * Announces each item again whose `againMs` has passed. If a connected peer has an item, the node checks the item
    * again later, because the peer may disconnect.
    */
-  #tellAgain(): void {
+  #announceAgain(): void {
     const { clock, isCurrent } = this.#options;
     const nowMs = clock.nowMs();
     for (const entry of [...this.#current.values()]) {
@@ -233,13 +233,13 @@ export class Announcements<T> {
   }
 
   /** Takes the next items for a peer, and marks them as announced to the peer. */
-  #take(told: Told): readonly T[] {
+  #take(state: PeerState): readonly T[] {
     const taken: T[] = [];
     for (const index of LOGS) {
-      told.next[index] = this.#logs[index]!.walk(told.next[index], (entry) => {
-        if (!this.#isNews(told, entry)) return 'passed';
+      state.next[index] = this.#logs[index]!.walk(state.next[index], (entry) => {
+        if (!this.#isNews(state, entry)) return 'passed';
         if (taken.length >= ITEMS_PER_MESSAGE_MAX) return 'stop';
-        entry.told += 1;
+        entry.timesSent += 1;
         taken.push(entry.item);
         return 'taken';
       });
@@ -247,11 +247,11 @@ export class Announcements<T> {
     return taken;
   }
 
-  #hasNews(told: Told): boolean {
+  #hasNews(state: PeerState): boolean {
     let hasNews = false;
     for (const index of LOGS) {
-      told.next[index] = this.#logs[index]!.walk(told.next[index], (entry) => {
-        if (!this.#isNews(told, entry)) return 'passed';
+      state.next[index] = this.#logs[index]!.walk(state.next[index], (entry) => {
+        if (!this.#isNews(state, entry)) return 'passed';
         hasNews = true;
         return 'stop';
       });
@@ -259,21 +259,21 @@ export class Announcements<T> {
     return hasNews;
   }
 
-  #isNews({ known }: Told, { key, item, told, isReplaced }: Announced<T>): boolean {
+  #isNews({ known }: PeerState, { key, item, timesSent, isReplaced }: Announced<T>): boolean {
     const { isCurrent, peersPerItemMax } = this.#options;
-    return !isReplaced && told < peersPerItemMax && !known.has(key) && isCurrent(item);
+    return !isReplaced && timesSent < peersPerItemMax && !known.has(key) && isCurrent(item);
   }
 
-  #toldTo(peerId: PeerId): Told {
-    let told = this.#peers.get(peerId);
-    if (told === undefined) {
+  #stateOf(peerId: PeerId): PeerState {
+    let state = this.#peers.get(peerId);
+    if (state === undefined) {
       const { burst, everyMs } = this.#options.rate;
       const bucket = this.#buckets.get(peerId) ?? new TokenBucket(burst, everyMs);
       this.#buckets.set(peerId, bucket);
-      told = { bucket, known: new LruMap(KNOWN_PER_PEER_MAX), lastMs: 0, next: [0, 0, 0] };
-      this.#peers.set(peerId, told);
+      state = { bucket, known: new LruMap(KNOWN_PER_PEER_MAX), lastMs: 0, next: [0, 0, 0] };
+      this.#peers.set(peerId, state);
     }
-    return told;
+    return state;
   }
 
   #arm(delayMs: number): void {
@@ -284,7 +284,7 @@ export class Announcements<T> {
     this.#timerDueMs = dueMs;
     this.#timer = clock.after(delayMs, () => {
       this.#timerDueMs = Infinity;
-      this.#tell();
+      this.#sendDue();
     });
   }
 }

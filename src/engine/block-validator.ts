@@ -36,9 +36,9 @@ export class BlockValidator {
 
   /**
    * Checks the signatures of blocks, on worker threads if the process has worker threads. A later call of `validate` or
-   * `commit` finds the results in the signature cache. The method begins with the signatures that need no state. It
-   * then checks second signatures, and the signatures of members of multisignature accounts, with the keys in the state
-   * at the tip. The method changes neither chain nor state, so other work can run at the same time.
+   * `commit` finds the results in the signature cache. The method begins with the signatures that need no state. The
+   * method then checks second signatures, and the signatures of members of multisignature accounts, with the keys in
+   * the state at the tip. The method changes neither chain nor state, so other work can run at the same time.
    */
   async precheckSignatures(blocks: readonly Block[]): Promise<void> {
     const { rules, verifier, state } = this.#dependencies;

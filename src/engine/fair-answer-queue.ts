@@ -1,7 +1,7 @@
 /**
  * Answers the questions of peers in a fair order. The queue takes one question of each peer in turn, and questions of
- * named peers first. All answers share one limited budget of main-thread time (`WorkShare`). So the node can process
- * blocks even if many peers send many questions. When a peer leaves, its questions are dropped.
+ * named peers first. All answers share one limited budget of main-thread time (`WorkShare`). Because of this budget,
+ * the node can process blocks even if many peers send many questions. When a peer leaves, its questions are dropped.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';

@@ -5,8 +5,8 @@
 
 export interface GenerationProfile {
   /**
-   * The form in which the node announces a transaction. With `ids`, it sends the id, and peers ask for the transaction.
-   * With `whole`, it sends the whole transaction.
+   * The form in which the node announces a transaction. With `ids`, the node sends the id, and peers ask for the
+   * transaction. With `whole`, the node sends the whole transaction.
    */
   readonly transactionGossip: 'ids' | 'whole';
   /** Whether the protocol has a request for the tip of a peer. */

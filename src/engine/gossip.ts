@@ -153,15 +153,15 @@ export class Gossip {
         this.#bounded(peerId, () => this.#blocks.receive(peerId, message.block));
         return;
       case 'transactionIds':
-        this.#transactions.heard(peerId, message.ids);
+        this.#transactions.announcedBy(peerId, message.ids);
         this.#heardOf(peerId, message.ids);
         return;
       case 'transactions':
-        this.#transactions.heard(peerId, idsOf(message.transactions));
+        this.#transactions.announcedBy(peerId, idsOf(message.transactions));
         this.#bounded(peerId, () => this.#takeTransactions(peerId, message.transactions));
         return;
       case 'signatures':
-        this.#signatures.heard(
+        this.#signatures.announcedBy(
           peerId,
           message.signatures.map(({ signature }) => signature),
         );
@@ -194,7 +194,7 @@ export class Gossip {
 
   #heardOf(peerId: PeerId, ids: readonly TransactionId[]): void {
     const { synchronizer, payerOf } = this.#dependencies;
-    // The node does not ask a peer whose verification budget is used up, because it would not verify the peer's
+    // The node does not ask a peer whose verification budget is used up, because the node would not verify the peer's
     // transactions. Other peers also announce the transactions.
     if (!synchronizer.syncing && payerOf(peerId).mayAsk()) this.#fetcher.announced(peerId, ids);
   }

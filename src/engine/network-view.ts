@@ -97,12 +97,12 @@ export class NetworkView {
   witnesses(sinceMs: number): Witnesses {
     const { transport, params, fixedPeers, arePeersExpected, store } = this.#dependencies;
     const isYoung = store.tip()?.height === 1;
-    const heard = transport
+    const withHeight = transport
       .connections()
       .filter(({ info, sinceMs: connectedMs }) => connectedMs >= sinceMs && speaks(info, isYoung, params.nethash))
       .filter(({ info }) => info.height !== undefined);
-    const chosen = heard.filter((connection) => this.isChosen(connection));
-    const counted = chosen.length > 0 ? chosen : heard;
+    const chosen = withHeight.filter((connection) => this.isChosen(connection));
+    const counted = chosen.length > 0 ? chosen : withHeight;
     const fixed = new Set(fixedPeers());
     return {
       tips: counted.map(({ info: { height = 0, maxHeightPrevoted = 0 } }) => ({ height, maxHeightPrevoted })),

@@ -27,8 +27,8 @@ const PEERS_MAX = 20_000;
 /** Maximum number of remembered ids that the node asked for. */
 const ASKED_MAX = 10_000;
 /**
- * Time in milliseconds for which the node asks only one peer for a transaction. Then the node asks another peer,
- * because the first peer may never answer.
+ * Time in milliseconds for which the node asks only one peer for a transaction. After this time, the node asks another
+ * peer, because the first peer may never answer.
  */
 const FIRST_ASKED_ALONE_MS = 2_000;
 /** Time in milliseconds after which the node forgets an id that it asked for without result. */
@@ -52,8 +52,8 @@ export const AGAIN_EVERY = 4;
  */
 const REFUSED_FORGOTTEN_MS = 600_000;
 /**
- * Maximum number of refused transactions that the node remembers. It is also the maximum number of remembered peers for
- * each refused transaction.
+ * Maximum number of refused transactions that the node remembers. This number is also the maximum number of remembered
+ * peers for each refused transaction.
  */
 const REFUSED_MAX = 10_000;
 const GIVERS_MAX = 12;

@@ -89,7 +89,7 @@ export async function createSnapshot(
   file: string,
   onProgress: (progress: CopyProgress) => void = () => undefined,
 ): Promise<CopiedChain> {
-  // A rename may replace only a regular file. It would destroy a device such as `/dev/null`.
+  // A rename may replace only a regular file. A rename would destroy a device such as `/dev/null`.
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
     throw new ProtocolError('SNAPSHOT_UNWRITABLE', { file }, `${file}: is no regular file: name another one`);
   }
@@ -134,8 +134,8 @@ export async function createSnapshot(
 
 export interface RestoreOptions {
   /**
-   * Digest of the state at the snapshot's tip, taken from a trusted node. If it is present, the state is compared with
-   * this digest, and the blocks are not verified.
+   * Digest of the state at the snapshot's tip, taken from a trusted node. If the digest is present, the node compares
+   * the state with the digest and does not verify the blocks.
    */
   readonly trustedDigest?: string;
   /**

@@ -21,7 +21,7 @@ export function beginDraft(path: string): () => void {
 
 /**
  * Calls `work`, and removes the files and folders at the paths before and after the call. An earlier run may have left
- * files there.
+ * files in the folder.
  */
 export async function withDrafts<T>(paths: readonly string[], work: () => Promise<T>): Promise<T> {
   for (const path of paths) remove(path);

@@ -13,13 +13,16 @@ import type { Rules } from '../protocol/rules.ts';
 import type { StateReader } from '../protocol/state.ts';
 import type { PublicKey, Signature, SignatureOracle, Transaction } from '../protocol/types.ts';
 
-/** Maximum number of cached searches, finished or not. It equals the number of transactions in a queue of the pool. */
+/**
+ * Maximum number of cached searches, finished or not. This number equals the maximum number of transactions in a queue
+ * of the pool.
+ */
 const REMEMBERED_MAX = 1_000;
 /** Checks in one turn of the event loop: 2 ms with the native back end, 40 ms with the portable one. */
 const CHECKS_PER_TURN = 8;
 /**
- * Time, in milliseconds, for making and hashing the signed bytes of a check. It is charged in addition to the time of
- * the signature check, even when the signature cache has the result.
+ * Time, in milliseconds, for making and hashing the signed bytes of a check. The node charges this time in addition to
+ * the time of the signature check, even when the signature cache has the result.
  */
 const HANDLING_MS = 0.05;
 
@@ -34,7 +37,9 @@ export interface GroupSignersParts {
   readonly pause: () => Promise<void>;
 }
 
-/** Finds the signers of a transaction; undefined when no group signs it. Rejects like `createGroupSigners`. */
+/**
+ * Finds the signers of a transaction; undefined when no group signs the transaction. Rejects like `createGroupSigners`.
+ */
 export type TellSigners = (transaction: Transaction, payer: Payer) => Promise<GroupSigners | undefined>;
 
 /**

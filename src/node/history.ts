@@ -51,8 +51,8 @@ export class BoundedHistory {
 
   applied(blocks: readonly HistoryBlock[], origin: BlockOrigin): void {
     const { clock, params } = this.#dependencies;
-    // Downloaded blocks are old. Their missed slots do not belong to the present hour, and their delays depend only on
-    // the time of the download.
+    // Downloaded blocks are old. The missed slots before downloaded blocks do not belong to the present hour. The delay
+    // of a downloaded block depends only on the time of the download.
     const isLive = origin !== 'synced';
     let missed = 0;
     let delaysMs = 0;

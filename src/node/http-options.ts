@@ -9,7 +9,9 @@ import { messageOf, ProtocolError } from '../primitives/errors.ts';
 /** Folder of the dashboard, written by the build. */
 const DASHBOARD = fileURLToPath(new URL('../dashboard/bundle/', import.meta.url));
 const REFERENCE = fileURLToPath(new URL('../dashboard/reference/', import.meta.url));
-/** Maximum size of a file in bytes. It is several times the size of a key, or of a certificate with its chain. */
+/**
+ * Maximum size of a file in bytes. This maximum is several times the size of a key, or of a certificate with its chain.
+ */
 const TLS_FILE_BYTES_MAX = 1024 * 1024;
 
 /**

@@ -14,13 +14,13 @@ import { foreignGenesis, foreignText, type NetworkNames } from './foreign-chain.
 import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backfill.ts';
 
 /**
- * Number of blocks in one commit. It is larger than in a running node, because no other work waits during an import.
- * One commit writes an account, page or undo record only once, even if several blocks change it.
+ * Number of blocks in one commit. This number is larger than in a running node, because no other work waits during an
+ * import. One commit writes an account, page or undo record only once, even if several blocks change it.
  */
 export const BLOCKS_PER_COMMIT = 510;
 /**
- * Maximum number of groups of blocks that are read, wait or are applied at the same time. Groups are applied one after
- * the other.
+ * Maximum number of groups of blocks in memory: groups that are being read, groups that wait, and groups that are being
+ * applied. Groups are applied one after the other.
  */
 const GROUPS_AHEAD_MAX = 3;
 /** Number of lines in one job of a thread. With full blocks, a job takes about ten milliseconds. */
@@ -41,7 +41,7 @@ export interface ImportResult extends ImportProgress {
 
 export interface ImportOptions {
   readonly chain: Chain;
-  /** Indexes of the chain's store. No other code may query the indexes meanwhile. */
+  /** Indexes of the chain's store. No other code may query the indexes during this call. */
   readonly indexes: IndexBackfill;
   readonly genesis: Block;
   readonly file: ChainFile;
@@ -195,7 +195,10 @@ class ImportRun {
     return this.#wasStopped;
   }
 
-  /** Closes the reader and writes the indexes. It must be called after `takeRest`, when no group is being processed. */
+  /**
+   * Closes the reader and writes the indexes. The caller must call `end` after `takeRest`, when no group is being
+   * processed.
+   */
   async end(): Promise<void> {
     await this.#reader.close();
     await backfill(this.#options.indexes);
@@ -212,8 +215,8 @@ class ImportRun {
       jobs.push({ numbers: lines.map(({ number }) => number), blocks });
     }
     const done = this.#takeOver(jobs, this.#underWay.at(-1) ?? Promise.resolve());
-    // A rejection is reported when the group is awaited. The empty handler keeps Node from treating it as unhandled
-    // before that.
+    // A rejection is reported when the group is awaited. The empty handler keeps Node.js from treating the rejection as
+    // unhandled before then.
     for (const { blocks } of jobs) blocks.catch(() => undefined);
     done.catch(() => undefined);
     this.#underWay.push(done);
@@ -226,8 +229,8 @@ class ImportRun {
    */
   async #takeOver(jobs: readonly ReadJob[], before: Promise<void>): Promise<void> {
     await before;
-    // Applying blocks keeps this thread busy. So lines that have arrived meanwhile are first handed to the worker
-    // threads, which can then work at the same time.
+    // Applying blocks keeps this thread busy. Before that, the importer therefore hands newly arrived lines to the
+    // worker threads, which can then work at the same time.
     await yieldToEventLoop();
     if (this.#options.signal?.aborted === true) {
       this.#wasStopped = true;

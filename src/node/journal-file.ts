@@ -65,8 +65,8 @@ export interface JournalFile extends FolderJournal {
 
 const SPARE_LINES_MAX = 20_000;
 /**
- * Maximum size of the file in bytes. It is several times the size of `SPARE_LINES_MAX` lines and one line for each
- * delegate.
+ * Maximum size of the file in bytes. This maximum is several times the size of `SPARE_LINES_MAX` lines and one line for
+ * each delegate.
  */
 const BYTES_MAX = 64 * 1024 * 1024;
 const FILE_MODE = 0o600;
@@ -77,7 +77,7 @@ export function journalFileOf(dataDirectory: string): string {
 }
 
 /**
- * Opens the journal of a node; creates it if it does not exist.
+ * Opens the journal of a node; creates the file if the file does not exist.
  *
  * @throws ProtocolError `JOURNAL_IN_USE` while another process uses the journal, `JOURNAL_UNREADABLE` when a line is
  *   damaged that is not the last line
@@ -99,7 +99,8 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
  * displaced node could then no longer sign.
  *
  * @param file existing journal
- * @returns name of the process that uses the journal; undefined when no process uses it and all lines are intact
+ * @returns name of the process that uses the journal; undefined when no process uses the journal and all lines are
+ * intact
  * @throws ProtocolError `JOURNAL_UNREADABLE` like `openJournal`
  */
 export function examineJournal(file: string): string | undefined {
@@ -130,8 +131,8 @@ class FileJournal implements JournalFile {
   /** Checksum of the newest line of any delegate. The marker contains the same checksum. */
   #newest: string | undefined;
   /**
-   * True when the identifying line and the marker match this file. Each write then keeps both up to date. False for a
-   * copy, and for a file without an identifying line.
+   * True when the identifying line and the marker match this file. Each write then keeps the checksum and the marker up
+   * to date. False for a copy, and for a file without an identifying line.
    */
   #isPlaceKept: boolean;
   /** True when the marker belongs to this file. */
@@ -151,7 +152,8 @@ class FileJournal implements JournalFile {
     renewTimeOfChange(this.#descriptor);
     this.#place = place;
     this.#newest = newest;
-    // The file has a hard link in another folder. So two nodes could write to the file without knowing of each other.
+    // The file has a hard link in another folder. Two nodes could therefore write to the file without knowing of each
+    // other.
     const isShared = nlink > 1;
     const isOld = marker !== undefined && (!marker.isInPlace || !hasMarked);
     this.isCopied = isOld || isShared || (place !== undefined && !isAt(this.#descriptor, place));
@@ -230,8 +232,8 @@ class FileJournal implements JournalFile {
         this.#newest = checksumOfLine(lines[index] ?? bytes);
       }
     }
-    // The marker is renewed before the node acts on the lines. So the node has signed nothing on the basis of lines
-    // that are newer than the marker.
+    // The marker is renewed before the node acts on the lines. The node has therefore signed nothing on the basis of
+    // lines that are newer than the marker.
     if (this.#isPlaceKept) this.#mark();
   }
 

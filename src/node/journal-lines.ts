@@ -12,7 +12,8 @@ import { checkedLine, contentOf } from './checked-lines.ts';
 export interface FilePlace {
   readonly inode: string;
   /**
-   * Birth time of the file in nanoseconds since 1970. It has no meaning if the file system does not store birth times.
+   * Birth time of the file in nanoseconds since 1970. The value has no meaning if the file system does not store birth
+   * times.
    */
   readonly bornNs: string;
 }

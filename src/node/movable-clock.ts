@@ -8,8 +8,8 @@ import type { Clock, Timer } from '../ports/clock.ts';
 /** Setting of a movable clock. Two processes on one machine with the same setting show the same time. */
 export type ClockSetting =
   /**
-   * The clock runs ahead of the machine's clock by `aheadMs`. With a negative value, it runs behind the machine's
-   * clock.
+   * The clock runs ahead of the machine's clock by `aheadMs`. With a negative value, this clock runs behind the
+   * machine's clock.
    */
   | { readonly kind: 'running'; readonly aheadMs: number }
   /** The clock is stopped and shows `atMs`, a Unix time in milliseconds. */

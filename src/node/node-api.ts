@@ -155,8 +155,8 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
   }
 
   /**
-   * True when the node has no peers and needs none. It needs none if the operator wants none, or if its own delegates
-   * own all the next slots.
+   * True when the node has no peers and needs none. The node needs no peers if the operator wants none, or if the
+   * node's own delegates own all the next slots.
    */
   function isAlone(): boolean {
     if (wantedPeers === 'none') return true;

@@ -1,4 +1,7 @@
-/** Builds a node from its parts, in the order in which they need each other, and closes it in the reverse order. */
+/**
+ * Builds a node from its parts, and closes the parts in the reverse order. Each part is built after the parts that it
+ * needs.
+ */
 
 import { platform, release } from 'node:os';
 import { join } from 'node:path';
@@ -52,7 +55,7 @@ import { yieldToEventLoop, systemClock, systemRandom, systemTimes } from './syst
 
 export interface NodeOptions {
   readonly network: Network;
-  /** Folder for this node only; created when it does not exist. */
+  /** Folder for this node only; the node creates a missing folder. */
   readonly dataDirectory: string;
   readonly config: Config;
   readonly observer: Observer;
@@ -78,7 +81,7 @@ export interface NodeControl {
   built(parts: ControlledParts): void;
   /** Controls of the devnet for the dashboard. */
   readonly devnet?: DevnetControls;
-  /** Storage in memory. If it is present, the folder is not created. */
+  /** Storage in memory. If this member is present, the node does not create the folder. */
   readonly memory?: NodeMemory;
   /** Transport that replaces the network. */
   readonly transport?: Transport;
@@ -86,7 +89,7 @@ export interface NodeControl {
   wire?(over: Transport): Transport;
   /**
    * True to keep idle HTTP connections open without a time limit. A client in the same process may get no processor
-   * time for some seconds. Its request could then arrive just when the server closes the idle connection.
+   * time for some seconds. The client's request could then arrive just when the server closes the idle connection.
    */
   readonly keepsConnections?: boolean;
 }

@@ -29,11 +29,11 @@ const LOOK_MS = 1000;
  */
 const STATE_PAGES_PER_LOOK = 16;
 /**
- * Maximum of undo records that the watch checks, in one step of about 5 ms. It checks the undo records of the highest
- * blocks. Only a chain without finality for hours has more undo records.
+ * Maximum of undo records that the watch checks, in one step of about 5 ms. The watch checks the undo records of the
+ * highest blocks. Only a chain without finality for hours has more undo records.
  */
 const UNDO_RECORDS_MAX = 2_000;
-/** Number of pages with these undo records. */
+/** Number of pages that hold `UNDO_RECORDS_MAX` undo records. */
 const UNDO_PAGES_MAX = 4_000;
 /** Pause between two rounds of the watch. */
 const ROUND_MS = 60 * 60_000;
@@ -47,7 +47,7 @@ export interface PageWatch {
 export interface PageWatchOptions {
   readonly clock: Clock;
   readonly observer: Observer;
-  /** The open store. No other code may check the state of the store meanwhile. */
+  /** The open store. No other code may check the state of the store at the same time. */
   readonly state: Pick<StoredChain, 'checkState' | 'recordDamage'>;
   /** Replaces `STATE_PAGES_PER_LOOK` in tests. */
   readonly statePagesPerLook?: number;

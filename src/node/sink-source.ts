@@ -1,4 +1,4 @@
-/** Reads the chain of a data folder as the source of a sink. A node may write to the folder meanwhile. */
+/** Reads the chain of a data folder as the source of a sink. A node may write to the folder at the same time. */
 
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { finalizedHeightOf } from '../engine/commit.ts';

@@ -25,8 +25,8 @@ import { systemClock } from './system.ts';
 /** A file is rewritten when its outdated lines have this number of bytes more than its needed lines. */
 const SPARE_BYTES = 1024 * 1024;
 /**
- * Maximum size of a file that is read, in bytes. It has room for twice the needed lines, the spare bytes, and lines
- * that arrive while the disk is busy.
+ * Maximum size of a file that is read, in bytes. A file of this size has room for twice the needed lines, the spare
+ * bytes, and lines that arrive while the disk is busy.
  */
 const FILE_BYTES_MAX = 4 * JOURNALED_BYTES_MAX;
 const FILE_MODE = 0o600;
@@ -37,8 +37,8 @@ export function transactionJournalOf(dataDirectory: string): string {
 }
 
 /**
- * Opens the journal of a node; creates it if it does not exist. Damaged lines are skipped, and an unreadable file is
- * renamed; both are logged.
+ * Opens the journal of a node; creates the file if the file does not exist. Damaged lines are skipped, and an
+ * unreadable file is renamed; both are logged.
  *
  * @throws ProtocolError `TRANSACTION_JOURNAL_IN_USE` while another process uses the journal; errors of the system when
  *   the file cannot be created
@@ -113,7 +113,7 @@ class TransactionJournalFile implements TransactionJournal {
   /** Lines that were not handed to the system yet. */
   #lines: Buffer[] = [];
   #isRewriteDue: boolean;
-  /** The running write; `#next` is the write after it. */
+  /** The running write; `#next` is the next write. */
   #writing: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #closed = false;
@@ -363,9 +363,7 @@ function writeFailed(file: string, cause: unknown): ProtocolError {
   );
 }
 
-/**
- * @returns the new name of the file; undefined when it cannot be renamed
- */
+/** @returns the new name of the file; undefined when the file cannot be renamed */
 async function keepAside(file: string): Promise<string | undefined> {
   const aside = `${file}.replaced`;
   try {

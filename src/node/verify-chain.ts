@@ -1,6 +1,6 @@
 /**
- * Verifies a store: all its blocks, from the genesis block on, are verified and applied to an empty store. Afterwards,
- * both stores must have the same content.
+ * Verifies a store: all its blocks, from the genesis block on, are verified and applied to an empty store. After the
+ * replay, the store of the node and the new store must have the same content.
  */
 
 import type { Chain } from '../engine/chain.ts';
@@ -11,7 +11,7 @@ import type { StoredChain } from '../store/chain/chain-store.ts';
 import { compareStores, type Difference } from '../store/chain/compare.ts';
 import { backfill, backfillWhenLagging } from './index-backfill.ts';
 
-/** Number of blocks in one commit. It is large, because no other work waits during a verification. */
+/** Number of blocks in one commit. This number is large, because no other work waits during a verification. */
 const GROUP_BLOCKS = 340;
 
 /** The methods of the scratch chain that the verification uses. */
@@ -20,7 +20,9 @@ type ScratchChain = Pick<Chain, 'rules' | 'append'> & {
 };
 
 export interface VerifyOptions {
-  /** The chain to verify. The chain must not change meanwhile, and its indexes must not lag. */
+  /**
+   * The chain to verify. During the verification, the chain must not change, and the indexes of the chain must not lag.
+   */
   readonly examined: StoredChain;
   /** A chain of the same network that has only the genesis block. */
   readonly scratch: { readonly chain: ScratchChain; readonly store: StoredChain };
@@ -34,7 +36,7 @@ export interface VerifyResult {
   readonly digest: string;
   /** Number of keys that were compared. */
   readonly keys: number;
-  /** The first difference, in one sentence; undefined when there is none. */
+  /** The first difference, in one sentence; undefined when there is no difference. */
   readonly deviation: string | undefined;
 }
 

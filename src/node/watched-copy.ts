@@ -44,7 +44,7 @@ function shareOf(copy: string, original: string): number | undefined {
   return done === undefined || whole === undefined || whole === 0 ? undefined : done / whole;
 }
 
-/** Size of a file in bytes; undefined when it does not exist. */
+/** Size of a file in bytes; undefined when the file does not exist. */
 export function sizeOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.size;
 }

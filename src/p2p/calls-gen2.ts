@@ -12,7 +12,7 @@ import {
   CALL,
   COMMON_BLOCK_IDS_MAX,
   malformed,
-  readAsked,
+  parseCall,
   readCommonBlock,
   readPendingSignatures,
   readTransactions,
@@ -155,7 +155,7 @@ function unsupported(kind: string): ProtocolError {
 // ---- questions of the peer -----------------------------------------------------------------------------------------------
 
 export function readCall(data: unknown): IncomingCall {
-  const asked = readAsked(data);
+  const asked = parseCall(data);
   if (asked.kind === 'refused') return asked;
   const { name, argument, fields } = asked;
   const request = (each: ChainQuestion): IncomingCall => ({ kind: 'request', name, request: each });

@@ -12,7 +12,7 @@ import {
   COMMON_BLOCK_IDS_MAX,
   ITEMS_MAX,
   malformed,
-  readAsked,
+  parseCall,
   readCommonBlock,
   readPendingSignatures,
   readTransactions,
@@ -58,7 +58,7 @@ function packRequest(request: PeerRequest): Outgoing {
 }
 
 export function readCall(data: unknown): IncomingCall {
-  const asked = readAsked(data);
+  const asked = parseCall(data);
   if (asked.kind === 'refused') return asked;
   const { name, fields } = asked;
   const refused: IncomingCall = {

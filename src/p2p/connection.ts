@@ -27,7 +27,7 @@ import { FRAME_BYTES_MAX } from './packets.ts';
 import { PeerCalls } from './peer-calls.ts';
 import { Pace } from './rate.ts';
 import { ReceiveLimits } from './receive-limits.ts';
-import type { AskedFor } from './unsolicited-bytes.ts';
+import type { RequestKind } from './unsolicited-bytes.ts';
 
 /**
  * Maximum size of the answer to a push or a probe, in bytes. Answers to pushes and probes need no content, so a budget
@@ -191,7 +191,7 @@ export class PeerConnection implements Connection {
     if (this.#asking >= REQUESTS_PER_PEER_MAX) throw failed('too many questions wait for this peer');
     let verdict: AnswerVerdict<AnswerTo<R>>;
     try {
-      verdict = await this.#converse(this.#context.dialect.ask(request), askedFor(request));
+      verdict = await this.#converse(this.#context.dialect.ask(request), requestKindOf(request));
     } catch (error) {
       throw failed(messageOf(error), error);
     }
@@ -224,13 +224,13 @@ export class PeerConnection implements Connection {
     if (this.#link?.ended === undefined) this.startProbe();
   }
 
-  async #converse<A>(conversation: Conversation<A>, what: AskedFor): Promise<AnswerVerdict<A>> {
+  async #converse<A>(conversation: Conversation<A>, what: RequestKind): Promise<AnswerVerdict<A>> {
     let step = conversation.next();
     while (step.done !== true) step = conversation.next(await this.#call(step.value, what));
     return step.value;
   }
 
-  async #call(outgoing: Outgoing, what: AskedFor): Promise<unknown> {
+  async #call(outgoing: Outgoing, what: RequestKind): Promise<unknown> {
     if (this.#link === undefined) throw new ProtocolError('CALL_FAILED', { reason: 'closed' });
     this.#asking += 1;
     try {
@@ -296,6 +296,6 @@ export class PeerConnection implements Connection {
  * Kind of a question, for the budgets of answers. Only peers whose chain the node follows are asked for blocks and
  * block ids. However, any peer can make the node ask for its pool or its peer list.
  */
-function askedFor({ kind }: PeerRequest): AskedFor {
+function requestKindOf({ kind }: PeerRequest): RequestKind {
   return kind === 'blocksAfter' || kind === 'highestCommonBlock' || kind === 'tip' ? 'blocks' : 'other';
 }

@@ -17,18 +17,18 @@ type MembersOf<Value> = {
  * even if the peer sends another address.
  */
 export function readMembers(
-  said: Fields,
+  peerFields: Fields,
   address: PeerAddress,
   texts: readonly MembersOf<string>[],
   counts: readonly MembersOf<number>[],
 ): ReadInfo {
   const info: ReadInfo = { ip: address.ip, wsPort: address.wsPort };
   for (const name of texts) {
-    const text = infoText(own(said, name));
+    const text = infoText(own(peerFields, name));
     if (text !== undefined) info[name] = text;
   }
   for (const name of counts) {
-    const count = infoCount(own(said, name));
+    const count = infoCount(own(peerFields, name));
     if (count !== undefined) info[name] = count;
   }
   return info;
@@ -47,25 +47,26 @@ export function isProtocolCompatible(theirs: string | undefined, ours: string): 
 }
 
 /** The info in the query of a dialling peer, or the reason why the query is refused at once. */
-export type Said =
-  { readonly said: Fields; readonly options: Fields } | { readonly said?: undefined; readonly close: CloseReason };
+export type QueryInfo =
+  | { readonly peerFields: Fields; readonly options: Fields }
+  | { readonly peerFields?: undefined; readonly close: CloseReason };
 
 /**
  * Reads the members of a query, with the checks in the order of the reference. A member in the JSON of `options` has
  * priority over the plain parameter, because a plain parameter turns numbers into text.
  */
-export function readSaid(
+export function readQueryInfo(
   query: URLSearchParams,
   ownNonce: string,
   members: readonly string[],
   required: readonly string[],
-): Said {
+): QueryInfo {
   if (query.get('nonce') === ownNonce) return { close: CLOSE.self };
   if (required.some((name) => !query.get(name))) return { close: CLOSE.query };
   const text = query.get('options');
   const options = text ? parseJson(text) : {};
   if (!isRecord(options)) return { close: CLOSE.query };
-  const said: Record<string, unknown> = {};
-  for (const name of members) said[name] = own(options, name) ?? query.get(name) ?? undefined;
-  return said['nonce'] === ownNonce ? { close: CLOSE.self } : { said, options };
+  const peerFields: Record<string, unknown> = {};
+  for (const name of members) peerFields[name] = own(options, name) ?? query.get(name) ?? undefined;
+  return peerFields['nonce'] === ownNonce ? { close: CLOSE.self } : { peerFields, options };
 }

@@ -85,8 +85,8 @@ export function resultOf(answer: unknown): unknown {
 type Refused = Extract<IncomingCall, { kind: 'refused' }>;
 
 /** The parts of a call: the procedure without its prefix, and its argument. */
-export interface Asked {
-  readonly kind: 'asked';
+export interface ParsedCall {
+  readonly kind: 'call';
   readonly name: string;
   readonly argument: unknown;
   /** Members of the argument; empty if the argument is not an object. */
@@ -95,7 +95,7 @@ export interface Asked {
   readonly unknown: Refused;
 }
 
-export function readAsked(data: unknown): Asked | Refused {
+export function parseCall(data: unknown): ParsedCall | Refused {
   if (!isRecord(data)) return { kind: 'refused', name: '', error: { message: 'Invalid request' } };
   const procedure = own(data, 'procedure');
   if (typeof procedure !== 'string') {
@@ -105,7 +105,7 @@ export function readAsked(data: unknown): Asked | Refused {
   const argument = own(data, 'data');
   const action = (procedure.includes(':') ? procedure : `chain:${procedure}`).slice(0, 128);
   return {
-    kind: 'asked',
+    kind: 'call',
     name: procedure.startsWith('chain:') ? procedure.slice('chain:'.length) : procedure,
     argument,
     fields: isRecord(argument) ? argument : {},

@@ -7,7 +7,7 @@ import type { CloseReason } from '../ports/transport.ts';
 import type { Outgoing } from './dialect.ts';
 import type { FrameFilter } from './frame-filter.ts';
 import { type LibrarySocket, takeCallId } from './socket-cluster.ts';
-import type { AskedFor } from './unsolicited-bytes.ts';
+import type { RequestKind } from './unsolicited-bytes.ts';
 
 /**
  * Maximum of unsent bytes for one peer: room for a few messages of the largest size. A peer with more unsent bytes
@@ -97,7 +97,7 @@ export class Link {
    * @param what kind of the question; blocks by default
    * @throws ProtocolError `CALL_FAILED`
    */
-  async call(outgoing: Outgoing, timeoutMs: number, answerBytes?: number, what?: AskedFor): Promise<unknown> {
+  async call(outgoing: Outgoing, timeoutMs: number, answerBytes?: number, what?: RequestKind): Promise<unknown> {
     this.#refuseWhenClosed();
     this.filter.unsolicited.asked(answerBytes, what);
     try {

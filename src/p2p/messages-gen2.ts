@@ -7,7 +7,7 @@ import type { NodeInfo, PeerInfo, PeerMessage } from '../ports/transport.ts';
 import { ask, call, openInfoAnswer, packAnswer, packFailure, readCall } from './calls-gen2.ts';
 import { CLOSE, type IncomingEvent, type InfoVerdict, type QueryVerdict, type WireDialect } from './dialect.ts';
 import { INFO_MEMBERS, infoOf, isAtLeast, isVersion, STATE } from './info-gen2.ts';
-import { isProtocolCompatible, readSaid } from './info.ts';
+import { isProtocolCompatible, readQueryInfo } from './info.ts';
 import { ITEMS_MAX, readMemberSignatures } from './items.ts';
 import { INFO_BYTES_MAX, isRecord, jsonBytes, own, portOf } from './packets.ts';
 
@@ -72,14 +72,14 @@ export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
     },
 
     readQuery(query, ip, ownNonce): QueryVerdict {
-      const read = readSaid(query, ownNonce, INFO_MEMBERS, REQUIRED);
-      if (read.said === undefined) return { accepted: false, close: read.close };
-      const { said } = read;
+      const read = readQueryInfo(query, ownNonce, INFO_MEMBERS, REQUIRED);
+      if (read.peerFields === undefined) return { accepted: false, close: read.close };
+      const { peerFields } = read;
       // Real nodes accept any text as a port. This node refuses an invalid port, because a peer without a valid port
       // has no id.
-      const wsPort = portOf(said['wsPort']);
+      const wsPort = portOf(peerFields['wsPort']);
       if (wsPort === undefined) return { accepted: false, close: CLOSE.query };
-      const info = infoOf(said, { ip, wsPort });
+      const info = infoOf(peerFields, { ip, wsPort });
       const reason = incompatibility(info);
       return reason === undefined
         ? { accepted: true, info }

@@ -15,7 +15,7 @@ import {
   type WireDialect,
 } from './dialect.ts';
 import { INFO_MEMBERS, infoOf } from './info-gen3.ts';
-import { isProtocolCompatible, readSaid } from './info.ts';
+import { isProtocolCompatible, readQueryInfo } from './info.ts';
 import { CALL, ITEMS_MAX, readMemberSignatures, resultOf } from './items.ts';
 import { distinctTexts, type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, portOf } from './packets.ts';
 
@@ -79,14 +79,14 @@ export function gen3Dialect(options: Gen3DialectOptions): WireDialect {
     },
 
     readQuery(query, ip, ownNonce): QueryVerdict {
-      const read = readSaid(query, ownNonce, INFO_MEMBERS, REQUIRED);
-      if (read.said === undefined) return { accepted: false, close: read.close };
-      const { said, options: parsed } = read;
-      const wsPort = portOf(said['wsPort']);
-      if (wsPort === undefined || jsonBytes(parsed) > INFO_BYTES_MAX || jsonBytes(said) > INFO_BYTES_MAX) {
+      const read = readQueryInfo(query, ownNonce, INFO_MEMBERS, REQUIRED);
+      if (read.peerFields === undefined) return { accepted: false, close: read.close };
+      const { peerFields, options: parsed } = read;
+      const wsPort = portOf(peerFields['wsPort']);
+      if (wsPort === undefined || jsonBytes(parsed) > INFO_BYTES_MAX || jsonBytes(peerFields) > INFO_BYTES_MAX) {
         return { accepted: false, close: CLOSE.info, body: { name: CLOSE.info.reason } };
       }
-      const info = infoOf(said, { ip, wsPort });
+      const info = infoOf(peerFields, { ip, wsPort });
       const reason = incompatibility(info);
       return reason === undefined
         ? { accepted: true, info }

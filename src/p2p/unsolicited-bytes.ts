@@ -107,7 +107,7 @@ export function readAtOnceBytesMax(lines: number): number {
  * Kind of a question. Only the peer that we sync from and its helper peers are asked for blocks. For other data, we may
  * ask any peer.
  */
-export type AskedFor = 'blocks' | 'other';
+export type RequestKind = 'blocks' | 'other';
 
 /** The budgets that all peers share. */
 export class SharedUnsolicitedBytesBudget {
@@ -120,7 +120,7 @@ export class SharedUnsolicitedBytesBudget {
 /** A question that waits for its answer. */
 interface OpenQuestion {
   readonly answerBytes: number;
-  readonly what: AskedFor;
+  readonly what: RequestKind;
   /** Whether a frame that may be the answer has arrived. */
   isArrived: boolean;
   /** Whether a frame that may be the answer was read. */
@@ -152,12 +152,12 @@ export class UnsolicitedBytesBudget {
    *
    * @param answerBytes maximum of bytes of the answer
    */
-  asked(answerBytes = FRAME_BYTES_MAX, what: AskedFor = 'blocks'): void {
+  asked(answerBytes = FRAME_BYTES_MAX, what: RequestKind = 'blocks'): void {
     this.#questions.push({ answerBytes, what, isArrived: false, isRead: false });
   }
 
   /** Removes a question that was answered or has timed out. */
-  settled(answerBytes = FRAME_BYTES_MAX, what: AskedFor = 'blocks'): void {
+  settled(answerBytes = FRAME_BYTES_MAX, what: RequestKind = 'blocks'): void {
     const ofKind = this.#questions.filter((each) => each.answerBytes === answerBytes && each.what === what);
     const settled = ofKind.find(({ isRead }) => isRead) ?? ofKind[0];
     if (settled === undefined) return;

@@ -364,7 +364,7 @@ export interface NodeApi {
   poolEntries(state: PoolState): Live<readonly PoolEntry[]>;
   /**
    * Tells which members have signed a group transaction of the pool. Undefined if the pool does not have the
-   * transaction, or if it needs no members' signatures.
+   * transaction, or if the transaction needs no members' signatures.
    *
    * @param client address of the client, which is charged for the signature checks
    * @throws ProtocolError `VERIFICATION_LIMIT` if the client's budget is used up

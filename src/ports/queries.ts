@@ -115,7 +115,7 @@ export interface TransactionQuery extends PageRequest {
   readonly maxAmount?: bigint;
   readonly fromTimestampS?: number;
   readonly toTimestampS?: number;
-  /** Pattern of SQL LIKE. It is matched against the UTF-8 bytes of the transfer data. */
+  /** Pattern of SQL LIKE. The store matches the pattern against the UTF-8 bytes of the transfer data. */
   readonly dataPattern?: string;
   readonly sort: Sort<TransactionSort>;
 }

@@ -13,7 +13,10 @@ export interface JournaledTransaction {
   readonly json: JsonObject;
   /** Unix time in milliseconds. */
   readonly receivedAtMs: number;
-  /** True if the transaction needs members' signatures. It may then wait longer in the pool than other transactions. */
+  /**
+   * True if the transaction needs members' signatures. A transaction that needs members' signatures may wait longer in
+   * the pool than other transactions.
+   */
   readonly isOfGroup: boolean;
   /** Members' signatures that arrived after the transaction. */
   readonly signatures: readonly MemberSignature[];

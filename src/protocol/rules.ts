@@ -144,8 +144,8 @@ export interface Rules {
 
   /**
    * Checks that the generator of a block owns its slot, even if the parent of the block is not the tip. If the delegate
-   * list of the round changes with each block, the function checks nothing. The check is cheap. It is needed because
-   * strangers can make any number of blocks whose only fault is a wrong slot owner.
+   * list of the round changes with each block, the function checks nothing. The check is cheap. The check is needed
+   * because strangers can make any number of blocks whose only fault is a wrong slot owner.
    *
    * @param state state at the parent or at a rival of the block
    * @throws BlockRejected `BLOCK_FORGER_INVALID`

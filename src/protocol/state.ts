@@ -139,9 +139,9 @@ const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
 
 /**
  * Collects changes over a state. The caller then writes the changes or drops them. The overlay returns the values that
- * were written to it. It reads all other values from the underlying state. Overlays are used for checking transactions
- * of the pool, for verifying a transaction alone, and for applying a forged block before it is signed. An overlay also
- * collects the changes of a block before they are stored.
+ * were written to it. The overlay reads all other values from the underlying state. Overlays are used for checking
+ * transactions of the pool, for verifying a transaction alone, and for applying a forged block before it is signed. An
+ * overlay also collects the changes of a block before they are stored.
  */
 export class StateOverlay implements StateWriter {
   readonly #below: StateReader;

@@ -34,7 +34,7 @@ export type Payload =
        */
       readonly votes: readonly string[];
       /**
-       * Generation 2 only: the amount, in beddows. It is 0 except in transactions for which the network has an
+       * Generation 2 only: the amount, in beddows. The amount is 0 except in transactions for which the network has an
        * exception.
        */
       readonly amount: bigint;
@@ -94,19 +94,19 @@ export interface Transaction {
    * their text. Neither the signed bytes nor the id include the signatures of group members.
    */
   readonly signatures: readonly Signature[];
-  /** Generation 2: the recipient's key. It is only for information, and no signature covers it. */
+  /** Generation 2: the recipient's key. The key is only for information, and no signature covers the key. */
   readonly recipientPublicKey?: PublicKey;
   /** Details of the original JSON; undefined for nearly all transactions. */
-  readonly written?: Written;
+  readonly written?: OriginalJson;
 }
 
 /** Parts of a sender's JSON that nodes pass on although no signature covers them. */
-export interface Written {
+export interface OriginalJson {
   /** The key as it was sent, if it has upper-case letters. Within a block, the network compares keys by their text. */
   readonly senderPublicKey?: string;
   /**
-   * JSON of the asset. It is present only if the asset has unknown members, or members in a form in which nodes do not
-   * write them.
+   * JSON of the asset. The member is present only if the asset has unknown members, or members in a form in which nodes
+   * do not write them.
    */
   readonly asset?: string;
 }

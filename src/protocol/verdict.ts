@@ -132,7 +132,7 @@ export type BlockRejectionCode =
    * and then refuses the block.
    */
   | 'BLOCK_UNSTORABLE'
-  /** A transaction of the block is invalid, or is not valid in the state. */
+  /** A transaction of the block is invalid, or is not valid in the state before the transaction. */
   | 'BLOCK_TRANSACTION_INVALID';
 
 export class BlockRejected extends ProtocolError {

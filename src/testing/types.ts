@@ -1,6 +1,6 @@
 /**
- * Defines the types of `bloomery/testing`. They use no types of other modules, so they are valid in applications that
- * install the package.
+ * Defines the types of `bloomery/testing`. The types use no types of other modules, so they are valid in applications
+ * that install the package.
  */
 
 export interface DevnetOptions {

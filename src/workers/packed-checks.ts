@@ -30,7 +30,7 @@ export function packChecks(checks: readonly SignatureCheck[]): Uint8Array<ArrayB
   return packed;
 }
 
-/** Unpacks the checks. Their byte arrays are views into `packed`. */
+/** Unpacks the checks. The byte arrays of the checks are views into `packed`. */
 export function unpackChecks(packed: Uint8Array): SignatureCheck[] {
   const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
   const checks: SignatureCheck[] = [];

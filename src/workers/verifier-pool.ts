@@ -35,8 +35,8 @@ export interface VerifierPoolOptions {
 }
 
 /**
- * Largest batch of checks that the calling thread makes itself. Such a batch takes some milliseconds. Worker threads
- * make the checks of larger batches, so that the calling thread stays free for other work.
+ * Largest batch of checks that the calling thread makes itself. A batch of this size takes some milliseconds. Worker
+ * threads make the checks of larger batches, so that the calling thread stays free for other work.
  */
 const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60, noble: 4 };
 

@@ -114,7 +114,7 @@ class Liar implements Presence {
     webSocket.on('message', (data) => {
       const text = (data as Buffer).toString();
       if (text === '#2') return;
-      const { event, cid, data: said } = JSON.parse(text) as Asked;
+      const { event, cid, data: said } = JSON.parse(text) as Packet;
       if (event === '#disconnect') farewell = said?.code;
       if (cid === undefined) return;
       const answer = (value: unknown): void => webSocket.send(JSON.stringify({ rid: cid, data: value }));
@@ -133,7 +133,7 @@ interface Address {
   readonly port: number;
 }
 
-interface Asked {
+interface Packet {
   readonly event?: string;
   readonly cid?: number;
   readonly data?: { readonly procedure?: string; readonly code?: number };

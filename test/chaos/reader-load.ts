@@ -85,13 +85,13 @@ export class ReaderLoad {
   }
 }
 
-interface Asked {
+interface RequestResult {
   readonly status?: number;
   readonly error?: Error;
   readonly socket?: Socket;
 }
 
-function ask(agent: Agent, port: number, path: string): Promise<Asked> {
+function ask(agent: Agent, port: number, path: string): Promise<RequestResult> {
   return new Promise((resolve) => {
     const request = get({ agent, port, path, host: '127.0.0.1' }, (response) => {
       const { socket } = response;

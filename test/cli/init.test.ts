@@ -21,13 +21,13 @@ function setUpHome(t: ExecutionContext) {
   return { home, data, run };
 }
 
-interface Written {
+interface WrittenConfig {
   readonly http: { readonly port: number; readonly accessPublic?: boolean };
   readonly p2p: { readonly port: number };
   readonly forging?: { readonly delegates: readonly { publicKey: string; encryptedPassphrase: string }[] };
 }
 
-function configIn(data: string): Written {
+function configIn(data: string): WrittenConfig {
   return JSON5.parse(readFileSync(join(data, 'config.json5'), 'utf8'));
 }
 

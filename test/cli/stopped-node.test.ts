@@ -26,7 +26,7 @@ const made = madeChain(HEIGHT);
 const { maker, network, blocks } = made;
 const SCHEMAS = fileURLToPath(new URL('../../../docs/cli/', import.meta.url));
 
-interface Asked {
+interface CommandOutput {
   readonly args: readonly string[];
   readonly stdout: string;
 }
@@ -73,7 +73,7 @@ test.serial('a stopped folder answers like the running node', async (t) => {
     ['events', '--json', '--since', '9999.0'],
     ['tx', 'verify', file, '--json'],
   ];
-  const answers: Asked[] = [];
+  const answers: CommandOutput[] = [];
   for (const args of questions) answers.push({ args, stdout: await ask(t, [...args, '--node', node.url]) });
   const targets = [
     '/blocks?limit=100&sort=totalFee:asc',
@@ -128,7 +128,7 @@ test.serial('a stopped folder answers like the running node', async (t) => {
 
   const schemas = jsonSchemas();
   const ajv = new Ajv();
-  const outputs: Asked[] = [
+  const outputs: CommandOutput[] = [
     ...answers.filter(({ args }) => args.includes('--json')),
     { args: ['pool'], stdout: JSON.stringify(pool) },
     { args: ['tx'], stdout: JSON.stringify(found) },

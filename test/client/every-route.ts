@@ -21,7 +21,7 @@ const RIGHTLY_EMPTY: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** What one asking of a route says. */
-interface Asked {
+interface RouteRequest {
   readonly name: string;
   readonly method: string;
   readonly path: string;
@@ -58,7 +58,7 @@ export async function askEveryRoute(
 }
 
 /** Each route bare, and once with each value of each parameter that it may have. */
-function* askings({ generation, values }: RouteFixture): Generator<Asked> {
+function* askings({ generation, values }: RouteFixture): Generator<RouteRequest> {
   for (const [path, methods] of Object.entries(documentOf(generation).paths)) {
     for (const [method, { parameters = [] }] of Object.entries(methods)) {
       const valuesOf = (name: string, choices: readonly Untyped[] | undefined): readonly Untyped[] => {
@@ -91,7 +91,12 @@ function* askings({ generation, values }: RouteFixture): Generator<Asked> {
 const BARE_PARAMETERS: Readonly<Record<string, string>> = { '/votes': 'address', '/voters': 'address' };
 const LEADING = ['address', 'publicKey', 'secondPublicKey', 'username'];
 
-async function askGet(t: ExecutionContext, fixture: RouteFixture, asked: Asked, amounts: Set<string>): Promise<void> {
+async function askGet(
+  t: ExecutionContext,
+  fixture: RouteFixture,
+  asked: RouteRequest,
+  amounts: Set<string>,
+): Promise<void> {
   const { name, path, parameters } = asked;
   const answer: Untyped = await fixture.client.get(path, parameters);
   const { url, method, response } = fixture.exchange();
@@ -110,7 +115,7 @@ async function askGet(t: ExecutionContext, fixture: RouteFixture, asked: Asked, 
 }
 
 /** Hands in what the node takes, and nothing at all, which it refuses. */
-async function hand(t: ExecutionContext, fixture: RouteFixture, { name, method, path }: Asked): Promise<void> {
+async function hand(t: ExecutionContext, fixture: RouteFixture, { name, method, path }: RouteRequest): Promise<void> {
   const body = fixture.bodies[name]?.();
   if (body === undefined) throw new Error(`${name}: no body that the node takes`);
   const answer: Untyped = await fixture.client[method](path, body);
@@ -137,7 +142,7 @@ const EMPTY_IS_ANSWERED = 'PUT /signatures';
 async function askEvents(
   t: ExecutionContext,
   fixture: RouteFixture,
-  asked: Asked,
+  asked: RouteRequest,
   amounts: Set<string>,
 ): Promise<void> {
   const { name } = asked;
@@ -193,7 +198,7 @@ export function routeCount(generation: 2 | 3): number {
   return Object.values(documentOf(generation).paths).reduce((sum, methods) => sum + Object.keys(methods).length, 0);
 }
 
-function urlOf(url: string, { path, parameters }: Pick<Asked, 'path' | 'parameters'>): string {
+function urlOf(url: string, { path, parameters }: Pick<RouteRequest, 'path' | 'parameters'>): string {
   const rest = new URLSearchParams();
   let filled = path;
   for (const [name, value] of Object.entries(parameters)) {
@@ -203,7 +208,7 @@ function urlOf(url: string, { path, parameters }: Pick<Asked, 'path' | 'paramete
   return `${url}/api${filled}${rest.size === 0 ? '' : `?${rest.toString()}`}`;
 }
 
-function routeOf({ method, path }: Asked): string {
+function routeOf({ method, path }: RouteRequest): string {
   return `${method.toUpperCase()} ${path}`;
 }
 

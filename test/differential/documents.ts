@@ -1,7 +1,7 @@
 /** Signed documents of transactions, and documents signed again after they were changed. */
 
 import { idOf } from '../../src/crypto/hash.ts';
-import type { Below } from '../fuzz/mutate.ts';
+import type { RandomBelow } from '../fuzz/mutate.ts';
 import { pick } from './mutations.ts';
 import { anyAsset, DELEGATES, inGeneration2, PEOPLE, signatureOf, type Person } from './people.ts';
 import { referenceTransaction, type ReferencePackage } from './reference.ts';
@@ -25,7 +25,7 @@ const ODD_TIMESTAMPS = [-(2 ** 31), 2 ** 31 - 1, -(2 ** 31) - 1, 2 ** 31, 0.5, -
 /** A document that is valid as such, or nearly. */
 export function anyDocument(
   reference: ReferencePackage,
-  below: Below,
+  below: RandomBelow,
   sender = pick(PEOPLE, below),
   delegates: readonly Person[] = [],
 ): Document {
@@ -71,7 +71,7 @@ const ICONS = [
 ];
 
 /** A document of older history in generation 2 that is valid as such, or nearly. */
-export function anyOlderDocument(below: Below, sender = pick(PEOPLE, below)): Document {
+export function anyOlderDocument(below: RandomBelow, sender = pick(PEOPLE, below)): Document {
   const type = 5 + below(3);
   const moves = { amount: pick(['1', '5000000000', 7], below), fee: '10000000', recipientId: '' };
   const shared = {
@@ -96,7 +96,7 @@ export function anyOlderDocument(below: Below, sender = pick(PEOPLE, below)): Do
   }
 }
 
-function anyApplication(below: Below): Record<string, unknown> {
+function anyApplication(below: RandomBelow): Record<string, unknown> {
   const text = (): string | undefined => pick([undefined, '', 'one', 'Grüße', 'x'.repeat(160)], below);
   return {
     name: pick(['app', 'Name', ' n ', '名前', 'n'.repeat(32)], below),

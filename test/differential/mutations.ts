@@ -1,6 +1,6 @@
 /** Documents written otherwise than nodes write them: letter case, unknown and repeated members, numbers as texts, odd values. */
 
-import type { Below } from '../fuzz/mutate.ts';
+import type { RandomBelow } from '../fuzz/mutate.ts';
 
 type Container = Record<string, unknown> | unknown[];
 
@@ -117,12 +117,12 @@ const NAMES = [
 ];
 
 /** A document changed in place, most often in one member. */
-export function mutate(document: Record<string, unknown>, below: Below): void {
+export function mutate(document: Record<string, unknown>, below: RandomBelow): void {
   for (let round = 1 + (below(4) === 0 ? below(3) : 0); round > 0; round -= 1) mutateOnce(document, below);
 }
 
 /** JSON of a document, sometimes with a member given twice (the last one counts) or a number written otherwise. */
-export function textOf(document: unknown, below: Below): string {
+export function textOf(document: unknown, below: RandomBelow): string {
   const text = JSON.stringify(document) ?? 'null';
   const kind = below(16);
   if (kind === 0) return numberOtherwise(text, below);
@@ -138,7 +138,7 @@ export function textOf(document: unknown, below: Below): string {
 }
 
 /** The one zero that is not the other, and numbers with points and exponents. */
-function numberOtherwise(text: string, below: Below): string {
+function numberOtherwise(text: string, below: RandomBelow): string {
   const numbers = [...text.matchAll(/(?<=[:[,])-?[0-9]+(?=[\]},])/g)];
   if (numbers.length === 0) return text;
   const { 0: number, index } = pick(numbers, below);
@@ -148,7 +148,7 @@ function numberOtherwise(text: string, below: Below): string {
 }
 
 /** Another letter case of a hexadecimal text or of another. */
-export function otherCase(text: string, below: Below): string {
+export function otherCase(text: string, below: RandomBelow): string {
   if (below(2) === 0) return text === text.toUpperCase() ? text.toLowerCase() : text.toUpperCase();
   const at = below(text.length);
   const letter = text.slice(at).search(/[a-fA-F]/);
@@ -160,7 +160,7 @@ export function otherCase(text: string, below: Below): string {
 }
 
 /** Adds a member that no rule knows, or that a rule knows elsewhere, to an object. */
-export function addUnknown(object: Record<string, unknown>, below: Below): void {
+export function addUnknown(object: Record<string, unknown>, below: RandomBelow): void {
   const name = below(3) === 0 ? 'amount' : pick(NAMES, below);
   const value = name === 'amount' ? pick(AMOUNTS, below) : below(4) === 0 ? nested(below) : pick(VALUES, below);
   Object.defineProperty(object, name, {
@@ -175,7 +175,7 @@ export function addUnknown(object: Record<string, unknown>, below: Below): void 
  * Repeats a member of a transaction's asset, at any depth, with another letter case in its name: with the same value or another,
  * before the member or behind it. Both sides have to take the two for different members. An asset without members stays as it is.
  */
-export function repeatInOtherCase(transaction: Record<string, unknown>, below: Below): void {
+export function repeatInOtherCase(transaction: Record<string, unknown>, below: RandomBelow): void {
   const objects = objectsIn({ asset: transaction['asset'] }).filter((each) => Object.keys(each).length > 0);
   if (objects.length === 0) return;
   const object = pick(objects, below);
@@ -195,15 +195,15 @@ function withCapital(name: string): string {
 }
 
 /** A value that has no place in a document, or seldom one. */
-export function oddValue(below: Below): unknown {
+export function oddValue(below: RandomBelow): unknown {
   return structuredClone(pick(VALUES, below));
 }
 
-export function pick<T>(items: readonly T[], below: Below): T {
+export function pick<T>(items: readonly T[], below: RandomBelow): T {
   return items[below(items.length)] as T;
 }
 
-function mutateOnce(document: Record<string, unknown>, below: Below): void {
+function mutateOnce(document: Record<string, unknown>, below: RandomBelow): void {
   const places: Place[] = [];
   collect(document, places);
   const place = pick(places, below);
@@ -257,7 +257,7 @@ function mutateOnce(document: Record<string, unknown>, below: Below): void {
   }
 }
 
-function nested(below: Below): unknown {
+function nested(below: RandomBelow): unknown {
   let value: unknown = pick(VALUES, below);
   for (let level = below(below(20) === 0 ? 400 : 4); level > 0; level -= 1)
     value = below(2) === 0 ? [value] : { a: value };

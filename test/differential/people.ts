@@ -5,7 +5,7 @@ import { sha256 } from '../../src/crypto/hash.ts';
 import { addressOf } from '../../src/crypto/keys.ts';
 import { hexOf, utf8 } from '../../src/primitives/bytes.ts';
 import type { KeyPair } from '../../src/protocol/types.ts';
-import type { Below } from '../fuzz/mutate.ts';
+import type { RandomBelow } from '../fuzz/mutate.ts';
 import { pick } from './mutations.ts';
 
 export interface Person {
@@ -76,7 +76,7 @@ const ODD_AMOUNTS = [
  *
  * @param delegates who votes are for, most often
  */
-export function anyAsset(type: number, below: Below, delegates: readonly Person[] = []): Record<string, unknown> {
+export function anyAsset(type: number, below: RandomBelow, delegates: readonly Person[] = []): Record<string, unknown> {
   const somebody = (): Person => pick(PEOPLE, below);
   const keys = (most: number): string[] => [
     ...new Set(Array.from({ length: 1 + below(most) }, () => somebody().publicKey)),

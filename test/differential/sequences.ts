@@ -3,7 +3,7 @@
  * are taken twice, money that arrives and leaves, votes up to their bounds.
  */
 
-import type { Below } from '../fuzz/mutate.ts';
+import type { RandomBelow } from '../fuzz/mutate.ts';
 import type { fullRow } from '../support/reference-tables.ts';
 import { namedMembers, sign, type Document } from './documents.ts';
 import { otherCase, pick } from './mutations.ts';
@@ -40,7 +40,7 @@ const STEPS_MAX = 6;
 const VOTES = [1, 2, 32, 33, 34];
 const VOTES_BEFORE = [0, 1, 67, 68, 69, 99, 100, 101];
 
-export function anySequence(reference: ReferencePackage, below: Below): BlockContent {
+export function anySequence(reference: ReferencePackage, below: RandomBelow): BlockContent {
   const hasCrowd = below(4) === 0;
   const actors = ACTORS.map((person) => ({ person, second: undefined, group: [] }));
   const accounts = [...actors.map((actor) => anyAccount(actor, hasCrowd, below)), ...(hasCrowd ? crowd() : [])];
@@ -57,7 +57,7 @@ function crowd(): Account[] {
   }));
 }
 
-function anyAccount(actor: Actor, hasCrowd: boolean, below: Below): Account {
+function anyAccount(actor: Actor, hasCrowd: boolean, below: RandomBelow): Account {
   const { address, publicKey } = actor.person;
   const count = hasCrowd ? pick(VOTES_BEFORE, below) : 0;
   if (below(6) === 0) actor.second = pick(PEOPLE, below);
@@ -71,7 +71,7 @@ function anyAccount(actor: Actor, hasCrowd: boolean, below: Below): Account {
 }
 
 /** What a few transactions cost, one more or less than that, or plenty. */
-function anyBalance(below: Below): bigint {
+function anyBalance(below: RandomBelow): bigint {
   if (below(3) === 0) return 100_000_000_000n;
   const fees = Object.values(FEES);
   const sum = Array.from(
@@ -81,7 +81,7 @@ function anyBalance(below: Below): bigint {
   return sum.reduce((all, each) => all + each, pick([0n, 0n, 1n, -1n], below));
 }
 
-function anyStep(reference: ReferencePackage, actor: Actor, hasCrowd: boolean, below: Below): Document {
+function anyStep(reference: ReferencePackage, actor: Actor, hasCrowd: boolean, below: RandomBelow): Document {
   const { person: sender } = actor;
   const type = hasCrowd && below(2) === 0 ? 11 : pick([8, 8, 9, 10, 11, 12, 12], below);
   const asset = anyAssetOf(type, sender, hasCrowd, below);
@@ -105,7 +105,7 @@ function anyStep(reference: ReferencePackage, actor: Actor, hasCrowd: boolean, b
   return document;
 }
 
-function anyAssetOf(type: number, sender: Person, hasCrowd: boolean, below: Below): Record<string, unknown> {
+function anyAssetOf(type: number, sender: Person, hasCrowd: boolean, below: RandomBelow): Record<string, unknown> {
   switch (type) {
     case 8:
       return { amount: String(pick(AMOUNTS, below)), recipientId: pick([sender, ...ACTORS], below).address };
@@ -130,7 +130,7 @@ function anyAssetOf(type: number, sender: Person, hasCrowd: boolean, below: Belo
 }
 
 /** Of delegates that an actor has voted for as of others, of the actors, of oneself; some twice, or in both directions. */
-function anyVotes(sender: Person, hasCrowd: boolean, below: Below): string[] {
+function anyVotes(sender: Person, hasCrowd: boolean, below: RandomBelow): string[] {
   const people = hasCrowd ? DELEGATES : ACTORS;
   const start = below(people.length);
   const count = pick(VOTES, below);

@@ -9,7 +9,7 @@ import * as gen2Bytes from '../../src/protocol/gen2/transaction-bytes.ts';
 import * as gen3Bytes from '../../src/protocol/gen3/transaction-bytes.ts';
 import { StateOverlay, writeChanges } from '../../src/protocol/state.ts';
 import type { Json, JsonObject } from '../../src/protocol/types.ts';
-import type { Below } from '../fuzz/mutate.ts';
+import type { RandomBelow } from '../fuzz/mutate.ts';
 import { MemoryState } from '../support/memory-state.ts';
 import { byAddress, comparableRow, rowOf } from '../support/reference-store.ts';
 import { outcomeOf, Refused, type Comparison } from './comparison.ts';
@@ -36,7 +36,7 @@ const COUNT_MAX = 5;
 export function blockTarget(reference: ReferencePackage, handlers: Handlers): Target {
   return targetOf(`generation ${reference.generation}, blocks`, reference, handlers, anyContent);
 
-  function anyContent(below: Below): BlockContent {
+  function anyContent(below: RandomBelow): BlockContent {
     const accounts = anyAccounts(below);
     const count = below(2) === 0 ? 1 : 1 + below(COUNT_MAX);
     const transactions = Array.from({ length: count }, () => anyTransaction(accounts.map(fullRow), below));
@@ -44,7 +44,7 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
     return { accounts, transactions };
   }
 
-  function anyTransaction(accounts: readonly Columns[], below: Below): Document {
+  function anyTransaction(accounts: readonly Columns[], below: RandomBelow): Document {
     const sender = pick(PEOPLE, below);
     const row = accounts.find(({ address }) => address === sender.address);
     const delegates = PEOPLE.filter(({ address }) =>
@@ -61,7 +61,7 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
   }
 
   /** What the signature covers: members named in capitals or in two letter cases, keys that are voted for. */
-  function beforeSigning(document: Document, below: Below): void {
+  function beforeSigning(document: Document, below: RandomBelow): void {
     const asset = document['asset'] as Record<string, unknown>;
     const inner = (asset['multisignature'] ?? asset) as { keysgroup?: string[]; votes?: string[] };
     const list = inner.keysgroup ?? inner.votes;
@@ -74,7 +74,7 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
   }
 
   /** What no signature covers. */
-  function afterSigning(document: Document, below: Below): void {
+  function afterSigning(document: Document, below: RandomBelow): void {
     const signatures = document['signatures'] as string[] | undefined;
     if (signatures !== undefined && below(2) === 0) {
       const index = below(signatures.length);
@@ -106,7 +106,7 @@ function targetOf(
   name: string,
   reference: ReferencePackage,
   handlers: Handlers,
-  anyContent: (below: Below) => BlockContent,
+  anyContent: (below: RandomBelow) => BlockContent,
 ): Target {
   const { generation } = reference;
   const ours = oursOf(generation);
@@ -114,14 +114,14 @@ function targetOf(
   const format: BlockFormat = { headerBytes, transactionBytes: bytes.transactionBytes };
   return { name, compare: (below) => compareText(anyCase(below)), compareText };
 
-  function anyCase(below: Below): string {
+  function anyCase(below: RandomBelow): string {
     const { accounts, transactions } = anyContent(below);
     // What the documents come to as JSON is what both sides get.
     const block = JSON.parse(JSON.stringify(headerFor(transactions, below))) as JsonObject;
     return JSON.stringify({ accounts, block });
   }
 
-  function headerFor(transactions: readonly Document[], below: Below): JsonObject {
+  function headerFor(transactions: readonly Document[], below: RandomBelow): JsonObject {
     let totalAmount = '0';
     let totalFee = '0';
     const parts: Buffer[] = [];

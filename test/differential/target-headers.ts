@@ -6,7 +6,7 @@ import { hexOf } from '../../src/primitives/bytes.ts';
 import { parentOf, verifyForger, verifySlot } from '../../src/protocol/block/apply.ts';
 import { createRules } from '../../src/protocol/generations.ts';
 import type { Block, BlockHeader, Json, JsonObject } from '../../src/protocol/types.ts';
-import type { Below } from '../fuzz/mutate.ts';
+import type { RandomBelow } from '../fuzz/mutate.ts';
 import { headerWith, paramsWith } from '../support/fixtures.ts';
 import { MemoryState } from '../support/memory-state.ts';
 import { outcomeOf, type Comparison } from './comparison.ts';
@@ -76,7 +76,7 @@ export function headerTarget(reference: ReferencePackage, { judgeHeader }: Handl
   const names = [...integers, ...TOTALS, ...TEXTS, previous, 'transactions', 'confirmations', 'generatorAddress'];
   return { name: `generation ${generation}, headers`, compare: (below) => compareText(anyText(below)), compareText };
 
-  function anyText(below: Below): string {
+  function anyText(below: RandomBelow): string {
     const block = anyBlock(below);
     const faults = pick([0, 1, 1, 1, 2, 3], below);
     const isSignedLast = below(3) > 0;
@@ -86,7 +86,7 @@ export function headerTarget(reference: ReferencePackage, { judgeHeader }: Handl
     return textOf(block, below);
   }
 
-  function anyBlock(below: Below): Document {
+  function anyBlock(below: RandomBelow): Document {
     const transactions = Array.from({ length: below(3) }, () => {
       const document = anyDocument(reference, below);
       const sender = PEOPLE.find(({ publicKey }) => publicKey === document['senderPublicKey']);
@@ -127,7 +127,7 @@ export function headerTarget(reference: ReferencePackage, { judgeHeader }: Handl
     }
   }
 
-  function spoil(block: Document, below: Below): void {
+  function spoil(block: Document, below: RandomBelow): void {
     const name = pick(names, below);
     const value = block[name];
     if (below(10) === 0) {

@@ -1,7 +1,7 @@
 /** Lists of members' signatures: complete, short, of strangers, twice, in other letter cases, malformed. */
 
 import type { JsonObject } from '../../src/protocol/types.ts';
-import type { Below } from '../fuzz/mutate.ts';
+import type { RandomBelow } from '../fuzz/mutate.ts';
 import { MemoryState } from '../support/memory-state.ts';
 import { outcomeOf, type Comparison } from './comparison.ts';
 import { anyDocument, namedMembers, NETWORK_IDENTIFIER, sign, type Document } from './documents.ts';
@@ -31,7 +31,7 @@ export function signatureTarget(reference: ReferencePackage, handlers: Handlers)
   const ours = oursOf(generation);
   return { name: `generation ${generation}, signatures`, compare: (below) => compareText(anyCase(below)), compareText };
 
-  function anyCase(below: Below): string {
+  function anyCase(below: RandomBelow): string {
     const sender = pick(PEOPLE, below);
     const group = [...new Set([0, 1, 2, 3].map(() => pick(PEOPLE, below)))];
     const isGroup = below(3) > 0;
@@ -51,7 +51,7 @@ export function signatureTarget(reference: ReferencePackage, handlers: Handlers)
     return JSON.stringify({ account, transaction: document });
   }
 
-  function groupColumns(group: readonly Person[], below: Below): Partial<Account> {
+  function groupColumns(group: readonly Person[], below: RandomBelow): Partial<Account> {
     const keys = group.flatMap(({ publicKey }) => {
       // A registration may have named a member in capitals, or in both letter cases.
       const other = otherCase(publicKey, below);
@@ -60,7 +60,7 @@ export function signatureTarget(reference: ReferencePackage, handlers: Handlers)
     return { membersPublicKeys: keys, multiMin: 1 + below(keys.length), multiLifetime: 24 };
   }
 
-  function nameMembersOtherwise(document: Document, below: Below): void {
+  function nameMembersOtherwise(document: Document, below: RandomBelow): void {
     const asset = document['asset'] as { keysgroup?: string[]; multisignature?: { keysgroup: string[] } };
     const keysgroup = asset.keysgroup ?? asset.multisignature?.keysgroup;
     if (keysgroup === undefined || below(2) === 0) return;
@@ -99,7 +99,7 @@ function sought(messages: readonly string[]): readonly string[] {
   return messages.filter((message, index) => !isOfNobody(message) || messages.findIndex(isOfNobody) === index);
 }
 
-function spoilt(list: readonly string[], below: Below): unknown[] {
+function spoilt(list: readonly string[], below: RandomBelow): unknown[] {
   const signatures: unknown[] = [...list];
   // One key under two names makes one signature twice.
   for (const [at, each] of list.entries()) {

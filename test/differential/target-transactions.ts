@@ -1,7 +1,7 @@
 /** Single transactions: static validation, what is kept of them, and what the store gives back. */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { Below } from '../fuzz/mutate.ts';
+import type { RandomBelow } from '../fuzz/mutate.ts';
 import { outcomeOf, type Comparison } from './comparison.ts';
 import { anyDocument, anyOlderDocument, namedMembers, NETWORK_IDENTIFIER, sign, type Document } from './documents.ts';
 import { mutate, textOf } from './mutations.ts';
@@ -24,10 +24,15 @@ export function olderTransactionTarget(reference: ReferencePackage): Target {
   return targetOf('generation 2, older transactions', older, oursOf(2, 1_000), anyOlderDocument);
 }
 
-function targetOf(name: string, reference: ReferencePackage, ours: Ours, anyCase: (below: Below) => Document): Target {
+function targetOf(
+  name: string,
+  reference: ReferencePackage,
+  ours: Ours,
+  anyCase: (below: RandomBelow) => Document,
+): Target {
   return { name, compare: (below) => compareText(anyText(below)), compareText };
 
-  function anyText(below: Below): string {
+  function anyText(below: RandomBelow): string {
     const document = anyCase(below);
     const sender = PEOPLE.find(({ publicKey }) => publicKey === document['senderPublicKey']) ?? PEOPLE[0];
     if (sender === undefined) throw new Error('there are people');

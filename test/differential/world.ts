@@ -1,7 +1,7 @@
 /** Accounts by chance, as the reference's table and as our state. */
 
 import { emptyAccount, type StateWriter } from '../../src/protocol/state.ts';
-import type { Below } from '../fuzz/mutate.ts';
+import type { RandomBelow } from '../fuzz/mutate.ts';
 import { otherCase, pick } from './mutations.ts';
 import { PEOPLE } from './people.ts';
 import type { Columns } from '../support/reference-tables.ts';
@@ -13,7 +13,7 @@ const ODD_BALANCES = ['9223372036854775807', '9223372036754775807', '92233720368
 const WEIGHTS = ['0', '100000000000', '9223372036854775807', '-9223372036854775808', '9223372036000000000'];
 
 /** Some of the people have an account; all that are delegates or voters have a key. */
-export function anyAccounts(below: Below): readonly (Partial<Columns> & { readonly address: string })[] {
+export function anyAccounts(below: RandomBelow): readonly (Partial<Columns> & { readonly address: string })[] {
   const delegates = PEOPLE.filter(() => below(3) === 0);
   const people = PEOPLE.filter((person) => delegates.includes(person) || below(5) > 0);
   return people.map((person, index) => {
@@ -62,6 +62,6 @@ export function fill(state: StateWriter, accounts: readonly Columns[]): void {
   }
 }
 
-function anyWeight(below: Below): string {
+function anyWeight(below: RandomBelow): string {
   return below(4) > 0 ? '100000000000' : pick(WEIGHTS, below);
 }

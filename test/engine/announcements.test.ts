@@ -79,7 +79,7 @@ test('a message has 25 items at most', async (t) => {
 test('a peer is not told what it has told of, and what others have not told of comes first', async (t) => {
   const { announcements, sent, run } = setUpAnnouncements(['a', 'b']);
   await run(1);
-  announcements.heard('a', ['relayed', 'own of b']);
+  announcements.announcedBy('a', ['relayed', 'own of b']);
   announcements.add('relayed');
   announcements.add('ours');
   await run(1);

@@ -11,7 +11,7 @@ import {
 import type { AnswerTo, PeerRequest } from '../../src/ports/transport.ts';
 import { VirtualTime } from '../sim/virtual-clock.ts';
 
-interface Asked {
+interface FetchRequest {
   readonly atMs: number;
   readonly peerId: string;
   readonly ids: readonly string[];
@@ -28,7 +28,7 @@ function setUpFetcher(
   isUnreadable: (id: string) => boolean = () => false,
 ) {
   const time = new VirtualTime(0);
-  const asked: Asked[] = [];
+  const asked: FetchRequest[] = [];
   const here = new Set<string>();
   const request = async <R extends PeerRequest>(peerId: string, request: R): Promise<AnswerTo<R>> => {
     if (request.kind !== 'transactions') throw new Error('only transactions are asked for');

@@ -55,10 +55,10 @@ const VALUES: readonly unknown[] = [
 ];
 
 /** Numbers from 0 to below the limit. */
-export type Below = (limit: number) => number;
+export type RandomBelow = (limit: number) => number;
 
 /** A stream of chance that its seed repeats. */
-export function belowOf(seed: number): Below {
+export function belowOf(seed: number): RandomBelow {
   let state = seed >>> 0;
   return (limit) => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -69,7 +69,7 @@ export function belowOf(seed: number): Below {
 }
 
 /** A spoilt copy of one of the inputs, or of a piece of two. */
-export function mutated(pool: readonly Buffer[], words: readonly string[], below: Below): Buffer {
+export function mutated(pool: readonly Buffer[], words: readonly string[], below: RandomBelow): Buffer {
   const base = pickOf(pool, below);
   let bytes = below(2) === 0 ? withOddMembers(base, pool, words, below) : base;
   const rounds = bytes === base ? 1 + below(6) : below(3);
@@ -79,7 +79,7 @@ export function mutated(pool: readonly Buffer[], words: readonly string[], below
 
 // ---- bytes ------------------------------------------------------------------------------------------------------------
 
-function withOddBytes(bytes: Buffer, pool: readonly Buffer[], words: readonly string[], below: Below): Buffer {
+function withOddBytes(bytes: Buffer, pool: readonly Buffer[], words: readonly string[], below: RandomBelow): Buffer {
   const at = below(bytes.length + 1);
   const end = Math.min(bytes.length, at + 1 + below(below(4) === 0 ? bytes.length : 8));
   const [before, piece, after] = [bytes.subarray(0, at), bytes.subarray(at, end), bytes.subarray(end)];
@@ -120,7 +120,7 @@ interface Place {
   readonly key: string | number;
 }
 
-function withOddMembers(base: Buffer, pool: readonly Buffer[], words: readonly string[], below: Below): Buffer {
+function withOddMembers(base: Buffer, pool: readonly Buffer[], words: readonly string[], below: RandomBelow): Buffer {
   const value = jsonOf(base);
   if (typeof value !== 'object' || value === null) return base;
   const root = { root: value as unknown };
@@ -140,7 +140,7 @@ function spoilMember(
   root: { root: unknown },
   pool: readonly Buffer[],
   words: readonly string[],
-  below: Below,
+  below: RandomBelow,
 ): string | undefined {
   const places: Place[] = [];
   collect(root, places);
@@ -212,6 +212,6 @@ function jsonOf(bytes: Buffer): unknown {
   }
 }
 
-function pickOf<T>(items: readonly T[], below: Below): T {
+function pickOf<T>(items: readonly T[], below: RandomBelow): T {
   return items[below(items.length)] as T;
 }

@@ -11,7 +11,7 @@ import type { ValidateFunction } from 'ajv';
 import type { Untyped } from '../support/untyped.ts';
 
 /** An answer to hold against the description. */
-export interface Told {
+export interface RecordedResponse {
   readonly method: string;
   /** Below `/api`, without the query. */
   readonly path: string;
@@ -21,9 +21,9 @@ export interface Told {
 
 export interface Description {
   /** @returns what is wrong with an answer; undefined for one that fits, and for what is not described at all */
-  faultsOf(told: Told): string | undefined;
+  faultsOf(told: RecordedResponse): string | undefined;
   /** Whether there is a schema for it. */
-  describes(told: Omit<Told, 'body'>): boolean;
+  describes(told: Omit<RecordedResponse, 'body'>): boolean;
   /** Paths of all members of each 200 that has a schema, by method and path: `data[].id`. */
   members(): Readonly<Record<string, readonly string[]>>;
   /** Names of the parameters in path and query by method and path, and of `sort` its values: `sort=fee:asc`. */
@@ -64,7 +64,7 @@ export function loadDescription(sdk: string): Description {
     operations,
   }));
   const schemas = new Map<string, Untyped>();
-  const schemaOf = ({ method, path, status }: Omit<Told, 'body'>): Untyped => {
+  const schemaOf = ({ method, path, status }: Omit<RecordedResponse, 'body'>): Untyped => {
     // What has no parameter wins over what has.
     const found = paths
       .filter(({ pattern }) => pattern.test(path))

@@ -4,7 +4,7 @@ import test from 'ava';
 import { packageDirectory } from '../../src/config/package.ts';
 import type { Route } from '../../src/http/route.ts';
 import { allRoutes } from '../../src/http/routes/all.ts';
-import { PATHS, SHOWN, type Shown, type Told } from './coverage.ts';
+import { PATHS, SHOWN, type Shown, type PathDescription } from './coverage.ts';
 
 const GENERATIONS = [2, 3] as const;
 const ROUTES = {
@@ -12,19 +12,19 @@ const ROUTES = {
   3: allRoutes({ generation: 3, strict: false }),
 };
 
-function routeOf(told: Told, generation: 2 | 3): Route | undefined {
-  return ROUTES[generation].find(({ method, path }) => method === told.method && path === told.path);
+function routeOf(described: PathDescription, generation: 2 | 3): Route | undefined {
+  return ROUTES[generation].find(({ method, path }) => method === described.method && path === described.path);
 }
 
 test('each path and parameter that clients of either generation know is declared', (t) => {
-  for (const told of PATHS) {
+  for (const described of PATHS) {
     for (const generation of GENERATIONS) {
-      const route = routeOf(told, generation);
-      const name = `${told.method} ${told.path} in generation ${generation}`;
+      const route = routeOf(described, generation);
+      const name = `${described.method} ${described.path} in generation ${generation}`;
       t.truthy(route, name);
       const declared = route?.parameters.map((parameter) => parameter.name) ?? [];
-      for (const wanted of told.parameters) t.true(declared.includes(wanted), `${wanted} of ${name}`);
-      for (const status of told.errors) {
+      for (const wanted of described.parameters) t.true(declared.includes(wanted), `${wanted} of ${name}`);
+      for (const status of described.errors) {
         const ofEach = [400, 403, 405, 429, 500, ...(route?.body === undefined ? [] : [413, 415])];
         t.true(ofEach.includes(status) || status in (route?.errors ?? {}), `${status} of ${name}`);
       }
@@ -49,13 +49,14 @@ test('docs/http/coverage.md names a test that there is for each path, parameter 
     '| Path | Part | Generations | Test |',
     '| --- | --- | --- | --- |',
   ];
-  for (const told of PATHS) {
-    const name = `${told.method} /api${told.path}`;
+  for (const described of PATHS) {
+    const name = `${described.method} /api${described.path}`;
     const row = (what: string, generations: string, shown: Shown) =>
       lines.push(`| ${name} | ${what} | ${generations} | ${checked(shown)} |`);
-    row('the answer', '2, 3', SHOWN.answer(told));
-    for (const parameter of told.parameters) row(`\`${parameter}\``, '2, 3', SHOWN.parameter(told, parameter));
-    for (const status of told.errors) row(String(status), '2, 3', SHOWN.error(told, status));
+    row('the answer', '2, 3', SHOWN.answer(described));
+    for (const parameter of described.parameters)
+      row(`\`${parameter}\``, '2, 3', SHOWN.parameter(described, parameter));
+    for (const status of described.errors) row(String(status), '2, 3', SHOWN.error(described, status));
   }
   const page = `${lines.join('\n')}\n`;
   const file = join(packageDirectory(), 'docs', 'http', 'coverage.md');

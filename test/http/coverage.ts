@@ -1,6 +1,6 @@
 /** The paths, parameters and errors that clients of either generation know, and the tests that show each of them. */
 
-export interface Told {
+export interface PathDescription {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
   /** In the path or the query. */
@@ -23,11 +23,11 @@ const ANY = [400, 403, 405, 429, 500] as const;
 const WITH_BODY = [...ANY, 413, 415] as const;
 const TIMES = ['fromTimestamp', 'toTimestamp'] as const;
 
-const get = (path: string, parameters: readonly string[], more: Partial<Told> = {}): Told => {
+const get = (path: string, parameters: readonly string[], more: Partial<PathDescription> = {}): PathDescription => {
   return { method: 'GET', path, parameters, errors: ANY, ...more };
 };
 
-export const PATHS: readonly Told[] = [
+export const PATHS: readonly PathDescription[] = [
   get('/accounts', [...IDENTITY, ...PAGE]),
   get('/accounts/{address}/multisignature_groups', ['address'], { errors: [...ANY, 404] }),
   get('/accounts/{address}/multisignature_memberships', ['address'], { errors: [...ANY, 404] }),
@@ -64,12 +64,12 @@ export const PATHS: readonly Told[] = [
 const shown = (file: string, title: string): Shown => ({ file: `${file}.test.ts`, title });
 
 export const SHOWN = {
-  answer: ({ path }: Told): Shown =>
+  answer: ({ path }: PathDescription): Shown =>
     path === '/spec'
       ? shown('extras', 'the API description names every route, and its page loads nothing from other sites')
       : shown('pages', 'docs/http has a page for each resource, generated from the routes and from tested exchanges'),
 
-  parameter: ({ path }: Told, name: string): Shown =>
+  parameter: ({ path }: PathDescription, name: string): Shown =>
     path.includes(`{${name}}`)
       ? shown('declared', 'the refusal of an invalid path parameter names the parameter')
       : shown(
@@ -77,8 +77,8 @@ export const SHOWN = {
           'each declared parameter accepts valid values; a refusal of an invalid value names the parameter',
         ),
 
-  error: (told: Told, status: number): Shown => {
-    const name = `${told.method} ${told.path}`;
+  error: (described: PathDescription, status: number): Shown => {
+    const name = `${described.method} ${described.path}`;
     return OF_PATH[`${name} ${status}`] ?? OF_STATUS[status] ?? shown('', `no test is named for ${name} ${status}`);
   },
 };

@@ -2,7 +2,7 @@
 
 import { request, type ClientRequest } from 'node:http';
 
-export interface Told {
+export interface ReceivedEvent {
   readonly id: string | undefined;
   readonly name: string;
   readonly data: Readonly<Record<string, unknown>>;
@@ -12,7 +12,7 @@ export interface Told {
 export class EventParser {
   #rest = '';
 
-  read(chunk: string): readonly Told[] {
+  read(chunk: string): readonly ReceivedEvent[] {
     const parts = (this.#rest + chunk).split('\n\n');
     this.#rest = parts.pop() ?? '';
     return parts.flatMap((part) => {
@@ -21,14 +21,14 @@ export class EventParser {
       );
       const name = fields.get('event');
       if (name === undefined) return [];
-      return [{ id: fields.get('id'), name, data: JSON.parse(fields.get('data') ?? '{}') as Told['data'] }];
+      return [{ id: fields.get('id'), name, data: JSON.parse(fields.get('data') ?? '{}') as ReceivedEvent['data'] }];
     });
   }
 }
 
 /** Reads until told to stop, goes on from its last event when it comes back. */
 export class EventReader {
-  readonly told: Told[] = [];
+  readonly told: ReceivedEvent[] = [];
   readonly complaints: string[] = [];
   /** Ids of blocks by height, and of transactions. */
   readonly blocks = new Map<number, string>();
@@ -84,7 +84,7 @@ export class EventReader {
     return this.#lastId;
   }
 
-  #take(event: Told): void {
+  #take(event: ReceivedEvent): void {
     this.told.push(event);
     if (event.id === undefined) return;
     this.#lastId = event.id;
@@ -104,7 +104,7 @@ export class EventReader {
     this.#rebuild(event);
   }
 
-  #rebuild({ name, data }: Told): void {
+  #rebuild({ name, data }: ReceivedEvent): void {
     const id = String(data['id']);
     const height = Number(data['height']);
     if (name === 'blocks/new') {

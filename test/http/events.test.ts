@@ -3,7 +3,7 @@ import test from 'ava';
 import { keptEvents, refusalOf } from '../../src/http/events/kept.ts';
 import type { NodeApi } from '../../src/ports/node-api.ts';
 import { rebuildChain, setUpEvents } from './event-fixture.ts';
-import { EventReader, until, type Told } from './event-readers.ts';
+import { EventReader, until, type ReceivedEvent } from './event-readers.ts';
 import { ALICE_KEY, transactionOf, TRANSFER } from './fake-node.ts';
 
 /** Changes of the chain in the test of many readers. */
@@ -248,7 +248,11 @@ test('what is read of a log that nobody adds to is what a stream tells', async (
     await until(() => reader.told.length >= kept.length, 'what there is');
     t.deepEqual(
       reader.told.map(({ id, name, data }) => ({ id, name, data })),
-      kept.map(({ id, event, data }) => ({ id, name: event, data: JSON.parse(JSON.stringify(data)) as Told['data'] })),
+      kept.map(({ id, event, data }) => ({
+        id,
+        name: event,
+        data: JSON.parse(JSON.stringify(data)) as ReceivedEvent['data'],
+      })),
     );
     reader.disconnect();
   }

@@ -74,14 +74,14 @@ function text(gate: RequestGate): string | undefined {
   return gate.next()?.toString('latin1');
 }
 
-interface Said {
+interface RequestHead {
   readonly contentLength?: number;
   readonly isChunked?: boolean;
   readonly isComplete?: boolean;
 }
 
 /** As node:http tells of a request whose head has come. */
-function requestOf({ contentLength, isChunked = false, isComplete = false }: Said): GatedRequest {
+function requestOf({ contentLength, isChunked = false, isComplete = false }: RequestHead): GatedRequest {
   const headers = {
     ...(contentLength !== undefined && { 'content-length': String(contentLength) }),
     ...(isChunked && { 'transfer-encoding': 'chunked' }),

@@ -16,7 +16,7 @@ import {
 } from './chain-maker.ts';
 
 /** Numbers from 0 to below the limit. */
-export type Below = (limit: number) => number;
+export type RandomBelow = (limit: number) => number;
 
 /** Share of each kind. */
 const SHARES: Readonly<Record<LiveKind, number>> = {
@@ -29,7 +29,7 @@ const SHARES: Readonly<Record<LiveKind, number>> = {
 const KINDS = (Object.keys(SHARES) as LiveKind[]).flatMap((kind) => Array<LiveKind>(SHARES[kind]).fill(kind));
 
 /** `count` transactions of the network's funded accounts and of some strangers. */
-export function randomTransactions(maker: ChainMaker, count: number, below: Below): Transaction[] {
+export function randomTransactions(maker: ChainMaker, count: number, below: RandomBelow): Transaction[] {
   const people = [...maker.network.accounts, keyPairOf('stranger 1'), keyPairOf('stranger 2')];
   return Array.from({ length: count }, () => {
     const sender = anyOf(people, below);
@@ -46,7 +46,7 @@ function randomPayload(
   maker: ChainMaker,
   people: readonly KeyPair[],
   members: readonly KeyPair[],
-  below: Below,
+  below: RandomBelow,
 ): Payload {
   switch (kind) {
     case 'transfer': {
@@ -75,7 +75,7 @@ function signingOptions(
   maker: ChainMaker,
   sender: KeyPair,
   registered: readonly KeyPair[] | undefined,
-  below: Below,
+  below: RandomBelow,
 ): TransactionOptions {
   const account = maker.state.account(addressOfPair(sender));
   const seconds = [0, 1, 2].map((number) => keyPairOf(`second ${number}`));
@@ -90,6 +90,6 @@ function signingOptions(
   };
 }
 
-function anyOf<T>(list: readonly T[], below: Below): T {
+function anyOf<T>(list: readonly T[], below: RandomBelow): T {
   return list[below(list.length)] as T;
 }

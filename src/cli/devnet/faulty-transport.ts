@@ -52,8 +52,8 @@ interface Line {
   /** Questions that wait for an answer. */
   readonly asked: Set<Question>;
   /** Last information that the peer sent about itself. A delay may still keep it from the engine. */
-  said: PeerInfo | undefined;
-  heard: PeerInfo | undefined;
+  latest: PeerInfo | undefined;
+  delivered: PeerInfo | undefined;
 }
 
 export class FaultyTransport implements Transport {
@@ -73,7 +73,7 @@ export class FaultyTransport implements Transport {
     for (const [peerId, line] of this.#lines) {
       // The new faults may lose answers, so open questions need a time limit.
       if (this.#faultsOf(peerId) !== NONE) for (const question of line.asked) question.limit();
-      if (line.said !== line.heard && this.#faultsOf(peerId).loss === 0) this.#hear(peerId, line);
+      if (line.latest !== line.delivered && this.#faultsOf(peerId).loss === 0) this.#deliver(peerId, line);
     }
   }
 
@@ -188,19 +188,19 @@ export class FaultyTransport implements Transport {
 
   #updated(peerId: PeerId, info: PeerInfo): void {
     const line = this.#lineOf(peerId);
-    line.said = info;
-    this.#hear(peerId, line);
+    line.latest = info;
+    this.#deliver(peerId, line);
   }
 
-  #hear(peerId: PeerId, line: Line): void {
-    const { said } = line;
+  #deliver(peerId: PeerId, line: Line): void {
+    const { latest } = line;
     const { isCut, delayMs, loss } = this.#faultsOf(peerId);
-    if (said === undefined || isCut || this.#isLost(loss)) return;
-    line.heard = said;
+    if (latest === undefined || isCut || this.#isLost(loss)) return;
+    line.delivered = latest;
     line.incoming.push(delayMs, () => {
       const hasArrived = !this.#faultsOf(peerId).isCut;
-      line.heard = hasArrived ? said : undefined;
-      if (hasArrived) this.#handlers?.updated(peerId, said);
+      line.delivered = hasArrived ? latest : undefined;
+      if (hasArrived) this.#handlers?.updated(peerId, latest);
     });
   }
 
@@ -224,8 +224,8 @@ export class FaultyTransport implements Transport {
       outgoing: new DelayLine(clock, WAITING_MAX),
       incoming: new DelayLine(clock, WAITING_MAX),
       asked: new Set(),
-      said: undefined,
-      heard: undefined,
+      latest: undefined,
+      delivered: undefined,
     };
     this.#lines.set(peerId, line);
     return line;

@@ -78,7 +78,7 @@ export function useOverflow(element: RefObject<HTMLElement>): boolean {
   return isWider;
 }
 
-export type Asked<Data> =
+export type RequestState<Data> =
   | { readonly kind: 'waiting' }
   | { readonly kind: 'failed'; readonly reason: string; readonly status: number | undefined }
   | { readonly kind: 'answered'; readonly answer: Answer<Data> };
@@ -89,7 +89,7 @@ export type Asked<Data> =
  *
  * @param path below `/api`
  */
-export function useAnswer<Data>(path: string, version: string | number = ''): Asked<Data> {
+export function useAnswer<Data>(path: string, version: string | number = ''): RequestState<Data> {
   return useAsked(() => ask<Data>(path), path, version);
 }
 
@@ -97,7 +97,7 @@ export function useAnswer<Data>(path: string, version: string | number = ''): As
  * Like `useAnswer`, for a question that may not be valid. For an invalid question, the result is the reason instead of
  * an answer.
  */
-export function useQuestion<Data>(question: Question, version: string | number = ''): Asked<Data> {
+export function useQuestion<Data>(question: Question, version: string | number = ''): RequestState<Data> {
   const path = 'path' in question ? question.path : '';
   const asked = useAsked(() => ask<Data>(path), path, version);
   return 'problem' in question ? { kind: 'failed', reason: question.problem, status: undefined } : asked;
@@ -113,8 +113,8 @@ export function useAsked<Data>(
   question: () => Promise<Answer<Data>>,
   name: string,
   version: string | number,
-): Asked<Data> {
-  const [asked, setAsked] = useState<{ readonly name: string; readonly result: Asked<Data> }>({
+): RequestState<Data> {
+  const [asked, setAsked] = useState<{ readonly name: string; readonly result: RequestState<Data> }>({
     name,
     result: { kind: 'waiting' },
   });

@@ -6,7 +6,7 @@ import { hashOf, type View } from '../place.ts';
 import { nextOrder, type Order } from '../questions.ts';
 import { amountText, countText, dateText, decimalsOf, shortText, sinceText } from '../format.ts';
 import type { ListMeta } from './ask.ts';
-import { useLive, useNow, useOverflow, type Asked } from './hooks.ts';
+import { useLive, useNow, useOverflow, type RequestState } from './hooks.ts';
 
 export function Go({
   view,
@@ -126,7 +126,7 @@ export function Answered<Data>({
   asked,
   children,
 }: {
-  asked: Asked<Data>;
+  asked: RequestState<Data>;
   children: (data: Data, meta: ListMeta) => ComponentChildren;
 }) {
   if (asked.kind === 'waiting') return <p class="quiet">Asking the node…</p>;

@@ -59,8 +59,8 @@ const SLEPT_MS_MIN = 1000;
  */
 const LATE_MS_MIN = 2000;
 /**
- * If reading the clocks takes longer than this time in milliseconds, the process reads the clocks again. It makes at
- * most `ATTEMPTS_MAX` attempts.
+ * If reading the clocks takes longer than this time in milliseconds, the process reads the clocks again. The process
+ * makes at most `ATTEMPTS_MAX` attempts.
  */
 const READING_MS_MAX = 100;
 const ATTEMPTS_MAX = 5;

@@ -1,7 +1,7 @@
 /**
  * Finds the newest block of a delegate on the chain, even if the block is very old. The search reads each height once.
- * It begins again only if the block at its upper end was reverted. A long search runs in chunks, so that it delays no
- * other work.
+ * The search begins again only if the block at the upper end of the search was reverted. A long search runs in chunks,
+ * so that it delays no other work.
  */
 
 import type { StateReader } from '../../protocol/state.ts';
@@ -78,7 +78,8 @@ export class NewestBlocks {
       this.#below = new Map();
       this.#searchedTo = anchorHeight + 1;
     }
-    // The loop goes from the newest block down, so the first block that it finds of a delegate is the newest one.
+    // The loop goes from the newest block down. The first block of a delegate that the loop finds is therefore the
+    // delegate's newest block.
     const risen = new Map<PublicKey, BlockHeader>();
     for (let each = anchorHeight; each > searchedBefore; each -= 1) note(risen, state, each);
     for (const [publicKey, header] of risen) this.#below.set(publicKey, header);

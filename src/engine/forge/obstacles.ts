@@ -40,7 +40,7 @@ export class ForgingObstacles {
     this.#startedMs = this.#dependencies.clock.nowMs();
   }
 
-  /** Returns the first reason that prevents forging; undefined if no reason prevents it. */
+  /** Returns the first reason that prevents forging; undefined if nothing prevents forging. */
   first(): Obstacle | undefined {
     const { chain, synchronizer, networkView, transport, clock, consensusMin, expectsPeers } = this.#dependencies;
     if (synchronizer.syncing) return { reason: 'synchronising with the network' };

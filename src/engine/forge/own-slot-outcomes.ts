@@ -13,7 +13,10 @@ import { slotAt } from '../../protocol/slots.ts';
 import type { Block, BlockHeader, PublicKey } from '../../protocol/types.ts';
 import type { ChainListener } from '../chain-listeners.ts';
 
-/** Maximum number of slots that one log line names. For further slots, the line states only their number. */
+/**
+ * Maximum number of slots that one log line names. If there are more slots than this maximum, the line states only the
+ * number of the further slots.
+ */
 const SLOTS_NAMED_MAX = 20;
 
 /** The code of the log line for each kind of outcome. */

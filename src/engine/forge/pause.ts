@@ -66,7 +66,8 @@ export class Pause {
   }
 
   /**
-   * The node refuses blocks of future slots. So the newest block can have a future slot only if the clock was set back.
+   * The node refuses blocks of future slots. The newest block can therefore have a future slot only if the clock was
+   * set back.
    */
   #clockObstacle(): Obstacle | undefined {
     if (this.#behindMs() < BEHIND_MS_MIN) return undefined;

@@ -116,13 +116,16 @@ export class ForgingScheduler {
     this.#dependencies.observer.log('warn', waiting.code, 'a delegate does not sign yet', fields);
   }
 
-  /** The reason why a delegate does not sign at present, whether it is enabled or not; undefined if it may sign. */
+  /**
+   * The reason why a delegate does not sign at present, whether the delegate is enabled or not; undefined if the
+   * delegate may sign.
+   */
   waiting(publicKey: PublicKey): ForgingWait | undefined {
     const waiting = this.#guard.waiting(publicKey);
     return waiting === undefined ? undefined : this.#told(waiting);
   }
 
-  /** The reason why this node forges for no delegate at present; undefined if it may forge. */
+  /** The reason why this node forges for no delegate at present; undefined if the node may forge. */
   paused(): ForgingPause | undefined {
     return this.#stopped ? undefined : this.#pause.now();
   }
@@ -158,8 +161,8 @@ export class ForgingScheduler {
 
   /**
    * Forges in the current slot at once if the slot is ours. This method does not wait for the late block of an earlier
-   * slot. It ignores `isHeld` and obstacles such as missing peers. It still respects the signing journal and the state
-   * of the disk.
+   * slot. This method ignores `isHeld` and obstacles such as missing peers. This method still respects the signing
+   * journal and the state of the disk.
    *
    * @returns the block; undefined if the slot is not ours or has a block already, or if the delegate may not sign
    * @throws BlockRejected if the rules refuse the block

@@ -45,8 +45,8 @@ export function isSpecial(ip: string): boolean {
 
 /**
  * Whether to believe a peer that reports the address of another peer. The reported address must not be of special
- * purpose. It must not be in a more private network than the reporting peer. Without this rule, strangers could make
- * the node dial hosts in its private network.
+ * purpose. The reported address must not be in a more private network than the reporting peer. Without this rule,
+ * strangers could make the node dial hosts in its private network.
  */
 export function isPlausible(ip: string, sourceIp: string): boolean {
   return !isSpecial(ip) && netOf(ip) <= netOf(sourceIp);

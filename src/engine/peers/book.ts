@@ -193,7 +193,7 @@ export class PeerBook {
   }
 
   /**
-   * Replaces the book by the note of an earlier run. Invalid entries of the note are left out.
+   * Replaces the book by the note of an earlier run. The book leaves out invalid entries of the note.
    *
    * @returns false if another version of the software wrote the note in another form; the book then does not change
    */

@@ -19,9 +19,9 @@ export interface OwnTip {
  *
  * A node of release 2.3.8 announces the height and broadhash of the genesis block until gossip brings it a block, even
  * if it has synchronised before. So a peer that still announces the genesis block counts as a peer without an announced
- * tip. If it counted as a peer on another tip, a newly started network could deadlock. The nodes without an announced
- * tip would prevent the other nodes from forging. Without a new block, the nodes without an announced tip would never
- * announce one.
+ * tip. If a peer at the genesis block counted as a peer on another tip, a newly started network could deadlock. The
+ * nodes without an announced tip would prevent the other nodes from forging. Without a new block, the nodes without an
+ * announced tip would never announce a tip.
  *
  * @param isYoung whether our chain has only the genesis block
  */

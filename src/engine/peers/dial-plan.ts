@@ -10,7 +10,7 @@ export type DialOutcome =
   | 'self'
   /** The peer is already connected. Either side may have opened the connection. */
   | 'connected'
-  /** The peer is on another network or protocol, or it refuses us for another lasting reason. */
+  /** The peer is on another network or protocol, or the peer refuses us for another lasting reason. */
   | 'hopeless'
   /** Nobody answers at the address at present. */
   | 'unreachable';
@@ -117,7 +117,7 @@ export class DialPlan {
 
   /** Records that a connection ended, whichever side had opened it. */
   lost(peerId: PeerId, code: number, isFixed: boolean): void {
-    // Without this wait, the node would dial a peer again and again that closes every connection at once.
+    // If a peer closes every connection at once, the node without this wait would dial the peer again and again.
     const failures = this.#waits.get(peerId)?.failures ?? 0;
     const waitMs = code === FORBIDDEN_CODE && !isFixed ? WAIT_FORBIDDEN_MS : (isFixed ? WAIT_FIXED : WAIT).firstMs;
     this.#wait(peerId, failures, waitMs);

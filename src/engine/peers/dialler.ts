@@ -1,7 +1,7 @@
 /**
  * Decides which peers this node dials, and when it dials them again. The node always dials fixed peers, and dials other
- * peers of the book in rounds. It dials seeds to get their lists of peers. At a fixed interval, the node exchanges one
- * outbound peer for another peer.
+ * peers of the book in rounds. The node dials seeds to get their lists of peers. At a fixed interval, the node
+ * exchanges one outbound peer for another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';

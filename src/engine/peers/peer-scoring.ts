@@ -113,8 +113,8 @@ export class PeerScoring {
     if (reputation > 0) return;
     this.#reputations.delete(peerId);
     const ip = ipOf(peerId);
-    // If the operator named a peer at the address, the node does not ban the address. It only disconnects the offending
-    // peer.
+    // If the operator named a peer at the address, the node does not ban the address. The node only disconnects the
+    // offending peer.
     if (named().some((each) => ipOf(each) === ip)) {
       observer.log('warn', 'PEER_EXPELLED', 'A peer at a trusted address is disconnected', fields);
       transport.disconnect(peerId, FORBIDDEN);

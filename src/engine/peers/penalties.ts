@@ -56,7 +56,7 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   TRANSACTION_IN_FUTURE: 0,
   TRANSACTION_NOT_APPLICABLE: 0,
   // A signature names its transaction by a 64-bit id, and two transactions can share an id. If a false signature cost
-  // points, an attacker could create two transactions with one id. Nodes that have different transactions of this pair
+  // points, an attacker could create two transactions with one id. Nodes that have different transactions with this id
   // would then ban each other. For this reason, the node only ignores the sender's signatures for a limited time
   // (`engine/gossip.ts`).
   MEMBER_SIGNATURE_FALSE: 0,

@@ -37,10 +37,10 @@ export interface Spread<P> {
  * Draws up to `free` distinct peers to dial (LIP-0004). Each draw takes a tried peer with a probability that equals the
  * share of tried peers, but is at least one half.
  *
- * A netgroup gets a second place only when the netgroup of each candidate has a place. It gets a third place only when
- * each of these netgroups has two places, and so on. Addresses in one network are cheap for an attacker. By this rule,
- * an attacker with many addresses in one netgroup only gets places that no other candidate needs. The nodes of a
- * network with a single netgroup can still connect to each other.
+ * A netgroup gets a second place only when the netgroup of each candidate has a place. A netgroup gets a third place
+ * only when the netgroup of each candidate has two places, and so on. Addresses in one network are cheap for an
+ * attacker. By this rule, an attacker with many addresses in one netgroup only gets places that no other candidate
+ * needs. The nodes of a network with a single netgroup can still connect to each other.
  */
 export function selectToDial<P>(
   newPeers: readonly P[],
@@ -128,8 +128,9 @@ export function selectToTell(connections: readonly Connection[], limit: number, 
 }
 
 /**
- * Chooses the peers of a list for another peer. If there are up to a hundred peers, all are listed. If there are more,
- * the number listed is random between a quarter and a half of them, but at least 100 and at most 1000.
+ * Chooses the peers of a list for another peer. If there are up to a hundred peers, the list has all of them. If there
+ * are more than a hundred peers, the length of the list is random between a quarter and a half of the number of peers,
+ * but at least 100 and at most 1000.
  */
 export function selectToList<P>(peers: readonly P[], random: Random): P[] {
   const least = Math.ceil(Math.min(LISTED_MAX, peers.length / 4));

@@ -27,7 +27,7 @@ export interface VerdictSources {
   isDialling(peerId: PeerId): boolean;
   /** Unix time in milliseconds from which the address may be dialled. */
   dialDueMs(peerId: PeerId): number;
-  /** The reason why the latest dial of an address failed; undefined if it did not fail. */
+  /** The reason why the latest dial of an address failed; undefined if the latest dial did not fail. */
   dialFailureOf(peerId: PeerId): CloseReason | undefined;
 }
 

@@ -39,7 +39,7 @@ export function validateAtTip(context: PoolContext, transaction: Transaction): r
   return context.rules.validateTransaction(transaction, contextOf(context.tip()), context.verify);
 }
 
-/** Checks whether the type is allowed at the tip. Then makes all checks that depend on the state. */
+/** Checks whether the type is allowed at the tip. If the type is allowed, makes all checks that depend on the state. */
 export function verifyAtTip(context: PoolContext, transaction: Transaction): TransactionVerdict {
   const { rules } = context;
   const typeErrors = rules.typeErrors(transaction, contextOf(context.tip()));

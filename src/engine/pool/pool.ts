@@ -244,8 +244,8 @@ export class TransactionPool {
   }
 
   /**
-   * Puts the transactions of reverted blocks back into the pool. Then checks the transactions again that depend on the
-   * reverted transactions.
+   * Puts the transactions of reverted blocks back into the pool. Afterwards, the method verifies again the transactions
+   * that depend on the reverted transactions.
    *
    * @param blocks in any order
    */

@@ -33,7 +33,7 @@ export interface Payer {
   wasUseful(): void;
 }
 
-/** The payer for work of the node itself. It charges nothing. */
+/** The payer for work of the node itself. This payer charges nothing. */
 export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), wasUseful: () => undefined };
 
 /**

@@ -3,7 +3,7 @@
  * can claim a better chain, and a delegate can sign the tip of a chain that does not exist. So a failed claim makes the
  * node doubt later claims for some time. The node then doubts two kinds of claims: claims from the netgroup of the
  * failed claim, and claims of all inbound or all outbound peers, by the direction of the connection with the failed
- * claim. It ignores the signer of the failed claim until the next round. Forging never waits for a doubted claim.
+ * claim. The node ignores the signer of the failed claim until the next round. Forging never waits for a doubted claim.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

@@ -4,8 +4,8 @@ import type { ChainReader } from '../../ports/store.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
 
 /**
- * Number of newest blocks whose ids the question contains without gaps. It equals the maximum number of blocks in one
- * answer of a peer.
+ * Number of newest blocks whose ids the question contains without gaps. This number equals the maximum number of blocks
+ * in one answer of a peer.
  */
 const DENSE_BLOCKS = 34;
 

@@ -309,7 +309,7 @@ export class Synchronizer {
       });
       // The peer announced a better chain than ours, but did not send it.
       if (!isAhead) this.#backoff.fail(peerId);
-      // If the followed peer itself failed, its helpers sent the blocks. Its backoff then stays.
+      // If the followed peer itself failed, its helpers sent the blocks. The backoff of the followed peer then stays.
       else if (!hasFailed) this.#backoff.clear(peerId);
     } catch (error) {
       this.#blame.leaderFailed(peerId, error);

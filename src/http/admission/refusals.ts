@@ -35,7 +35,7 @@ export class Refusals {
   readonly #observer: Observer;
   readonly #clock: MonotonicClock;
   /** Refusals since the last report to the metrics. */
-  readonly #untold = new Map<RefusalReason, number>();
+  readonly #unreported = new Map<RefusalReason, number>();
   /** Refusals since the last line in the log. */
   #sinceLine: Record<string, number> = {};
   #nextLineMs = Number.NEGATIVE_INFINITY;
@@ -47,7 +47,7 @@ export class Refusals {
   }
 
   count(reason: RefusalReason): void {
-    this.#untold.set(reason, (this.#untold.get(reason) ?? 0) + 1);
+    this.#unreported.set(reason, (this.#unreported.get(reason) ?? 0) + 1);
   }
 
   /**
@@ -66,11 +66,11 @@ export class Refusals {
 
   /** Reports to metrics and log. A timer calls this method, because a refusal itself must take almost no time. */
   tell(): void {
-    for (const [reason, count] of this.#untold) {
+    for (const [reason, count] of this.#unreported) {
       this.#observer.count('http_refused_total', count, { reason });
       this.#sinceLine[reason] = (this.#sinceLine[reason] ?? 0) + count;
     }
-    this.#untold.clear();
+    this.#unreported.clear();
     const nowMs = this.#clock.nowMs();
     const isWorthALine = LINE_REASONS.some((reason) => reason in this.#sinceLine);
     if (!isWorthALine || nowMs < this.#nextLineMs) return;

@@ -43,7 +43,7 @@ export class Notifier {
     this.#deliveries = options.channels.map((parts) => new Delivery({ ...options, ...parts }));
   }
 
-  /** Height from which the notifier must examine slots; undefined if it has examined none. */
+  /** Height from which the notifier must examine slots; undefined if the notifier has examined no slots. */
   get lookedHeight(): number | undefined {
     const heights = this.#deliveries.map(({ outbox }) => outbox.place.height);
     return heights.includes(0) ? undefined : Math.min(...heights);
@@ -54,7 +54,7 @@ export class Notifier {
   }
 
   take({ code, timeMs, message, fields }: Pick<Diagnostic, 'code' | 'timeMs' | 'message' | 'fields'>): void {
-    // Slot events are sent by `takeSlots`, which knows which of them an earlier run has sent.
+    // Slot events are sent by `takeSlots`, which knows the events that an earlier run has sent.
     if (!this.#isSubscribed(code) || Object.values(SLOT_CODES).some((each) => each === code)) return;
     this.#count += 1;
     const id = `${code}-${this.#options.nonce}-${this.#count}`;

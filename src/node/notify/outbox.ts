@@ -1,7 +1,7 @@
 /**
  * Stores events that wait for delivery, in an append-only file of checked lines. An event is on the disk before its
- * first delivery. The delivery of an event is noted afterwards, so a kill at any moment loses no event. An event that
- * was delivered but not yet noted is delivered again, with the same id.
+ * first delivery. The outbox notes the delivery of an event after the delivery, so a kill at any moment loses no event.
+ * An event that was delivered but not yet noted is delivered again, with the same id.
  */
 
 import { renameSync, statSync } from 'node:fs';
@@ -14,8 +14,8 @@ import { makeFolder } from '../../store/disk/folder.ts';
 import { checkedLine, contentOf } from '../checked-lines.ts';
 
 /**
- * Maximum of waiting events. If more events wait than this maximum, the oldest event is dropped, because a receiver
- * that is unreachable for weeks must not fill the disk.
+ * Maximum of waiting events. Beyond this maximum, the outbox drops the oldest event, because a receiver that is
+ * unreachable for weeks must not fill the disk.
  */
 export const EVENTS_MAX = 1000;
 /**
@@ -70,7 +70,7 @@ export class Outbox {
     this.#isRewriteDue = loaded.isDamaged;
   }
 
-  /** Opens the file, or creates it. An unreadable file is renamed and reported. @throws errors of the system */
+  /** Opens the file, or creates it. The outbox renames and reports an unreadable file. @throws errors of the system */
   static async open(file: string, observer: Observer): Promise<Outbox> {
     makeFolder(dirname(file));
     const loaded = load(file, observer);
@@ -92,8 +92,8 @@ export class Outbox {
   }
 
   /**
-   * Adds an event; an event with the id of a waiting one is ignored. The event may be delivered after `flush` has
-   * resolved.
+   * Adds an event; the outbox ignores an event that has the id of a waiting event. The event may be delivered after
+   * `flush` has resolved.
    */
   add(event: OutboxEvent): void {
     if (this.#waiting.has(event.id)) return;
@@ -110,7 +110,7 @@ export class Outbox {
     if (this.#waiting.delete(id)) this.#lines.push(checkedLine({ delivered: id }));
   }
 
-  /** Sets the position; it is saved with the next event, or when the outbox is closed. */
+  /** Sets the position. The outbox saves the position with the next event, or when the outbox is closed. */
   moveTo(place: OutboxPlace): void {
     this.#place = place;
     this.#isPlaceNew = true;

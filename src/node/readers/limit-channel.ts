@@ -13,7 +13,7 @@ import {
   LIMIT_ANSWER_MS_MAX,
   LIMIT_ASKS_AT_ONCE,
   LIMIT_ASKS_WAITING_MAX,
-  LIMIT_TOLD_MAX,
+  LIMIT_REPORTED_MAX,
   silent,
   type FromReader,
   type LimitAnswer,
@@ -40,9 +40,9 @@ export class LimitChannel implements SharedLimits {
   /** True when a question was not answered in time and the node has not answered since. */
   #isSilent = false;
   #isPausing = false;
-  /** Number of closed connections by key. The map never has more keys than there were connections. */
+  /** Number of closed connections by key. The number of keys never exceeds the number of connections. */
   readonly #left = new Map<string, number>();
-  /** Number of refusals by key. Keys beyond `LIMIT_TOLD_MAX` between two messages are not reported. */
+  /** Number of refusals by key. Keys beyond `LIMIT_REPORTED_MAX` between two messages are not reported. */
   readonly #refused = new Map<string, number>();
   readonly #shutOut = new Set<string>();
   readonly #replaysEnded = new Map<string, number>();
@@ -93,12 +93,12 @@ export class LimitChannel implements SharedLimits {
 
   refused(key: string): void {
     const times = this.#refused.get(key) ?? 0;
-    if (times > 0 || this.#refused.size < LIMIT_TOLD_MAX) this.#refused.set(key, times + 1);
+    if (times > 0 || this.#refused.size < LIMIT_REPORTED_MAX) this.#refused.set(key, times + 1);
     this.#tell();
   }
 
   shutOut(key: string): void {
-    if (this.#shutOut.size < LIMIT_TOLD_MAX) this.#shutOut.add(key);
+    if (this.#shutOut.size < LIMIT_REPORTED_MAX) this.#shutOut.add(key);
     this.#tell();
   }
 
@@ -163,7 +163,7 @@ export class LimitChannel implements SharedLimits {
     for (const asked of this.#asked) this.#waiting.delete(asked);
     this.#send({
       kind: 'limits',
-      telling: {
+      report: {
         trusted: this.#trusted,
         left: [...this.#left],
         replaysEnded: [...this.#replaysEnded],

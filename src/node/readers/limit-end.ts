@@ -6,10 +6,10 @@
 import { LimitLedger } from '../../http/limit-ledger.ts';
 import {
   LIMIT_ASKS_AT_ONCE,
-  LIMIT_TOLD_MAX,
+  LIMIT_REPORTED_MAX,
   type LimitAnswer,
   type LimitAsk,
-  type LimitTelling,
+  type LimitReport,
   type ReaderSettings,
   type ToReader,
 } from './messages.ts';
@@ -44,14 +44,14 @@ export class LimitEnd {
   }
 
   /** @param reader number of the reader that sent the message */
-  heard(reader: number, telling: LimitTelling): readonly LimitAnswer[] {
-    const { trusted, left, replaysEnded, asks, refused, shutOut } = telling;
+  take(reader: number, report: LimitReport): readonly LimitAnswer[] {
+    const { trusted, left, replaysEnded, asks, refused, shutOut } = report;
     if (trusted !== 0) this.#ledger.trusted(reader, trusted);
     for (const [key, count] of replaysEnded)
       for (let at = 0; at < count; at += 1) this.#ledger.replayEnded(reader, key);
     for (const [key, count] of left) for (let at = 0; at < count; at += 1) this.#ledger.left(reader, key);
-    for (const [key, times] of refused.slice(0, LIMIT_TOLD_MAX)) this.#ledger.refused(key, times);
-    for (const key of shutOut.slice(0, LIMIT_TOLD_MAX)) this.#ledger.shutOut(key);
+    for (const [key, times] of refused.slice(0, LIMIT_REPORTED_MAX)) this.#ledger.refused(key, times);
+    for (const key of shutOut.slice(0, LIMIT_REPORTED_MAX)) this.#ledger.shutOut(key);
     return asks.slice(0, LIMIT_ASKS_AT_ONCE).map((ask) => this.#answer(reader, ask));
   }
 

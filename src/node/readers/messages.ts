@@ -74,7 +74,7 @@ export const READ_ANSWER_MS_MAX = 10_000;
  * Maximum number of refused or shut-out addresses in one message. A reader answers fewer addresses between two
  * messages.
  */
-export const LIMIT_TOLD_MAX = 1_000;
+export const LIMIT_REPORTED_MAX = 1_000;
 
 /** A request of a client, a new connection with its key, or a replay of events with the key of its client. */
 export type LimitAsk =
@@ -82,7 +82,7 @@ export type LimitAsk =
 /** The answer to a question: the allowance of the client, or the reason for a refusal. */
 export type LimitAnswer = Allowance | SharedObstacle | 'replays' | null;
 
-export interface LimitTelling {
+export interface LimitReport {
   readonly asks: readonly LimitAsk[];
   /** Change of the number of connections of trusted clients. */
   readonly trusted: number;
@@ -125,7 +125,7 @@ export interface News {
 export type SocketName = keyof ListeningSockets;
 
 export type ToReader =
-  /** Carries a listening socket. The reader accepts connections from it, instead of opening a socket. */
+  /** Carries a listening socket. The reader accepts connections from this socket, instead of opening a socket. */
   | { readonly kind: 'socket'; readonly name: SocketName }
   | { readonly kind: 'open'; readonly settings: ReaderSettings; readonly times: readonly ReceivedTime[] }
   /** The next news wait until the reader has confirmed this message. */
@@ -139,7 +139,7 @@ export type ToReader =
   | { readonly kind: 'makeRoom'; readonly key: string }
   | { readonly kind: 'ping' }
   /** Confirms that the node has taken log lines and metrics. */
-  | { readonly kind: 'heard' }
+  | { readonly kind: 'reportTaken' }
   /** Another reader has ended: free its slot in the store. */
   | { readonly kind: 'sweep' }
   /**
@@ -156,14 +156,14 @@ export type FromReader =
   | { readonly kind: 'failed'; readonly outcome: Outcome }
   | { readonly kind: 'reads'; readonly calls: readonly Call<string>[] }
   | { readonly kind: 'write'; readonly id: number; readonly call: Call<string> }
-  | { readonly kind: 'limits'; readonly telling: LimitTelling }
+  | { readonly kind: 'limits'; readonly report: LimitReport }
   | { readonly kind: 'taken' }
   /** @see ReaderStatus */
   | { readonly kind: 'pong'; readonly memoryBytes: number; readonly requests: number }
-  | { readonly kind: 'tells'; readonly telling: Telling };
+  | { readonly kind: 'report'; readonly report: ReaderReport };
 
 /** Log lines and metrics since the last message of this kind. */
-export interface Telling {
+export interface ReaderReport {
   readonly logs: readonly LogLine[];
   readonly counts: readonly MetricValue[];
   readonly gauges: readonly MetricValue[];

@@ -116,8 +116,8 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
   return {
     api,
     news({ chain, times, received }) {
-      // The times are stored before the move to the new view. So each answer with a confirmed transaction also has the
-      // transaction's time of arrival.
+      // The times are stored before the move to the new view. Each answer with a confirmed transaction therefore also
+      // has the transaction's time of arrival.
       for (const [id, timeMs] of times) receivedAtMs.set(id, timeMs);
       for (const transaction of received) {
         for (const listener of listeners) listener.transactionReceived?.(transaction);
@@ -127,7 +127,10 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
   };
 }
 
-/** Queries that take more than one turn of the event loop keep their view of the store open until they are answered. */
+/**
+ * A query that takes more than one iteration of the event loop keeps its view of the store open until the query is
+ * answered.
+ */
 function heldQueries(queries: ChainQueries, moment: Moment): ChainQueries {
   return {
     ...queries,

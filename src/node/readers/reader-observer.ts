@@ -1,10 +1,10 @@
 /**
- * Collects log lines and metrics of a reader. The reader sends them to the node at intervals, and the node logs the
- * lines and counts the metrics as its own.
+ * Collects log lines and metrics of a reader. The reader sends its log lines and metrics to the node at intervals, and
+ * the node logs the lines and counts the metrics as its own.
  */
 
 import type { LogFields, LogLevel, Observer } from '../../ports/observer.ts';
-import type { MetricValue, LogLine, Telling } from './messages.ts';
+import type { MetricValue, LogLine, ReaderReport } from './messages.ts';
 
 /**
  * Maximum number of log lines between two messages; further lines are dropped. `VALUES_MAX` is the maximum number of
@@ -54,10 +54,10 @@ export class ReaderObserver implements Observer {
     else known.values.push(value);
   }
 
-  /** Returns the log lines and metrics since the last call; undefined if there are none. */
-  take(): Telling | undefined {
+  /** Returns the log lines and metrics since the last call; undefined if there are no lines and no metrics. */
+  take(): ReaderReport | undefined {
     if (this.#logs.length + this.#counts.size + this.#gauges.size + this.#observations.size === 0) return undefined;
-    const telling: Telling = {
+    const report: ReaderReport = {
       logs: this.#logs,
       counts: [...this.#counts.values()],
       gauges: [...this.#gauges.values()],
@@ -68,7 +68,7 @@ export class ReaderObserver implements Observer {
     this.#gauges.clear();
     this.#observations.clear();
     this.#values = 0;
-    return telling;
+    return report;
   }
 }
 
@@ -81,7 +81,7 @@ export class ReaderGauges {
     this.#observer = observer;
   }
 
-  tell(reader: number, { logs, counts, gauges, observations }: Telling): void {
+  tell(reader: number, { logs, counts, gauges, observations }: ReaderReport): void {
     for (const { level, code, message, fields } of logs) {
       this.#observer.log(level, code, message, { ...fields, reader });
     }

@@ -27,7 +27,7 @@ const PING_MS = 250;
  */
 const SILENT_PINGS_MAX = 3;
 /**
- * Number of unanswered pings after which a hanging reader is killed. A replaced reader that answers again before then
+ * Number of unanswered pings after which a hanging reader is killed. A replaced reader that answers an earlier ping
  * ends by itself.
  */
 const HANGING_PINGS_MAX = 20;
@@ -35,7 +35,7 @@ const HANGING_PINGS_MAX = 20;
 const SHORT_LIFE_MS = 2_000;
 const REPLACED_AFTER_MS_MIN = 200;
 const REPLACED_AFTER_MS_MAX = 5_000;
-/** Time for open answers when the pool closes; `HttpServer.close` ends them after half a second. */
+/** Time for open answers when the pool closes; `HttpServer.close` ends open answers after half a second. */
 const CLOSE_MS_MAX = 3_000;
 /** Time in which a replaced reader must end by itself. `HttpServer.drain` takes less time. */
 const DRAIN_MS_MAX = 20_000;
@@ -63,7 +63,7 @@ export interface ReaderPoolOptions {
 
 interface Reader {
   readonly process: ChildProcess;
-  /** Id that no later reader gets. In contrast, a later reader can get the same `number`. */
+  /** Id that no later reader gets. The `number` of a reader is not unique: a later reader can get the same `number`. */
   readonly id: number;
   readonly end: NodeEnd;
   readonly tell: (message: ToReader) => void;
@@ -156,12 +156,12 @@ export function createReaderPool({
           case 'write':
             return void reader.end.write(message.id, message.call);
           case 'limits':
-            return send({ kind: 'limits', answers: limits.heard(id, message.telling) });
+            return send({ kind: 'limits', answers: limits.take(id, message.report) });
           case 'taken':
             return reader.end.taken();
-          case 'tells':
-            gauges.tell(id, message.telling);
-            return send({ kind: 'heard' });
+          case 'report':
+            gauges.tell(id, message.report);
+            return send({ kind: 'reportTaken' });
           case 'pong':
             return told(reader, message);
         }
@@ -341,7 +341,7 @@ function environmentOf(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(own).filter(([name]) => !isForNode(name)));
 }
 
-/** The lowest number that no reader uses. So the numbers stay small even after many replacements. */
+/** The lowest number that no reader uses. The numbers therefore stay small even after many replacements. */
 function freeNumber(readers: readonly Reader[]): number {
   const taken = new Set(readers.map(({ number }) => number));
   for (let number = 1; ; number += 1) if (!taken.has(number)) return number;

@@ -37,8 +37,8 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   let reader: ChainReader | undefined;
   let http: HttpServer | undefined;
   let node: ReaderApi | undefined;
-  let isHeard = true;
-  /** Sockets that the node holds. The first reader gets no sockets, but opens them. */
+  let isReportTaken = true;
+  /** Sockets that the node holds. The first reader gets no sockets, but opens the sockets of all readers. */
   const given: Partial<Record<SocketName, ListeningSocket>> = {};
 
   const open = async (
@@ -63,10 +63,10 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   };
 
   const tell = (): void => {
-    const telling = isHeard ? observer.take() : undefined;
-    if (telling === undefined) return;
-    isHeard = false;
-    send({ kind: 'tells', telling });
+    const report = isReportTaken ? observer.take() : undefined;
+    if (report === undefined) return;
+    isReportTaken = false;
+    send({ kind: 'report', report });
   };
 
   const close = async (): Promise<void> => {
@@ -98,8 +98,8 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
         return shared.told(message);
       case 'ping':
         return send({ kind: 'pong', memoryBytes: ownMemoryBytes(), requests: http?.requestCount() ?? 0 });
-      case 'heard':
-        isHeard = true;
+      case 'reportTaken':
+        isReportTaken = true;
         return undefined;
       case 'sweep':
         reader?.clearStale();

@@ -27,7 +27,7 @@ export type Verdict =
 
 export type EndCode = 'MEMORY_CEILING_PASSED' | 'HEAP_FULL' | 'GARBAGE_COLLECTION_ALONE' | 'EVENT_LOOP_BLOCKED';
 
-/** Time between two samples. */
+/** Time in milliseconds between two samples. */
 export const SAMPLE_INTERVAL_MS = 250;
 /**
  * Longest time that counts between two samples. A longer gap means that the watchdog did not run, because the process
@@ -37,9 +37,12 @@ export const SAMPLE_INTERVAL_MS = 250;
 const STEP_MS_MAX = 2 * SAMPLE_INTERVAL_MS;
 /** Share of the ceiling above which the watchdog asks for a garbage collection, earlier than V8 would start one. */
 const COLLECT_SHARE = 0.8;
-/** Shortest time between two requested collections. It is long, because collecting a large heap takes half a second. */
+/**
+ * Shortest time in milliseconds between two garbage collections that the watchdog requests. The time is long, because
+ * collecting a large heap takes half a second.
+ */
 const COLLECT_INTERVAL_MS = 120_000;
-/** Time after a requested collection at which the process is ended if memory is still above the ceiling. */
+/** Time in milliseconds after a requested collection at which the process is ended if memory is still above the ceiling. */
 const COLLECT_GRACE_MS = 2000;
 /**
  * Share of the ceiling above which the process is ended at once, because its memory grows faster than collections free

@@ -46,7 +46,10 @@ export interface Watchdog {
   stop(): Promise<void>;
 }
 
-/** Heap limits of the watchdog's thread. They are small, because they count towards the memory of the process. */
+/**
+ * Heap limits of the watchdog's thread in megabytes. The limits are small, because the heap of the thread counts
+ * towards the memory of the process.
+ */
 const THREAD_LIMITS = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 };
 export const THREAD_BYTES_MAX =
   (THREAD_LIMITS.maxOldGenerationSizeMb + THREAD_LIMITS.maxYoungGenerationSizeMb) * 2 ** 20;

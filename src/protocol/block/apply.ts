@@ -145,7 +145,7 @@ const COLUMN_INTEGER_MAX = 2_147_483_647;
 
 /**
  * Refuses a block that lisk-sdk cannot store. The reference (lisk-sdk) verifies the transactions of a block, then
- * stores the block, then applies its transactions. It cannot store some blocks with valid transactions.
+ * stores the block, then applies its transactions. The reference cannot store some blocks with valid transactions.
  */
 function refuseUnstorable(block: Block): void {
   const { maxHeightPreviouslyForged, maxHeightPrevoted, totalAmount, totalFee, transactions } = block;

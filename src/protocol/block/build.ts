@@ -39,8 +39,8 @@ const REFUSALS: Partial<Record<BlockRejectionCode, string>> = {
 };
 
 /**
- * Builds and signs the block after `tip`. The builder leaves out transactions that would make the block invalid. It
- * never signs a block that `applyBlock` would refuse.
+ * Builds and signs the block after `tip`. The builder leaves out transactions that would make the block invalid. The
+ * builder never signs a block that `applyBlock` would refuse.
  *
  * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGING_CONTRADICTS`, `FORGER_SLOT_TAKEN`, or
  *   `FORGE_REFUSED` with the block's rejection as its cause

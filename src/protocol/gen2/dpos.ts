@@ -72,8 +72,9 @@ export function isRecomputed(round: number, params: ChainParams): boolean {
 
 /**
  * Adds the pending weights to the vote weights. The reference (lisk-sdk) converts each sum to a double, which rounds
- * sums above 2^53 beddows. It then writes the shortest decimal text of the double to its database. Above 2^54 beddows,
- * the integer in the decimal text can differ from the double. For example, the text of 2^54 + 8 is 18014398509481990.
+ * sums above 2^53 beddows. The reference then writes the shortest decimal text of the double to its database. Above
+ * 2^54 beddows, the integer in the decimal text can differ from the double. For example, the text of 2^54 + 8 is
+ * 18014398509481990.
  */
 function bookPendingWeights(state: StateWriter): void {
   for (const delegate of [...state.delegates()]) {

@@ -10,7 +10,7 @@ import { boundedList, canonicalDigits, member, numberIn } from '../tx/json.ts';
 import { baseErrors, BASE_PROPERTIES, isPlainlyWritten } from '../tx/schema.ts';
 import { emptyData } from '../tx/transfer.ts';
 import { assetOf, keyAsWritten, writtenKey } from '../tx/written.ts';
-import type { JsonObject, Payload, Transaction, Written } from '../types.ts';
+import type { JsonObject, Payload, Transaction, OriginalJson } from '../types.ts';
 import { TransactionRejected, transactionError, type TransactionError } from '../verdict.ts';
 import { computedId } from './transaction-bytes.ts';
 import { addressOfHex, GEN2_SHAPES, type Gen2Type, type PayloadMembers } from './transaction-types.ts';
@@ -283,8 +283,8 @@ function transactionOf(document: CheckedDocument, payload: Payload): Transaction
  * Stores original text that the payload does not contain: the letter case of a second signature's key, and an empty
  * text of a transfer. Generation 2 drops unknown members of assets.
  */
-function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload): Written | undefined {
-  const written: Written = writtenKey(senderPublicKey);
+function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload): OriginalJson | undefined {
+  const written: OriginalJson = writtenKey(senderPublicKey);
   const publicKey = payload.kind === 'secondSignature' ? member(member(asset, 'signature'), 'publicKey') : undefined;
   if (payload.kind === 'secondSignature' && publicKey !== payload.publicKey) {
     return { ...written, asset: JSON.stringify({ signature: { publicKey } }) };

@@ -23,8 +23,8 @@ import { recipientFault as recipientTextFault } from '../tx/recipient.ts';
 import { beddowsOf, LEGACY_LAYOUTS, looseMovementOf, movementOf } from './layouts.ts';
 
 /**
- * Finds the NUL character. It also finds the text `U00000000`, because a wrong escape in the pattern of lisk-sdk
- * matches this text.
+ * Finds the NUL character. The function also finds the text `U00000000`, because a wrong escape in the pattern of
+ * lisk-sdk matches this text.
  */
 const containsNul = (text: string): boolean => text.includes('\0') || text.includes('U00000000');
 

@@ -35,8 +35,8 @@ export function minHeightActive(
   return firstHeightOf(since === 1 ? Math.max(newestList - LISTS_LOOKED_BACK, 1) : since + offset, params);
 }
 
-// Caches the members of each list as a set, because every block of a round looks up members in the same list. The cache
-// finds a set by the list object, which a state reader may return again.
+// Caches the members of each list as a set, because every block of a round looks up members in the same list. The key
+// of the cache is the list object. A state reader may return the same list object several times.
 const members = new WeakMap<readonly PublicKey[], ReadonlySet<PublicKey>>();
 
 function isListed(state: StateReader, index: number, publicKey: PublicKey): boolean {

@@ -4,9 +4,9 @@
  * ledger is an immutable value. Adding a header creates a new ledger.
  *
  * The state of a delegate in the protocol follows from the newest voting header of the delegate in the ledger. The last
- * prevote of a delegate is the height of its newest voting header. Its last precommit is stored with that header. A
- * delegate without a header in the ledger needs no state. Its old votes are below the last `range` heights, and a new
- * header votes only within these heights.
+ * prevote of a delegate is the height of its newest voting header. The last precommit of a delegate is stored with the
+ * newest voting header of the delegate. A delegate without a header in the ledger needs no state. The old votes of such
+ * a delegate are below the last `range` heights. A new header votes only within the last `range` heights.
  */
 
 import { assert } from '../../primitives/errors.ts';

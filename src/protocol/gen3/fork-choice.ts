@@ -36,8 +36,8 @@ function isDoubleForging(tip: BlockHeader, received: BlockHeader): boolean {
 }
 
 /**
- * Whether a rival block replaces the tip. It does so if it was received in its own slot, and the tip was received after
- * the tip's own, earlier slot.
+ * Whether a rival block replaces the tip. The rival block replaces the tip if the node received the rival in the
+ * rival's own slot, and received the tip after the tip's own, earlier slot.
  */
 function isTieBreak(tip: TipView, received: TipView, params: Timing): boolean {
   return (

@@ -16,7 +16,7 @@ import { finalityOf } from './ledger.ts';
 const MONTH_S = 30 * 86_400;
 /**
  * If the finalized height is behind the tip by more than this multiple of its usual distance, the node treats finality
- * as stopped. It then states no end of the wait.
+ * as stopped. The node then states no end of the wait.
  */
 const STANDING_TIMES = 2;
 /**
@@ -113,8 +113,8 @@ function missedSlots(state: StateReader, block: BlockHeader, { blockTimeS }: Pic
 }
 
 /**
- * Distance in blocks between tip and finality if all delegates take part. It is two thirds of a round for prevotes and
- * two thirds of a round for precommits.
+ * Distance in blocks between tip and finality if all delegates take part. The distance is two thirds of a round for
+ * prevotes and two thirds of a round for precommits.
  */
 function finalityBlocks({ threshold }: BftLimits): number {
   return 2 * threshold;
@@ -136,8 +136,8 @@ function ownHeaders(
 }
 
 /**
- * A header that represents all unknown headers. Its own height is 0. It names the highest height that any unknown
- * header can have.
+ * A header that represents all unknown headers. The height of this header is 0. The member `maxHeightPreviouslyForged`
+ * of this header is the highest that any unknown header can have.
  */
 function naming(height: number, timestamp: number): SignedHeader {
   return { blockId: '', height: 0, timestamp, maxHeightPrevoted: 0, maxHeightPreviouslyForged: height };

@@ -1,8 +1,7 @@
 /**
  * Defines transaction types 0 to 7 for the history of a generation 3 chain. Transaction types 0 to 7 have the bytes of
- * generation 2, and assets in the form of generation 3. Their assets include amounts and recipients, and the members of
- * a registration are not nested. Only the assets of applications, and of transfers to and from applications, are
- * nested.
+ * generation 2, and assets in the form of generation 3. The assets include amounts and recipients, and the members of a
+ * registration are not nested. Only the assets of applications, and of transfers to and from applications, are nested.
  */
 
 import { assert } from '../../primitives/errors.ts';

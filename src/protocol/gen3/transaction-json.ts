@@ -9,7 +9,7 @@ import { boundedList, member, numberIn } from '../tx/json.ts';
 import { baseErrors, BASE_PROPERTIES, isPlainlyWritten, type SharedMembers } from '../tx/schema.ts';
 import type { TransactionType } from '../tx/transaction-type.ts';
 import { assetOf, keyAsWritten, writtenKey } from '../tx/written.ts';
-import type { Address, JsonObject, Payload, Signature, Transaction, Written } from '../types.ts';
+import type { Address, JsonObject, Payload, Signature, Transaction, OriginalJson } from '../types.ts';
 import { TransactionRejected, transactionError, type TransactionError } from '../verdict.ts';
 import { withId } from './transaction-bytes.ts';
 import { GEN3_SHAPES } from './transaction-types.ts';
@@ -166,7 +166,7 @@ function draftOf(
   asset: string | undefined,
 ): Transaction {
   const { signSignature } = base;
-  const written: Written = { ...writtenKey(base.senderPublicKey), ...(asset === undefined ? {} : { asset }) };
+  const written: OriginalJson = { ...writtenKey(base.senderPublicKey), ...(asset === undefined ? {} : { asset }) };
   return {
     id: typeof base.id === 'string' && isU64Decimal(base.id) ? base.id : '',
     type: base.type,
@@ -182,6 +182,6 @@ function draftOf(
   };
 }
 
-function isEmpty(written: Written): boolean {
+function isEmpty(written: OriginalJson): boolean {
   return written.senderPublicKey === undefined && written.asset === undefined;
 }

@@ -1,6 +1,6 @@
 /**
  * Defines the context in which a transaction is applied. The context contains the differences between the generations.
- * It does not contain the state.
+ * The context does not contain the state.
  */
 
 import type { Exceptions, Generation } from '../params.ts';

@@ -10,7 +10,7 @@ import { addressOf } from '../../crypto/keys.ts';
 import { idOf } from '../../crypto/hash.ts';
 import { bytesOfHex, hexOf, isCanonicalHex, u64be } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
-import type { Address, PublicKey, Signature, Transaction, TransactionId, Written } from '../types.ts';
+import type { Address, PublicKey, Signature, Transaction, TransactionId, OriginalJson } from '../types.ts';
 import type { TransactionBytes } from './transaction-bytes.ts';
 import type { TransactionLayout } from './transaction-type.ts';
 
@@ -123,7 +123,7 @@ interface Extras {
   readonly recipientPublicKey?: PublicKey;
   readonly id?: TransactionId;
   readonly fee?: bigint;
-  readonly written?: Written;
+  readonly written?: OriginalJson;
   /** The members' signatures, if their letter case differs from the letter case in `signaturesIn`. */
   readonly signatures?: readonly Signature[];
 }
@@ -163,7 +163,7 @@ function writtenBytes({ written, signatures }: Transaction): Buffer | undefined 
 
 function readWritten(record: Buffer, bytes: Buffer): Pick<Extras, 'written' | 'signatures'> {
   try {
-    const { signatures, ...written } = JSON.parse(bytes.toString('utf8')) as Written & Pick<Extras, 'signatures'>;
+    const { signatures, ...written } = JSON.parse(bytes.toString('utf8')) as OriginalJson & Pick<Extras, 'signatures'>;
     return {
       ...(Object.keys(written).length === 0 ? {} : { written }),
       ...(signatures === undefined ? {} : { signatures }),

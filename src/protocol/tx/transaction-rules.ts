@@ -232,7 +232,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     multisignatureStatus: (state, transaction, verify) => {
       const { status } = groupStanding(transaction, state.account(transaction.senderId), contextFor(verify));
       // A group may have been registered after the signatures were added. Some of these signatures may then belong to
-      // keys outside the group. They count as missing until they are removed.
+      // keys outside the group. Signatures of keys outside the group count as missing until they are removed.
       return status === 'fail' ? 'pending' : status;
     },
     poolFault,

@@ -21,8 +21,8 @@ export type VoteWeightMode = 'live' | 'pending';
 
 /**
  * Vote weights to check at the end of a block. Between the transactions of a block, weights may have fractions and any
- * size, because lisk-sdk computes with unbounded numbers. At the end of the block, lisk-sdk stores the weights. They
- * must then be signed 64-bit integers.
+ * size, because lisk-sdk computes with unbounded numbers. At the end of the block, lisk-sdk stores the weights. The
+ * weights that lisk-sdk stores must be signed 64-bit integers.
  */
 export interface UnsettledWeights {
   /**

@@ -4,7 +4,7 @@
  */
 
 import type { StateWriter } from '../state.ts';
-import type { Address, JsonObject, PublicKey, Transaction, TransactionId, Written } from '../types.ts';
+import type { Address, JsonObject, PublicKey, Transaction, TransactionId, OriginalJson } from '../types.ts';
 import { transactionError, type TransactionError } from '../verdict.ts';
 import { member } from './json.ts';
 import { integerOf, type Decimal } from '../../primitives/decimal.ts';
@@ -12,9 +12,9 @@ import { countedAmount } from './amounts.ts';
 
 /**
  * Maximum of nested arrays and objects in an asset of a transaction in a block. The reference (lisk-sdk) copies assets
- * recursively when it stores them. The depth that lisk-sdk can copy depends on how much of its code V8 has compiled. It
- * is below 1,780 levels in a fresh process, and up to 3,141 levels in a process that has run for long. This node must
- * accept every asset that any lisk-sdk node can store. V8 in this node writes JSON of some 4,000 levels.
+ * recursively when it stores them. The depth that lisk-sdk can copy depends on how much of its code V8 has compiled.
+ * This depth is below 1,780 levels in a fresh process, and up to 3,141 levels in a process that has run for long. This
+ * node must accept every asset that any lisk-sdk node can store. V8 in this node writes JSON of some 4,000 levels.
  */
 const ASSET_NESTING_MAX = 3_400;
 
@@ -167,6 +167,6 @@ function isSameText(a: unknown, b: unknown): boolean {
 }
 
 /** The member of `written` that stores a sender's key in the letter case of `key`. */
-export function writtenKey(key: string): Pick<Written, 'senderPublicKey'> {
+export function writtenKey(key: string): Pick<OriginalJson, 'senderPublicKey'> {
   return isSettled(key) ? {} : { senderPublicKey: key };
 }

@@ -1,6 +1,6 @@
 /**
  * Logs each change of the chain. Each block that is applied or reverted adds a numbered record in the same transaction
- * of the store. So the chain and the log always agree. The record of a reverted block also contains the block's
+ * of the store. The chain and the log therefore always agree. The record of a reverted block also contains the block's
  * content, because the chain no longer has the block.
  */
 

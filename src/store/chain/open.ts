@@ -47,8 +47,8 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
    */
   readonly durable?: boolean;
   /**
-   * Clock for the lock. It is needed for a folder that processes of several containers can reach, so that each process
-   * sees the locks of the other processes.
+   * Clock for the lock. Processes of several containers may share the folder. The lock needs the clock so that each
+   * process sees the locks of the other processes.
    */
   readonly clock?: Clock;
   /**

@@ -14,7 +14,7 @@ export const DATA_FILE = 'data.mdb';
 export type DataFile =
   { readonly kind: 'none' } | { readonly kind: 'whole' } | { readonly kind: 'damaged'; readonly why: string };
 
-/** The file to examine. Another process may write to it during the examination. */
+/** The file to examine. Another process may write to the file during the examination. */
 export interface FileToExamine {
   sizeBytes(): number;
   /** Reads bytes from an offset on. The returned buffer is shorter if the file ends before `lengthBytes` bytes. */
@@ -87,8 +87,8 @@ export function examine(file: FileToExamine): DataFile {
 }
 
 /**
- * Reads the descriptions of the tree. They are at the start of the first two pages. The second description is empty if
- * the first description is invalid.
+ * Reads the descriptions of the tree. The descriptions are at the start of the first two pages. The second description
+ * is empty if the first description is invalid.
  */
 function readMetas(file: FileToExamine): readonly [Buffer, Buffer] {
   const first = file.read(0, META_BYTES);

@@ -59,7 +59,7 @@ export interface WritingOptions {
   readonly durable: boolean;
   /** Clock for the lock, needed for a folder that other containers can reach (see `takeLock`). */
   readonly clock: Clock | undefined;
-  /** True if this program has just checked the pages, and no process has written to the store since. */
+  /** True if this program has just checked the pages, and no process has written to the store since the check. */
   readonly arePagesChecked: boolean;
 }
 
@@ -121,8 +121,8 @@ export function openForReading(
   try {
     database = withOpenLock(directory, () => {
       if (clock !== undefined) refuseOtherContainer(directory, clock);
-      // A reader must be able to record in the lock file which pages it reads. Without this record, the node would
-      // overwrite the pages that a reader needs.
+      // A reader must be able to record in the lock file which pages the reader reads. Without this record, the node
+      // would overwrite the pages that a reader needs.
       refuseForeignFiles(directory, [LOCKS_FILE], access);
       if (existsSync(directory) && isOnReadOnlyMedium(directory, access)) refuseOwner(directory, clock);
       // LMDB ends the process with a signal if it opens an empty file for reading.
@@ -148,7 +148,9 @@ export function openForReading(
   }
 }
 
-/** Returns the name of the process that may be writing to the store of a folder; undefined if there is none. */
+/**
+ * Returns the name of the process that may be writing to the store of a folder; undefined if no process may be writing.
+ */
 export function storeOwner(directory: string, clock: Clock): string | undefined {
   return existsSync(directory) ? ownerOf(directory, LOCK_NAME, clock) : undefined;
 }
@@ -316,7 +318,7 @@ function prepareLocksFile(directory: string): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') {
-      // Another process has created the file meanwhile.
+      // Another process created the file after this process had looked for the file.
       if (existsSync(path)) return;
       throw new Error(`${LOCKS_FILE} is a link to nowhere`, { cause: error });
     }
@@ -330,7 +332,7 @@ function prepareLocksFile(directory: string): void {
 /**
  * Refuses a folder on a read-only medium if another process may write to it. On a read-only medium, the library reads
  * without locks. Reading without locks is safe only if no process writes to the folder. A folder may be mounted twice,
- * and its node may write to it through the other mount.
+ * and a node may write to the folder through the other mount.
  */
 function refuseOwner(directory: string, clock: Clock | undefined): void {
   const owner = ownerOf(directory, LOCK_NAME, clock);

@@ -20,7 +20,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
  * never returns if the system reports ENOENT for a new folder below an existing one (as under `/proc`).
  *
  * @throws ProtocolError `FOLDER_IMPOSSIBLE` if the system reports ENOENT, or if the path is a link without a target;
- *   otherwise the error of `mkdir` (`EEXIST` if a file is in its place)
+ * otherwise the error of `mkdir` (`EEXIST` if a file has the path of the folder)
  */
 export function makeFolder(directory: string): void {
   const missing: string[] = [];
@@ -63,7 +63,7 @@ function makeOne(directory: string): void {
     mkdirSync(directory);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // The folder existed before, or another process has created it meanwhile.
+    // The folder existed before this call, or another process created the folder during this call.
     if (code === 'EEXIST' && isFolder(directory)) return;
     if (code === 'EEXIST' && isDeadLink(directory)) {
       const message = `${directory} is a link that leads to nothing, or to itself: remove it, or choose another place`;

@@ -43,7 +43,7 @@ export function openLmdb(
 
 /**
  * Opens the folder for reading. A node may use the folder at the same time. Until `close`, all answers show the store
- * at the moment of opening. While the snapshot is open, the node cannot reuse freed pages, so its file may grow.
+ * at the moment of opening. While the snapshot is open, the node cannot reuse freed pages, so the data file may grow.
  *
  * @throws ProtocolError like `openForReading`
  */
@@ -62,7 +62,7 @@ export function openLmdbSnapshot(directory: string, clock?: Clock): KeyValue {
 export interface LmdbReader {
   /**
    * A snapshot of the store as it is now, valid until the snapshot's `close`. While a snapshot is open, freed pages
-   * cannot be reused. So a snapshot should be open for seconds only.
+   * cannot be reused. A snapshot should therefore be open for seconds only.
    */
   snapshot(): KeyValue;
   /** Frees the reader slots of processes that have ended. @returns number of reader slots that were freed */
@@ -146,7 +146,7 @@ class LmdbKeyValue implements KeyValue {
     assert(!this.#writing, 'transactions are not nested');
     if (!this.#lock.isHeld()) throw takenOver(this.#directory);
     // After a failed write, the memory of the library may be corrupt. After several failures, the library ends the
-    // process. So the library writes again only after a test file has shown that there is enough space.
+    // process. The store therefore writes again only after a test file has shown that there is enough space.
     if (this.#hasFailed) this.#checkRoom();
     let done: { readonly result: T } | undefined;
     this.#writing = true;
@@ -274,7 +274,7 @@ class LmdbSnapshot implements KeyValue {
     return this.#database.getKeysCount({ ...bounds, transaction: this.#transaction });
   }
 
-  /** Returns the same snapshot, which stays valid. */
+  /** Returns this snapshot, which stays valid. */
   snapshot(): KeyValue {
     return {
       ...readsOf(this),

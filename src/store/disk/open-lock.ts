@@ -18,8 +18,8 @@ const WAIT_MS_MAX = 5_000;
 const PAUSES_MS = [1, 3, 2, 7, 5];
 
 /**
- * Calls `work` under the open lock, so that no other process opens or closes the database meanwhile. `work` must be
- * synchronous.
+ * Calls `work` under the open lock, so that no other process opens or closes the database during the work. `work` must
+ * be synchronous.
  *
  * @param directory an existing folder. If the process cannot write to this folder, `work` runs without the lock
  */

@@ -37,8 +37,8 @@ export interface PageCheckOptions {
   /** The walk stops before the first leaf that begins with this key or a higher one. */
   readonly to?: Uint8Array;
   /**
-   * Number of pages to check. If the last value is large, all its pages are checked, even beyond this number. Ten
-   * thousand pages take about 30 ms.
+   * Number of pages to check. If the last value is large, the walk checks all pages of the value, even beyond this
+   * number. Ten thousand pages take about 30 ms.
    */
   readonly pagesMax?: number;
 }
@@ -159,7 +159,8 @@ class Walk {
     const { number, count, height, between, isMain } = of;
     const { from, to } = this.#options;
     let at = this.#nodeAt(page, number, 0);
-    // The first entry of a branch page may have no key. If it has no key, the lower bound of the page is used instead.
+    // The first entry of a branch page may have no key. If the page has no key, the lower bound of the page is used
+    // instead.
     let key: Buffer | undefined = between.from;
     for (let index = 0; index < count; index += 1) {
       const child = page.readUInt16LE(at) + page.readUInt16LE(at + 2) * 2 ** 16 + page.readUInt16LE(at + 4) * 2 ** 32;

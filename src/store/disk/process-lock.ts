@@ -218,8 +218,8 @@ function startOf(pid: number): string | undefined {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().slice(0, 8);
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the program's name in parentheses. It may contain spaces, so fields are counted from the
-    // third one.
+    // The second field is the program's name in parentheses. The program's name may contain spaces, so the code counts
+    // the fields from the third field on.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return 'ended';
     return fields[19] === undefined ? undefined : `${boot}-${fields[19]}`;

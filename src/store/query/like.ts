@@ -40,8 +40,8 @@ export class LikePattern {
     const tokens = this.#tokens;
     let token = 0;
     let at = 0;
-    // Position of the last `%` in the pattern. After a mismatch, the match continues there: the last `%` then takes one
-    // more element. Earlier `%` need not take more elements.
+    // Position of the last `%` in the pattern. After a mismatch, the match continues at this position: the last `%`
+    // then takes one more element. Earlier `%` need not take more elements.
     let lastMany = -1;
     let takenUpTo = 0;
     while (at < subject.length) {

@@ -1,7 +1,7 @@
 /**
  * Reads index keys as one list that is sorted by a value, ascending or descending. Equal values are always in ascending
  * order of the tie-break that follows the value. Several indexes can be read as one list. If two indexes can have the
- * same key, a third index has all keys that are in both. The third index is needed to count each key once.
+ * same key, a third index has all keys that are in both indexes. The third index is needed to count each key once.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -9,10 +9,13 @@ import type { Direction, PageRequest } from '../../ports/queries.ts';
 import { afterPrefix, prefixRange, type KeyValueReader } from '../tables/key-value.ts';
 import { indexPage } from './pages.ts';
 
-/** Finds the end of the value that begins at `at` in a key. The tie-break begins there. */
+/** Finds the end of the value that begins at `at` in a key. The tie-break begins at this position. */
 export type ValueEnd = (key: Buffer, at: number) => number;
 
-/** Bounds of the value as bytes. The lower bound is inclusive. The upper bound includes all keys that begin with it. */
+/**
+ * Bounds of the value as bytes. The lower bound is inclusive. The upper bound includes all keys that begin with the
+ * bound.
+ */
 export interface ValueBounds {
   readonly from?: Buffer;
   readonly to?: Buffer;
@@ -71,7 +74,7 @@ export class OrderedKeys {
     return this.#sum((part) => countBelow(this.#keys, part, Buffer.concat([part.prefix, tail])));
   }
 
-  /** Number of keys that are below a tail or begin with it. */
+  /** Number of keys that are below a tail or begin with the tail. */
   #through(tail: Buffer): number {
     return this.#sum((part) => countBelow(this.#keys, part, afterPrefix(Buffer.concat([part.prefix, tail]))));
   }

@@ -25,7 +25,7 @@ export type ListFilter =
   | { readonly kind: 'sender' | 'recipient' | 'party'; readonly address: string };
 
 /**
- * Reads a list in an order; undefined if the list is short, so that the store has no sorted orders of it.
+ * Reads a list in an order; undefined if the list is short, because the store has sorted orders of long lists only.
  *
  * @param bounds bounds of the value by which the list is sorted; the order by type has no bounds
  */

@@ -31,8 +31,8 @@ export function listPage<T>(items: readonly T[], request: PageRequest, rules: Cu
 }
 
 /**
- * Finds the lowest number below `end` for which a predicate holds; `end` if there is none. The predicate must hold for
- * all higher numbers, too.
+ * Finds the lowest number below `end` for which a predicate holds; `end` if the predicate holds for no number. The
+ * predicate must hold for all higher numbers, too.
  */
 export function lowest(end: number, holds: (at: number) => boolean): number {
   let low = 0;
@@ -88,8 +88,8 @@ export function compareTexts(a: string, b: string): number {
 }
 
 /**
- * A page of index keys. A key has a value and then a tie-break. The tie-break ascends in both directions. So a
- * descending page is read in groups of equal values. In a counted table, the cost does not depend on the depth of the
+ * A page of index keys. A key has a value and then a tie-break. The tie-break ascends in both directions. A descending
+ * page is therefore read in groups of equal values. In a counted table, the cost does not depend on the depth of the
  * page.
  *
  * @param valueEnd finds the end of the value in a key, where its tie-break begins

@@ -174,7 +174,7 @@ export class BlockQueries {
       const earned = earningsOfRound(headers, round, this.#params).get(key);
       sums.feesBeddows += earned?.fees ?? 0n;
       sums.rewardsBeddows += earned?.rewards ?? 0n;
-      // A delegate that forges two blocks in a round is paid for both.
+      // A delegate that forges two blocks in a round is paid for both blocks.
       sums.blocks += headers.filter(({ generatorPublicKey }) => generatorPublicKey === key).length;
       await pause();
     }
@@ -243,8 +243,8 @@ function spanOf({ first, last }: Span, heightAt: (position: number) => number): 
 }
 
 /**
- * Finds the lowest number from `first` to `last` for which a predicate holds; `last + 1` if there is none. The
- * predicate must hold for all higher numbers, too.
+ * Finds the lowest number from `first` to `last` for which a predicate holds; `last + 1` if the predicate holds for no
+ * number. The predicate must hold for all higher numbers, too.
  */
 function lowestFrom(first: number, last: number, holds: (at: number) => boolean): number {
   return first + lowest(Math.max(0, last - first + 1), (at) => holds(first + at));

@@ -1,6 +1,6 @@
 /**
  * Answers queries for delegates. There are hundreds to thousands of delegates, and each rank depends on all delegates.
- * So all delegates of the present tip are kept in memory.
+ * The node therefore keeps all delegates of the present tip in memory.
  */
 
 import type { Cursor, DelegateEntry, DelegateQuery, Direction, Page, PageRequest } from '../../ports/queries.ts';

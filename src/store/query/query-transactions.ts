@@ -113,7 +113,7 @@ export class TransactionQueries {
   }
 }
 
-/** The index that has exactly the requested transactions in the requested order; undefined if there is none. */
+/** The index that has exactly the requested transactions in the requested order; undefined if no index has them. */
 function orderedBy(store: StoredChain, query: TransactionQuery): OrderedPlaces | undefined {
   const list = exactListOf(store, query);
   const bounds = boundsOf(store, query);

@@ -29,8 +29,8 @@ export function listFiltersOf(store: StoredChain, query: TransactionQuery): read
 }
 
 /**
- * The list that has exactly the transactions that the filters select, apart from bounds; undefined if there is no such
- * list.
+ * The list that has exactly the transactions that the filters select, apart from bounds; undefined if no list has
+ * exactly these transactions.
  */
 export function exactListOf(store: StoredChain, query: TransactionQuery): ListFilter | undefined {
   const naming = filtersInUse(store, query).filter(({ bound }) => bound === undefined);

@@ -47,7 +47,7 @@ export interface FilterBound {
 interface TransactionFilter<T> {
   /** The predicate for a value; undefined if no transaction can match. */
   predicate(value: T, question: Question): Predicate | undefined;
-  /** The list for a value; undefined if there is none. */
+  /** The list for a value; undefined if the value has no list. */
   readonly list?: (value: T, question: Question) => FilterList | undefined;
   readonly bound?: (value: T) => FilterBound;
   /** Candidates for a value, which include all matching transactions. */
@@ -124,8 +124,8 @@ const TRANSACTION_FILTERS: Filters = {
       const key = text.toLowerCase();
       return only(PUBLIC_KEY_TEXT.test(key), ({ senderPublicKey }) => senderPublicKey === key);
     },
-    // A sender can use only the public key of its account. So the list of the account has all transactions with this
-    // key.
+    // A sender can use only the public key of its account. The list of the account therefore has all transactions with
+    // this key.
     list: (text, { store }) => {
       const key = text.toLowerCase();
       if (!PUBLIC_KEY_TEXT.test(key)) return undefined;

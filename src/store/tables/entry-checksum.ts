@@ -1,6 +1,6 @@
 /**
- * Computes checksums of store entries. A fast hash finds accidental damage. The hash is not cryptographic, so it cannot
- * find forgery.
+ * Computes checksums of store entries. A fast hash finds accidental damage. The hash is not cryptographic, so the hash
+ * does not reveal forgery.
  */
 
 /** Number of bytes of a checksum, which has two sums of 32 bits. */
@@ -50,7 +50,7 @@ function change(sum: ChecksumSum, sign: 1 | -1): void {
 
 /**
  * Computes a hash of 64 bits over key and value, with the multipliers and the mixing of MurmurHash3. Each step is a
- * bijection of a half of the hash. So two entries that differ in only one word never have the same hash.
+ * bijection of a half of the hash. Two entries that differ in only one word therefore never have the same hash.
  */
 function hashEntry(key: Uint8Array, value: Uint8Array): void {
   hashLow = key.length;

@@ -23,13 +23,13 @@ import {
 } from './ordered-bytes.ts';
 
 /**
- * A kind of key part. The bytes of a part may not show where the part ends. All parts after it must then have a fixed
- * size, and the part ends where they begin.
+ * A kind of key part. The bytes of a part may not show where the part ends. All later parts must then have a fixed
+ * size, and the part ends where the later parts begin.
  */
 export interface KeyPart<T> {
   /** Description for the published table of keys. */
   readonly says: string;
-  /** Number of bytes of a value, if all values have the same number. */
+  /** Number of bytes of a value, if all values have the same number of bytes. */
   readonly bytes?: number;
   size(value: T): number;
   /** @returns position after the value */

@@ -1,7 +1,7 @@
 /**
  * Defines the interface of a database with ordered binary keys and small values. The interface has only the operations
- * that the chain store needs from a database. Keys are sorted by bytes. No code may change a byte array after it was
- * passed in or out, because both sides use the same memory.
+ * that the chain store needs from a database. Keys are sorted by bytes. No code may change a byte array that was passed
+ * in or out, because the caller and the store use the same memory.
  */
 
 /** Keys from `gte` (inclusive) to `lt` (exclusive), in ascending order unless `reverse` is true. */
@@ -66,7 +66,7 @@ export interface KeyValue extends KeyValueReader {
   transact<T>(work: (writer: KeyValueWriter) => T): T;
   /**
    * A read-only view of the keys at this moment. The view is valid until its own `close` or the `close` of these keys.
-   * While the view is open, freed space cannot be reused. So a view should be open for seconds only.
+   * While the view is open, freed space cannot be reused. A view should therefore be open for seconds only.
    */
   snapshot(): KeyValue;
   close(): Promise<void>;

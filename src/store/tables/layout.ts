@@ -191,8 +191,8 @@ export function listPlaceKey(list: Uint8Array, place: TransactionPlace): Buffer 
 }
 
 /**
- * Prefix of the list of transactions from an address to itself. The store has this list only in sort orders, and only
- * if the lists of the address are long.
+ * Prefix of the list of transactions from an address to itself. The store has this list only if the lists of the
+ * address are long, and then once for each sort order.
  */
 export function selfListKey(address: Address): Buffer {
   const key = TABLES.transactionsBySender.prefix(address);

@@ -126,7 +126,7 @@ export function decodeKeys(bytes: Buffer): readonly PublicKey[] {
   return Array.from({ length: bytes.length / KEY_BYTES }, (_, i) => hex.slice(i * 64, i * 64 + 64));
 }
 
-/** The memory of the last writer. The next writer uses this memory again, unless the memory grew large. */
+/** The memory of the last writer. The next writer uses this memory again if the memory has not grown large. */
 let spare: Buffer | undefined;
 const SPARE_BYTES_MAX = 65_536;
 
@@ -186,7 +186,7 @@ export class RecordWriter {
     this.#length += this.#bytes.write(text, this.#length, 'latin1');
   }
 
-  /** Calls `write`, and inserts the number of the bytes that `write` writes before these bytes. */
+  /** Calls `write`. Before the bytes that `write` writes, inserts their number. */
   sizedOf(write: () => void): void {
     const at = this.#length;
     this.byte(0);
@@ -196,7 +196,7 @@ export class RecordWriter {
       this.#bytes[at] = size;
       return;
     }
-    // In rare cases, the number takes more than one byte, and the bytes after it must move.
+    // In rare cases, the number takes more than one byte, and the bytes after the number must move.
     const bytes = Buffer.from(this.#bytes.subarray(at + 1, this.#length));
     this.#length = at;
     this.sized(bytes);

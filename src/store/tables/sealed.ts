@@ -1,6 +1,6 @@
 /**
- * Reads and writes records with a checksum of their key and content. Data have such a checksum if no other record would
- * reveal damage to the data.
+ * Reads and writes records with a checksum of their key and content. Data have a checksum of their own if no other
+ * record would reveal damage to the data.
  */
 
 import { CHECKSUM_BYTES, checksumOfEntry } from './entry-checksum.ts';

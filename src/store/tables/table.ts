@@ -32,7 +32,9 @@ export interface TableRow<P extends readonly PartName[]> {
   /** First byte of the table's keys. */
   readonly number: number;
   readonly role: TableRole;
-  /** The parts of a key in their order. At most one part does not show its own end and extends to the next parts. */
+  /**
+   * The parts of a key in their order. At most one part does not show its own end. This part extends to the next part.
+   */
   readonly key: P;
   /** Content of a value, in a sentence; empty if the keys have no values. */
   readonly value: string;
@@ -50,7 +52,7 @@ export class Table<const P extends readonly PartName[] = readonly PartName[]> {
   readonly start: Buffer;
   readonly all: KeySpan;
   readonly #parts: readonly KeyPart<unknown>[];
-  /** For each part, the number of bytes that follow it in the key, if all parts after it have a fixed size. */
+  /** For each part, the number of bytes that follow the part in the key, if all later parts have a fixed size. */
   readonly #behind: readonly number[];
 
   constructor({ number, role, key, value, isCounted = false }: TableRow<P>) {

@@ -1,7 +1,7 @@
 /** Questions as clients ask them, and what becomes of them when somebody writes them otherwise. */
 
 import type { Generation } from '../../../src/protocol/params.ts';
-import type { Below } from '../../fuzz/mutate.ts';
+import type { RandomBelow } from '../../fuzz/mutate.ts';
 import { otherCase, pick } from '../mutations.ts';
 import type { Facts } from './facts.ts';
 import { pickSeldom } from './seldom.ts';
@@ -242,7 +242,7 @@ export class Questions {
   }
 
   /** A question: now and then as it should be, mostly with something odd in it. */
-  next(below: Below): HttpRequest {
+  next(below: RandomBelow): HttpRequest {
     const { path, parameters } = pick(this.#questions, below);
     const filled = path
       .replace('{address}', pickSeldom(this.#facts.oddAddresses, this.#facts.plainAddresses, below))
@@ -262,7 +262,7 @@ export class Questions {
     return this.#odd(filled, names, texts, below);
   }
 
-  #odd(path: string, names: readonly string[], pairs: readonly string[], below: Below): HttpRequest {
+  #odd(path: string, names: readonly string[], pairs: readonly string[], below: RandomBelow): HttpRequest {
     const texts = [...pairs];
     const kind = below(20);
     const add = (name: string, value: string): void => void texts.push(`${name}=${encodeURIComponent(value)}`);
@@ -314,11 +314,11 @@ function targetOf(path: string, pairs: readonly string[]): string {
 }
 
 /** Names of headers mean the same in any letter case (RFC 9110), and are sent as they are written here. */
-function namesInOtherCase(headers: Readonly<Record<string, string>>, below: Below): Record<string, string> {
+function namesInOtherCase(headers: Readonly<Record<string, string>>, below: RandomBelow): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [otherCase(name, below), value]));
 }
 
-function oddPath(target: string, below: Below): string {
+function oddPath(target: string, below: RandomBelow): string {
   const end = target.indexOf('?');
   const [path, query] = end < 0 ? [target, ''] : [target.slice(0, end), target.slice(end)];
   const odd = pick<(text: string) => string>(

@@ -1,6 +1,6 @@
 /** What clients hand in: transactions, signatures of members, switches of forging, whole and spoilt. */
 
-import type { Below } from '../../fuzz/mutate.ts';
+import type { RandomBelow } from '../../fuzz/mutate.ts';
 import type { Untyped } from '../../support/untyped.ts';
 import { mutate, pick, textOf } from '../mutations.ts';
 import type { HttpLab } from './lab.ts';
@@ -75,7 +75,7 @@ export class Submissions {
     this.#lab = lab;
   }
 
-  next(below: Below): HttpRequest {
+  next(below: RandomBelow): HttpRequest {
     const kind = below(10);
     if (kind < 5) return this.#posted('/api/transactions', this.#transaction(below), below(4) > 0, below);
     if (kind < 7) {
@@ -89,7 +89,7 @@ export class Submissions {
     return { method, target, body: pick(BODIES, below), ...type };
   }
 
-  #posted(target: string, document: Untyped, isSpoilt: boolean, below: Below): HttpRequest {
+  #posted(target: string, document: Untyped, isSpoilt: boolean, below: RandomBelow): HttpRequest {
     const copy = structuredClone(document) as Record<string, unknown>;
     if (isSpoilt) mutate(copy, below);
     const body = textOf(copy, below);
@@ -100,7 +100,7 @@ export class Submissions {
   }
 
   /** Mostly of an account that has too little, so that pools do not fill. */
-  #transaction(below: Below): Untyped {
+  #transaction(below: RandomBelow): Untyped {
     const { wallet } = this.#lab;
     this.#made += 1;
     const [one, other] = [
@@ -137,7 +137,7 @@ export class Submissions {
     return this.#startedS - 2 * this.#made - Math.floor(Date.now() / 1000);
   }
 
-  #signature(below: Below): Untyped {
+  #signature(below: RandomBelow): Untyped {
     const { publicKey } = this.#lab.wallet.account(`account_${1 + below(9)}`);
     const odd = ['0', '007', '18446744073709551615', '99999999999999999999'];
     const transactionId = below(30) === 0 ? pick(odd, below) : String(1 + below(2 ** 31));
@@ -145,7 +145,7 @@ export class Submissions {
   }
 
   /** Never a password that fits: a node that forges would leave the other behind. */
-  #switch(below: Below): HttpRequest {
+  #switch(below: RandomBelow): HttpRequest {
     const { delegates } = this.#lab.world;
     const publicKey = pick([delegates[0]?.publicKey ?? '', delegates[50]?.publicKey ?? '', 'ab'.repeat(32)], below);
     const document: Record<string, unknown> = { publicKey, password: 'not the password', forging: below(2) === 0 };

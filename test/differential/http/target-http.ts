@@ -1,6 +1,6 @@
 /** Requests to a real node and to one of ours on the same chain. Equal are status, type of content, and the whole body. */
 
-import type { Below } from '../../fuzz/mutate.ts';
+import type { RandomBelow } from '../../fuzz/mutate.ts';
 import type { Comparison } from '../comparison.ts';
 import type { Target } from '../target.ts';
 import { disagreement, exchange } from './answers.ts';
@@ -47,7 +47,7 @@ function target(
   real: string,
   ours: string,
   isStrict: boolean,
-  next: (below: Below) => HttpRequest,
+  next: (below: RandomBelow) => HttpRequest,
   refusals?: Refusals,
 ): Target {
   const compareRequest = async (request: HttpRequest): Promise<Comparison> => {

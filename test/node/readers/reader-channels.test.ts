@@ -48,7 +48,7 @@ test('questions about limits end in time while the node says nothing, later ones
   const last = sent.at(-1);
   t.deepEqual(last, {
     kind: 'limits',
-    telling: { trusted: 0, left: [['203.0.113.1', 1]], replaysEnded: [], asks: [], refused: [], shutOut: [] },
+    report: { trusted: 0, left: [['203.0.113.1', 1]], replaysEnded: [], asks: [], refused: [], shutOut: [] },
   });
   channel.answered([]);
   pass(10);

@@ -39,7 +39,7 @@ async function setUpReaders(t: ExecutionContext, changed: Partial<HttpOptions['l
     const send = (message: FromReader): void => {
       const copy = structuredClone(message);
       const hear = (): void => {
-        if (copy.kind === 'limits') channel.answered(structuredClone(end.heard(reader, copy.telling)));
+        if (copy.kind === 'limits') channel.answered(structuredClone(end.take(reader, copy.report)));
       };
       if (unheard === undefined) setImmediate(hear);
       else unheard.push(hear);
