@@ -19,7 +19,8 @@ const isMeant =
 if (isMainThread && isMeant && file !== undefined) {
   setInterval(() => {
     const harm = readIfThere(file);
-    if (harm === undefined) return;
+    // The file is empty between its creation and its first byte.
+    if (harm === undefined || harm === '') return;
     // Not again in the next life.
     rmSync(file);
     hurt(harm);
