@@ -37,9 +37,9 @@ export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blo
 
 /**
  * Puts the transactions of reverted blocks into the queue `verified`, beginning with the highest block. The recipient
- * of a reverted transaction loses its amount, and transactions of the recipient may spend the lost amount. So the pool
- * verifies again the transactions of the recipients. The pool does not announce reverted transactions again, because
- * the node announced them at their first arrival.
+ * of a reverted transaction loses its amount, and transactions of the recipient may spend the lost amount. The pool
+ * therefore verifies again the transactions of the recipients. The pool does not announce reverted transactions again,
+ * because the node announced them at their first arrival.
  *
  * @param blocks reverted blocks in any order
  */
