@@ -8,8 +8,8 @@ import type { PoolQueues } from './queues.ts';
 
 /**
  * For each queue, the queue to which transactions move that the pool must verify again. The row for `validated` must be
- * first. If a row before it moved a transaction to `validated`, the row for `validated` would move the transaction on
- * to `received` at once.
+ * first. If an earlier row moved a transaction to `validated`, the row for `validated` would move the transaction on to
+ * `received` at once.
  */
 const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
   ['validated', 'received'],

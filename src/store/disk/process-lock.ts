@@ -54,7 +54,7 @@ const ownClaims = new Set<string>();
 
 /**
  * Takes the lock. The function first writes its own claim, and then looks for other claims. If several processes start
- * at once, all of them may therefore be refused, but two never succeed.
+ * at once, the lock may therefore refuse all processes, but never accepts two.
  *
  * @param directory an existing folder
  * @param name name of the lock. Claims are files `<name>.<process number>.<its start>`; with a clock, `-in<namespace of
