@@ -17,8 +17,8 @@ const texts: (string | undefined)[] = new Array<string | undefined>(PLACES).fill
 export function addressAt(bytes: Buffer, at: number): string {
   const high = bytes.readUInt32BE(at);
   const low = bytes.readUInt32BE(at + 4);
-  // The bits of an address are evenly distributed, because an address is part of a digest. So any of its bits can serve
-  // as the index of a place.
+  // The bits of an address are evenly distributed, because an address is part of a digest. Any bits of an address can
+  // therefore serve as the index of a place.
   const place = low % PLACES;
   const known = highs[place] === high && lows[place] === low ? texts[place] : undefined;
   if (known !== undefined) return known;

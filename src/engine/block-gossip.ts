@@ -57,8 +57,8 @@ export class BlockGossip {
   readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
   /**
    * Digests of the whole JSON documents of blocks that this node refused or ignored. A block's id does not cover the
-   * whole block, so a damaged copy can have the id of the undamaged block. After it refused the copy, the node must
-   * still accept the undamaged block.
+   * whole block, so a damaged copy can have the id of the undamaged block. After the refusal of a damaged copy, the
+   * node must still accept the undamaged block.
    */
   readonly #refusedDocuments = new LruMap<string, true>(SEEN_BLOCKS_MAX);
 

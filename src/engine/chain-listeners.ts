@@ -130,8 +130,9 @@ export class ChainListeners {
   }
 
   /**
-   * Logs that the order of the delegates was uncertain in the slots since the old tip arrived. In these slots, other
-   * nodes may have begun another round. This node did not know the order of delegates in the other round.
+   * Logs that the order of the delegates was uncertain in the slots since the old tip arrived. In the slots after the
+   * arrival of the old tip, other nodes may have begun another round. This node did not know the order of delegates in
+   * the other round.
    */
   #logOldOrder(oldTip: BlockHeader | undefined): void {
     const { params, observer } = this.#dependencies;

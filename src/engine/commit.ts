@@ -1,7 +1,7 @@
 /**
  * Changes the chain by one batch, in one transaction of the store. A batch reverts blocks, then appends blocks. A batch
- * may also only revert or only append. If the rules refuse a block, the store writes nothing of the batch. Otherwise
- * the whole batch is on disk when the transaction returns.
+ * may also only revert or only append. If the rules refuse a block, the store writes nothing of the batch. If the
+ * transaction does not fail, the whole batch is on disk when the transaction returns.
  */
 
 import type { ChainStore, ChainWriter } from '../ports/store.ts';

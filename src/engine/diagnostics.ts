@@ -10,8 +10,8 @@ import type { Diagnostic } from '../ports/node-api.ts';
 import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
 
 /**
- * Maximum number of entries for one module. Each module has a limit of its own. So a thousand refused messages of a
- * peer do not displace the reason for a missed slot.
+ * Maximum number of entries for one module. Each module has a limit of its own. A thousand refused messages of a peer
+ * therefore do not displace the reason for a missed slot.
  */
 export const ENTRIES_PER_MODULE_MAX = 200;
 /** Maximum number of characters in a text field. A reason can quote long text that a peer sent. */

@@ -13,7 +13,8 @@ export interface GenerationProfile {
   readonly isTipAsked: boolean;
   /**
    * Whether a peer at our height may have a better chain. If true, the node also synchronises with peers that have our
-   * height and another broadhash. Otherwise two parts of a network with chains of equal length would never join.
+   * height and another broadhash. Without this rule, two parts of a network with chains of equal length would never
+   * join.
    */
   readonly rivalsAtOurHeight: boolean;
   /** Maximum number of blocks in one answer to a peer. */

@@ -19,7 +19,7 @@ export interface NetworkViewDependencies {
   readonly isNamed: (peerId: PeerId) => boolean;
   /** Returns the fixed peers. The node always tries to be connected to these peers. */
   readonly fixedPeers: () => readonly PeerId[];
-  /** Whether the node knows peers that it can reach. */
+  /** Whether the node knows reachable peers. */
   readonly arePeersExpected: () => boolean;
 }
 

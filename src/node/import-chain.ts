@@ -86,7 +86,7 @@ export async function importChain(options: ImportOptions): Promise<ImportResult>
   const reading = await failureOf(async () => {
     wasStopped = await readInto(run, options);
   });
-  // The blocks that were read are applied even if reading the file failed. If one of them is refused, the refusal is
+  // The blocks that were read are applied even if reading the file failed. If a block is refused, the refusal is
   // reported before the reading error.
   const takingOver = await failureOf(() => run.takeRest());
   const broken = isUnreadable(reading) ? withTip(reading, run.progress.height) : reading;

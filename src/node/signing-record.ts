@@ -59,7 +59,10 @@ export function idOfRecord(record: SigningRecord): string {
   return checksumOf({ ...record, isCopy: false });
 }
 
-/** True when a journal may sign for all delegates of a record and knows at least as much about each of them. */
+/**
+ * True when a journal may sign for all delegates of a record, and knows at least as much as the record about each
+ * delegate.
+ */
 export function tellsAllOf(journal: JournalFile, { delegates }: SigningRecord): boolean {
   return delegates.every(({ publicKey, last }) => {
     const known = journal.last(publicKey);

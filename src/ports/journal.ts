@@ -20,7 +20,7 @@ export interface RecalledHeader {
 }
 
 export interface SigningJournal {
-  /** The last header that the delegate signed on this node; undefined if there is none. */
+  /** The last header that the delegate signed on this node; undefined if the delegate signed no header on this node. */
   last(publicKey: PublicKey): SignedHeader | undefined;
   /**
    * Chain time in whole seconds before which the delegate may have signed headers that are not in this journal;
@@ -76,8 +76,8 @@ export interface Watermark {
 }
 
 /**
- * The last signature of each delegate of a network, stored outside of the data folder. So the watermarks stay up to
- * date when somebody restores an old data folder. The node can work without watermarks, so these functions do not
+ * The last signature of each delegate of a network, stored outside of the data folder. The watermarks therefore stay up
+ * to date when somebody restores an old data folder. The node can work without watermarks, so these functions do not
  * throw. A watermark that cannot be read counts as unknown.
  */
 export interface SigningWatermarks {

@@ -57,13 +57,13 @@ export interface RateRow {
    */
   readonly reference: Sending | undefined;
   /**
-   * True if third parties can cause an honest node to send more messages of this kind than its own rate allows. For
-   * such a kind, messages above the limit are dropped, but their sender loses no points.
+   * True if third parties can cause an honest node to send more messages of this kind than its own rate allows. If
+   * true, messages above the limit are dropped, but their sender loses no points.
    */
   readonly isRelayed: boolean;
 }
 
-/** Length of the window in which messages and calls are counted. Release 3.0.2 uses the same length. */
+/** Length in milliseconds of the window in which messages and calls are counted. Release 3.0.2 uses the same length. */
 export const RATE_WINDOW_MS = 10_000;
 /**
  * Longest time for which a connection can be blocked. All messages that were sent while the connection was blocked then

@@ -49,7 +49,7 @@ export interface ChainWriter extends ChainReader, StateWriter {
 export interface NoteStore {
   /** Runs `work` in one transaction of the store, as `ChainStore.transact` does. */
   transact<T>(work: (writer: Pick<ChainWriter, 'setNote'>) => T): T;
-  /** The note with this name; undefined if there is none. */
+  /** The note with this name; undefined if the store has no such note. */
   note(key: NoteName): Uint8Array | undefined;
 }
 

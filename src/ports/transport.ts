@@ -94,7 +94,10 @@ export interface PeerAnswers {
   readonly peers: readonly PeerInfo[];
   readonly tip: unknown;
   readonly blocksAfter: readonly unknown[];
-  /** The highest block of the peer's chain that has one of the ids in the question; undefined if there is none. */
+  /**
+   * The highest block of the peer's chain that has one of the ids in the question; undefined if the peer's chain has
+   * none of the ids.
+   */
   readonly highestCommonBlock: { readonly id: string; readonly height: number } | undefined;
   readonly transactions: readonly unknown[];
   readonly signatures: readonly { readonly transaction: string; readonly signatures: readonly string[] }[];

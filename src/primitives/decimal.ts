@@ -190,7 +190,7 @@ function limbsOf(number: Decimal): Limbs {
   const base = Math.floor(exponent / LIMB_PLACES);
   const within = exponent - base * LIMB_PLACES;
   const values = new Float64Array(Math.ceil((digits.length + within) / LIMB_PLACES));
-  // The loop starts at the last digit, because the lowest limb may have fewer digits than the others.
+  // The loop starts at the last digit, because the lowest limb may have fewer digits than the other limbs.
   for (let index = 0, end = digits.length; end > 0; index += 1) {
     const shift = index === 0 ? within : 0;
     const start = Math.max(0, end - (LIMB_PLACES - shift));

@@ -19,7 +19,7 @@ export const VOTES_PER_ACCOUNT_MAX = 101;
 /** The supply, in beddows, that the genesis block pays out. */
 export const GENESIS_SUPPLY = 10_000_000_000_000_000n;
 
-/** Fees in beddows; they are equal in both generations. */
+/** Fees in beddows. The fees are equal in both generations. */
 export const FEES = {
   transfer: 10_000_000n,
   secondSignature: 500_000_000n,
@@ -63,8 +63,8 @@ export interface Exceptions {
   readonly roundVotes: ReadonlySet<TransactionId>;
   readonly blockRewards: ReadonlySet<BlockId>;
   /**
-   * For each older block version, the range of heights whose blocks have it. Blocks at all other heights have the
-   * version of the generation.
+   * For each older block version, the range of heights whose blocks have this version. Blocks at all other heights have
+   * the version of the generation.
    */
   readonly blockVersions: ReadonlyMap<number, HeightRange>;
   readonly rounds: ReadonlyMap<

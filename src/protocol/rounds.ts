@@ -73,8 +73,8 @@ export function listIndexOf(round: number, offset: number): number {
   return Math.max(round - offset, 1);
 }
 
-// Caches the shuffled list, because every block of a round needs it. The cache finds it by the list object, which a
-// state reader may return again.
+// Caches the shuffled list, because every block of a round needs it. The key of the cache is the list object. A state
+// reader may return the same list object several times.
 const orders = new WeakMap<readonly PublicKey[], { readonly round: number; readonly order: readonly PublicKey[] }>();
 
 /**

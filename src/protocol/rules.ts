@@ -1,7 +1,7 @@
 /**
- * The interface between a generation and the engine. The implementations are pure and synchronous: they get bytes,
- * parameters and a state reader, and return a decision or a rejection. Code of the engine must not depend on type
- * numbers, byte layouts or fork rules. If the engine needs one of these details, add a member to the interface.
+ * The interface between a generation and the engine. The implementations are pure and synchronous. An implementation
+ * gets bytes, parameters and a state reader, and returns a decision or a rejection. Code of the engine must not depend
+ * on type numbers, byte layouts or fork rules. If the engine needs one of these details, add a member to the interface.
  */
 
 import type { ChainParams } from './params.ts';
@@ -35,7 +35,8 @@ export interface Rules {
    * id and fee.
    *
    * @param context height, version and timestamp of the block; for a transaction of the pool, height, version and
-   *   timestamp of the tip. A field is undefined if lisk-sdk does not pass it to its check. If the height is undefined,
+   * timestamp of the tip. A field is undefined if lisk-sdk does not pass the field to its check. If the height is
+   * undefined,
    *   all types that are limited to a range of heights are refused
    */
   validateTransaction(
@@ -55,8 +56,8 @@ export interface Rules {
 
   /**
    * Finds the keys of all signatures except the primary signature: second keys and keys of group members. Only the
-   * state contains these keys. The search yields its signature checks in rounds, so that other threads can make them in
-   * advance. The result of the search is only a hint, and no decision depends on it.
+   * state contains these keys. The search yields its signature checks in rounds, so that other threads can make the
+   * checks in advance. The result of the search is only a hint, and no decision depends on it.
    *
    * @param state state at a block near the transaction's own
    * @returns undefined if the transaction has only its primary signature
@@ -98,9 +99,9 @@ export interface Rules {
   ): { readonly transaction: Transaction; readonly complete: boolean } | MemberSignatureRefusal;
 
   /**
-   * Tells whether a transaction has enough signatures of members: `none` if it needs none, `pending` while some are
-   * missing, `ready` if there are enough. A transaction needs members' signatures if its sender is a group, or if it
-   * registers a group.
+   * Tells whether a transaction has enough signatures of members: `none` if the transaction needs no such signature,
+   * `pending` while signatures are missing, `ready` if the signatures are enough. A transaction needs members'
+   * signatures if its sender is a group, or if it registers a group.
    */
   multisignatureStatus(
     state: StateReader,
@@ -273,7 +274,7 @@ export interface TipView {
 /** The tip of a peer, as the peer announces it. */
 export interface AnnouncedTip {
   readonly height: number;
-  /** Highest prevoted height; 0 if the generation does not announce it. */
+  /** Highest prevoted height; 0 if the generation does not announce this height. */
   readonly maxHeightPrevoted: number;
 }
 
@@ -335,8 +336,8 @@ export interface Codec {
    */
   genesisFromJson(json: unknown): Block;
   /**
-   * Frees cached bytes and digests. Without this call, they stay in memory as long as their transactions. A caller that
-   * handles many blocks for a short time each saves garbage collection by this call.
+   * Frees cached bytes and digests. Without this call, the cached bytes and digests stay in memory as long as their
+   * transactions. A caller that handles many blocks for a short time each saves garbage collection by this call.
    */
   forgetTransactions(): void;
 }

@@ -1,6 +1,6 @@
 /**
- * Creates and checks transactions for wallets and tools, in both generations. A signer reads no state, so it does not
- * know whether a node would accept a transaction.
+ * Creates and checks transactions for wallets and tools, in both generations. A signer reads no state, so the signer
+ * does not know whether a node would accept a transaction.
  */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';

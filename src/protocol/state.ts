@@ -37,14 +37,14 @@ export interface Account {
   readonly forgedRewards: bigint;
 }
 
-/** The data of a delegate that are not in its account. The registration creates them. */
+/** The data of a delegate that are not in its account. The registration of the delegate creates these data. */
 export interface Delegate {
   readonly publicKey: PublicKey;
   readonly address: Address;
   readonly username: string;
   /**
-   * Vote weight in beddows. In generation 3, it is the present weight. In generation 2, it is the weight at the end of
-   * the last round.
+   * Vote weight in beddows. In generation 3, this weight is the present weight. In generation 2, this weight is the
+   * weight at the end of the last round.
    */
   readonly voteWeight: bigint;
   /**
@@ -138,8 +138,8 @@ export interface StateChanges {
 const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
 
 /**
- * Collects changes over a state. The caller then writes the changes or drops them. The overlay returns the values that
- * were written to it. The overlay reads all other values from the underlying state. Overlays are used for checking
+ * Collects changes over a state. Afterwards, the caller writes or drops the changes. The overlay returns the values
+ * that were written to it. The overlay reads all other values from the underlying state. Overlays are used for checking
  * transactions of the pool, for verifying a transaction alone, and for applying a forged block before it is signed. An
  * overlay also collects the changes of a block before they are stored.
  */

@@ -105,8 +105,8 @@ export interface OriginalJson {
   /** The key as it was sent, if it has upper-case letters. Within a block, the network compares keys by their text. */
   readonly senderPublicKey?: string;
   /**
-   * JSON of the asset. The member is present only if the asset has unknown members, or members in a form in which nodes
-   * do not write them.
+   * JSON of the asset. The member is present only if the asset has unknown members, or members in a form that nodes do
+   * not write.
    */
   readonly asset?: string;
 }

@@ -28,8 +28,8 @@ export type TransactionVerdict =
 export interface MemberSignatureRefusal {
   readonly errors: readonly TransactionError[];
   /**
-   * `unfit`: the key belongs to no member, or the signature is there already; nothing was verified. `false`: the
-   * signature was not made with the named key.
+   * `unfit`: the key belongs to no member, or the transaction already has the signature; nothing was verified. `false`:
+   * the signature was not made with the named key.
    */
   readonly kind: 'unfit' | 'false';
 }
@@ -112,7 +112,7 @@ export type BlockRejectionCode =
   | 'BLOCK_SIGNATURE_INVALID'
   /** The block does not follow the tip, lacks a previous block, or names a previous block although it is block 1. */
   | 'BLOCK_PREVIOUS_INVALID'
-  /** The block's slot is in the future, or it is not after the slot of its parent. */
+  /** The block's slot is in the future, or is not after the slot of the block's parent. */
   | 'BLOCK_TIMESTAMP_INVALID'
   | 'BLOCK_REWARD_INVALID'
   /** Count, totals, hash or size of the payload are wrong, or a transaction occurs twice. */

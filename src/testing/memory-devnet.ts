@@ -270,7 +270,7 @@ export class MemoryDevnet implements TestDevnet {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#timekeeper.stop();
-    // Running work must end first, because it would ask nodes that are closed.
+    // Running work must end before the nodes close, because this work calls the nodes.
     await this.#timekeeper.exclusively(async () => Promise.all(this.#nodes.map((node) => node.close())));
     this.#snapshots.clear();
   }

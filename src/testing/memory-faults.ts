@@ -12,7 +12,10 @@ export class MemoryFaults {
     this.#nodes = nodes;
   }
 
-  /** @throws RangeError or ProtocolError `USAGE` unless the time is from 0 to a minute and all nodes exist */
+  /**
+   * @throws RangeError or ProtocolError `USAGE` if the time is negative or longer than a minute, or if a node does not
+   * exist
+   */
   delay(by: string | number, nodes: readonly number[] | undefined): Promise<void> {
     const delayMs =
       typeof by === 'string' ? delayMsOfText(by) : within(by, 0, DELAY_MS_MAX, 'the delay in milliseconds');
@@ -20,14 +23,14 @@ export class MemoryFaults {
     return this.#tell();
   }
 
-  /** @throws RangeError or ProtocolError `USAGE` unless the share is valid and all nodes exist */
+  /** @throws RangeError or ProtocolError `USAGE` if the share is invalid or a node does not exist */
   lose(share: string | number, nodes: readonly number[] | undefined): Promise<void> {
     const loss = typeof share === 'string' ? lossOfText(share) : within(share, 0, 1, 'the share of messages');
     this.#faults.lose(loss, this.#checked(nodes));
     return this.#tell();
   }
 
-  /** @throws RangeError or ProtocolError `USAGE` unless the shift is at most a day and the node exists */
+  /** @throws RangeError or ProtocolError `USAGE` if the shift is longer than a day or the node does not exist */
   skew(node: number, by: string | number): Promise<void> {
     const words = 'the distance of the clock in milliseconds';
     const skewMs = typeof by === 'string' ? skewMsOfText(by) : within(by, -SKEW_MS_MAX, SKEW_MS_MAX, words);

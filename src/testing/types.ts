@@ -154,7 +154,8 @@ export interface TestDevnet {
   /** Sends beddows from the account `genesis` and mines a block with the transaction. */
   fund(address: string, amount: bigint): Promise<SentTransaction>;
   /**
-   * Makes the nodes accept any signature for that account from now on. The account must have sent a transaction before.
+   * Makes the nodes accept any signature for the account with this address from now on. The account must have sent a
+   * transaction before.
    */
   impersonate(address: string): Promise<void>;
   /**

@@ -123,7 +123,10 @@ export class ClockWatch {
   }
 }
 
-/** Returns whether slots passed only because the clock was set forward. The node had no time to use these slots. */
+/**
+ * Returns whether slots passed only because the clock was set forward. If the clock was set forward, the node had no
+ * time to use the skipped slots.
+ */
 export function isSetPast({ ranMs, sleptMs = 0, setMs }: Passage): boolean {
   return setMs >= SET_MS_MIN && setMs > ranMs + sleptMs;
 }

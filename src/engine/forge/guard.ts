@@ -140,8 +140,8 @@ export class SigningGuard {
     const { last } = recalled;
     const newest = this.#newest.of(publicKey, last.timestamp);
     if (newest === 'unknown') return SEARCHING;
-    // The delegate signed a block of the chain on another node after the node wrote the watermark. So the watermark is
-    // out of date.
+    // The delegate signed a block of the chain on another node after the node wrote the watermark. The watermark is
+    // therefore out of date.
     if (newest !== undefined && newest.timestamp >= last.timestamp && newest.id !== last.blockId) return undefined;
     const watched = this.#watchedRecalls.get(publicKey);
     if (watched !== undefined && watched.blockId === last.blockId && chain.currentSlot() > watched.slot) {

@@ -1,8 +1,8 @@
 /**
  * Checks whether the tip at the start of the node is the tip of the network. The data folder may be out of date,
  * because the node was off or the folder comes from a backup. If a delegate signed headers after an old tip, a new
- * header on the old tip would contradict them. So after each start, no delegate signs until the node has proof that its
- * tip is current.
+ * header on the old tip would contradict them. After each start, no delegate therefore signs until the node has proof
+ * that its tip is current.
  */
 
 import type { Clock } from '../../ports/clock.ts';

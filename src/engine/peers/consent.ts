@@ -18,10 +18,10 @@ export interface OwnTip {
  * Returns whether a peer has announced its actual tip.
  *
  * A node of release 2.3.8 announces the height and broadhash of the genesis block until gossip brings it a block, even
- * if it has synchronised before. So a peer that still announces the genesis block counts as a peer without an announced
- * tip. If a peer at the genesis block counted as a peer on another tip, a newly started network could deadlock. The
- * nodes without an announced tip would prevent the other nodes from forging. Without a new block, the nodes without an
- * announced tip would never announce a tip.
+ * if it has synchronised before. A peer that still announces the genesis block therefore counts as a peer without an
+ * announced tip. If a peer at the genesis block counted as a peer on another tip, a newly started network could
+ * deadlock. The nodes without an announced tip would prevent the other nodes from forging. Without a new block, the
+ * nodes without an announced tip would never announce a tip.
  *
  * @param isYoung whether our chain has only the genesis block
  */

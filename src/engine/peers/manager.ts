@@ -336,7 +336,7 @@ export class PeerManager {
 
   /**
    * Whether this node may send an address to other peers. A special address may lead each peer to a different machine,
-   * or to no machine. So the node sends a special address to peers only if the operator named it.
+   * or to no machine. The node therefore sends a special address to peers only if the operator named the address.
    */
   #mayTell(info: PeerAddress): boolean {
     return !isSpecial(info.ip) || this.isNamed(peerIdOf(info));

@@ -73,7 +73,7 @@ export class NamedPeers {
     return this.#options.blacklistedIps.includes(ip);
   }
 
-  /** Whether a named peer can be used: it must be neither this node itself nor blacklisted. */
+  /** Whether a named peer can be used. The peer must be neither this node itself nor blacklisted. */
   #isUsable(peer: PeerAddress): boolean {
     return !isOwnAddress(peer, this.#options.own) && !this.isBlacklisted(peer.ip);
   }

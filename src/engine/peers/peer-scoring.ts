@@ -15,8 +15,8 @@ import { BAN_MS, pointsOf, REPUTATION_FULL } from './penalties.ts';
 export const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to connect' };
 
 /**
- * This close code does not exist in lisk-sdk, which has no code for this case. A node of lisk-sdk dials again after an
- * unknown code.
+ * The close code 4429 does not exist in lisk-sdk, which has no code for too many false signatures. A node of lisk-sdk
+ * dials again after an unknown code.
  */
 const WASTEFUL: CloseReason = { code: 4429, reason: 'Too many signatures to verify' };
 

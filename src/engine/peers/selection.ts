@@ -145,8 +145,8 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
  * secret numbers. The second group has the connections with the shortest round trips. The third group has the
  * connections of the peers for whom this node could answer the largest share of questions. The fourth group is the
  * older half of the remaining connections. The function chooses a random connection of the largest netgroup among the
- * connections that are not safe. So an attacker with many connections usually loses one of its own connections. If all
- * connections are safe, the function chooses the youngest connection.
+ * connections that are not safe. An attacker with many connections therefore usually loses one of its own connections.
+ * If all connections are safe, the function chooses the youngest connection.
  *
  * @param netgroupOf returns the number of a peer's netgroup, which other nodes must not be able to predict
  */

@@ -321,7 +321,7 @@ export class AcceptedTransactions {
       return;
     }
     // If the clock was set back, the stored time of arrival may lie in the future. With a future time of arrival, the
-    // transaction would wait longer than allowed. So the node uses the current time instead.
+    // transaction would wait longer than allowed. The node therefore uses the current time instead.
     const result = pool.admit(entry.json, NO_PAYER, Math.min(entry.receivedAtMs, nowMs));
     if (result.accepted) {
       this.#waiting.delete(id);

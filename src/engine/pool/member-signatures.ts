@@ -53,8 +53,8 @@ export function addMemberSignature(
     const message = 'Unable to process signature, corresponding transaction not found';
     throw new TransactionRejected('TRANSACTION_INVALID', [transactionError('', message, '.signature')]);
   }
-  // The pool stores the signature in lower case. Otherwise a client could add the signature a second time in upper case
-  // and make the transaction invalid.
+  // The pool stores the signature in lower case. Without this rule, a client could add a signature a second time in
+  // upper case and make the transaction invalid.
   const added = { ...given, signature: given.signature.toLowerCase(), publicKey: given.publicKey.toLowerCase() };
   refuseSecondOf(pooled, added);
   if (!payer.mayAsk()) throw verificationLimit(transactionId);

@@ -7,9 +7,9 @@ import { groupOf, type PoolContext } from './checks.ts';
 import type { PoolQueues } from './queues.ts';
 
 /**
- * For each queue, the queue to which its affected transactions move. The row for `validated` must be first. If a row
- * before it moved a transaction to `validated`, the row for `validated` would move the transaction on to `received` at
- * once.
+ * For each queue, the queue to which transactions move that the pool must verify again. The row for `validated` must be
+ * first. If an earlier row moved a transaction to `validated`, the row for `validated` would move the transaction on to
+ * `received` at once.
  */
 const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
   ['validated', 'received'],
@@ -37,9 +37,9 @@ export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blo
 
 /**
  * Puts the transactions of reverted blocks into the queue `verified`, beginning with the highest block. The recipient
- * of a reverted transaction loses its amount, and transactions of the recipient may spend the lost amount. So the pool
- * verifies again the transactions of the recipients. The pool does not announce reverted transactions again, because
- * the node announced them at their first arrival.
+ * of a reverted transaction loses its amount, and transactions of the recipient may spend the lost amount. The pool
+ * therefore verifies again the transactions of the recipients. The pool does not announce reverted transactions again,
+ * because the node announced them at their first arrival.
  *
  * @param blocks reverted blocks in any order
  */

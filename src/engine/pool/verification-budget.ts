@@ -1,8 +1,9 @@
 /**
  * Limits the time for checking the signatures of transactions from peers and clients. A sender can make false
- * signatures without work, but the node needs processor time to check each signature. So the node charges the check of
- * a signature to the budget of the sender's address, even if the signature is valid. Each group of addresses (`Crowd`)
- * also has a budget. So an attacker with many addresses cannot use up the time that the node needs for blocks.
+ * signatures without work, but the node needs processor time to check each signature. The node therefore charges the
+ * check of a signature to the budget of the sender's address, even if the signature is valid. Each group of addresses
+ * (`Crowd`) also has a budget. An attacker with many addresses therefore cannot use up the time that the node needs for
+ * blocks.
  *
  * Costs are counted in milliseconds as in `Verifier.spentMs`, so the same limits hold for a fast and a slow
  * implementation of Ed25519. The node never charges checks of blocks and of their transactions.
@@ -47,8 +48,8 @@ const CROWD: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
 /**
  * The last part of a group's budget is reserved for addresses that have used little time. For each address, a bucket of
  * size `MODEST` measures the used time. The budget of a group refills by 100 ms per second, but a hundred addresses
- * that stay within `MODEST` use at most 50 ms per second. So the node still verifies the transactions of an honest peer
- * during an attack from up to a hundred addresses.
+ * that stay within `MODEST` use at most 50 ms per second. The node therefore still verifies the transactions of an
+ * honest peer during an attack from up to a hundred addresses.
  */
 const CROWD_RESERVE_MS = 100;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };

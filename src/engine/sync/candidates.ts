@@ -91,8 +91,8 @@ export class Candidates {
   }
 
   /**
-   * Returns the connected peers with the best announced tip if the best tip is better than ours. Otherwise returns the
-   * peers with another chain at our height.
+   * Returns the connected peers with the best announced tip if the best tip is better than ours. If no tip is better
+   * than ours, returns the peers with another chain at our height.
    */
   #better(
     excluded: ReadonlySet<PeerId>,

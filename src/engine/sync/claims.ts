@@ -1,9 +1,10 @@
 /**
  * Decides whether the node checks a peer's claim of a better chain, and whether forging waits for the result. Anybody
- * can claim a better chain, and a delegate can sign the tip of a chain that does not exist. So a failed claim makes the
- * node doubt later claims for some time. The node then doubts two kinds of claims: claims from the netgroup of the
- * failed claim, and claims of all inbound or all outbound peers, by the direction of the connection with the failed
- * claim. The node ignores the signer of the failed claim until the next round. Forging never waits for a doubted claim.
+ * can claim a better chain, and a delegate can sign the tip of a chain that does not exist. A failed claim therefore
+ * makes the node doubt later claims for some time. The node then doubts two kinds of claims: claims from the netgroup
+ * of the failed claim, and claims of all inbound or all outbound peers, by the direction of the connection with the
+ * failed claim. The node ignores the signer of the failed claim until the next round. Forging never waits for a doubted
+ * claim.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

@@ -41,7 +41,7 @@ export interface DownloadSource {
   readonly codec: Codec;
   /** Called for a peer that failed while another peer answered. This download does not ask the failed peer again. */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
-  /** Called with the blocks of a batch when they arrive, for example to verify their signatures early. */
+  /** Called with the blocks of a batch when the blocks arrive, for example to verify their signatures early. */
   readonly prepare: (blocks: readonly Block[]) => Promise<void>;
 }
 

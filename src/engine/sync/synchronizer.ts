@@ -206,8 +206,8 @@ export class Synchronizer {
    */
   trigger(peerId?: PeerId, shown?: ShownTip): void {
     if (this.#stopped || this.#run !== undefined) return;
-    // If writes to the disk fail, the node downloads no blocks. Otherwise it would download the same blocks again and
-    // again.
+    // If writes to the disk fail, the node downloads no blocks. Without this rule, the node would download the same
+    // blocks again and again.
     if (this.#chain.disk.checkWritable() !== undefined) return;
     const isTrusted = peerId !== undefined && this.#backoff.failures(peerId) <= FAILURES_TRUSTED;
     let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;

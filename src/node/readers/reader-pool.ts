@@ -27,8 +27,8 @@ const PING_MS = 250;
  */
 const SILENT_PINGS_MAX = 3;
 /**
- * Number of unanswered pings after which a hanging reader is killed. A replaced reader that answers an earlier ping
- * ends by itself.
+ * Number of unanswered pings after which a hanging reader is killed. If a replaced reader answers a ping before that
+ * number is reached, the reader ends by itself.
  */
 const HANGING_PINGS_MAX = 20;
 /** A reader that ends after less time is not replaced at once, because something keeps it from running. */

@@ -15,7 +15,7 @@ export interface HealthLimits {
 export interface Sample extends PulseReading {
   /** Time of the sample in milliseconds, by a monotonic clock. */
   readonly atMs: number;
-  /** Own memory of the process. */
+  /** Memory of the process in bytes (see `process-memory.ts`). */
   readonly ownBytes: number;
 }
 

@@ -113,9 +113,9 @@ export function refuseConfirmed(state: StateReader, block: Block): void {
 }
 
 /**
- * Verifies each transaction of a block alone against the state before the block, and then applies them one after
- * another. A block is refused if the chain already has one of its transactions. Inert transactions are part of the
- * block, but have no effect.
+ * Verifies each transaction of a block alone against the state before the block. Then applies the transactions one
+ * after another. A block is refused if the chain already has one of its transactions. Inert transactions are part of
+ * the block, but have no effect.
  *
  * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first invalid transaction; or
  *   `BLOCK_UNSTORABLE`

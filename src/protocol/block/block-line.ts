@@ -21,8 +21,8 @@ export function lineOfBlock(block: Block, codec: Codec): string {
 export interface ReadBlock {
   readonly block: Block;
   /**
-   * The first difference between the line and the bytes of the block; undefined if there is none. The difference
-   * reveals a change of the file, even if no signature covers the changed member.
+   * The first difference between the line and the bytes of the block; undefined if they agree. The difference reveals a
+   * change of the file, even if no signature covers the changed member.
    */
   readonly fault: string | undefined;
 }
@@ -79,7 +79,7 @@ function withAmountsAsText(json: string): string {
   return json.replace(AMOUNT_AS_NUMBER, '$1"$2"');
 }
 
-/** Members that HTTP answers add to a block; they are not part of the block. */
+/** Members that HTTP answers add to a block. These members are not part of the block. */
 const REMARKS: ReadonlySet<string> = new Set(['blockId', 'confirmations', 'height', 'receivedAt', 'relays']);
 
 /** A member of a document that differs from the block that was read from the document. */
@@ -90,8 +90,8 @@ interface Contradiction {
 }
 
 /**
- * Finds the first contradiction; undefined if there is none. The search is not recursive, because assets can be nested deeper
- * than the stack allows.
+ * Finds the first contradiction; undefined if nothing contradicts. The search is not recursive, because assets can be
+ * nested deeper than the stack allows.
  */
 function contradiction(given: unknown, known: Json): Contradiction | undefined {
   const open: Pair[] = [{ given, known, path: '' }];

@@ -87,8 +87,8 @@ export function unpackTransactions(packed: Buffer, codec: Codec): Transaction[] 
 }
 
 /**
- * Unpacks the transaction at an index; undefined if there are fewer transactions. The transaction does not refer to the
- * packed bytes.
+ * Unpacks the transaction at an index; undefined if the block has fewer transactions. The transaction does not refer to
+ * the packed bytes.
  */
 export function unpackTransaction(packed: Buffer, index: number, codec: Codec): Transaction | undefined {
   let left = index;

@@ -47,7 +47,7 @@ export function readTransactions(
   });
 }
 
-/** Id of the previous block; undefined if there is none. */
+/** Id of the previous block; undefined if the JSON states no id. */
 export function readPreviousId(json: unknown, name: string): string | undefined {
   const id = member(json, name);
   if (id === undefined || id === null) return undefined;

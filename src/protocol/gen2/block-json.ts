@@ -137,7 +137,7 @@ function readNumberOfTransactions(json: unknown, length: number): number {
  * sum rounds to the number in the JSON.
  *
  * Release 2.3.8 writes and accepts a header with a sum of more than 64 bits. The release passes the block on, and then
- * fails to store it. So the sender of a block with a sum of more than 64 bits may be honest.
+ * fails to store it. The sender of a block with a sum of more than 64 bits may therefore be honest.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, or `BLOCK_UNSTORABLE` for a sum of more than 64 bits
  */

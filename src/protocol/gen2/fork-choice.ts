@@ -5,8 +5,8 @@
  *
  * A received block may be one height above the tip and follow another parent (fork cause 1). If the received block is
  * older than the tip, lisk-sdk reverts two blocks. If the received block is newer than the tip, lisk-sdk waits until
- * polling shows that its chain is behind. In both cases, lisk-sdk then follows the longer chain. This node follows the
- * longer chain at once. This node reverts no block before the blocks of the longer chain have arrived.
+ * polling shows that its chain is behind. After the reverts or the wait, lisk-sdk follows the longer chain. This node
+ * follows the longer chain at once. This node reverts no block before the blocks of the longer chain have arrived.
  *
  * If two chains of equal length split below their tips, each lisk-sdk node stays on its own chain. Two halves of a
  * network could then wait for each other's consent for ever. This node compares the tips of two chains of equal length

@@ -172,7 +172,7 @@ interface Reading {
 function readTransaction(json: unknown, types: Types): Reading {
   const type = typeFor(json, types);
   const document = documentOf(json, type);
-  // If one of these members is missing or empty, lisk-sdk throws a plain error.
+  // If id, sender or signature is missing or empty, lisk-sdk throws a plain error.
   for (const name of ['id', 'senderPublicKey', 'senderId', 'signature'] as const) {
     if (!document[name]) throw plainRefusal(`${name} is required to be set before use`);
   }

@@ -154,8 +154,8 @@ export function addHeader(ledger: BftLedger, header: BftHeader, minHeightActive:
 
   const own = newestVoteOf(next, header.generatorPublicKey);
   let lastPrecommit = own < 0 ? 0 : at(next.lastPrecommit, own);
-  // The precommits of a header depend on the prevotes of earlier headers. So its precommits are counted before its own
-  // prevotes.
+  // The precommits of a header depend on the prevotes of earlier headers. The precommits of a header are therefore
+  // counted before its own prevotes.
   const firstPrecommit = Math.max(minHeightActive, minPrecommitHeight(next, header, limits), lastPrecommit + 1);
   for (let height = firstPrecommit; height < header.height; height += 1) {
     const index = height - firstHeight;

@@ -84,8 +84,8 @@ export function handOver(
 
 /**
  * Highest height that an unknown header can have, on a chain whose only final block is the genesis block. If a third of
- * the delegates of a young chain waited for finality, no block would ever become final. So the wait on a young chain is
- * limited.
+ * the delegates of a young chain waited for finality, no block would ever become final. The wait on a young chain is
+ * therefore limited.
  *
  * @param wait.dueS time by which finality should have come
  * @param wait.isNew whether the chain has no block of the delegate

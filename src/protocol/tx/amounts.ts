@@ -10,7 +10,7 @@ import { member } from './json.ts';
 /** Maximum of decimal digits that lisk-sdk accepts in an amount given as a number. */
 const SIGNIFICANT_DIGITS_MAX = 15;
 
-/** Number of beddows that a transaction moves besides its fee; 0 if it moves none. */
+/** Number of beddows that a transaction moves besides its fee; 0 if the transaction moves only its fee. */
 export function amountOf({ payload }: Pick<Transaction, 'payload'>): bigint {
   return 'amount' in payload ? payload.amount : 0n;
 }

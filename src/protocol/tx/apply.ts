@@ -18,8 +18,8 @@ const OK: TransactionVerdict = { status: 'ok' };
 
 /**
  * Applies a transaction, and returns its verdict. Errors are collected in the order in which lisk-sdk finds them. The
- * state changes even if there are errors, because an exception of the network may turn a failure into a success. So the
- * caller should pass an overlay, and drop the overlay if the verdict is not `ok`.
+ * state changes even if there are errors, because an exception of the network may turn a failure into a success. The
+ * caller should therefore pass an overlay, and drop the overlay if the verdict is not `ok`.
  *
  * `applyTransaction` does not change vote weights; `bookVoteWeight` changes them. Keys of accounts stay in the letter
  * case in which they were sent, because the keys of later transactions in the block are compared with this text.

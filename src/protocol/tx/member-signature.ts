@@ -36,8 +36,8 @@ export function addMemberSignature(
   }
   const sender = state.account(transaction.senderId);
   let signed = { ...transaction, signatures: [...transaction.signatures, signature] };
-  // The loop removes one false signature at a time, and stops when there are too few signatures. So each added
-  // signature leads to the removal of at most one false signature.
+  // The loop removes one false signature at a time, and stops when there are too few signatures. Each added signature
+  // therefore leads to the removal of at most one false signature.
   for (;;) {
     const { status } = groupStanding(signed, sender, context);
     const unmatched = status === 'fail' ? firstUnmatchedSignature(signed, members ?? [], context) : undefined;
@@ -51,7 +51,7 @@ function membersFor(state: StateReader, { payload, senderId }: Transaction): rea
   return state.account(senderId)?.group?.members;
 }
 
-/** The reason to refuse a signature without verifying it; undefined if there is none. */
+/** The reason to refuse a signature without verification; undefined if the signature must be verified. */
 function unfitness(
   members: readonly PublicKey[] | undefined,
   { id, payload, senderId, signatures }: Transaction,

@@ -16,7 +16,7 @@ export function recipientOf({ payload }: Pick<Transaction, 'payload'>): Address 
   return 'recipientId' in payload ? payload.recipientId : undefined;
 }
 
-/** The error of a recipient, with the message of lisk-sdk; undefined if it is correct. */
+/** The error of a recipient, with the message of lisk-sdk; undefined if the recipient is correct. */
 export function recipientFault(recipientId: string): string | undefined {
   return recipientId === NAN_ADDRESS ? undefined : addressFault(recipientId);
 }
@@ -30,7 +30,7 @@ export function recipientNumberOf(recipientId: Address): bigint {
   return recipientId === NAN_ADDRESS ? NAN_NUMBER : BigInt(recipientId.slice(0, -1));
 }
 
-/** The text of a recipient, if it cannot be computed from the bytes; otherwise undefined. */
+/** The text of a recipient, if the text cannot be computed from the bytes; otherwise undefined. */
 export function recipientTextBeside(recipientId: Address): Buffer | undefined {
   return recipientId === NAN_ADDRESS ? Buffer.from(NAN_ADDRESS, 'utf8') : undefined;
 }

@@ -1,4 +1,7 @@
-/** Applies a second signature registration. After it, a second key must also sign each transaction of the sender. */
+/**
+ * Applies a second signature registration. After this transaction, a second key must also sign each transaction of the
+ * sender.
+ */
 
 import { emptyAccount, type StateWriter } from '../state.ts';
 import type { Payload, Transaction } from '../types.ts';

@@ -51,7 +51,7 @@ export function secondSignatureErrors(
  * Tells whether a transaction has enough valid signatures of group members. The registration of a group needs the
  * signatures of all members. A transaction of a group needs the signatures of `min` members.
  *
- * @param sender the account before the transaction; undefined if it does not exist
+ * @param sender the account before the transaction; undefined if the account does not exist
  */
 export function groupStanding(
   transaction: Transaction,
@@ -93,7 +93,8 @@ function memberStanding(
     const error = transactionError(id, 'Encountered duplicate signature in transaction', '.signatures');
     return { status: 'fail', errors: [error] };
   }
-  // Missing signatures are reported before invalid ones. No signature is verified until there are enough signatures.
+  // Missing signatures are reported before invalid signatures. No signature is verified until there are enough
+  // signatures.
   if (signatures.length < min) {
     const error = {
       name: 'TransactionPendingError',

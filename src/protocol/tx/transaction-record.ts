@@ -1,9 +1,9 @@
 /**
  * The stored form of a transaction: the bytes from which its id is computed, then members' signatures, then additional
  * data. The additional data are the fee (genesis), the id (an exception), the recipient's key, the detail of the type,
- * and JSON of all parts in a deviating form. A form deviates if nodes do not write the part in this form. Each
- * additional value is present only if it is needed. The record is read from its end, so that the signed bytes are
- * unchanged at its beginning.
+ * and JSON of all parts in a deviating form. A form deviates if nodes do not write the part in this form. An additional
+ * value is present only if needed. The record is read from its end, so that the signed bytes are unchanged at its
+ * beginning.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -154,7 +154,10 @@ function extrasOf(record: Buffer, flags: number): Extras {
   };
 }
 
-/** JSON of all details of a transaction's original form that are not in its bytes; undefined if there are none. */
+/**
+ * JSON of all details of a transaction's original form that are not in its bytes; undefined if the bytes contain all
+ * details.
+ */
 function writtenBytes({ written, signatures }: Transaction): Buffer | undefined {
   const isUsual = signatures.every((signature) => isCanonicalHex(signature, SIGNATURE_BYTES));
   if (written === undefined && isUsual) return undefined;

@@ -33,8 +33,8 @@ export interface TransactionRuleParts {
    */
   statedErrors(transaction: Transaction): readonly TransactionError[];
   /**
-   * Whether the transaction is malformed, but the network has an exception for it. The exception then excuses all
-   * errors of the transaction.
+   * Whether the transaction is malformed, but the network has an exception for it. The exception excuses all errors of
+   * the malformed transaction.
    */
   isExceptedShape(transaction: Transaction): boolean;
   /**
@@ -44,7 +44,10 @@ export interface TransactionRuleParts {
   forgingFault?(transaction: Transaction): TransactionError | undefined;
   /** Kinds of transactions that are verified again when another transaction of the same kind is confirmed. */
   readonly uniqueKinds: ReadonlySet<PayloadKind>;
-  /** The reason why an applied transaction cannot change the vote weights; undefined if it can. */
+  /**
+   * The reason why an applied transaction cannot change the vote weights; undefined if the transaction can change the
+   * weights.
+   */
   bookingFault?(
     state: StateReader,
     transaction: Transaction,
@@ -93,7 +96,7 @@ export interface TransactionRules extends Pick<
     readonly verdicts: readonly TransactionVerdict[];
     /**
      * The reason why lisk-sdk could not store the result of the batch although each transaction is valid; undefined if
-     * there is none.
+     * lisk-sdk can store the result.
      */
     readonly fault: TransactionError | undefined;
   };

@@ -41,7 +41,10 @@ export interface TransactionLayout {
    * @param after number of bytes to leave free after the basic bytes
    */
   encodeBasic(fields: BasicFields, before: number, after: number): Buffer;
-  /** Data of a payload that are not in the basic bytes, for the stored form; undefined if there are none. */
+  /**
+   * Data of a payload that are not in the basic bytes, for the stored form; undefined if all data are in the basic
+   * bytes.
+   */
   detail?(payload: Payload): Buffer | undefined;
   /**
    * @param bytes the basic bytes, possibly followed by other bytes

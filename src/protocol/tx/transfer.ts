@@ -41,7 +41,8 @@ export function createTransferReader(
     const recipientId = asset ? member(asset, 'recipientId') : '';
     const data = member(asset, 'data');
     const payload = transferOf(amount, recipientId, data);
-    // If there is a payload, only the text can be wrong. So a transfer without a text needs no schema check.
+    // If the payload could be built, only the text can be wrong. A transfer without a text therefore needs no schema
+    // check.
     if (payload !== undefined && data === undefined) return { errors: [], payload };
     const errors = assetErrors(shape, { data, amount, recipientId }, id);
     if (!isTransferAmount(amount)) {

@@ -40,7 +40,8 @@ export function noUnsettledWeights(): UnsettledWeights {
 /**
  * Adds the remaining amounts at the end of a block.
  *
- * @returns a delegate whose weight lisk-sdk cannot store, which makes the block invalid; undefined if there is none
+ * @returns a delegate whose weight lisk-sdk cannot store, which makes the block invalid; undefined if lisk-sdk can
+ * store all weights
  */
 export function settleWeights(
   state: StateWriter,

@@ -15,7 +15,7 @@ export interface Difference {
   readonly key: string;
   /**
    * `missing`: only the expected store has the key. `surplus`: only the examined store has the key. `wrong`: both
-   * stores have it, with different values.
+   * stores have the key, with different values.
    */
   readonly kind: 'missing' | 'surplus' | 'wrong';
 }

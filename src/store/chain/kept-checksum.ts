@@ -1,5 +1,6 @@
 /**
- * Keeps the checksum of the consensus state in a store. Each write updates the checksum, and each transaction saves it.
+ * Keeps the checksum of the consensus state in a store. Each write updates the checksum, and each transaction saves the
+ * checksum.
  */
 
 import type { CountedWriter } from '../index/counted-key-sets.ts';
@@ -21,7 +22,7 @@ export interface StateCheck {
 /** A writer that updates the checksum with each write to the state. */
 export interface StateKeys extends CountedWriter {
   /**
-   * Writes an entry of the state. The caller passes the old value, so that the checksum need not read it.
+   * Writes an entry of the state. The caller passes the old value, so that the checksum need not read the value.
    *
    * @param before the old value; undefined for a new entry
    */

@@ -42,8 +42,8 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
   /** If false, a folder without a store is refused; true by default. */
   readonly create?: boolean;
   /**
-   * If true, each write is on the disk when it returns; true by default. False is for a temporary store, whose writes
-   * may reach the disk after they return.
+   * If true, each write returns only after the data are on the disk; true by default. False is for a temporary store,
+   * whose writes may return before they are on the disk.
    */
   readonly durable?: boolean;
   /**
@@ -240,7 +240,8 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
 
 /**
  * Overwrites the marks of a store with the marks of a network. This function is only for a copy of a chain that
- * continues under another network identifier (a forked devnet). Never use it on the store of a running network.
+ * continues under another network identifier (a forked devnet). Never use this function on the store of a running
+ * network.
  */
 export function writeMarks(keyValue: KeyValue, params: ChainParams): void {
   keyValue.transact((writer) => putMarks(writer, params));

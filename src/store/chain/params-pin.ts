@@ -1,7 +1,7 @@
 /**
  * Writes consensus parameters as a text, which is stored with the chain. Two networks have the same text if and only if
- * all their parameters are equal. So the node refuses a state that other rules produced, even if the genesis block is
- * the same.
+ * all their parameters are equal. The node therefore refuses a state that other rules produced, even if the genesis
+ * block is the same.
  */
 
 import { sha256Hex } from '../../crypto/hash.ts';
@@ -12,9 +12,9 @@ import { ACTIVE_DELEGATES, type ChainParams } from '../../protocol/params.ts';
 const VALUE_LENGTH_MAX = 200;
 
 /**
- * Writes one line `member value` for each parameter, in the order of the parameters' names. The usual number of active
- * delegates is omitted, because older stores have no line for it. When these stores were written, all networks had this
- * number.
+ * Writes one line `member value` for each parameter, in the order of the parameters' names. The text omits the usual
+ * number of active delegates, because older stores have no line for this number. When older stores were written, all
+ * networks had the usual number of active delegates.
  */
 export function paramsPin(params: ChainParams): string {
   return Object.entries(params)

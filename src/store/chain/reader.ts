@@ -9,8 +9,8 @@ import type { StoredChain } from './chain-store.ts';
 import { claimedStore, readChainStore, type ChainStoreOptions, type MemoryChainStoreOptions } from './open.ts';
 
 /**
- * Longest time for which an old moment stays open for the queries that began in it. After this time, these queries
- * fail, and the database can reuse the pages of the old moment.
+ * Longest time for which an old moment stays open for the queries that began in that moment. After this time, these
+ * queries fail, and the database can reuse the pages of the old moment.
  */
 const MOMENT_MS_MAX = 30_000;
 
@@ -45,8 +45,8 @@ export class ChainReader {
   }
 
   /**
-   * Moves this reader to the last commit of the node. While an old moment has open queries, it stays open and occupies
-   * its pages. So if untrusted clients can trigger the call, the caller must pass a condition.
+   * Moves this reader to the last commit of the node. While an old moment has open queries, the moment stays open and
+   * occupies pages. If untrusted clients can trigger the call, the caller must therefore pass a condition.
    *
    * @param isWanted decides whether to move to the new moment; by default always
    * @returns true if this reader moved
@@ -58,8 +58,8 @@ export class ChainReader {
     try {
       isTaken = isWanted(store);
     } finally {
-      // The new moment is closed if it is not wanted, and also if `isWanted` throws. An open moment keeps its pages
-      // from being reused.
+      // The reader closes the new moment if `isWanted` returns false or throws. An open moment keeps its pages from
+      // being reused.
       if (!isTaken) void store.close();
     }
     if (!isTaken) return false;

@@ -1,7 +1,7 @@
 /**
  * Computes a checksum over the tables of consensus state: the sum of one hash for each entry. A write subtracts the
- * hash of the old entry and adds the hash of the new one. So the cost of a write does not depend on the size of the
- * state, and the order of writes does not matter. The sum is stored beside the state and written in the same
+ * hash of the old entry and adds the hash of the new one. The cost of a write therefore does not depend on the size of
+ * the state, and the order of writes does not matter. The sum is stored beside the state and written in the same
  * transaction. If the hashes of the entries do not add up to the stored sum, the state is damaged. The checksum finds
  * accidental damage, but not forgery, because its hash is fast and not cryptographic.
  */

@@ -1,7 +1,7 @@
 /**
  * Stores the consensus state in tables, with indexes and a cache of decoded values. A transaction of the store writes
  * each account, each delegate and the ledger only once, at its end (`flush`), even if many of its blocks changed them.
- * Before `flush`, the changes are in memory, and all reads look there first.
+ * Before `flush`, the changes are in memory, and all reads look in memory first.
  */
 
 import { createHash } from 'node:crypto';
@@ -43,8 +43,8 @@ export class StateTables implements StateReader {
   readonly #accounts = new AccountCache((address) => this.#storedAccount(address));
   readonly #delegates = new LruMap<PublicKey, Delegate>(DELEGATES_CACHED_MAX);
   /**
-   * Changed delegates; the tables still have their old values. New delegates are written to the tables at once, so that
-   * a walk over the table finds all delegates.
+   * Changed delegates; the tables still have their old values. New delegates are written to the table without waiting
+   * for `flush`, so that a walk over the table finds all delegates.
    */
   readonly #unsavedDelegates = new Map<PublicKey, Delegate>();
   readonly #roundLists = new LruMap<number, readonly PublicKey[]>(ROUND_LISTS_CACHED_MAX);

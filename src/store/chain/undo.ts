@@ -26,7 +26,7 @@ export interface OverwrittenDelegate {
 }
 
 /**
- * An undo record before it is encoded. A long transaction drops most of its undo records, so these are never encoded.
+ * An undo record before it is encoded. A long transaction drops most of its undo records without ever encoding them.
  */
 export interface OverwrittenValues {
   readonly accounts: readonly OverwrittenAccount[];

@@ -80,7 +80,7 @@ export function openForWriting(
   try {
     makeFolder(directory);
   } catch (error) {
-    // This error reports that the folder cannot be created. The error does not concern a store.
+    // The error `FOLDER_IMPOSSIBLE` reports that the folder cannot be created. The error does not concern a store.
     if (error instanceof ProtocolError) throw error;
     const isOfWriting = isMissingRight(error) || isReadOnlyMedium(error);
     throw isOfWriting ? refusalToWrite(directory, error) : unreadable(directory, messageOf(error), error);

@@ -3,10 +3,10 @@
  * start time of that process. The claim of a killed process therefore does not block a restart: no running process has
  * the same number and start time. Removing a stale claim never removes a new claim, because their names differ.
  *
- * Process numbers of different containers cannot be compared, because each node may have number 1. So a process with a
- * clock updates the time of its claim every few seconds, and listens on a socket beside the claim. A claim of another
- * container is stale if it was not updated for some time and no process listens on its socket. A paused process still
- * listens, so it keeps its claim.
+ * Process numbers of different containers cannot be compared, because each node may have number 1. A process with a
+ * clock therefore updates the time of its claim every few seconds, and listens on a socket beside the claim. A claim of
+ * another container is stale if it was not updated for some time and no process listens on its socket. A paused process
+ * still listens, so it keeps its claim.
  */
 
 import {
@@ -53,8 +53,8 @@ const OWNER = /^(\d+)\.([0-9a-z]+(?:-\d+)?)(?:-in(\d+))?$/;
 const ownClaims = new Set<string>();
 
 /**
- * Takes the lock. The function first writes its own claim, and then looks for other claims. So if several processes
- * start at once, all of them may be refused, but two never succeed.
+ * Takes the lock. The function first writes its own claim, and then looks for other claims. If several processes start
+ * at once, the lock may therefore refuse all processes, but never accepts two.
  *
  * @param directory an existing folder
  * @param name name of the lock. Claims are files `<name>.<process number>.<its start>`; with a clock, `-in<namespace of
@@ -88,7 +88,7 @@ export function takeLock(directory: string, name: string, clock?: Clock): Proces
 }
 
 /**
- * Returns the name of the owner of a valid claim; undefined if there is no valid claim. The function changes no files.
+ * Returns the name of the owner of a valid claim; undefined if no claim is valid. The function changes no files.
  *
  * @param clock the same as for `takeLock`
  */
@@ -167,7 +167,7 @@ function keepTouching(file: string, clock: Clock): () => void {
     try {
       utimesSync(file, clock.nowMs() / 1000, clock.nowMs() / 1000);
     } catch {
-      // If the claim is gone, `isHeld` reports it. If the disk fails, other writes report the failure.
+      // If the claim is gone, `isHeld` reports the loss. If the disk fails, other writes report the failure.
     }
     timer = clock.after(TOUCH_MS, touch);
   };
@@ -195,7 +195,9 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Namespace of process numbers, which is different for each container; undefined if the system does not report it. */
+/**
+ * Namespace of process numbers, which is different for each container; undefined if the system reports no namespace.
+ */
 const NUMBERED_IN = numberedIn();
 
 function numberedIn(): string | undefined {

@@ -5,7 +5,7 @@
  * are next to each other. Writing ten neighbouring entries takes as long as writing one entry.
  *
  * The transaction that appends the first block without index entries saves the index watermark in the store. The
- * missing entries are also kept in memory. A new process reads them again from the blocks.
+ * missing entries are also kept in memory. A new process makes the missing entries again from the blocks.
  */
 
 import { assert, messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -151,8 +151,8 @@ export class DeferredIndexes {
   *#backfillLoaded(keyValue: CountedKeySets, pagesMax: number): Iterable<void> {
     const chunks = this.#lists.chunks(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
     for (let isDone = false; !isDone;) {
-      // If a transaction failed between two steps, it has dropped the pending entries. If pending entries were dropped,
-      // the backfill must not end as if all entries were written.
+      // If a transaction failed between two steps, the transaction has dropped the pending entries. If pending entries
+      // were dropped, the backfill must not end as if all entries were written.
       assert(this.#isLoaded, 'what indexes lack is in memory until the backfill ends');
       keyValue.transact((keys) => {
         for (let pages = 0; pages < pagesMax;) {
@@ -187,7 +187,7 @@ export class DeferredIndexes {
 
   /**
    * Reads the missing transactions from the blocks up to a height. If more than `transactionsMax` transactions are
-   * missing, it reads the first part of them.
+   * missing, the method reads the first part of them.
    */
   #loadPending(to: number, transactionsMax: number): void {
     const from = this.#watermark;

@@ -6,7 +6,7 @@
 
 /**
  * Number of words; each word has 32 marks. The marks take 4 MB. A chain of five million transactions sets a seventh of
- * them.
+ * the marks.
  */
 const WORDS = 2 ** 20;
 /** Offset of the second half of the id in its key. */

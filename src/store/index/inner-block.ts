@@ -1,6 +1,6 @@
 /**
  * An inner block of the tree over the leaf blocks of a table. For each child, the inner block has the start of the
- * child and the number of keys below it.
+ * child and the number of keys below the child.
  */
 
 import { KeyBlock } from './key-block.ts';

@@ -14,7 +14,7 @@ const UNUSED_BYTES_MAX = 8192;
 /** Sorted keys in one buffer, without duplicates. */
 export class KeyBlock {
   #bytes: Buffer;
-  /** For each key, the position at which it ends and the next key begins. */
+  /** For each key, the position at which the key ends and the next key begins. */
   #ends: number[];
   /** False while the bytes belong to a value that was read from the store. */
   #isOwn = false;
@@ -65,7 +65,7 @@ export class KeyBlock {
     return this.#ends.length;
   }
 
-  /** Length of `packed`. */
+  /** Length of `packed` in bytes. */
   get bytes(): number {
     return COUNT_BYTES + this.size * LENGTH_BYTES + this.#end;
   }

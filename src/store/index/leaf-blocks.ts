@@ -107,7 +107,7 @@ export class LeafBlocks {
     if (keys.bytes > this.#sizes.leafBytesMax) this.#cut(place, keys);
   }
 
-  /** Adds sorted keys; the keys that belong to the same leaf block are added together. @param keys ascending keys */
+  /** Adds sorted keys. All keys that belong to the same leaf block are added in one step. @param keys ascending keys */
   addSorted(keys: KeyBlock): void {
     for (let from = 0; from < keys.size;) {
       const { leaf, end } = this.#leafToChange(keys.key(from));

@@ -1,9 +1,9 @@
 /**
  * Implements an order-statistic B-tree whose leaves are the leaf blocks of a table. An inner block of the lowest level
- * has the start of each leaf block below it, and the number of keys of each. A higher inner block has the same data for
- * the inner blocks below it. All blocks are in one database. To find a key, the tree reads one block of each level, and
- * it caches some hundred blocks. So neither the time to open a store nor the memory of the tree depends on the number
- * of leaf blocks.
+ * has, for each leaf block below it, the start and the number of keys of the leaf block. A higher inner block has the
+ * same data for the inner blocks below it. All blocks are in one database. To find a key, the tree reads one block of
+ * each level. The tree caches some hundred blocks. Therefore, neither the time to open a store nor the memory of the
+ * tree depends on the number of leaf blocks.
  */
 
 import type { LruMap } from '../../primitives/bounded.ts';
@@ -109,7 +109,7 @@ export class OrderStatisticTree {
     return step?.block.starts.key(step.child + 1);
   }
 
-  /** The next leaf block, or the previous one; undefined if there is none. */
+  /** The next or the previous leaf block; undefined if no leaf block follows or precedes. */
   beside({ path }: LeafPlace, by: 1 | -1): LeafPlace | undefined {
     const at = path.findIndex(({ block, child }) => child + by >= 0 && child + by < block.children);
     const step = path[at];
@@ -164,7 +164,10 @@ export class OrderStatisticTree {
     this.#changed.clear();
   }
 
-  /** Start of an inner block on the disk that contradicts itself or the blocks below it; undefined if there is none. */
+  /**
+   * Start of an inner block on the disk that contradicts itself or the blocks below it; undefined if all inner blocks
+   * are consistent.
+   */
   wrongBlock(): Buffer | undefined {
     const known = new Set<string>();
     const isWrong = (block: InnerBlock): boolean => {

@@ -6,8 +6,8 @@
  *
  * Long lists are stored in every sort order that readers can ask for. Short lists are stored in the order of the chain
  * only. Sorting some hundred transactions for a query takes less time than storing four more entries for each
- * transaction. For an address, the number of transactions that it sent and received decides. So the two lists of an
- * address, sent and received, become long at the same time.
+ * transaction. For an address, the number of sent and received transactions decides. The two lists of an address, sent
+ * and received, therefore become long at the same time.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -39,14 +39,15 @@ export const ADDRESSES_CACHED_MAX = 65_536;
  */
 const TYPES_CACHED_MAX = 64;
 /**
- * When a list becomes long, this number of its transactions is read at once. This number of transactions takes some
- * megabytes of memory.
+ * When a list becomes long, the store reads this number of the list's transactions at once. This number of transactions
+ * takes some megabytes of memory.
  */
 const MEMBERS_AT_ONCE = 20_000;
 /** Maximum number of ids that are written at once. */
 const IDS_PER_CHUNK = 4096;
 /**
- * Number of keys with the data of transfers that are written at once. Each key may belong to a different leaf block.
+ * Maximum number of keys that are written at once. These keys contain the data of transfers. Each key may belong to a
+ * different leaf block.
  */
 const DATA_PER_CHUNK = 1024;
 /** Smallest number of ids in a disk page. */
@@ -133,9 +134,9 @@ export class TransactionLists {
   }
 
   /**
-   * Splits the pending batch into chunks. The caller must write each chunk before it asks for the next one, and write
-   * nothing else meanwhile. An earlier process may have written a chunk before it was killed. Writing the same chunk
-   * again changes nothing.
+   * Splits the pending batch into chunks. The caller must write each chunk before it asks for the next chunk. Between
+   * two chunks, the caller must write nothing else. An earlier process may have written a chunk before it was killed.
+   * Writing the same chunk again changes nothing.
    *
    * @param stored number of transactions in the chain, or 0 if the caller does not need the numbers of changed pages
    */
@@ -282,7 +283,7 @@ export class TransactionLists {
       }
       const bytes = value.parts[place.index - from];
       assert(bytes !== undefined, 'a list names transactions that are stored');
-      // The lists do not use the id, and computing it would cost a hash.
+      // The lists do not use the id, and computing the id would cost a hash.
       batch.add(this.#codec.decodeTransaction(bytes, NO_ID), place);
     }
     return batch;

@@ -1,7 +1,8 @@
 /**
  * Declares the tables of all keys. The page docs/store-layout.md is generated from this declaration. The store is one
- * database of binary keys. The first byte of a key is the number of its table. The rest of the key is big-endian, so
- * that keys sort like their values. Each change of the form of a key or value needs a new `LAYOUT_VERSION`.
+ * database of binary keys. The first byte of a key is the number of its table. The bytes of a key after the table
+ * number are big-endian, so that keys sort like their values. Each change of the form of a key or value needs a new
+ * `LAYOUT_VERSION`.
  */
 
 import { TRANSACTION_SORTS, type BlockAmountSort, type TransactionSort } from '../../ports/queries.ts';
