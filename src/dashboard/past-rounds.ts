@@ -15,8 +15,8 @@ export interface PastRound {
   readonly forged: number;
   readonly missed: number;
   /**
-   * The slots of a round in ascending order, up to a maximum number. If the network made no blocks for a long time,
-   * only the latest slots are kept.
+   * The slots of a round in ascending order, up to a maximum number. A round has very many slots if
+   * the network made no blocks for a long time. Then only the latest slots are kept.
    */
   readonly slots: readonly PastSlot[];
 }

@@ -13,7 +13,8 @@ export const ITEMS_MAX = 25;
 /** Maximum of blocks that are accepted in one answer. No node of the reference sends as many blocks. */
 export const BLOCKS_PER_ANSWER_MAX = 100;
 /**
- * Maximum of ids in a question for a common block, as in generation 2. A node of generation 3 sends at most 202 ids.
+ * Maximum of ids in a question for a common block. Current releases of both protocol generations send at most 202 ids.
+ * Earlier releases send up to 1000 ids.
  */
 export const COMMON_BLOCK_IDS_MAX = 1_000;
 /** Maximum of transactions of the pool, or of transactions with pending signatures, in one answer. */
