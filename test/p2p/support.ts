@@ -179,13 +179,15 @@ export async function rawPeer(port: number, query = SMALLEST_QUERY, path = '/rpc
   let end: { code: number; reason: string } | undefined;
   let heartbeats = 0;
   let isMute = false;
+  let hasSpoken = false;
   webSocket.on('message', (data) => {
     const text = (data as Buffer).toString();
     // A node measures the round trip of a connection that lasts long, as on a slow machine.
     if (text.startsWith('{"event":"ping"')) return;
     if (text !== '#1') return void frames.push(text);
     heartbeats += 1;
-    if (!isMute) webSocket.send('#2');
+    // Before the handshake, an answer would close the connection. A heartbeat comes first where the process stood still.
+    if (hasSpoken && !isMute) webSocket.send('#2');
   });
   let socket: Socket | undefined;
   webSocket.once('upgrade', (response) => (socket = response.socket));
@@ -205,6 +207,7 @@ export async function rawPeer(port: number, query = SMALLEST_QUERY, path = '/rpc
     mute: () => void (isMute = true),
     closed: () => end,
     say: (frame) => {
+      hasSpoken = true;
       webSocket.send(typeof frame === 'string' ? frame : JSON.stringify(frame));
     },
     frame: async (index) => {
