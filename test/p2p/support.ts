@@ -140,7 +140,7 @@ export async function closeAll(...nodes: readonly TestNode[]): Promise<void> {
 const POLL_MS = 5;
 
 /** Polls until `claim` holds. The deadline is counted in polls too, because a stopped machine must not use it up. */
-export async function until(claim: () => boolean, what: string | (() => string), deadlineMs = 60_000): Promise<void> {
+export async function until(claim: () => boolean, what: string | (() => string), deadlineMs = 150_000): Promise<void> {
   const endMs = Date.now() + deadlineMs;
   const pollsMin = deadlineMs / POLL_MS / 10;
   for (let polls = 0; !claim(); polls += 1) {
