@@ -268,7 +268,11 @@ test.serial('a process that answers HTTP and ends again and again', async (t) =>
     SHOWS_WITHIN_MS,
   );
   const killing = setInterval(() => {
-    for (const reader of readerPidsOf(pid)) if (reader !== kept) process.kill(reader, 'SIGKILL');
+    try {
+      for (const reader of readerPidsOf(pid)) if (reader !== kept) process.kill(reader, 'SIGKILL');
+    } catch {
+      // The reader has ended since it was listed.
+    }
   }, KILL_INTERVAL_MS);
   t.teardown(() => clearInterval(killing));
   await watch.named(t, node, ['READERS_FAIL']);
