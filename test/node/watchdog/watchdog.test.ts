@@ -77,10 +77,16 @@ test.serial('the supervisor of a devnet starts a node again whose heap was fille
   t.teardown(() => supervisor.kill('SIGKILL'));
   const output = gathered(supervisor);
   const lost = (): string | undefined => (supervisor.exitCode === null ? undefined : output());
-  const told = (what: RegExp) => waitFor(String(what), () => Promise.resolve(what.test(output())), END_MS_MAX, lost);
+  const told = (what: RegExp) =>
+    waitFor(String(what), () => Promise.resolve(what.test(output())), END_MS_MAX, lost).catch((error: unknown) => {
+      throw new Error(output(), { cause: error });
+    });
   await told(/2 of 2 nodes answer/);
   writeFileSync(harmFile, 'fill');
-  await told(/node 1 ended: the node ended itself: \d+ MB of memory passed the ceiling .*: started again in 1 s/);
+  // The limits are the defaults here, and a slow machine can fill the heap for longer than the event loop may stand still.
+  await told(
+    /node 1 ended: the node ended itself: (\d+ MB of memory|the event loop stood still) .*: started again in 1 s/,
+  );
   await told(/node 1 is started again/);
   const client = nodeClient(`http://127.0.0.1:${ports.http + 1}`);
   const height = await waitFor('the node', async () => (await client.status()).height, END_MS_MAX, lost);
