@@ -127,7 +127,12 @@ class UnsignedMaker {
     const sender = newcomer === undefined ? this.#drawn(number * 2) : this.#senders[number % FUNDED]!;
     const recipient = newcomer ?? this.#drawn(number * 2 + 1);
     const amount = newcomer === undefined ? 1000n + BigInt(number) : FIRST_AMOUNT;
-    const payload = { kind: 'transfer', amount, recipientId: recipient.address, data: `order ${number % TEXTS}` } as const;
+    const payload = {
+      kind: 'transfer',
+      amount,
+      recipientId: recipient.address,
+      data: `order ${number % TEXTS}`,
+    } as const;
     return unsignedTransaction(sender, payload, timestamp);
   }
 
