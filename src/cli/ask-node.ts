@@ -122,7 +122,7 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
       throw new ProtocolError(
         'NODE_ANSWER_MALFORMED',
         { url: base, path, wrong },
-        `${base}${prefix}/${path} answered what no node does: data${wrong}; name the address of a node with --node`,
+        `${base}${prefix}/${path} sent an answer that no node sends: data${wrong}; name the address of a node with --node`,
       );
     },
     async stream(path) {
