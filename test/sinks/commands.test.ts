@@ -44,7 +44,19 @@ test('bloomery sink parquet writes the chain of a folder and goes on at its plac
   const other = await runCli([...args.slice(0, -1), '20']);
   t.is(other.code, 1);
   t.true(isProblemLine(other.stderr), other.stderr);
-  t.regex(other.stderr, /made with blocks of a range 10, and not 20/);
+  t.true(other.stderr.includes(`${sink} was created with --range-blocks 10, and not 20: `), other.stderr);
+  t.regex(other.stderr, /: start the command with --range-blocks 10, or name another sink/);
+});
+
+test('a chain of another network leaves no sink behind, so the command works once its flags are right', async (t) => {
+  const sink = join(folder, 'mistaken');
+  const wrong = writeNetworkFolder(join(folder, 'other-network'), madeChain(1, { accounts: 3 }).network);
+  const refused = await runCli(['sink', 'parquet', sink, '--data-dir', join(folder, 'data'), '--network', wrong, '--once']);
+  t.is(refused.code, 1);
+  t.true(isProblemLine(refused.stderr), refused.stderr);
+  t.false(existsSync(sink));
+  const { code, stderr } = await runCli(['sink', 'parquet', sink, ...data, '--once']);
+  t.is(code, 0, stderr);
 });
 
 if (chdb === undefined) {

@@ -138,7 +138,7 @@ export class ParquetSink implements Sink {
       return;
     }
     const made = await readManifest(this.#folder);
-    const fault = identityFault(made.identity, identity);
+    const fault = identityFault(`the sink ${this.#folder}`, made.identity, identity);
     if (fault !== undefined) throw fault;
   }
 }
