@@ -59,6 +59,18 @@ test('a chain of another network leaves no sink behind, so the command works onc
   t.is(code, 0, stderr);
 });
 
+test('a folder that cannot be written is named, with a remedy for the sink and not for the folder of the node', async (t) => {
+  const file = join(folder, 'a-file');
+  writeFileSync(file, '');
+  for (const sink of [file, join(file, 'below')]) {
+    const { code, stderr } = await runCli(['sink', 'parquet', sink, ...data, '--once']);
+    t.is(code, 1);
+    t.true(isProblemLine(stderr), stderr);
+    t.true(stderr.startsWith(`bloomery: the folder ${sink} cannot be written (E`), stderr);
+    t.notRegex(stderr, /--data-dir/);
+  }
+});
+
 if (chdb === undefined) {
   test('without chdb (skipped: answers) bloomery query says what to install', async (t) => {
     const sink = join(folder, 'unasked');
