@@ -51,7 +51,16 @@ test('bloomery sink parquet writes the chain of a folder and goes on at its plac
 test('a chain of another network leaves no sink behind, so the command works once its flags are right', async (t) => {
   const sink = join(folder, 'mistaken');
   const wrong = writeNetworkFolder(join(folder, 'other-network'), madeChain(1, { accounts: 3 }).network);
-  const refused = await runCli(['sink', 'parquet', sink, '--data-dir', join(folder, 'data'), '--network', wrong, '--once']);
+  const refused = await runCli([
+    'sink',
+    'parquet',
+    sink,
+    '--data-dir',
+    join(folder, 'data'),
+    '--network',
+    wrong,
+    '--once',
+  ]);
   t.is(refused.code, 1);
   t.true(isProblemLine(refused.stderr), refused.stderr);
   t.false(existsSync(sink));
