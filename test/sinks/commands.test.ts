@@ -115,11 +115,11 @@ test('bloomery query runs no package of the working folder or of one above, but 
   mkdirSync(below, { recursive: true });
   mkdirSync(join(project, 'node_modules', 'chdb'), { recursive: true });
   const proof = join(folder, 'planted-ran');
-  writeFileSync(
-    join(project, 'node_modules', 'chdb', 'index.js'),
+  const engine = join(project, 'node_modules', 'chdb', 'index.js');
+  const engineThatSays = (answer: string): string =>
     `require('node:fs').writeFileSync(${JSON.stringify(proof)}, '');
-     exports.Session = class { query() { return 'planted'; } cleanup() {} };`,
-  );
+     exports.Session = class { query() { return '${answer}'; } cleanup() {} };`;
+  writeFileSync(engine, engineThatSays('planted'));
   for (const cwd of [project, below]) {
     await runCli(['query', 'SELECT 1', '--from', sink], { cwd });
     t.false(existsSync(proof), cwd);
@@ -137,6 +137,15 @@ test('bloomery query runs no package of the working folder or of one above, but 
     const { code, stdout, stderr } = await runCli([...query, ...rest], { env });
     t.is(code, 0, stderr);
     t.is(stdout, 'planted\n');
+    // With FORMAT in the query, the engine answers in that format, here the number of a CSV line.
+    for (const answer of ['885\\n', 'planted']) {
+      writeFileSync(engine, engineThatSays(answer));
+      const mixed = await runCli([...query, ...rest, '--json'], { env });
+      t.is(mixed.code, 2, mixed.stdout);
+      t.true(isProblemLine(mixed.stderr), mixed.stderr);
+      t.regex(mixed.stderr, /without FORMAT/);
+    }
+    writeFileSync(engine, engineThatSays('planted'));
     t.true(existsSync(proof));
     rmSync(proof);
   }
