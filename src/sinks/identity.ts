@@ -11,15 +11,17 @@ const NAMES: Readonly<Record<keyof SinkIdentity, string>> = {
 };
 
 /**
+ * @param sink name in messages, for example `the database chain`
  * @returns the error for a sink that was made with another identity; undefined when the identities are equal
  */
-export function identityFault(made: SinkIdentity, wanted: SinkIdentity): ProtocolError | undefined {
+export function identityFault(sink: string, made: SinkIdentity, wanted: SinkIdentity): ProtocolError | undefined {
   const name = (Object.keys(NAMES) as (keyof SinkIdentity)[]).find((each) => made[each] !== wanted[each]);
   if (name === undefined) return undefined;
-  return new ProtocolError(
-    'SINK_OF_OTHER_CHAIN',
-    { made, wanted },
-    `the sink was made with ${NAMES[name]} ${made[name]}, and not ${wanted[name]}: name another sink, or the chain that it was ` +
-      'made for',
-  );
+  const [had, given] = [made[name], wanted[name]];
+  const message =
+    name === 'rangeBlocks'
+      ? `${sink} was created with --range-blocks ${had}, and not ${given}: start the command with --range-blocks ${had}, or name ` +
+        'another sink'
+      : `${sink} was created with ${NAMES[name]} ${had}, and not ${given}: name another sink, or the chain for which it was created`;
+  return new ProtocolError('SINK_OF_OTHER_CHAIN', { sink, made, wanted }, message);
 }

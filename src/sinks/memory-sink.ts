@@ -38,7 +38,7 @@ export class MemorySink implements Sink {
   }
 
   async begin(identity: SinkIdentity): Promise<SinkPlace> {
-    const fault = identityFault(this.#content.identity ?? identity, identity);
+    const fault = identityFault('the sink', this.#content.identity ?? identity, identity);
     if (fault !== undefined) throw fault;
     this.#take();
     this.#content.identity ??= identity;

@@ -44,7 +44,40 @@ test('bloomery sink parquet writes the chain of a folder and goes on at its plac
   const other = await runCli([...args.slice(0, -1), '20']);
   t.is(other.code, 1);
   t.true(isProblemLine(other.stderr), other.stderr);
-  t.regex(other.stderr, /made with blocks of a range 10, and not 20/);
+  t.true(other.stderr.includes(`${sink} was created with --range-blocks 10, and not 20: `), other.stderr);
+  t.regex(other.stderr, /: start the command with --range-blocks 10, or name another sink/);
+});
+
+test('a chain of another network leaves no sink behind, so the command works once its flags are right', async (t) => {
+  const sink = join(folder, 'mistaken');
+  const wrong = writeNetworkFolder(join(folder, 'other-network'), madeChain(1, { accounts: 3 }).network);
+  const refused = await runCli([
+    'sink',
+    'parquet',
+    sink,
+    '--data-dir',
+    join(folder, 'data'),
+    '--network',
+    wrong,
+    '--once',
+  ]);
+  t.is(refused.code, 1);
+  t.true(isProblemLine(refused.stderr), refused.stderr);
+  t.false(existsSync(sink));
+  const { code, stderr } = await runCli(['sink', 'parquet', sink, ...data, '--once']);
+  t.is(code, 0, stderr);
+});
+
+test('a folder that cannot be written is named, with a remedy for the sink and not for the folder of the node', async (t) => {
+  const file = join(folder, 'a-file');
+  writeFileSync(file, '');
+  for (const sink of [file, join(file, 'below')]) {
+    const { code, stderr } = await runCli(['sink', 'parquet', sink, ...data, '--once']);
+    t.is(code, 1);
+    t.true(isProblemLine(stderr), stderr);
+    t.true(stderr.startsWith(`bloomery: the folder ${sink} cannot be written (E`), stderr);
+    t.notRegex(stderr, /--data-dir/);
+  }
 });
 
 if (chdb === undefined) {
@@ -82,11 +115,11 @@ test('bloomery query runs no package of the working folder or of one above, but 
   mkdirSync(below, { recursive: true });
   mkdirSync(join(project, 'node_modules', 'chdb'), { recursive: true });
   const proof = join(folder, 'planted-ran');
-  writeFileSync(
-    join(project, 'node_modules', 'chdb', 'index.js'),
+  const engine = join(project, 'node_modules', 'chdb', 'index.js');
+  const engineThatSays = (answer: string): string =>
     `require('node:fs').writeFileSync(${JSON.stringify(proof)}, '');
-     exports.Session = class { query() { return 'planted'; } cleanup() {} };`,
-  );
+     exports.Session = class { query() { return '${answer}'; } cleanup() {} };`;
+  writeFileSync(engine, engineThatSays('planted'));
   for (const cwd of [project, below]) {
     await runCli(['query', 'SELECT 1', '--from', sink], { cwd });
     t.false(existsSync(proof), cwd);
@@ -104,6 +137,15 @@ test('bloomery query runs no package of the working folder or of one above, but 
     const { code, stdout, stderr } = await runCli([...query, ...rest], { env });
     t.is(code, 0, stderr);
     t.is(stdout, 'planted\n');
+    // With FORMAT in the query, the engine answers in that format, here the number of a CSV line.
+    for (const answer of ['885\\n', 'planted']) {
+      writeFileSync(engine, engineThatSays(answer));
+      const mixed = await runCli([...query, ...rest, '--json'], { env });
+      t.is(mixed.code, 2, mixed.stdout);
+      t.true(isProblemLine(mixed.stderr), mixed.stderr);
+      t.regex(mixed.stderr, /without FORMAT/);
+    }
+    writeFileSync(engine, engineThatSays('planted'));
     t.true(existsSync(proof));
     rmSync(proof);
   }

@@ -6,12 +6,14 @@ import { readManifest } from '../../sinks/parquet/parquet-sink.ts';
 import { viewStatements } from '../../sinks/parquet/views.ts';
 import type { QueryFlags } from '../flags.ts';
 import { printJson, printText } from '../output.ts';
+import { usageError } from '../problems.ts';
 import { embeddedEngine } from '../sink/embedded-engine.ts';
 
 const ENGINE_VARIABLE = 'BLOOMERY_CHDB';
 
 /**
- * @throws ProtocolError like `embeddedEngine` and `readManifest`; `QUERY_REFUSED` with the error of the engine
+ * @throws ProtocolError like `embeddedEngine` and `readManifest`; `USAGE` for `--json` with a query that is not one SELECT
+ *   without FORMAT; `QUERY_REFUSED` with the error of the engine
  */
 export async function query(sql: string, { from, format, engine: engineFolder, json }: QueryFlags): Promise<void> {
   const folder = resolve(from);
@@ -23,8 +25,7 @@ export async function query(sql: string, { from, format, engine: engineFolder, j
     for (const statement of await viewStatements(folder)) engine.run(statement, 'CSV');
     const answer = engine.run(sql, json === true ? 'JSON' : format);
     if (json !== true) return printText(answer.endsWith('\n') || answer === '' ? answer : `${answer}\n`);
-    const { meta, data, rows } = JSON.parse(answer) as Readonly<Record<string, unknown>>;
-    printJson({ meta, data, rows });
+    printJson(jsonIn(answer));
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
     const said = error instanceof Error ? error.message : String(error);
@@ -32,4 +33,18 @@ export async function query(sql: string, { from, format, engine: engineFolder, j
   } finally {
     engine.close();
   }
+}
+
+/** Returns the members that `--json` prints. A query with FORMAT, or several queries, have an answer without them. */
+function jsonIn(answer: string): object {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(answer);
+  } catch {
+    parsed = undefined;
+  }
+  const { meta, data, rows } = (parsed ?? {}) as Readonly<Record<string, unknown>>;
+  if (data === undefined)
+    throw usageError('--json needs one SELECT without FORMAT: remove --json, or correct the query');
+  return { meta, data, rows };
 }

@@ -216,7 +216,8 @@ export class ClickHouseSink implements Sink {
       'SELECT version, network, generation, toString(genesis_block_id) AS genesis_block_id, range_blocks ' +
         `FROM ${database}.sink ORDER BY version DESC LIMIT 1`,
     );
-    const fault = made === undefined ? undefined : identityFault(identityOf(made), identity);
+    const fault =
+      made === undefined ? undefined : identityFault(`the database ${database}`, identityOf(made), identity);
     if (fault !== undefined) throw fault;
     await refuseOtherCluster(this.#server, this.#cluster);
     const known = this.#migrations(identity).length;

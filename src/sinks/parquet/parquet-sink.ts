@@ -62,15 +62,17 @@ export class ParquetSink implements Sink {
   }
 
   async begin(identity: SinkIdentity): Promise<SinkPlace> {
-    await mkdir(this.#folder, { recursive: true });
-    await refuseOtherFolder(this.#folder);
-    this.#lock = this.#takeLock(this.#folder, LOCK_NAME);
-    try {
-      return await this.#open(identity);
-    } catch (error) {
-      await this.end();
-      throw error;
-    }
+    return this.#onDisk(async () => {
+      await mkdir(this.#folder, { recursive: true });
+      await refuseOtherFolder(this.#folder);
+      this.#lock = this.#takeLock(this.#folder, LOCK_NAME);
+      try {
+        return await this.#open(identity);
+      } catch (error) {
+        await this.end();
+        throw error;
+      }
+    });
   }
 
   async #open(identity: SinkIdentity): Promise<SinkPlace> {
@@ -95,27 +97,36 @@ export class ParquetSink implements Sink {
   }
 
   async putRange({ fromHeight, toHeight }: HeightSpan, lastBlockId: BlockId, rows: Rows): Promise<void> {
-    await writePart(
-      this.#ranges,
-      rangeName(fromHeight, { height: toHeight, blockId: lastBlockId }),
-      rows,
-      this.#mayWrite,
-    );
-    await this.#removeTail(({ height }) => height <= toHeight);
+    const name = rangeName(fromHeight, { height: toHeight, blockId: lastBlockId });
+    await this.#onDisk(async () => {
+      await writePart(this.#ranges, name, rows, this.#mayWrite);
+      await this.#removeTail(({ height }) => height <= toHeight);
+    });
   }
 
   async putTail(blocks: readonly SinkBlock[]): Promise<void> {
-    for (const block of blocks) await writePart(this.#tail, blockName(block), block.rows, this.#mayWrite);
+    await this.#onDisk(async () => {
+      for (const block of blocks) await writePart(this.#tail, blockName(block), block.rows, this.#mayWrite);
+    });
   }
 
   revertTail(toHeight: number): Promise<void> {
-    return this.#removeTail(({ height }) => height > toHeight);
+    return this.#onDisk(() => this.#removeTail(({ height }) => height > toHeight));
   }
 
   end(): Promise<void> {
     this.#lock?.release();
     this.#lock = undefined;
     return Promise.resolve();
+  }
+
+  /** Runs work on the folder. An error of the file system alone would not say that it concerns the sink. */
+  async #onDisk<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw (error as NodeJS.ErrnoException).syscall === undefined ? error : unwritable(this.#folder, error);
+    }
   }
 
   readonly #mayWrite = (): void => {
@@ -138,7 +149,7 @@ export class ParquetSink implements Sink {
       return;
     }
     const made = await readManifest(this.#folder);
-    const fault = identityFault(made.identity, identity);
+    const fault = identityFault(`the sink ${this.#folder}`, made.identity, identity);
     if (fault !== undefined) throw fault;
   }
 }
@@ -180,4 +191,13 @@ async function refuseOtherFolder(folder: string): Promise<void> {
 function notASink(folder: string, why: string, cause?: unknown): ProtocolError {
   const message = `${folder} is no folder of a Parquet sink: ${why}`;
   return new ProtocolError('SINK_MISSING', { folder }, message, { cause });
+}
+
+function unwritable(folder: string, error: unknown): ProtocolError {
+  const remedy =
+    (error as NodeJS.ErrnoException).code === 'ENOSPC'
+      ? 'make room on its disk, and start the command again; it continues where it stopped'
+      : 'correct its path or its owner, or name another folder';
+  const message = `the folder ${folder} cannot be written (${messageOf(error)}): ${remedy}`;
+  return new ProtocolError('SINK_UNWRITABLE', { folder }, message, { cause: error });
 }
