@@ -37,7 +37,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     target: /headers/,
     reference:
       'The reference refuses a block if `id` is missing or not an id, if `payloadLength` is null, or if `confirmations` or `generatorAddress` has a wrong form. In generation 2, the reference also refuses a wrong form of `previousBlockId`.',
-    here: 'This node does not read these members of a block. This node computes the id, and takes null as a length of 0.',
+    here: 'This node does not read these members of a block. This node computes the id, and reads null as a length of 0.',
     reason:
       'The signature does not cover these members. No node stores these members or passes them on. A reference node never passes on a block with these members in a wrong form. This node passes the block on without these members.',
   },
@@ -57,7 +57,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     reference:
       'The pool of the reference accepts transactions with unknown members up to the size of a message, and any amount in an unknown member.',
-    here: 'The pool of this node accepts 8,192 bytes of an asset with unknown members, and amounts from 0 to 200 million LSK. Blocks may exceed the limits of the pool.',
+    here: 'In the pool of this node, an asset with unknown members has at most 8,192 bytes. An amount in an unknown member is 0 to 200 million LSK. Blocks may exceed the limits of the pool.',
     reason:
       'Up to 5,000 transactions wait in memory, and a block of these transactions must fit in a message. A negative amount, a fraction, or an amount above the supply has no honest use, because it only changes vote weights.',
   },
@@ -92,7 +92,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     target: /older/,
     input: LONE_SURROGATE,
     reference:
-      'In the strings of an application (type 5 of older history), half of a surrogate pair passes the stateless checks of the reference. The reference cannot store the transaction.',
+      'In the strings of an application (type 5, only in old blocks), half of a surrogate pair passes the stateless checks of the reference. The reference cannot store the transaction.',
     here: 'This node replaces half of a surrogate pair by U+FFFD when it reads the transaction.',
     reason:
       'No chain contains a string with half of a surrogate pair, and nobody can add a transaction of type 5 any more.',
@@ -101,13 +101,13 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     matches: /^refused here, accepted there: the transaction cannot be written as bytes$/,
     target: /older/,
     reference:
-      'Types 6 and 7 of older history pass the stateless checks of the reference with an amount beyond 64 bits. Type 7 also passes with a fraction in the recipient (`7.5L`), or with an application id that has leading zeros and more than 255 characters.',
+      'Types 6 and 7 exist only in old blocks. They pass the stateless checks of the reference with an amount beyond 64 bits. Type 7 also passes with a fraction in the recipient (`7.5L`), or with an application id that has leading zeros and more than 255 characters.',
     here: 'This node refuses an amount beyond 64 bits, a fraction in the recipient and such an application id when it reads the transaction.',
     reason:
       'No account can pay an amount beyond 64 bits. The public networks allow types 6 and 7 only below a past height, where nobody can add a transaction any more.',
   },
   {
-    reference: 'The reference cannot register two applications (type 5 of older history) without a link in one block.',
+    reference: 'The reference cannot register two applications (type 5, only in old blocks) without a link in one block.',
     here: 'This node can register two applications without a link, because two missing links do not conflict.',
     reason: 'Nobody can add a transaction of type 5 any more.',
   },
