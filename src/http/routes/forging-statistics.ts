@@ -20,7 +20,7 @@ export function forgingStatisticsRoute(dialect: HttpDialect): Route {
     parameters: [
       addressInPath('Address of the delegate.', {}),
       integerParameter('fromTimestamp', 0, 'Earliest Unix time in milliseconds; 0 means no limit.'),
-      integerParameter('toTimestamp', 1, 'Latest time, Unix milliseconds.'),
+      integerParameter('toTimestamp', 1, 'Latest Unix time in milliseconds.'),
     ],
     unknownParameters: 'ignored',
     answer: {
