@@ -11,7 +11,7 @@ export interface DevnetOptions {
    * each slot of two seconds (`interval`).
    */
   readonly mine?: MiningMode;
-  /** Default 3. */
+  /** Generation of the network; default 3. */
   readonly generation?: 2 | 3;
   /**
    * Number of delegates in a round, from 1 to 101; default 101. With 5 delegates, a block is final after 7 to 11 more
@@ -120,10 +120,10 @@ export interface TestDevnet {
   /** Sets the mining mode from now on. @throws an error for an unknown mode */
   setMining(mode: MiningMode): Promise<void>;
   /**
-   * Sets the chain's clock ahead: to a moment, or by a duration (`90s`, `15m`, `1h`, `2d`, `3w`, `1y`). The slots in
-   * between stay empty.
+   * Sets the chain's clock ahead: to a moment, or by a duration (`90s`, `15m`, `1h`, `2d`, `3w`, `1y`). All skipped
+   * slots stay empty.
    *
-   * @throws an error for an invalid date or a moment in the past; the clock then stays as it is
+   * @throws an error for an invalid date or a moment in the past; the clock does not change
    */
   warp(to: string | Date): Promise<Date>;
   /**
@@ -134,7 +134,7 @@ export interface TestDevnet {
   /**
    * Restores a snapshot on all nodes. The snapshot is kept, and the ports stay the same.
    *
-   * @throws an error with the existing names, for a name without a snapshot
+   * @throws an error that lists the existing names if no snapshot has the name
    */
   revert(name: string): Promise<Snapshot>;
   /**
@@ -164,21 +164,22 @@ export interface TestDevnet {
    */
   partition(...groups: readonly (readonly number[])[]): Promise<void>;
   /**
-   * Delays each message between nodes: by milliseconds, or by `150ms`, `2s`. A link has the greater delay of its two
-   * nodes. A delay does not affect `mine` and `mine: 'instant'`, which pass blocks to all nodes at once.
+   * Delays each message between nodes by a duration: a number of milliseconds, or a text such as `150ms` or `2s`. A
+   * link has the greater delay of its two nodes. A delay does not affect `mine` and `mine: 'instant'`, which pass blocks
+   * to all nodes at once.
    *
    * @param nodes nodes whose links get the delay; default: all
    */
   delay(by: string | number, nodes?: readonly number[]): Promise<void>;
   /**
-   * Drops each message between nodes with a probability: a share from 0 to 1, or `5%`.
+   * Drops each message between nodes with a probability: a number from 0 to 1, or a text such as `5%`.
    *
    * @param nodes nodes whose links lose messages; default: all
    */
   loss(share: string | number, nodes?: readonly number[]): Promise<void>;
   /**
-   * Sets the clock of a node ahead of the devnet's clock: by milliseconds, or by `+3s`. A number below 0, or `-3s`,
-   * sets the clock behind.
+   * Sets the clock of a node ahead of the devnet's clock, by a number of milliseconds or a text such as `+3s`. A
+   * negative number, or a text such as `-3s`, sets the clock behind.
    */
   skew(node: number, by: string | number): Promise<void>;
   /**
