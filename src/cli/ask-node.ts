@@ -36,6 +36,8 @@ interface Answer {
   readonly data?: unknown;
   /** The message is shortened, because any program may have sent it. */
   readonly message?: string;
+  /** The code that an error of a node has as `reason`. */
+  readonly code?: string;
   readonly reasons: readonly string[];
 }
 
@@ -97,7 +99,7 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
     );
   }
 
-  function unexpected(path: string, response: Response, { message }: Answer): ProtocolError {
+  function unexpected(path: string, response: Response, { message, code }: Answer): ProtocolError {
     const { status } = response;
     const said = message?.replace(/\.$/, '') ?? `status ${status}`;
     // An error status from 500 on with a message of its own shows that a node answered, and that this machine may query
@@ -105,7 +107,7 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
     const doubt = message === undefined || status < 500 ? '; is it a node that lets this machine ask?' : '';
     return new ProtocolError(
       'NODE_ANSWER_UNEXPECTED',
-      { url: base, path, status, ...retryAfterOf(response) },
+      { url: base, path, status, ...(code === undefined ? {} : { reason: code }), ...retryAfterOf(response) },
       `${base}${prefix}/${path} answered: ${said}${doubt}`,
     );
   }
@@ -120,7 +122,7 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
       throw new ProtocolError(
         'NODE_ANSWER_MALFORMED',
         { url: base, path, wrong },
-        `${base}${prefix}/${path} answered what no node does: data${wrong}; name the address of a node with --node`,
+        `${base}${prefix}/${path} sent an answer that no node sends: data${wrong}; name the address of a node with --node`,
       );
     },
     async stream(path) {
@@ -167,7 +169,7 @@ function answerIn(json: string): Answer {
     return { reasons: [] };
   }
   if (typeof value !== 'object' || value === null) return { reasons: [] };
-  const { data, message, errors } = value as { data?: unknown; message?: unknown; errors?: unknown };
+  const { data, message, reason, errors } = value as Readonly<Record<string, unknown>>;
   const given: readonly unknown[] = Array.isArray(errors) ? errors.slice(0, REASONS_MAX) : [];
   const reasons = given
     .map((error) => (error as { message?: unknown } | null)?.message)
@@ -177,6 +179,7 @@ function answerIn(json: string): Answer {
     reasons,
     ...(data === undefined || data === null ? {} : { data }),
     ...(typeof message === 'string' ? { message: shortened(message) } : {}),
+    ...(typeof reason === 'string' ? { code: shortened(reason) } : {}),
   };
 }
 

@@ -13,7 +13,7 @@ import type { AccountsFlags, ControlFlags, DevnetFlags, ScenarioFlags } from './
 const NODE_INDEX_MAX = 99;
 
 export function addDevnetCommands(program: Command): void {
-  const devnet = command(program, 'devnet', 'run a private network of several nodes on this machine')
+  const devnet = command(program, 'devnet', 'start a private network of several nodes on this machine')
     .option('--nodes <count>', 'number of nodes', integerFrom(1, 32), 4)
     .option('--network <name|dir>', 'network to run, made by bloomery genesis create (default: a packaged devnet)')
     .option('--fork <dir|file>', 'start from the chain in a data folder, or from a snapshot; neither is changed')

@@ -46,7 +46,7 @@ export function beginNodeProgram(config: Config): NodeProgram {
   const observer = createObserver({ metrics, ...logOptionsOf(config.log) });
   const stop = stopRequest((signal) => observer.log('warn', 'NODE_ENDED', 'the node is ended at once', { by: signal }));
   process.on('uncaughtException', (error) => {
-    observer.log('error', 'NODE_FAILED', 'the node stops at a defect of its own', { stack: error.stack });
+    observer.log('error', 'NODE_FAILED', 'the node stops because of an internal error', { stack: error.stack });
     note(problemOf(error).line);
     process.exit(EXIT.failed);
   });

@@ -243,7 +243,7 @@ export class Gossip {
       if (!payer.mayAsk()) return;
       const result = pool.addSignature(signature, payer);
       if (result.accepted) continue;
-      observer.log('debug', result.code, 'did not take a signature', { peer: peerId, reason: result.message });
+      observer.log('debug', result.code, 'a signature was refused', { peer: peerId, reason: result.message });
       if (result.code !== 'MEMBER_SIGNATURE_FALSE') continue;
       this.#unreadUntilMs.set(peerId, clock.nowMs() + FALSE_SIGNATURE_PAUSE_MS);
       return;

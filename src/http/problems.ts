@@ -124,9 +124,13 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   FORGING_NOT_A_DELEGATE: 404,
   FORGING_MOVED: 422,
   NODE_BUSY: 503,
+  NODE_SILENT: 503,
   QUERIES_BUSY: 503,
   STORE_CLOSED: 503,
 };
+
+/** Codes that the body has as `reason`, because a client acts by them: `bloomery doctor` tells a node that hangs from a busy one. */
+const REASONS: ReadonlySet<string> = new Set(['NODE_SILENT']);
 
 /** Description of the 503 on routes that promise to keep accepted transactions. */
 export const NOT_KEPT =
@@ -175,7 +179,8 @@ export function problemOf(error: unknown, generation: Generation): Problem | und
   if (!(error instanceof ProtocolError)) return undefined;
   if (error.code === 'CURSOR_INVALID') return cursorInvalid('after is no place in this list.');
   const status = STATUS_BY_CODE[error.code];
-  return status === undefined ? undefined : new Problem(status, { message: error.message });
+  if (status === undefined) return undefined;
+  return new Problem(status, { message: error.message, ...(REASONS.has(error.code) ? { reason: error.code } : {}) });
 }
 
 function errorElements(refusal: Refusal): readonly object[] {

@@ -99,14 +99,9 @@ export function watchPages(directory: string, { clock, observer, state, ...optio
     const { damage, next } = check === undefined ? lookAtPages() : lookAtState(check);
     if (damage !== undefined) {
       const error = storeDamaged(directory, damage);
-      observer.log(
-        'error',
-        error.code,
-        'the chain store is damaged: the node ends before it goes on from wrong bytes',
-        {
-          reason: damage,
-        },
-      );
+      observer.log('error', error.code, 'the chain store is damaged: the node ends, so that it uses no wrong bytes', {
+        reason: damage,
+      });
       tell(error);
       return;
     }

@@ -96,6 +96,8 @@ function tellDisk({ chainDirectory, observer }: StateMetricsSources, metrics: Me
     metrics.gauge('disk_free_bytes', bavail * bsize);
     metrics.gauge('store_size_bytes', statSync(join(chainDirectory, STORE_FILE)).size);
   } catch (error) {
-    observer.log('debug', 'DISK_FIGURES_MISSING', 'the disk did not say how full it is', { reason: messageOf(error) });
+    observer.log('debug', 'DISK_FIGURES_MISSING', 'the free space of the disk could not be read', {
+      reason: messageOf(error),
+    });
   }
 }

@@ -222,7 +222,8 @@ class TransactionJournalFile implements TransactionJournal {
     const isForeign = found !== undefined && !this.#isOpen(found);
     const aside = isForeign ? await keepAside(this.#file) : undefined;
     await this.#rewrite();
-    const message = 'the file of accepted transactions was removed or replaced while the node runs: it is written anew';
+    const message =
+      'the file of accepted transactions was removed or replaced while the node runs: the node writes it again';
     const fields = { file: this.#file, ...(aside === undefined ? {} : { aside }) };
     this.#observer.log('warn', 'TRANSACTION_JOURNAL_REPLACED', message, fields);
   }

@@ -151,11 +151,11 @@ class SocketTransport implements ListeningTransport {
         },
         overused: (link, ip, detail) => {
           if (link !== undefined) this.#owners.get(link)?.overused(detail);
-          this.#observer.log('debug', 'PEER_OVERUSE', 'A peer sends much', { ip, detail });
+          this.#observer.log('debug', 'PEER_OVERUSE', 'a peer sends more than it should', { ip, detail });
         },
         flooded: (link, ip, detail) => {
           if (link !== undefined) this.#owners.get(link)?.flooded(detail);
-          this.#observer.log('debug', 'PEER_FLOOD', 'A peer floods', { ip, detail });
+          this.#observer.log('debug', 'PEER_FLOOD', 'a peer sends far more than it may', { ip, detail });
         },
         overflowed: (ip, detail) => {
           this.#overflowed(ip, detail);

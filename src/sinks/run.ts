@@ -114,7 +114,7 @@ class SinkWriter {
         (tip === undefined || tip.height < this.#finalHeight
           ? `is at height ${tip?.height ?? 0}`
           : `has ${tip.id} there`) +
-        ': name another sink, or wait until the chain has come that far',
+        ': name another sink, or wait until the chain has reached this height',
     );
   }
 
@@ -194,7 +194,7 @@ class SinkWriter {
       throw new ProtocolError(
         'SINK_REVERTED_BELOW',
         { height, settledHeight: this.#settledHeight },
-        `block ${height} was reverted, which counted as final: make the sink anew with a larger --depth`,
+        `block ${height} was reverted, although it counted as final: create the sink again with a larger --depth`,
       );
     }
     this.#maker.revert();

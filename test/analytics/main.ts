@@ -9,6 +9,8 @@
  * `--store DIR --network FOLDER` writes the chain of a data folder to ClickHouse, compares every range and every balance with those of
  * the node, and asks the questions three times; with `--spread` it does the same with the tables on the cluster, too.
  * `--lag M` measures for M minutes how long a new block of a devnet takes to be seen in the tables.
+ * `--generated N` writes a made chain of N full blocks among 100,000 accounts to ClickHouse, and asks the questions three times; with
+ * `--spread` it does the same with the tables on the cluster, too.
  * `--backfill N` fills a database with N full blocks, three times, beside the engine's own rate from a file.
  */
 
@@ -33,6 +35,7 @@ import { killSink, type ServerOfEngine } from './kills.ts';
 import { fillFromStore } from './stored-chain.ts';
 import { runLag } from './lag.ts';
 import { runLiveKills } from './live-kills.ts';
+import { TRANSACTIONS_PER_BLOCK, unsignedChain } from './unsigned-chain.ts';
 import { CLUSTER, missingForCluster, startCluster } from './servers.ts';
 
 const RANGE_BLOCKS = 20;
@@ -40,6 +43,8 @@ const BACKFILL_RUNS = 3;
 const BACKFILL_RANGE_BLOCKS = 200;
 const HEIGHT = 103;
 const DIFFERENCES_SAID = 20;
+const GENERATED_ADDRESSES = 100_000;
+const GENERATED_RANGE_BLOCKS = 1_000;
 /** The engine reads from the disk the first time. */
 const QUESTION_TURNS = 3;
 /** Blocks of the golden chains that are left in the tail. */
@@ -57,6 +62,7 @@ const { values: flags } = parseArgs({
     lag: { type: 'string', default: '0' },
     store: { type: 'string' },
     network: { type: 'string' },
+    generated: { type: 'string', default: '0' },
   },
 });
 const folder = mkdtempSync(join(tmpdir(), 'bloomery-analytics-'));
@@ -91,6 +97,7 @@ try {
   if (Number(flags['live-kills']) > 0) await tryLiveKills(Number(flags['live-kills']));
   else if (Number(flags.backfill) > 0) await tryBackfill(Number(flags.backfill));
   else if (Number(flags.lag) > 0) await tryLag(Number(flags.lag));
+  else if (Number(flags.generated) > 0) await tryGenerated(Number(flags.generated));
   else if (flags.store !== undefined) await tryStore(flags.store, flags.network ?? 'mainnet');
   else
     for (const generation of [2, 3] as const) {
@@ -173,11 +180,39 @@ async function tryStore(dataFolder: string, networkName: string): Promise<void> 
       const { differences, ...report } = await fillFromStore(engine, place);
       for (const difference of differences.slice(0, DIFFERENCES_SAID)) fault(`${engine.name}: ${difference}`);
       say(`${engine.name}: ${JSON.stringify(report)}, ${differences.length} differences`);
-      for (let turn = 1; turn <= QUESTION_TURNS; turn += 1)
-        await askAll(engine, `${engine.name}, time ${turn}`, answers, true);
+      await askInTurns(engine, answers);
     } finally {
       await engine.remove();
     }
+  }
+}
+
+async function tryGenerated(blockCount: number): Promise<void> {
+  const answers = new Map<string, string>();
+  for (const { engine, server } of enginesOf('generated')) {
+    if (server === undefined || (server.cluster !== undefined && !flags.spread)) continue;
+    try {
+      const startedMs = performance.now();
+      const source = unsignedChain(blockCount, GENERATED_ADDRESSES);
+      const sink = engine.open();
+      const { signal } = new AbortController();
+      await runSink({ source, sink, rangeBlocks: GENERATED_RANGE_BLOCKS, signal, follows: false });
+      await sink.end();
+      const fillS = Math.round((performance.now() - startedMs) / 1000);
+      say(`${engine.name}: ${blockCount * TRANSACTIONS_PER_BLOCK} transactions made and written in ${fillS} s`);
+      await askInTurns(engine, answers);
+    } finally {
+      await engine.remove();
+    }
+  }
+}
+
+async function askInTurns(engine: Engine, answers: Map<string, string>): Promise<void> {
+  for (let turn = 1; turn <= QUESTION_TURNS; turn += 1) {
+    const times = await askAll(engine, `${engine.name}, time ${turn}`, answers, true);
+    const sumMs = [...times.values()].reduce((sum, ms) => sum + ms, 0);
+    const [slowest] = [...times].sort(([, one], [, other]) => other - one);
+    say(`${engine.name}, time ${turn}: all in ${sumMs} ms, the slowest ${slowest?.[0]} in ${slowest?.[1]} ms`);
   }
 }
 
@@ -246,22 +281,32 @@ async function tryGeneration(generation: 2 | 3): Promise<void> {
   }
 }
 
-async function askAll(engine: Engine, name: string, answers: Map<string, string>, mayBeEmpty = false): Promise<void> {
+/** @returns milliseconds of each question that was answered */
+async function askAll(
+  engine: Engine,
+  name: string,
+  answers: Map<string, string>,
+  mayBeEmpty = false,
+): Promise<ReadonlyMap<string, number>> {
+  const times = new Map<string, number>();
   const questions = questionsOfGuide();
   const asked = await engine.ask();
   for (const { title, sql } of questions) {
     const startMs = performance.now();
     try {
       const rows = await asked.rows(sql);
+      const ms = Math.round(performance.now() - startMs);
+      times.set(title, ms);
       const text = JSON.stringify(rows);
       const known = answers.get(title);
       if (known !== undefined && known !== text) fault(`${name}: ${title}: ${text} instead of ${known}`);
       answers.set(title, text);
-      say(`${name}: ${title} ${rows.length} rows, ${Math.round(performance.now() - startMs)} ms`);
+      say(`${name}: ${title} ${rows.length} rows, ${ms} ms`);
       if (rows.length === 0 && !mayBeEmpty) fault(`${name}: ${title}: no rows`);
     } catch (error) {
       fault(`${name}: ${title}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
   await asked.close();
+  return times;
 }

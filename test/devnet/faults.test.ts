@@ -96,8 +96,13 @@ test.serial('nodes that are mixed up, closed to the doctor, hanging, or of anoth
 
   const closed = await startOne(t, { config: { http: { accessPublic: false, accessWhitelist: ['10.1.2.3'] } } });
   await watch.named(t, closed, ['NODE_REFUSES']);
-  closed.process.kill('SIGSTOP');
-  await watch.named(t, closed.place, ['NODE_SILENT']);
+
+  // With a reading process, something answers for a node that hangs.
+  for (const processes of [0, 1]) {
+    const hanging = await startOne(t, { config: { http: { processes } } });
+    hanging.process.kill('SIGSTOP');
+    await watch.named(t, hanging.place, ['NODE_SILENT']);
+  }
 
   const foreign = devnetCopy(t);
   for (const file of ['network.json', 'genesis.json'])

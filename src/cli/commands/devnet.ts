@@ -127,7 +127,9 @@ async function run(flags: DevnetFlags, { chosen, pace, source }: Choice): Promis
     else if (result !== undefined) say(`all nodes hold block ${result.nodes[0]?.blockId} at height ${untilHeight}`);
     else if (untilHeight !== undefined) process.exitCode = EXIT.failed;
     else
-      note(`devnet stopped; its chain is kept in ${directory}: the same command goes on with it, --fresh begins anew`);
+      note(
+        `devnet stopped; its chain is kept in ${directory}: the same command continues it, and --fresh starts a new chain`,
+      );
   } finally {
     lock.release();
   }

@@ -53,7 +53,8 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
     const isKept = flags.keep === true;
     // A journal in a copied or restored folder may lack signatures that the node made after the copy.
     const record = recordOf(journal, network.params, { exportedAtS, isCopy: isKept || journal.isCopied });
-    if (record.delegates.length === 0) throw usageError(`${journalFile}: tells of no delegate: nothing to export`);
+    if (record.delegates.length === 0)
+      throw usageError(`${journalFile} contains no delegate: there is nothing to export`);
     const text = textOfRecord(record);
     if (file === '-') {
       printText(text);

@@ -114,7 +114,7 @@ function publishedForgers(network: Network): Forgers {
   if (forgers.delegates.length >= activeDelegates) return forgers;
   throw usageError(
     `${network.directory}: forgers.json has ${forgers.delegates.length} of the ${activeDelegates} delegates of a round, so ` +
-      'slots would pass unused: make the network anew with bloomery genesis create',
+      'slots would pass unused: create the network again with bloomery genesis create',
   );
 }
 

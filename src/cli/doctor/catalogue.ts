@@ -72,7 +72,7 @@ export const FAULTS = {
   ),
   NODE_NOT_RUNNING: warning('No node runs on this data folder.', 'Start a node with `bloomery start`.'),
   NODE_SILENT: error(
-    'A node uses the folder, but its HTTP interface does not answer.',
+    'A node uses the folder, but does not answer, or does not answer its HTTP processes.',
     'Set the address of the node with --node. If the address is right, the node hangs: read the end of its log, then restart the node.',
   ),
   NODE_REFUSES: error(

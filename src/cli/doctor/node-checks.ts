@@ -122,13 +122,19 @@ export async function checkNode(request: NodeRequest): Promise<NodeReport> {
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
     if (error.code === 'NODE_UNREACHABLE') return { isAnswering: false, findings: [] };
-    const code = error.code === 'NODE_ANSWER_MALFORMED' ? 'NODE_ANSWERS_ODDLY' : 'NODE_REFUSES';
-    return { isAnswering: true, findings: [finding(code, error.message)] };
+    return { isAnswering: true, findings: [finding(faultOfAnswer(error), error.message)] };
   }
   const findings = [judgeChain, judgePeers, judgeDiagnostics, judgeForging, judgeAlerts, judgeReaders].flatMap(
     (judge) => judge(seen),
   );
   return { isAnswering: true, nethash: seen.constants.nethash, findings: withoutConsequences(findings) };
+}
+
+/** The fault that an unexpected answer shows. */
+function faultOfAnswer({ code, data }: ProtocolError): FaultCode {
+  if (code === 'NODE_ANSWER_MALFORMED') return 'NODE_ANSWERS_ODDLY';
+  // The processes that answer HTTP live, and the process with the chain does not answer them.
+  return data['reason'] === 'NODE_SILENT' ? 'NODE_SILENT' : 'NODE_REFUSES';
 }
 
 function withoutConsequences(findings: readonly Finding[]): readonly Finding[] {

@@ -112,5 +112,7 @@ function headerOf(json: BlockJson): BlockHeader {
 }
 
 export function malformed(what: string, cause?: unknown): ProtocolError {
-  return new ProtocolError('NODE_ANSWER_MALFORMED', {}, `the node told what no node does: ${what}`, { cause });
+  return new ProtocolError('NODE_ANSWER_MALFORMED', {}, `the node sent an answer that no node sends: ${what}`, {
+    cause,
+  });
 }

@@ -116,7 +116,7 @@ export class SigningGuard {
     if (movedAtS !== undefined) {
       const moment = new Date(movedAtS * 1000).toISOString();
       const reason =
-        `its signing record was exported at ${moment}: to forge here again, export it anew where it is now, and import that ` +
+        `its signing record was exported at ${moment}: to forge here again, export the record where it is now, and import it ` +
         'here; the old file will do only if no node has imported it';
       return { code: 'FORGING_MOVED', reason };
     }

@@ -91,7 +91,7 @@ export class Blame {
   #defectShown(peerId: PeerId, error: unknown): void {
     const { observer, backoff } = this.#dependencies;
     const fields = { peer: peerId, reason: messageOf(error), error };
-    observer.log('error', 'SYNC_FAILED', 'synchronising with a peer ended with an error of ours', fields);
+    observer.log('error', 'SYNC_FAILED', 'synchronising with a peer ended with an internal error', fields);
     backoff.fail(peerId);
   }
 }

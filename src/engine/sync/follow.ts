@@ -149,8 +149,8 @@ async function commonHeightWith(peerId: PeerId, { chain, transport }: FollowDepe
   throw new ProtocolError(
     'SYNC_FORK_TOO_DEEP',
     { peer: peerId, floorHeight },
-    `the peer's chain parts from ours below height ${floorHeight}, and blocks further down can no longer be reverted: ` +
-      'if the network is there, start anew with an empty data directory',
+    `the peer's chain differs from this chain below height ${floorHeight}, and those blocks can no longer be reverted: ` +
+      'if the network follows that chain, start again with an empty data directory',
   );
 }
 
@@ -210,8 +210,8 @@ async function changeBranch(
       throw new ProtocolError(
         'SYNC_BRANCH_TOO_LARGE',
         { commonHeight, blocks: branch.length, bytes },
-        `the peer's chain parts from ours at height ${commonHeight}, and ${branch.length} blocks of it (${bytes} bytes) have ` +
-          'not shown it to be the better one: if the network is there, start anew with an empty data directory',
+        `the peer's chain differs from this chain after height ${commonHeight}, and ${branch.length} blocks of it (${bytes} bytes) have ` +
+          'not shown it to be the better one: if the network follows that chain, start again with an empty data directory',
       );
     }
   }

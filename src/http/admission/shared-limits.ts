@@ -23,14 +23,14 @@ export interface SharedLimits {
    * Counts a request.
    *
    * @param cost number of requests that this request counts for
-   * @throws ProtocolError `NODE_BUSY` when too many questions wait, or when no answer comes in time
+   * @throws ProtocolError `NODE_BUSY` when too many questions wait, `NODE_SILENT` when no answer comes in time
    */
   take(client: string, cost: number): Promise<Allowance>;
   /**
    * Counts a stranger's new connection until `left` is called. If the connection must be closed, returns the reason and
    * does not count it.
    *
-   * @throws ProtocolError `NODE_BUSY` like `take`
+   * @throws ProtocolError like `take`
    */
   arrive(key: string): Promise<SharedObstacle | undefined>;
   /** Counts a connection of a trusted client. Trusted clients wait for no other process. */
@@ -43,7 +43,7 @@ export interface SharedLimits {
    * Counts a replay of old events for an address until `replayEnded` is called. @returns false when the limit is
    * reached
    *
-   * @throws ProtocolError `NODE_BUSY` like `take`
+   * @throws ProtocolError like `take`
    */
   replay(key: string): Promise<boolean>;
   replayEnded(key: string): void;

@@ -96,7 +96,7 @@ interface Reader {
   place: EventPlace;
   /** The chain as of the record of the reader's place; undefined when that place has no height. */
   past: ChainAsOf | undefined;
-  /** True when the log does not have the requested place, because the log was started anew. */
+  /** True when the log does not have the requested place, because the log was started again. */
   isAstray: boolean;
   /** True while the reader receives old events. */
   isReplaying: boolean;

@@ -213,13 +213,9 @@ export function busy(): ProtocolError {
   );
 }
 
-/** The error for a client whose question the node does not answer in time. */
+/** The error for a client whose question the node does not answer in time. The node may hang. */
 export function silent(): ProtocolError {
-  return new ProtocolError(
-    'NODE_BUSY',
-    {},
-    'The node is busy with something else and does not answer: ask again later.',
-  );
+  return new ProtocolError('NODE_SILENT', {}, 'The node does not answer its HTTP processes: ask again later.');
 }
 
 /** Keeps only data that can be sent to another process. */

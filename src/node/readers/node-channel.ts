@@ -53,7 +53,7 @@ export class NodeChannel {
   /**
    * Asks the node. An answer from the node shows the state at a moment after the call.
    *
-   * @throws ProtocolError `NODE_BUSY`, or the error of the node
+   * @throws ProtocolError `NODE_BUSY`, `NODE_SILENT` when no answer comes in time, or the error of the node
    */
   async read(method: Read, ...args: readonly unknown[]): Promise<unknown> {
     const name = JSON.stringify([method, args]);

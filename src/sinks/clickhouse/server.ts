@@ -77,6 +77,8 @@ export function openServer(
     password,
     request_timeout: REQUEST_TIMEOUT_MS,
     max_open_connections: 4,
+    // A server closes idle connections. A request over such a connection would fail, and nobody would know whether it was done.
+    keep_alive: { enabled: false },
     log: { level: ClickHouseLogLevel.OFF },
   });
   // Query ids begin with this prefix, so that running inserts of a killed sink can be found.

@@ -222,7 +222,7 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
       'STORE_GENERATION_MISMATCH',
       { directory, found: generation, expected: params.generation },
       `The chain store in ${directory} belongs to generation ${generation ?? 'unknown'}, and this network is generation ` +
-        `${params.generation}. Give this node another data directory, or remove the folder to begin anew.`,
+        `${params.generation}. Give this node another data directory, or remove the folder to start again.`,
     );
   }
   const network = metaOf(keyValue, META_NETWORK);
@@ -232,7 +232,7 @@ function claim(keyValue: KeyValue, params: ChainParams, directory: string): void
       { directory, found: network, expected: networkOf(params) },
       `The chain store in ${directory} belongs to another network (genesis block, nethash and network identifier ` +
         `${network ?? 'unknown'} instead of ${networkOf(params)}). Give this node another data directory, or remove the ` +
-        'folder to begin anew.',
+        'folder to start again.',
     );
   }
   refuseOtherParams(metaOf(keyValue, META_PARAMS) ?? '', params, directory);
@@ -275,7 +275,7 @@ function refuseOtherParams(found: string, params: ChainParams, directory: string
     { directory, differences },
     `The chain store in ${directory} was written under other parameters of this network (${differences.join('; ')}). ` +
       'Start it with the network folder that it was written with, give this node another data directory, or remove the ' +
-      'folder to begin anew.',
+      'folder to start again.',
   );
 }
 

@@ -31,7 +31,7 @@ export async function copyStore(directory: string, target: string, clock?: Clock
     throw new ProtocolError(
       'STORE_COPY_FAILED',
       { directory, target, reason },
-      `the chain store in ${directory} could not be copied to ${target}: ${reason}: is there room?`,
+      `the chain store in ${directory} could not be copied to ${target}: ${reason}: does the disk have enough free space?`,
       { cause: error },
     );
   }

@@ -39,8 +39,8 @@ test('questions about limits end in time while the node says nothing, later ones
   pass(LIMIT_ANSWER_MS_MAX - 1);
   t.is(timers.size, LIMIT_ASKS_WAITING_MAX + 1);
   pass(1);
-  t.deepEqual(new Set(await Promise.all([asked, ...waiting])), new Set(['NODE_BUSY']));
-  t.is(await channel.take('late', 1).catch(codeOf), 'NODE_BUSY');
+  t.deepEqual(new Set(await Promise.all([asked, ...waiting])), new Set(['NODE_SILENT']));
+  t.is(await channel.take('late', 1).catch(codeOf), 'NODE_SILENT');
   t.is(timers.size, 0);
   // The node wakes: it counted the connection, which is gone, and is asked nothing that nobody waits for.
   channel.answered([null]);
@@ -63,7 +63,7 @@ test('reads end in time while the node says nothing, and are asked anew afterwar
   const first = channel.read('status').catch(codeOf);
   const second = channel.read('peers').catch(codeOf);
   pass(READ_ANSWER_MS_MAX);
-  t.deepEqual([await first, await second], ['NODE_BUSY', 'NODE_BUSY']);
+  t.deepEqual([await first, await second], ['NODE_SILENT', 'NODE_SILENT']);
   t.is(timers.size, 0);
   channel.answered([{ value: 'late' }]);
   pass(10);
