@@ -219,7 +219,7 @@ export const OPTIONS = {
       secret: true,
     }),
     webhookSecretFile: text(
-      'File whose first line is the secret that signs posted events, so that the receiver can verify their origin.',
+      'File with a secret in its first line. The node signs posted events with the secret, so that the receiver can verify their origin.',
       '',
       'a path',
       () => true,
