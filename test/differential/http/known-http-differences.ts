@@ -192,7 +192,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
       /^POST \/api\/transactions: 409 here \((Unknown member is no amount|invalid input syntax|unsupported Unicode|should NOT nest deeper than|Unknown members make the asset longer)/,
     reference:
       'The pool of a real node accepts assets of any depth and size, unsigned amounts of any size, and strings that the database cannot store. If an unsigned amount is not a number, the real node exits when its pool gets another transaction of the same sender.',
-    here: 'This node refuses a transaction that would make a block invalid, and an impossible amount. This node also refuses an asset with unknown members if the asset exceeds 256 levels or 8,192 bytes.',
+    here: 'This node refuses a transaction that would make a block invalid, and an impossible amount. This node also refuses an asset with unknown members if the asset exceeds 256 levels of nesting or 8,192 bytes.',
     reason:
       'No block can contain a string that the database cannot store. An impossible amount has no honest use ([decision 13](../decisions/0013-what-nobody-signed.md)). The pool holds 5,000 transactions, so the node limits the size of each transaction.',
   },
