@@ -265,7 +265,7 @@ export const OPTIONS = {
   },
   log: {
     level: choice('Lowest level of the log lines to write.', ['trace', 'debug', 'info', 'warn', 'error'], 'info'),
-    format: choice('Lines for people, or JSON for programs.', ['human', 'json'], 'human'),
+    format: choice('Format of the log: lines for people, or JSON for programs.', ['human', 'json'], 'human'),
     modules: list('Levels for single modules, in place of `level`.', [], 'MODULE=LEVEL such as p2p=debug', moduleLevel),
     file: text('File for the log lines; the default is the standard error output.', '', 'a path', () => true),
     fileSizeMax: integer('Size at which the file is rotated to `<file>.1`.', 50, 1, 10_000, { unit: 'MB' }),

@@ -253,7 +253,7 @@ const SLOTS_ROUTE: Route = {
       format: 'int32',
       minimum: 0,
       default: 0,
-      description: 'First slot, counted from the epoch.',
+      description: 'Number of the first slot, counted from the epoch of the network.',
     }),
     queryParameter('limit', {
       type: 'integer',
