@@ -190,7 +190,7 @@ export const OPTIONS = {
       0,
       0,
       100,
-      { unit: '%', defaultText: '51 with generation 2 unless `force` is set, else 0' },
+      { unit: '%', defaultText: '51 in generation 2 if `force` is false; otherwise 0' },
     ),
     waitThresholdS: integer(
       'Time that the node waits in its slot for a missing block of the previous slot; must be below the block time.',

@@ -44,7 +44,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     reference:
       'When the reference stores an asset of generation 3, the stack of the process limits the nesting. A new process can store at most 1,780 levels. A process that has run for a long time can store up to 3,141 levels.',
-    here: 'This node accepts blocks with up to 3,400 levels. The pool of this node, and the blocks that it forges, have at most 256 levels.',
+    here: 'This node accepts blocks with up to 3,400 levels. Assets in the pool of this node, and in the blocks that it forges, have at most 256 levels.',
     reason:
       'A block with more levels than some nodes can store splits a network of real nodes. This node accepts every block that any real node can store, and forges only blocks that all real nodes can store. Real nodes pass on a block with more than 3,141 levels, but cannot store the block.',
   },
@@ -101,7 +101,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     matches: /^refused here, accepted there: the transaction cannot be written as bytes$/,
     target: /older/,
     reference:
-      'Types 6 and 7 exist only in old blocks. They pass the stateless checks of the reference with an amount beyond 64 bits. Type 7 also passes with a fraction in the recipient (`7.5L`), or with an application id that has leading zeros and more than 255 characters.',
+      'Types 6 and 7 (only in old blocks) pass the stateless checks of the reference with an amount beyond 64 bits. Type 7 also passes with a fraction in the recipient (`7.5L`), or with an application id that has leading zeros and more than 255 characters.',
     here: 'This node refuses an amount beyond 64 bits, a fraction in the recipient and such an application id when it reads the transaction.',
     reason:
       'No account can pay an amount beyond 64 bits. The public networks allow types 6 and 7 only below a past height, where nobody can add a transaction any more.',
