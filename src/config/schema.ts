@@ -214,7 +214,7 @@ export const OPTIONS = {
     ),
   },
   notify: {
-    name: text("Name of this node in the events; the machine's host name when empty.", '', 'a text', () => true),
+    name: text("Name of this node in the events; if empty, the machine's host name.", '', 'a text', () => true),
     webhook: text('URL to which the node posts events as JSON.', '', 'an http or https URL', isWebUrl, {
       secret: true,
     }),

@@ -164,7 +164,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     target: /^generation 2, http submissions/,
     matches: /^POST \/api\/transactions: both 409, changed body\.message( |$)/,
     reference:
-      'Some values (`senderPublicKey:""`, `signature:""`, `recipientPublicKey:"x"`) make the transaction constructor of a real node of generation 2 fail. The outer `message` of the answer is then not `Transaction was rejected with errors`.',
+      'Some values (`senderPublicKey:""`, `signature:""`, `recipientPublicKey:"x"`) make the transaction constructor of a real node of generation 2 fail. In this case, the outer `message` of the answer is not `Transaction was rejected with errors`.',
     here: 'The outer `message` of this node is `Transaction was rejected with errors`, as for most refused transactions.',
     reason: '`errors` gives the reason, so one outer message is enough.',
   },
