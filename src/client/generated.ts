@@ -1297,7 +1297,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the earnings of a delegate. For a time span, shows the fees and rewards of the blocks that the delegate forged in the span. */
+  /** Shows the earnings of a delegate. With a time span, the fees and rewards cover only the blocks that the delegate forged in the span. */
   'GET /delegates/{address}/forging_statistics': {
     parameters: { address: string; fromTimestamp?: number | undefined; toTimestamp?: number | undefined };
     answer: {

@@ -178,8 +178,8 @@ export const OPTIONS = {
       { defaultText: 'false; true on networks with published passphrases, such as a devnet' },
     ),
     watermarkFolder: text(
-      'Folder outside of the data folder with the last header of each delegate, to detect a data folder that was restored ' +
-        'from a backup; `none` to store no headers. Not used with `riskDoubleForging`.',
+      'Folder outside of the data folder. The node stores the last signed header of each delegate there, to detect a data ' +
+        'folder that was restored from a backup; `none` to store no headers. Not used with `riskDoubleForging`.',
       '',
       'a path',
       () => true,
