@@ -548,7 +548,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the members of a multisignature group, whether each member has signed a waiting transaction, and the required number of signatures. */
+  /** Lists the members of a multisignature group. Shows which members have signed a waiting transaction, and how many signatures the group requires. */
   'GET /node/transactions/{id}/signers': {
     parameters: { id: string };
     answer: {
@@ -1414,7 +1414,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the members of a multisignature group, whether each member has signed a waiting transaction, and the required number of signatures. */
+  /** Lists the members of a multisignature group. Shows which members have signed a waiting transaction, and how many signatures the group requires. */
   'GET /node/transactions/{id}/signers': {
     parameters: { id: string };
     answer: {

@@ -75,7 +75,7 @@ const SIGNERS_ROUTE: Route = {
   method: 'GET',
   path: '/node/transactions/{id}/signers',
   summary:
-    'Lists the members of a multisignature group, whether each member has signed a waiting transaction, and the required number of signatures.',
+    'Lists the members of a multisignature group. Shows which members have signed a waiting transaction, and how many signatures the group requires.',
   parameters: [
     {
       name: 'id',
