@@ -107,7 +107,8 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       'No account can pay an amount beyond 64 bits. The public networks allow types 6 and 7 only below a past height, where nobody can add a transaction any more.',
   },
   {
-    reference: 'The reference cannot register two applications (type 5, only in old blocks) without a link in one block.',
+    reference:
+      'The reference cannot register two applications (type 5, only in old blocks) without a link in one block.',
     here: 'This node can register two applications without a link, because two missing links do not conflict.',
     reason: 'Nobody can add a transaction of type 5 any more.',
   },

@@ -26,7 +26,7 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
         type: 'string',
         enum: ['any', 'final'],
         default: 'any',
-        description: '`final` reports blocks and their transactions only when they become final, and reports no reverts.',
+        description: '`final` reports blocks and transactions only when they become final, and reports no reverts.',
       }),
       queryParameter('fromHeight', {
         type: 'integer',
