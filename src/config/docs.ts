@@ -23,7 +23,7 @@ The value of an option comes from the first of these sources that sets it:
 5. the default below
 
 Parameters that all nodes of a network must share (block time, rewards, genesis block) are not options. The network's folder
-\`networks/<name>\` contains these parameters.
+\`networks/<name>\` contains the shared parameters.
 
 A configuration file has one object per section:
 

@@ -85,7 +85,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reference: 'The reference refuses a block total that is a JSON number with more than 15 digits.',
     here: 'This node replaces the total by the sum of the transactions if the total and the sum are the same JSON number.',
     reason:
-      'The signature covers the sum. Some nodes write totals as numbers, and a block of ten million LSK must not split these nodes from this node. This node passes the block on with the total as a string.',
+      'The signature covers the sum. Some nodes write totals as numbers, and a block of ten million LSK must not split such nodes from this node. This node passes the block on with the total as a string.',
   },
   {
     matches: /^both accept, another result at \.asset\.dapp\./,
