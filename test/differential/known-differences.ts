@@ -37,9 +37,9 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     target: /headers/,
     reference:
       'The reference refuses a block if `id` is missing or not an id, if `payloadLength` is null, or if `confirmations` or `generatorAddress` has a wrong form. In generation 2, the reference also refuses a wrong form of `previousBlockId`.',
-    here: 'This node does not read these members of a block. This node computes the id, and reads null as a length of 0.',
+    here: 'This node does not check the form of the listed members. This node computes the id, and reads null as a length of 0.',
     reason:
-      'The signature does not cover the members that this node does not read. No node stores these members or passes them on. A reference node never passes on a block with these members in a wrong form. This node passes the block on without these members.',
+      'The signature does not cover the listed members. No node stores the listed members or passes them on. A reference node never passes on a block with a listed member in a wrong form. This node passes the block on without the listed members.',
   },
   {
     reference:
