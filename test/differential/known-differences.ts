@@ -57,9 +57,9 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     reference:
       'The pool of the reference accepts transactions with unknown members up to the size of a message, and any amount in an unknown member.',
-    here: 'In the pool of this node, an asset with unknown members has at most 8,192 bytes. An amount in an unknown member is 0 to 200 million LSK. Blocks may exceed the limits of the pool.',
+    here: 'In the pool of this node, an asset with unknown members has at most 8,192 bytes. The pool accepts an amount in an unknown member from 0 to 200 million LSK. Blocks may exceed the limits of the pool.',
     reason:
-      'Up to 5,000 transactions wait in memory, and a block of these transactions must fit in a message. A negative amount, a fraction, or an amount above the supply has no honest use, because such an amount only changes vote weights.',
+      'Up to 5,000 transactions wait in memory, and a block of waiting transactions must fit in a message. A negative amount, a fraction, or an amount above the supply has no honest use, because such an amount only changes vote weights.',
   },
   {
     matches: /^both accept, another result at \.asset\.data$/,

@@ -164,7 +164,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     target: /^generation 2, http submissions/,
     matches: /^POST \/api\/transactions: both 409, changed body\.message( |$)/,
     reference:
-      'Some values (`senderPublicKey:""`, `signature:""`, `recipientPublicKey:"x"`) make the transaction constructor of a real node of generation 2 fail. In this case, the outer `message` of the answer is not `Transaction was rejected with errors`.',
+      'Some values (`senderPublicKey:""`, `signature:""`, `recipientPublicKey:"x"`) make the transaction constructor of a real node of generation 2 fail. For such a transaction, the outer `message` of the answer is not `Transaction was rejected with errors`.',
     here: 'The outer `message` of this node is `Transaction was rejected with errors`, as for most refused transactions.',
     reason: '`errors` gives the reason, so one outer message is enough.',
   },
@@ -201,7 +201,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches:
       /^POST \/api\/transactions: both 409, changed body\.errors\[\]\.message \((Unknown member is no amount|invalid input syntax|unsupported Unicode)/,
     reference:
-      'A transaction may have two faults: an unknown member that only this node refuses, and another fault. A real node reports the other fault.',
+      'A transaction may have two faults: an unknown member that only this node refuses, and another fault. A real node reports only the other fault.',
     here: 'This node reports the fault of the unknown member.',
     reason: 'The check of unknown members is cheapest, so this node makes it first.',
   },
@@ -230,7 +230,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reference:
       'A real node answers 500 to a parameter with the name `hasOwnProperty`, alone or in brackets, and to the name `toString` in brackets.',
     here: 'This node treats `hasOwnProperty` and `toString` like any other unknown parameter or value of a wrong type.',
-    reason: 'The names have no special meaning in this node, and the failure comes from the JavaScript engine.',
+    reason: 'The two names have no special meaning in this node. The failure of the real node comes from the JavaScript engine.',
   },
   {
     target: QUESTIONS,
