@@ -201,7 +201,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches:
       /^POST \/api\/transactions: both 409, changed body\.errors\[\]\.message \((Unknown member is no amount|invalid input syntax|unsupported Unicode)/,
     reference:
-      'A transaction may have two faults: an unknown member that only this node refuses, and another fault. A real node reports only the other fault.',
+      'If a transaction has an unknown member that only this node refuses, and also another fault, a real node reports only the other fault.',
     here: 'This node reports the fault of the unknown member.',
     reason: 'The check of unknown members is cheapest, so this node makes it first.',
   },
