@@ -50,7 +50,7 @@ export interface NetworkFacts {
   /** 64 hexadecimal digits. In generation 3, each signature covers the network identifier. */
   readonly networkIdentifier: string;
   readonly nethash: string;
-  /** Timestamps count seconds from this moment. */
+  /** Start of time on the network: timestamps count the seconds since this moment. */
   readonly epoch: Date;
   readonly blockTimeS: number;
   readonly activeDelegates: number;
@@ -113,7 +113,7 @@ export interface TestDevnet {
    * Resolves when all nodes have at least this height. In a partition, each group must reach the height by itself.
    * `waitForHeight` forges no blocks.
    *
-   * @param options `timeoutMs`: limit by the clock of the machine, default 30,000
+   * @param options `timeoutMs`: time limit in milliseconds by the clock of the machine, default 30,000
    * @throws an error that names the height of each node if the time limit is reached; an error if the devnet is closed
    */
   waitForHeight(height: number, options?: { readonly timeoutMs?: number }): Promise<void>;
@@ -184,7 +184,7 @@ export interface TestDevnet {
   skew(node: number, by: string | number): Promise<void>;
   /**
    * Ends partition, delays, losses and wrong clocks, and resolves when all nodes have the same tip. `heal` also mines
-   * some slots, because nodes learn of a better chain from its new blocks.
+   * some slots, because nodes learn of a better chain from new blocks on the chain.
    */
   heal(): Promise<void>;
   close(): Promise<void>;
