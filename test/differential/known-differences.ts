@@ -43,7 +43,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     reference:
-      'When the reference stores an asset of generation 3, the stack of the process limits the nesting. A new process can store at most 1,780 levels. A process that has run for a long time can store up to 3,141 levels.',
+      'When the reference stores an asset of generation 3, the stack of the process limits the nesting. A new process can store at most 1,780 levels of nesting. A process that has run for a long time can store up to 3,141 levels.',
     here: 'This node accepts blocks with up to 3,400 levels. Assets in the pool of this node, and in the blocks that it forges, have at most 256 levels.',
     reason:
       'A block with more levels than some nodes can store splits a network of real nodes. This node accepts every block that any real node can store, and forges only blocks that all real nodes can store. Real nodes pass on a block with more than 3,141 levels, but cannot store the block.',
