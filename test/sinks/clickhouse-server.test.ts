@@ -1,32 +1,104 @@
-/** The requests of a sink to a server that behaves as a real one seldom does. */
+/** Answers of servers, and of programs in front of them, that do not do what they were asked to do. */
 
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import test, { type ExecutionContext } from 'ava';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import test from 'ava';
 import { systemClock } from '../../src/node/system.ts';
-import { openServer } from '../../src/sinks/clickhouse/server.ts';
+import { codeOf } from '../../src/primitives/errors.ts';
+import { openServer, type ClickHouseServer } from '../../src/sinks/clickhouse/server.ts';
 
-/** A server that ends a connection as soon as a second request comes over it, as a keep-alive time-out does in the worst moment. */
-async function startServer(): Promise<Server> {
-  const used = new WeakSet();
+const EXCEPTION =
+  'Code: 241, e.displayText() = DB::Exception: Memory limit exceeded: would use 5 GiB, e.what() = DB::Exception';
+
+async function answering(t: ExecutionContext, answer: (response: ServerResponse) => void): Promise<ClickHouseServer> {
   const server = createServer((request, response) => {
-    if (used.has(request.socket)) return void request.socket.destroy();
-    used.add(request.socket);
-    request.resume().on('end', () => response.end());
+    request.resume();
+    request.on('end', () => answer(response));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return server;
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const client = openServer(`http://127.0.0.1:${port}`, 'chain', systemClock);
+  t.teardown(async () => {
+    await client.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  return client;
 }
 
+const CALLS: Readonly<Record<string, (server: ClickHouseServer) => Promise<unknown>>> = {
+  run: (server) => server.run('CREATE DATABASE chain'),
+  change: (server) => server.change('ALTER TABLE chain.votes DELETE WHERE 1'),
+  insert: (server) => server.insert('votes', ['height'], ['1\n', '2\n']),
+  rows: (server) => server.rows('SELECT 1 AS one'),
+};
+
+for (const [name, call] of Object.entries(CALLS)) {
+  test(`${name}: an answer 200 with the text of an exception is a refusal`, async (t) => {
+    for (const text of [
+      EXCEPTION,
+      `${EXCEPTION}\n`,
+      `{"one":1}\n${EXCEPTION}\n`,
+      `{"data":[{"one":1},\n${EXCEPTION}`,
+    ]) {
+      const error = await t.throwsAsync(call(await answering(t, (response) => response.end(text))), undefined, text);
+      t.is(codeOf(error), 'CLICKHOUSE_REFUSED', text);
+      t.regex(
+        error?.message ?? '',
+        /^http:\/\/127\.0\.0\.1:[0-9]+\/ refused: Code: 241.*Memory limit exceeded[^\n]*$/,
+        text,
+      );
+    }
+  });
+
+  test(`${name}: an answer that is cut is no answer`, async (t) => {
+    const server = await answering(t, (response) => {
+      response.writeHead(200, { 'content-length': '500' });
+      response.write('{"data":[');
+      setTimeout(() => response.destroy(), 20);
+    });
+    t.is(codeOf(await t.throwsAsync(call(server))), 'CLICKHOUSE_UNREACHABLE');
+  });
+}
+
+test('rows: an empty answer, a page of another program and rows without an end are no rows', async (t) => {
+  for (const text of ['', '<html>welcome</html>', '{"one":1}\n{"one":', '{"data":[{"one":1}', '17', 'null', '{}']) {
+    const server = await answering(t, (response) => response.end(text));
+    const error = await t.throwsAsync(server.rows('SELECT 1 AS one'), undefined, text);
+    t.is(codeOf(error), 'CLICKHOUSE_UNREACHABLE', text);
+    t.notRegex(error?.message ?? '', /\n/);
+  }
+});
+
+test('insert: a page of another program is no acceptance of the rows', async (t) => {
+  const server = await answering(t, (response) => response.end('<html>welcome</html>'));
+  t.is(codeOf(await t.throwsAsync(server.insert('votes', ['height'], ['1\n']))), 'CLICKHOUSE_UNREACHABLE');
+});
+
+test('run: a statement may answer with rows', async (t) => {
+  const server = await answering(t, (response) =>
+    response.end('waiting\tbloomery-chain-1\tdefault\tINSERT INTO votes\n'),
+  );
+  await t.notThrowsAsync(server.run('KILL QUERY WHERE 1 ASYNC'));
+});
+
+test('parameters in the URL that no server knows are refused before anything is sent', (t) => {
+  for (const parameter of ['database=other', 'zz=1', 'request_timeout=soon']) {
+    const error = t.throws(() => openServer(`http://127.0.0.1:1/?${parameter}`, 'chain', systemClock));
+    t.is(codeOf(error), 'USAGE', parameter);
+  }
+});
+
 test('a connection that the server closes between two requests fails no request', async (t) => {
-  const http = await startServer();
-  t.teardown(() => http.close());
-  const server = openServer(`http://127.0.0.1:${(http.address() as AddressInfo).port}`, 'chain', systemClock);
+  const used = new WeakSet();
+  const server = await answering(t, (response) => {
+    const { socket } = response.req;
+    if (used.has(socket)) return void socket.destroy();
+    used.add(socket);
+    response.end();
+  });
   for (let times = 0; times < 3; times += 1) {
     await t.notThrowsAsync(server.run('SELECT 1'));
     await t.notThrowsAsync(server.insert('blocks', ['height'], ['1\n']));
   }
-  await server.close();
 });

@@ -10,6 +10,7 @@ import { joinedRows, SINK_TABLE_NAMES, columnsOf, type Rows } from '../../src/si
 import { sinkInUse } from '../../src/sinks/lease.ts';
 import type { SinkPlace } from '../../src/sinks/sink.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
+import { viewStatements } from '../../src/sinks/parquet/views.ts';
 import { IDENTITY, sinkContract } from './contract.ts';
 
 /** All rows of the files under a folder, read by another program than the one that wrote them. */
@@ -101,6 +102,58 @@ test('a tail with a gap keeps what is below the gap, ranges with a gap are refus
   ]);
   mkdirSync(join(folder, 'ranges', '0000000011-0000000020-9'));
   t.is(codeOf(await t.throwsAsync(placeOf(folder))), 'SINK_DAMAGED');
+});
+
+test('a tail with two blocks of one height keeps what is below that height', async (t) => {
+  const folder = temporaryFolder(t);
+  await placeOf(folder);
+  // As in a copy of the folder that was made again after a reorganisation, without removing what was gone.
+  for (const name of ['0000000001-5', '0000000002-6', '0000000002-7', '0000000003-8'])
+    mkdirSync(join(folder, 'tail', name));
+  const { tail } = await placeOf(folder);
+  t.deepEqual(tail, [{ height: 1, blockId: '5' }]);
+  t.deepEqual(readdirSync(join(folder, 'tail')), ['0000000001-5']);
+});
+
+test('two ranges of the same heights are refused, and the error names the second', async (t) => {
+  const folder = temporaryFolder(t);
+  await placeOf(folder);
+  const names = ['0000000001-0000000010-5', '0000000001-0000000010-6'];
+  for (const name of names) mkdirSync(join(folder, 'ranges', name));
+  const error = await t.throwsAsync(placeOf(folder));
+  t.is(codeOf(error), 'SINK_DAMAGED');
+  t.regex(error?.message ?? '', /0000000001-0000000010-6/);
+  t.deepEqual(readdirSync(join(folder, 'ranges')), names);
+});
+
+test('a folder in which a reader would miss rows or count rows twice is refused to the reader', async (t) => {
+  const faults: Readonly<Record<string, readonly string[]>> = {
+    'ranges/0backup': ['ranges/0000000001-0000000010-5', 'ranges/0backup'],
+    'ranges/0000000001-0000000010-5.old': ['ranges/0000000001-0000000010-5', 'ranges/0000000001-0000000010-5.old'],
+    'begins at height 1 is missing': ['ranges/0000000011-0000000020-5'],
+    'ranges/0000000001-0000000010-6': ['ranges/0000000001-0000000010-5', 'ranges/0000000001-0000000010-6'],
+    'two blocks of height 2': ['tail/0000000001-5', 'tail/0000000002-6', 'tail/0000000002-7'],
+  };
+  for (const [named, parts] of Object.entries(faults)) {
+    const folder = temporaryFolder(t);
+    await placeOf(folder);
+    t.true((await viewStatements(folder)).length > 0);
+    for (const part of parts) mkdirSync(join(folder, part));
+    const error = await t.throwsAsync(viewStatements(folder), undefined, named);
+    t.is(codeOf(error), 'SINK_DAMAGED');
+    t.true(error?.message.includes(named), error?.message);
+  }
+});
+
+test('a folder whose sink.json is no manifest is refused, and the error names the file', async (t) => {
+  const folder = temporaryFolder(t);
+  for (const text of ['', 'null', '17', '{}', '{"version":1}', '{"version":1,"identity":null}']) {
+    writeFileSync(join(folder, 'sink.json'), text);
+    const error = await t.throwsAsync(placeOf(folder));
+    t.is(codeOf(error), 'SINK_MISSING', text);
+    t.regex(error?.message ?? '', /sink\.json/, text);
+    t.is(readFileSync(join(folder, 'sink.json'), 'utf8'), text);
+  }
 });
 
 test('a folder with other files is left alone, and one of another version refused', async (t) => {

@@ -1,6 +1,12 @@
 /** The requests of a sink to a ClickHouse server. */
 
-import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
+import {
+  ClickHouseLogLevel,
+  createClient,
+  type ClickHouseClient,
+  type ExecParams,
+  type ClickHouseClientConfigOptions,
+} from '@clickhouse/client';
 import { Readable } from 'node:stream';
 import type { Clock } from '../../ports/clock.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -71,7 +77,7 @@ export function openServer(
   }
   const { place, shown, username, password: passwordInUrl } = placeIn(url);
   const password = givenPassword ?? passwordInUrl;
-  const client = createClient({
+  const client = clientOf({
     url: place,
     username,
     password,
@@ -94,32 +100,80 @@ export function openServer(
     }
   };
 
+  const execute = async (
+    statement: string,
+    options: Omit<ExecParams, 'query'> & { readonly values?: Readable } = {},
+  ): Promise<string> => {
+    const { stream } = await told(client.exec({ ...options, query: statement }));
+    const answer = await told(textOf(stream));
+    const exception = exceptionIn(answer);
+    if (exception !== undefined) throw refusalOf(shown, new Error(exception), password);
+    return answer;
+  };
+
   return {
     database,
     run: async (statement) => {
-      await told(client.command({ query: statement }));
+      await execute(statement);
     },
     change: async (statement) => {
-      await told(client.command({ query: statement, query_id: nextQueryId() }));
+      await execute(statement, { query_id: nextQueryId() });
     },
     rows: async <T>(select: string) => {
-      const result = await told(client.query({ query: select, format: 'JSONEachRow' }));
-      return told(result.json<T>()) as Promise<readonly T[]>;
+      // JSON has an end, so rows that are missing at the end are noticed.
+      const result = await told(client.query({ query: select, format: 'JSON' }));
+      const answer = await told(result.text());
+      const rows = rowsIn(answer);
+      if (rows === undefined) throw refusalOf(shown, new Error(exceptionIn(answer) ?? NO_ANSWER), password);
+      return rows as readonly T[];
     },
     insert: async (table, columns, lines, options) => {
-      await told(
-        client.insert({
-          table: `${database}.${table}`,
-          columns: columns as [string, ...string[]],
-          values: Readable.from(chunks(lines), { objectMode: false }),
-          format: 'TabSeparated',
-          query_id: nextQueryId(),
-          ...(options?.isWaitingForShards === true ? { clickhouse_settings: { insert_distributed_sync: 1 } } : {}),
-        }),
-      );
+      const answer = await execute(`INSERT INTO ${database}.${table} (${columns.join(', ')}) FORMAT TabSeparated`, {
+        values: Readable.from(chunks(lines), { objectMode: false }),
+        query_id: nextQueryId(),
+        ...(options?.isWaitingForShards === true ? { clickhouse_settings: { insert_distributed_sync: 1 } } : {}),
+      });
+      if (answer !== '') throw refusalOf(shown, new Error(NO_ANSWER), password);
     },
     close: () => client.close(),
   };
+}
+
+/** Says that another program than ClickHouse answered. */
+const NO_ANSWER = 'the answer is not of ClickHouse';
+
+/** @throws ProtocolError `USAGE` for a parameter in the URL that the client does not know */
+function clientOf(options: ClickHouseClientConfigOptions): ClickHouseClient {
+  try {
+    return createClient(options);
+  } catch (error) {
+    const message = `the URL is no address of a server (${messageOf(error)}): give one such as http://127.0.0.1:8123`;
+    throw new ProtocolError('USAGE', {}, message, { cause: error });
+  }
+}
+
+async function textOf(stream: Readable): Promise<string> {
+  const parts: Uint8Array[] = [];
+  for await (const part of stream) parts.push(part as Uint8Array);
+  return Buffer.concat(parts).toString('utf8');
+}
+
+/**
+ * Returns the exception in an answer with status 200; undefined when there is none. A server that has begun its answer,
+ * or a program in front of it, cannot change the status any more when the statement fails.
+ */
+function exceptionIn(answer: string): string | undefined {
+  return /^Code: [0-9]+.*Exception.*$/m.exec(answer)?.[0];
+}
+
+/** Returns the rows of an answer in the format JSON; undefined for any other text. */
+function rowsIn(answer: string): readonly unknown[] | undefined {
+  try {
+    const { data } = JSON.parse(answer) as { readonly data?: unknown };
+    return Array.isArray(data) ? data : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function* chunks(lines: Iterable<string>): Iterable<string> {

@@ -7,6 +7,7 @@
 
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ProtocolError } from '../../primitives/errors.ts';
 import type { BlockPlace } from '../sink.ts';
 import { SINK_TABLE_NAMES, type Rows } from '../tables.ts';
 import { parquetFile } from './parquet-file.ts';
@@ -36,6 +37,55 @@ export function blockName({ height, blockId }: BlockPlace): string {
 export async function partsIn(folder: string): Promise<readonly Part[]> {
   const names = await readdir(folder);
   return names.flatMap((name) => partOf(name)).sort((a, b) => a.fromHeight - b.fromHeight);
+}
+
+/**
+ * Lists the ranges of a sink, ascending.
+ *
+ * @throws ProtocolError `SINK_DAMAGED` when a range is missing, or two ranges have the same heights
+ */
+export async function wholeRanges(folder: string): Promise<readonly Part[]> {
+  const ranges = await partsIn(join(folder, RANGES));
+  const fault = firstFault(ranges, 0);
+  if (fault !== undefined) throw damaged(join(folder, RANGES), fault);
+  return ranges;
+}
+
+/**
+ * Checks the folder for a reader, which reads all folders whose names begin with a digit.
+ *
+ * @returns the last height of the ranges; 0 when there are none
+ * @throws ProtocolError `SINK_DAMAGED` when a reader would miss rows of the ranges or count rows twice
+ */
+export async function checkedFinalHeight(folder: string): Promise<number> {
+  const finalHeight = (await wholeRanges(folder)).at(-1)?.height ?? 0;
+  for (const kind of [RANGES, TAIL]) {
+    const other = (await readdir(join(folder, kind))).find((name) => /^[0-9]/.test(name) && partOf(name).length === 0);
+    if (other !== undefined) throw foreign(join(folder, kind, other));
+  }
+  const tail = (await partsIn(join(folder, TAIL))).filter(({ height }) => height > finalHeight);
+  const twice = tail.find(({ height }, index) => tail[index - 1]?.height === height);
+  if (twice !== undefined) throw repeatedBlock(join(folder, TAIL), twice);
+  return finalHeight;
+}
+
+/** A place in a list of parts where a part is missing, or where two parts have the same heights. */
+export interface Fault {
+  /** Lowest height at which the parts are wrong. */
+  readonly height: number;
+  /** Second part of the same heights; undefined when a part is missing. */
+  readonly repeated: Part | undefined;
+}
+
+/** @returns undefined when all parts follow one another */
+export function firstFault(parts: readonly Part[], below: number): Fault | undefined {
+  let next = below + 1;
+  for (const part of parts) {
+    if (part.fromHeight > next) return { height: next, repeated: undefined };
+    if (part.fromHeight < next) return { height: part.fromHeight, repeated: part };
+    next = part.height + 1;
+  }
+  return undefined;
 }
 
 /**
@@ -88,6 +138,34 @@ function partOf(name: string): readonly Part[] {
   if (block === null) return [];
   const [, height, blockId = ''] = block;
   return [{ name, fromHeight: Number(height), height: Number(height), blockId }];
+}
+
+function damaged(folder: string, { height, repeated }: Fault): ProtocolError {
+  const what =
+    repeated === undefined
+      ? `the range that begins at height ${height} is missing in ${folder}`
+      : `${join(folder, repeated.name)} has heights that another range has, too`;
+  return new ProtocolError(
+    'SINK_DAMAGED',
+    { folder, height },
+    `${what}: remove the folder of the sink and let the sink write it again`,
+  );
+}
+
+function repeatedBlock(folder: string, { height }: Part): ProtocolError {
+  return new ProtocolError(
+    'SINK_DAMAGED',
+    { folder, height },
+    `two blocks of height ${height} are in ${folder}: run bloomery sink parquet, which removes the wrong one`,
+  );
+}
+
+function foreign(path: string): ProtocolError {
+  return new ProtocolError(
+    'SINK_DAMAGED',
+    { path },
+    `${path} is not of the sink, and its rows would count twice: move it to another folder`,
+  );
 }
 
 function digits(height: number): string {

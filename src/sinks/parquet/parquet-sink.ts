@@ -11,12 +11,14 @@ import type { HeightSpan, Sink, SinkBlock, SinkIdentity, SinkPlace } from '../si
 import { SCHEMA_VERSION, type Rows } from '../tables.ts';
 import {
   blockName,
+  firstFault,
   partsIn,
   rangeName,
   RANGES,
   removeDrafts,
   removePart,
   TAIL,
+  wholeRanges,
   writePart,
   writeWhole,
   type Part,
@@ -77,16 +79,14 @@ export class ParquetSink implements Sink {
       await mkdir(folder, { recursive: true });
       await removeDrafts(folder);
     }
-    const ranges = await partsIn(this.#ranges);
-    const gap = firstGap(ranges, 0);
-    if (gap !== undefined) throw damaged(this.#ranges, gap);
+    const ranges = await wholeRanges(this.#folder);
     const last = ranges.at(-1);
     const finalHeight = last?.height ?? 0;
     await this.#removeTail(({ height }) => height <= finalHeight);
-    const gapInTail = firstGap(await partsIn(this.#tail), finalHeight);
-    // Blocks above a gap in the tail are removed for any cause of the gap. The chain has these blocks, so they can be
-    // written again.
-    if (gapInTail !== undefined) await this.#removeTail(({ height }) => height >= gapInTail);
+    const fault = firstFault(await partsIn(this.#tail), finalHeight);
+    // Blocks from a fault in the tail on are removed for any cause of the fault. The chain has these blocks, so they can
+    // be written again.
+    if (fault !== undefined) await this.#removeTail(({ height }) => height >= fault.height);
     const tail = await partsIn(this.#tail);
     return {
       final: last && { height: last.height, blockId: last.blockId },
@@ -149,17 +149,22 @@ export class ParquetSink implements Sink {
  * @throws ProtocolError `SINK_MISSING` when the folder holds no sink, `SINK_VERSION` for a schema of another version
  */
 export async function readManifest(folder: string): Promise<SinkManifest> {
-  let manifest: SinkManifest;
+  let manifest: Partial<SinkManifest> | null;
   try {
-    manifest = JSON.parse(await readFile(join(folder, IDENTITY_FILE), 'utf8')) as SinkManifest;
+    manifest = JSON.parse(await readFile(join(folder, IDENTITY_FILE), 'utf8')) as Partial<SinkManifest> | null;
   } catch (error) {
-    throw notASink(folder, messageOf(error), error);
+    throw notASink(folder, `${IDENTITY_FILE}: ${messageOf(error)}`, error);
   }
-  if (manifest.version === SCHEMA_VERSION) return manifest;
+  const { version, identity } = manifest ?? {};
+  if (typeof version !== 'number') throw notASink(folder, `${IDENTITY_FILE} names no version`);
+  if (version === SCHEMA_VERSION) {
+    if (typeof identity === 'object' && (identity as unknown) !== null) return { version, identity };
+    throw notASink(folder, `${IDENTITY_FILE} names no chain`);
+  }
   throw new ProtocolError(
     'SINK_VERSION',
-    { folder, version: manifest.version },
-    `the files in ${folder} have version ${manifest.version} of the tables, this program writes ${SCHEMA_VERSION}: name a new folder`,
+    { folder, version },
+    `the files in ${folder} have version ${version} of the tables, this program writes ${SCHEMA_VERSION}: name a new folder`,
   );
 }
 
@@ -172,25 +177,7 @@ async function refuseOtherFolder(folder: string): Promise<void> {
     throw notASink(folder, `it holds other files, such as ${other}`);
 }
 
-/** @returns the height above which the next part is missing; undefined when all parts follow one another */
-function firstGap(parts: readonly Part[], below: number): number | undefined {
-  let next = below + 1;
-  for (const { fromHeight, height } of parts) {
-    if (fromHeight !== next) return next;
-    next = height + 1;
-  }
-  return undefined;
-}
-
 function notASink(folder: string, why: string, cause?: unknown): ProtocolError {
   const message = `${folder} is no folder of a Parquet sink: ${why}`;
   return new ProtocolError('SINK_MISSING', { folder }, message, { cause });
-}
-
-function damaged(folder: string, height: number): ProtocolError {
-  return new ProtocolError(
-    'SINK_DAMAGED',
-    { folder, height },
-    `the range that begins at height ${height} is missing in ${folder}: remove the folder and let the sink write it again`,
-  );
 }

@@ -5,16 +5,17 @@ import { join } from 'node:path';
 import { ENGINE_TYPES } from '../engine-types.ts';
 import { QUESTION_VIEWS } from '../question-views.ts';
 import { columnsOf, SINK_TABLE_NAMES, type SinkTable } from '../tables.ts';
-import { partsIn, RANGES, TAIL } from './parquet-folder.ts';
+import { checkedFinalHeight, RANGES, TAIL } from './parquet-folder.ts';
 
 /**
  * Statements that create the views, in order. The answer to a query may lack rows that the sink writes during the
  * query. No block is counted twice, because a block of the tail counts only above the ranges.
  *
  * @param folder folder of a Parquet sink
+ * @throws ProtocolError `SINK_DAMAGED` when a query would miss rows of the ranges or count rows twice
  */
 export async function viewStatements(folder: string): Promise<readonly string[]> {
-  const finalHeight = (await partsIn(join(folder, RANGES))).at(-1)?.height ?? 0;
+  const finalHeight = await checkedFinalHeight(folder);
   const tables = SINK_TABLE_NAMES.map((table) => {
     const final = filesOf(folder, RANGES, table) ? [selectOf(folder, RANGES, table, `height <= ${finalHeight}`)] : [];
     const tail = filesOf(folder, TAIL, table) ? [selectOf(folder, TAIL, table, `height > ${finalHeight}`)] : [];
