@@ -134,7 +134,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reference:
       'If a registration in the pool has an unsigned amount (`asset.amount`), a real node of generation 3 answers 500 to a pool list that is sorted by `amount`.',
     here: 'This node sends the list, and sorts the registration as if its amount were 0.',
-    reason: 'Otherwise anybody could disable the list for all clients at the price of one registration.',
+    reason: 'With status 500, anybody could disable the list for all clients at the price of one registration.',
   },
   {
     reference:
@@ -152,7 +152,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reference:
       'A waiting multisignature registration may receive a signature that it already has, but in capitals. A real node answers 409 `Failed to validate signature …` to the signature in capitals, and the registration becomes invalid, because it contains the signature twice.',
     here: 'This node answers 409 `Encountered duplicate signature in transaction`, and the registration does not change.',
-    reason: 'Otherwise anybody who sees the signature could prevent the registration.',
+    reason: 'If the registration became invalid, anybody who sees the signature could prevent the registration.',
   },
   {
     reference:
