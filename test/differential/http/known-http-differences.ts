@@ -230,7 +230,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reference:
       'A real node answers 500 to a parameter with the name `hasOwnProperty`, alone or in brackets, and to the name `toString` in brackets.',
     here: 'This node treats `hasOwnProperty` and `toString` like any other unknown parameter or value of a wrong type.',
-    reason: 'The two names have no special meaning in this node. The failure of the real node comes from the JavaScript engine.',
+    reason:
+      'The two names have no special meaning in this node. The failure of the real node comes from the JavaScript engine.',
   },
   {
     target: QUESTIONS,
