@@ -463,7 +463,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the delegates configured on this node and whether each forges. */
+  /** Lists the delegates configured on this node, and shows whether each delegate forges. */
   'GET /node/status/forging': {
     parameters: { publicKey?: string | undefined; forging?: boolean | undefined };
     answer: {
@@ -526,7 +526,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows what the node did in slots: forged, paused, refused or reverted a block, each with the reason. */
+  /** Shows for each slot whether the node forged, paused, refused or reverted a block, with the reason. */
   'GET /node/slots': {
     parameters: { from?: number | undefined; limit?: number | undefined };
     answer: {
@@ -548,7 +548,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the members of a multisignature group, whether each member has signed a waiting transaction, and the required number of signatures. */
+  /** Lists the members of a multisignature group. Shows which members have signed a waiting transaction, and how many signatures the group requires. */
   'GET /node/transactions/{id}/signers': {
     parameters: { id: string };
     answer: {
@@ -792,7 +792,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Answers while the process is alive. */
+  /** Answers with status 200 while the process runs. */
   'GET /healthz': {
     parameters: Record<never, never>;
     answer: { readonly alive: boolean };
@@ -1297,7 +1297,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the earnings of a delegate. For a time span, shows the fees and rewards of the blocks that the delegate forged in the span. */
+  /** Shows the earnings of a delegate. With a time span, the fees and rewards cover only the blocks that the delegate forged in the span. */
   'GET /delegates/{address}/forging_statistics': {
     parameters: { address: string; fromTimestamp?: number | undefined; toTimestamp?: number | undefined };
     answer: {
@@ -1329,7 +1329,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the delegates configured on this node and whether each forges. */
+  /** Lists the delegates configured on this node, and shows whether each delegate forges. */
   'GET /node/status/forging': {
     parameters: { publicKey?: string | undefined; forging?: boolean | undefined };
     answer: {
@@ -1392,7 +1392,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows what the node did in slots: forged, paused, refused or reverted a block, each with the reason. */
+  /** Shows for each slot whether the node forged, paused, refused or reverted a block, with the reason. */
   'GET /node/slots': {
     parameters: { from?: number | undefined; limit?: number | undefined };
     answer: {
@@ -1414,7 +1414,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the members of a multisignature group, whether each member has signed a waiting transaction, and the required number of signatures. */
+  /** Lists the members of a multisignature group. Shows which members have signed a waiting transaction, and how many signatures the group requires. */
   'GET /node/transactions/{id}/signers': {
     parameters: { id: string };
     answer: {
@@ -1653,7 +1653,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Answers while the process is alive. */
+  /** Answers with status 200 while the process runs. */
   'GET /healthz': {
     parameters: Record<never, never>;
     answer: { readonly alive: boolean };

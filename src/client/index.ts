@@ -14,7 +14,7 @@ const POLL_MS = 250;
 const RETRY_MS = 1000;
 const PAGE_ITEMS = 100;
 
-/** A failed request. The node refused the request, did not answer in time, or could not be reached. */
+/** Error of a failed request. The node refused the request, did not answer in time, or could not be reached. */
 export class ClientError extends Error {
   /** `REFUSED`, `UNREACHABLE` or `TIMEOUT`. */
   readonly code: string;

@@ -94,7 +94,7 @@ export interface ClientOptions<G extends Generation> {
 export interface Client<G extends Generation> {
   readonly generation: G;
   /**
-   * @throws ClientError for a refusal, a timeout or an unreachable node. All methods throw this error
+   * @throws ClientError for a refusal, a timeout or an unreachable node. All methods of the client throw ClientError
    */
   get<P extends PathOf<G, 'GET'>>(
     path: P,

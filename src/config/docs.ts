@@ -22,10 +22,10 @@ The value of an option comes from the first of these sources that sets it:
 4. the folder of the network (ports, seeds, known delegates)
 5. the default below
 
-Parameters that all nodes of a network must share (block time, rewards, genesis block) are not options. They are in the network's
-folder, \`networks/<name>\`.
+Parameters that all nodes of a network must share (block time, rewards, genesis block) are not options. The network's folder
+\`networks/<name>\` contains the shared parameters.
 
-A file has one object per section:
+A configuration file has one object per section:
 
 \`\`\`json5
 {
@@ -35,11 +35,11 @@ A file has one object per section:
 }
 \`\`\`
 
-In a variable, commas separate the entries of a list. A delegate in a variable is \`<publicKey>|<encryptedPassphrase>\`. The node
-refuses to start with an unknown key, an unknown variable or a wrong value. The error names the source, the key and the expected
-value.
+In an environment variable, commas separate the entries of a list. A delegate in an environment variable is
+\`<publicKey>|<encryptedPassphrase>\`. The node refuses to start with an unknown key, an unknown variable or a wrong value. The
+error names the source, the key and the expected value.
 
-Two variables belong to no section:
+Two environment variables belong to no section:
 
 - \`BLOOMERY_HOME\` is the folder for data and networks of a user (default \`~/.bloomery\`).
 - \`BLOOMERY_SUPERVISED=1\` makes a node stop when its parent process ends.

@@ -78,7 +78,7 @@ export const OPTIONS = {
     }),
     forgingWhitelist: list('Addresses that may view and switch forging.', ['127.0.0.1'], ADDRESSES, ipOrBlock),
     trustProxy: flag(
-      'Whether X-Forwarded-For names the address of the client. Set it only behind your own proxy.',
+      'Whether X-Forwarded-For names the address of the client. Set `trustProxy` only behind your own proxy.',
       false,
     ),
     corsOrigin: text('Origin from which browsers may send requests.', '*', 'an origin or *', (value) =>
@@ -147,7 +147,7 @@ export const OPTIONS = {
     ),
   },
   p2p: {
-    enabled: flag('Whether the node connects to peers; if false, it neither listens nor dials.', true),
+    enabled: flag('Whether the node connects to peers; if false, the node neither listens nor dials.', true),
     port: integer('Port for peers; 0 for any free port.', 5000, 0, 65_535, {
       defaultText: "the network's",
     }),
@@ -172,25 +172,25 @@ export const OPTIONS = {
       secret: true,
     }),
     riskDoubleForging: flag(
-      'Whether the node signs without checking if a delegate signs elsewhere. The node then checks only the signing record in its data folder. ' +
+      'Whether the node signs without checking if a delegate signs elsewhere. With this option, the node checks only the signing record in its data folder. ' +
         'Two nodes with this option and the same delegate forge two blocks for one slot.',
       false,
       { defaultText: 'false; true on networks with published passphrases, such as a devnet' },
     ),
     watermarkFolder: text(
-      'Folder outside of the data folder with the last header of each delegate, to detect a data folder that was restored ' +
-        'from a backup; `none` to store no headers. Not used with `riskDoubleForging`.',
+      'Folder outside of the data folder. The node stores the last signed header of each delegate there, to detect a data ' +
+        'folder that was restored from a backup; `none` to store no headers. Not used with `riskDoubleForging`.',
       '',
       'a path',
       () => true,
       { defaultText: 'bloomery/signed below $XDG_STATE_HOME, or below ~/.local/state' },
     ),
     consensusMin: integer(
-      'Minimum share of peers with the tip of this node, as a condition for forging; 0 for no condition. Either the share of all peers or the share of the dialled and named peers must reach it.',
+      'Minimum share of peers with the tip of this node, as a condition for forging; 0 for no condition. Either the share of all peers or the share of the dialled and named peers must reach `consensusMin`.',
       0,
       0,
       100,
-      { unit: '%', defaultText: '51 with generation 2 unless `force` is set, else 0' },
+      { unit: '%', defaultText: '51 in generation 2 if `force` is false; otherwise 0' },
     ),
     waitThresholdS: integer(
       'Time that the node waits in its slot for a missing block of the previous slot; must be below the block time.',
@@ -214,12 +214,12 @@ export const OPTIONS = {
     ),
   },
   notify: {
-    name: text("Name of this node in the events; the machine's host name when empty.", '', 'a text', () => true),
+    name: text("Name of this node in the events; if empty, the machine's host name.", '', 'a text', () => true),
     webhook: text('URL to which the node posts events as JSON.', '', 'an http or https URL', isWebUrl, {
       secret: true,
     }),
     webhookSecretFile: text(
-      'File whose first line is the secret that signs posted events, so that the receiver can verify their origin.',
+      'File with a secret in its first line. The node signs posted events with the secret, so that the receiver can verify their origin.',
       '',
       'a path',
       () => true,
@@ -247,7 +247,7 @@ export const OPTIONS = {
   },
   memory: {
     ceilingMb: integer(
-      'Own memory of the node above which it ends, so that a supervisor restarts it; docs/guides/operate.md explains the value.',
+      'Limit of the node’s own memory. Above the limit, the node ends, so that a supervisor restarts it; docs/guides/operate.md explains the value.',
       2048,
       1280,
       1_000_000,
@@ -256,7 +256,7 @@ export const OPTIONS = {
   },
   watchdog: {
     blockedMaxS: integer(
-      'Time that the event loop may hang, or that garbage collection may take, before the node ends, so that a supervisor restarts it; 0 for no limit.',
+      'Time that the event loop may hang, or that garbage collection may take. After this time, the node ends, so that a supervisor restarts it; 0 for no limit.',
       30,
       0,
       3600,
@@ -264,10 +264,10 @@ export const OPTIONS = {
     ),
   },
   log: {
-    level: choice('Lowest level of the lines to write.', ['trace', 'debug', 'info', 'warn', 'error'], 'info'),
-    format: choice('Lines for people, or JSON for programs.', ['human', 'json'], 'human'),
-    modules: list('Other levels for single modules of the node.', [], 'MODULE=LEVEL such as p2p=debug', moduleLevel),
-    file: text('File for the lines; the default is the standard error output.', '', 'a path', () => true),
+    level: choice('Lowest level of the log lines to write.', ['trace', 'debug', 'info', 'warn', 'error'], 'info'),
+    format: choice('Format of the log: lines for people, or JSON for programs.', ['human', 'json'], 'human'),
+    modules: list('Levels for single modules, in place of `level`.', [], 'MODULE=LEVEL such as p2p=debug', moduleLevel),
+    file: text('File for the log lines; the default is the standard error output.', '', 'a path', () => true),
     fileSizeMax: integer('Size at which the file is rotated to `<file>.1`.', 50, 1, 10_000, { unit: 'MB' }),
     filesKept: integer('Number of rotated files to keep.', 5, 1, 100),
   },

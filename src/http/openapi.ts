@@ -142,7 +142,10 @@ function answersOf(route: Route): Record<string, ResponseObject> {
   if (route.kind !== 'plain') {
     const { meta, data } = route.answer;
     return {
-      200: json('The answer.', objectOf({ meta, data, links: { type: 'object', additionalProperties: false } })),
+      200: json(
+        'The request succeeded.',
+        objectOf({ meta, data, links: { type: 'object', additionalProperties: false } }),
+      ),
     };
   }
   const mediaType = route.contentType.split(';')[0] ?? '';
@@ -151,7 +154,9 @@ function answersOf(route: Route): Record<string, ResponseObject> {
       status,
       {
         description:
-          status === '200' ? 'The answer.' : 'The node is not ready, or has no metrics. The body contains the reason.',
+          status === '200'
+            ? 'The request succeeded.'
+            : 'The node is not ready, or has no metrics. The body contains the reason.',
         content: { [mediaType]: { schema } },
       },
     ]),

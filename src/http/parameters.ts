@@ -94,7 +94,7 @@ export function sortParameter(fields: readonly string[], byDefault: string): Par
     type: 'string',
     enum: values,
     default: byDefault,
-    description: 'Field and direction.',
+    description: 'Sort key and direction.',
   });
 }
 

@@ -28,7 +28,7 @@ export type {
 
 /**
  * Starts a devnet in this process, with everything in memory and HTTP on free ports of the loopback address. Any number
- * may run at once. `close` ends the devnet. With `await using`, the devnet ends with its scope.
+ * of devnets may run at once. `close` ends the devnet. With `await using`, the devnet ends at the end of the scope.
  *
  * @throws an error that names the fault in the options or the network
  */

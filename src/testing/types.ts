@@ -11,7 +11,7 @@ export interface DevnetOptions {
    * each slot of two seconds (`interval`).
    */
   readonly mine?: MiningMode;
-  /** Default 3. */
+  /** Generation of the network; default 3. */
   readonly generation?: 2 | 3;
   /**
    * Number of delegates in a round, from 1 to 101; default 101. With 5 delegates, a block is final after 7 to 11 more
@@ -50,7 +50,7 @@ export interface NetworkFacts {
   /** 64 hexadecimal digits. In generation 3, each signature covers the network identifier. */
   readonly networkIdentifier: string;
   readonly nethash: string;
-  /** Timestamps count seconds from this moment. */
+  /** Start of time on the network: timestamps count the seconds since this moment. */
   readonly epoch: Date;
   readonly blockTimeS: number;
   readonly activeDelegates: number;
@@ -113,17 +113,17 @@ export interface TestDevnet {
    * Resolves when all nodes have at least this height. In a partition, each group must reach the height by itself.
    * `waitForHeight` forges no blocks.
    *
-   * @param options `timeoutMs`: limit by the clock of the machine, default 30,000
+   * @param options `timeoutMs`: time limit in milliseconds by the clock of the machine, default 30,000
    * @throws an error that names the height of each node if the time limit is reached; an error if the devnet is closed
    */
   waitForHeight(height: number, options?: { readonly timeoutMs?: number }): Promise<void>;
   /** Sets the mining mode from now on. @throws an error for an unknown mode */
   setMining(mode: MiningMode): Promise<void>;
   /**
-   * Sets the chain's clock ahead: to a moment, or by a duration (`90s`, `15m`, `1h`, `2d`, `3w`, `1y`). The slots in
-   * between stay empty.
+   * Sets the chain's clock ahead: to a moment, or by a duration (`90s`, `15m`, `1h`, `2d`, `3w`, `1y`). All skipped
+   * slots stay empty.
    *
-   * @throws an error for an invalid date or a moment in the past; the clock then stays as it is
+   * @throws an error for an invalid date or a moment in the past; the clock does not change
    */
   warp(to: string | Date): Promise<Date>;
   /**
@@ -134,7 +134,7 @@ export interface TestDevnet {
   /**
    * Restores a snapshot on all nodes. The snapshot is kept, and the ports stay the same.
    *
-   * @throws an error with the existing names, for a name without a snapshot
+   * @throws an error that lists the existing names if no snapshot has the name
    */
   revert(name: string): Promise<Snapshot>;
   /**
@@ -164,26 +164,27 @@ export interface TestDevnet {
    */
   partition(...groups: readonly (readonly number[])[]): Promise<void>;
   /**
-   * Delays each message between nodes: by milliseconds, or by `150ms`, `2s`. A link has the greater delay of its two
-   * nodes. A delay does not affect `mine` and `mine: 'instant'`, which pass blocks to all nodes at once.
+   * Delays each message between nodes by a duration: a number of milliseconds, or a text such as `150ms` or `2s`. A
+   * link has the greater delay of its two nodes. A delay does not affect `mine` and `mine: 'instant'`, which pass blocks
+   * to all nodes at once.
    *
    * @param nodes nodes whose links get the delay; default: all
    */
   delay(by: string | number, nodes?: readonly number[]): Promise<void>;
   /**
-   * Drops each message between nodes with a probability: a share from 0 to 1, or `5%`.
+   * Drops each message between nodes with a probability: a number from 0 to 1, or a text such as `5%`.
    *
    * @param nodes nodes whose links lose messages; default: all
    */
   loss(share: string | number, nodes?: readonly number[]): Promise<void>;
   /**
-   * Sets the clock of a node ahead of the devnet's clock: by milliseconds, or by `+3s`. A number below 0, or `-3s`,
-   * sets the clock behind.
+   * Sets the clock of a node ahead of the devnet's clock, by a number of milliseconds or a text such as `+3s`. A
+   * negative number, or a text such as `-3s`, sets the clock behind.
    */
   skew(node: number, by: string | number): Promise<void>;
   /**
    * Ends partition, delays, losses and wrong clocks, and resolves when all nodes have the same tip. `heal` also mines
-   * some slots, because nodes learn of a better chain from its new blocks.
+   * some slots, because nodes learn of a better chain from new blocks on the chain.
    */
   heal(): Promise<void>;
   close(): Promise<void>;

@@ -66,7 +66,7 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    name: 'one delegate, many blocks for one place',
+    name: 'one delegate, many blocks for one height',
     async run(arena, untilMs) {
       const keyPair = arena.keyPair('genesis_4');
       await crowd(untilMs, 2, async () => {
@@ -138,7 +138,7 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    name: 'addresses of others and colliding spellings',
+    name: 'false sender addresses, and recipients in unusual spellings',
     async run(arena, untilMs) {
       const victim = addressOf(publicKeyOf(arena.keyPair('genesis')));
       let turn = 0;

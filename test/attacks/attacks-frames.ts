@@ -211,7 +211,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
       }),
   },
   {
-    name: 'questions without end',
+    name: 'requests without end',
     async run(arena, untilMs) {
       const question = blocksQuestion(arena);
       const peers = await Promise.all(Array.from({ length: 20 }, () => arena.peer()));
@@ -222,7 +222,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    name: 'questions whose answers are not read',
+    name: 'requests whose answers are not read',
     async run(arena, untilMs) {
       const question = blocksQuestion(arena);
       const peers = await Promise.all(Array.from({ length: 40 }, () => arena.peer()));

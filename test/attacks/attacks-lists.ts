@@ -21,7 +21,7 @@ const ASKED_MS_MAX = 120_000;
 const INTRODUCED_AGAIN_MS = 20_000;
 
 export const PEER_LISTS_ATTACK: Attack = {
-  name: 'false peer lists, of 1,000 and 30,000 fakes',
+  name: 'peer lists with 1,000 and 30,000 false entries',
   async prepare(arena) {
     LIARS.set(arena, await Promise.all(LENGTHS.map((length) => Liar.open(arena, length))));
   },

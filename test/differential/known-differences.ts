@@ -37,14 +37,14 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     target: /headers/,
     reference:
       'The reference refuses a block if `id` is missing or not an id, if `payloadLength` is null, or if `confirmations` or `generatorAddress` has a wrong form. In generation 2, the reference also refuses a wrong form of `previousBlockId`.',
-    here: 'This node does not read these members of a block. This node computes the id, and takes null as a length of 0.',
+    here: 'This node does not check the form of the listed members. This node computes the id, and reads null as a length of 0.',
     reason:
-      'The signature does not cover these members. No node stores these members or passes them on. A reference node never passes on a block with these members in a wrong form. This node passes the block on without these members.',
+      'The signature does not cover the listed members. No node stores the listed members or passes them on. A reference node never passes on a block with a listed member in a wrong form. This node passes the block on without the listed members.',
   },
   {
     reference:
-      'When the reference stores an asset of generation 3, the stack of the process limits the nesting. A new process can store at most 1,780 levels. A process that has run for a long time can store up to 3,141 levels.',
-    here: 'This node accepts blocks with up to 3,400 levels. The pool of this node, and the blocks that it forges, have at most 256 levels.',
+      'When the reference stores an asset of generation 3, the stack of the process limits the nesting. A new process can store at most 1,780 levels of nesting. A process that has run for a long time can store up to 3,141 levels.',
+    here: 'This node accepts blocks with up to 3,400 levels. Assets in the pool of this node, and in the blocks that it forges, have at most 256 levels.',
     reason:
       'A block with more levels than some nodes can store splits a network of real nodes. This node accepts every block that any real node can store, and forges only blocks that all real nodes can store. Real nodes pass on a block with more than 3,141 levels, but cannot store the block.',
   },
@@ -57,9 +57,9 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     reference:
       'The pool of the reference accepts transactions with unknown members up to the size of a message, and any amount in an unknown member.',
-    here: 'The pool of this node accepts 8,192 bytes of an asset with unknown members, and amounts from 0 to 200 million LSK. Blocks may exceed the limits of the pool.',
+    here: 'In the pool of this node, an asset with unknown members has at most 8,192 bytes. The pool accepts an amount in an unknown member from 0 to 200 million LSK. Blocks may exceed the limits of the pool.',
     reason:
-      'Up to 5,000 transactions wait in memory, and a block of these transactions must fit in a message. A negative amount, a fraction, or an amount above the supply has no honest use, because it only changes vote weights.',
+      'Up to 5,000 transactions wait in memory, and a block of waiting transactions must fit in a message. A negative amount, a fraction, or an amount above the supply has no honest use, because such an amount only changes vote weights.',
   },
   {
     matches: /^both accept, another result at \.asset\.data$/,
@@ -85,14 +85,14 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reference: 'The reference refuses a block total that is a JSON number with more than 15 digits.',
     here: 'This node replaces the total by the sum of the transactions if the total and the sum are the same JSON number.',
     reason:
-      'The signature covers the sum. Some nodes write totals as numbers, and a block of ten million LSK must not split these nodes from this node. This node passes the block on with the total as a string.',
+      'The signature covers the sum. Some nodes write totals as numbers, and a block of ten million LSK must not split such nodes from this node. This node passes the block on with the total as a string.',
   },
   {
     matches: /^both accept, another result at \.asset\.dapp\./,
     target: /older/,
     input: LONE_SURROGATE,
     reference:
-      'In the strings of an application (type 5 of older history), half of a surrogate pair passes the stateless checks of the reference. The reference cannot store the transaction.',
+      'In the strings of an application (type 5, only in old blocks), half of a surrogate pair passes the stateless checks of the reference. The reference cannot store the transaction.',
     here: 'This node replaces half of a surrogate pair by U+FFFD when it reads the transaction.',
     reason:
       'No chain contains a string with half of a surrogate pair, and nobody can add a transaction of type 5 any more.',
@@ -101,13 +101,14 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     matches: /^refused here, accepted there: the transaction cannot be written as bytes$/,
     target: /older/,
     reference:
-      'Types 6 and 7 of older history pass the stateless checks of the reference with an amount beyond 64 bits. Type 7 also passes with a fraction in the recipient (`7.5L`), or with an application id that has leading zeros and more than 255 characters.',
+      'Types 6 and 7 (only in old blocks) pass the stateless checks of the reference with an amount beyond 64 bits. Type 7 also passes with a fraction in the recipient (`7.5L`), or with an application id that has leading zeros and more than 255 characters.',
     here: 'This node refuses an amount beyond 64 bits, a fraction in the recipient and such an application id when it reads the transaction.',
     reason:
       'No account can pay an amount beyond 64 bits. The public networks allow types 6 and 7 only below a past height, where nobody can add a transaction any more.',
   },
   {
-    reference: 'The reference cannot register two applications (type 5 of older history) without a link in one block.',
+    reference:
+      'The reference cannot register two applications (type 5, only in old blocks) without a link in one block.',
     here: 'This node can register two applications without a link, because two missing links do not conflict.',
     reason: 'Nobody can add a transaction of type 5 any more.',
   },

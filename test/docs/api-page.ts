@@ -65,8 +65,8 @@ function sectionOf(statement: ts.Statement, source: ts.SourceFile): readonly str
     const signature = `function ${name}${parametersOf(statement, source)}`;
     return [`## ${name}`, code(`${signature};`), ...paragraphs(statement)];
   }
-  if (ts.isInterfaceDeclaration(statement)) return tableOf(statement.name.text, 'interface', statement, source);
-  if (ts.isClassDeclaration(statement)) return tableOf(statement.name?.text ?? '', 'class', statement, source);
+  if (ts.isInterfaceDeclaration(statement)) return tableOf(statement.name.text, 'an interface', statement, source);
+  if (ts.isClassDeclaration(statement)) return tableOf(statement.name?.text ?? '', 'a class', statement, source);
   if (ts.isTypeAliasDeclaration(statement)) {
     // What has parameters of its own computes a type for the compiler.
     if (statement.typeParameters !== undefined) return [];
@@ -87,9 +87,9 @@ function tableOf(
   const rows = members.map(({ name: each, signature, words }) => `| \`${each}\` | ${cell(signature)} | ${words} |`);
   return [
     `## ${name}`,
-    ...(heritage === '' ? [] : [`A ${kind} that${heritage}.`]),
+    ...(heritage === '' ? [] : [`\`${name}\` is ${kind} that${heritage}.`]),
     ...paragraphs(node),
-    ['| Member | Type | |', '| --- | --- | --- |', ...rows].join('\n'),
+    ['| Member | Type | Meaning |', '| --- | --- | --- |', ...rows].join('\n'),
   ];
 }
 

@@ -44,19 +44,23 @@ test('docs/http/coverage.md names a test that there is for each path, parameter 
     '# Tests of each path, parameter and error',
     '',
     '`test/http/coverage.test.ts` generates this page. It fails when a path, parameter or error is not declared, has no test, or',
-    'names a test that does not exist. The pages of the resources list further parameters and errors.',
+    'names a test that does not exist. Each test covers both generations. The pages of the resources list further parameters and',
+    'errors.',
     '',
-    '| Path | Part | Generations | Test |',
-    '| --- | --- | --- | --- |',
+    '| Path | Parameters and statuses | Test |',
+    '| --- | --- | --- |',
   ];
   for (const described of PATHS) {
     const name = `${described.method} /api${described.path}`;
-    const row = (what: string, generations: string, shown: Shown) =>
-      lines.push(`| ${name} | ${what} | ${generations} | ${checked(shown)} |`);
-    row('the answer', '2, 3', SHOWN.answer(described));
-    for (const parameter of described.parameters)
-      row(`\`${parameter}\``, '2, 3', SHOWN.parameter(described, parameter));
-    for (const status of described.errors) row(String(status), '2, 3', SHOWN.error(described, status));
+    const partsOf = new Map<string, string[]>();
+    const add = (part: string, shown: Shown): void => {
+      const named = checked(shown);
+      partsOf.set(named, [...(partsOf.get(named) ?? []), part]);
+    };
+    add('status 200', SHOWN.answer(described));
+    for (const parameter of described.parameters) add(`\`${parameter}\``, SHOWN.parameter(described, parameter));
+    for (const status of described.errors) add(`status ${status}`, SHOWN.error(described, status));
+    for (const [named, parts] of partsOf) lines.push(`| ${name} | ${parts.join(', ')} | ${named} |`);
   }
   const page = `${lines.join('\n')}\n`;
   const file = join(packageDirectory(), 'docs', 'http', 'coverage.md');

@@ -67,7 +67,7 @@ export const SHOWN = {
   answer: ({ path }: PathDescription): Shown =>
     path === '/spec'
       ? shown('extras', 'the API description names every route, and its page loads nothing from other sites')
-      : shown('pages', 'docs/http has a page for each resource, generated from the routes and from tested exchanges'),
+      : shown('pages', 'each resource has a page in docs/http, with the requests and answers of a small node'),
 
   parameter: ({ path }: PathDescription, name: string): Shown =>
     path.includes(`{${name}}`)
@@ -112,7 +112,7 @@ const OF_PATH: Readonly<Record<string, Shown>> = {
 };
 
 const OF_STATUS: Readonly<Record<number, Shown>> = {
-  400: shown('odd-requests.prop', 'no odd request makes the node fail or send an undeclared answer'),
+  400: shown('odd-requests.prop', 'no malformed or unusual request makes the node fail or send an undeclared answer'),
   403: shown('pipeline', 'a client without access gets 403 on every path'),
   405: shown('pipeline', 'a path answers 405 to an unsupported method, and lists its methods'),
   413: shown('pipeline', 'the node refuses a body over 128 kB, and reads a smaller body'),

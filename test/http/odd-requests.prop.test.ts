@@ -7,7 +7,7 @@ import { askOddly, NO_STREAMS } from './odd-requests.ts';
 const RUNS = Number(process.env['ODD_REQUESTS'] ?? 300);
 
 for (const generation of [2, 3] as const) {
-  test(`generation ${generation}: no odd request makes the node fail or send an undeclared answer`, async (t) => {
+  test(`generation ${generation}: no malformed or unusual request makes the node fail or send an undeclared answer`, async (t) => {
     const ask =
       PROCESSES === 0
         ? await serve(t, fakeNode(generation), { events: NO_STREAMS })

@@ -9,7 +9,7 @@ import { exchanges, examplesSource } from './exchanges.ts';
 import { furnished } from './furnished-node.ts';
 import { commandsOf, pageOf, resourceOf } from './pages.ts';
 
-test('docs/http has a page for each resource, generated from the routes and from tested exchanges', async (t) => {
+test('each resource has a page in docs/http, with the requests and answers of a small node', async (t) => {
   const routes = allRoutes({ generation: 3, strict: false });
   const examples = await exchanges(t);
   keep(t, join('src', 'http', 'examples.ts'), examplesSource(examples));

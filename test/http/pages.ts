@@ -99,13 +99,17 @@ function valuesOf(schema: Schema): string {
   if (schema.anyOf !== undefined) return schema.anyOf.map(valuesOf).join(', or ');
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``).join(', ');
   const { minimum, maximum, minLength, maxLength } = schema;
-  return [
+  const range = [
     String(schema.format ?? schema.type ?? ''),
     minimum === undefined ? '' : `from ${minimum}`,
     maximum === undefined ? '' : `to ${maximum}`,
-    minLength === undefined ? '' : `from ${minLength} characters`,
-    maxLength === undefined ? '' : `to ${maxLength} characters`,
-  ]
-    .filter((part) => part !== '')
-    .join(' ');
+  ];
+  const lengths = lengthsOf(minLength, maxLength);
+  return [range.filter((part) => part !== '').join(' '), lengths].filter((part) => part !== '').join(', ');
+}
+
+function lengthsOf(least: number | undefined, most: number | undefined): string {
+  if (most === undefined)
+    return least === undefined ? '' : `at least ${least} ${least === 1 ? 'character' : 'characters'}`;
+  return least === undefined ? `at most ${most} characters` : `${least} to ${most} characters`;
 }

@@ -71,9 +71,9 @@ export function eventShapes(
 ): Readonly<Record<EventName, { readonly summary: string; readonly data: Schema }>> {
   const confirmed = confirmedShape(dialect);
   return {
-    'blocks/new': { summary: 'A block was applied; its transactions follow.', data: blockShape(dialect) },
+    'blocks/new': { summary: 'A block was applied; the events of its transactions follow.', data: blockShape(dialect) },
     'blocks/delete': {
-      summary: 'A block was reverted; the events of its transactions came before.',
+      summary: 'A block was reverted; the events of its transactions came before this event.',
       data: blockShape(dialect),
     },
     'transactions/new': {

@@ -29,7 +29,7 @@ export function accountRoutes(dialect: HttpDialect): readonly Route[] {
       path: '/accounts',
       summary: 'Lists accounts.',
       parameters: [
-        addressParameter('address', 2, 'Address.'),
+        addressParameter('address', 2, 'Address of the account.'),
         publicKeyParameter('publicKey', 'Public key; letter case does not matter.'),
         publicKeyParameter('secondPublicKey', 'Second public key; letter case does not matter.'),
         usernameParameter('Delegate name; `_` stands for any one character.'),

@@ -29,8 +29,8 @@ export function blockRoutes(dialect: HttpDialect): readonly Route[] {
       path: '/blocks',
       summary: 'Lists blocks.',
       parameters: [
-        idParameter('blockId', 'Block id.'),
-        int32Parameter('height', 1, 'Height.'),
+        idParameter('blockId', 'Id of the block.'),
+        int32Parameter('height', 1, 'Height of the block.'),
         integerParameter('fromTimestamp', 0, 'Earliest timestamp, in seconds since the epoch of the network.'),
         integerParameter('toTimestamp', 1, 'Latest timestamp, in seconds since the epoch of the network.'),
         ...pageParameters(100),

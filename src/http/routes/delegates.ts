@@ -34,7 +34,7 @@ function listRoute(dialect: HttpDialect): Route {
     path: '/delegates',
     summary: 'Lists delegates.',
     parameters: [
-      addressParameter('address', 2, 'Address.'),
+      addressParameter('address', 2, 'Address of the delegate.'),
       publicKeyParameter('publicKey', 'Public key; letter case does not matter.'),
       publicKeyParameter('secondPublicKey', 'Second public key; letter case does not matter.'),
       usernameParameter('Complete name of the delegate.'),

@@ -18,22 +18,22 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
         type: 'string',
         minLength: 1,
         maxLength: 300,
-        description: `Names of events, separated by commas: ${EVENT_NAMES.join(', ')}. All unless given.`,
+        description: `Names of events, separated by commas: ${EVENT_NAMES.join(', ')}. Default: all events.`,
       }),
       addressParameter('address', 2, 'Only blocks and transactions of this account.'),
-      publicKeyParameter('delegate', 'Only blocks, transactions and forging of this delegate, by public key.'),
+      publicKeyParameter('delegate', 'Only blocks, transactions and forging of the delegate with this public key.'),
       queryParameter('finality', {
         type: 'string',
         enum: ['any', 'final'],
         default: 'any',
-        description: '`final` reports blocks and their transactions when they become final, and no reverts.',
+        description: '`final` reports blocks and transactions only when they become final, and reports no reverts.',
       }),
       queryParameter('fromHeight', {
         type: 'integer',
         minimum: 1,
         description:
-          'Starts with the block at this height: sends all blocks since then, and after them live events. ' +
-          'The node ignores this height if the request has the id of a last event, so a client may reconnect with the same URL.',
+          'Starts with the block at this height: sends all blocks from this height on, and then live events. ' +
+          'The node ignores `fromHeight` if the request has the id of a last event, so a client may reconnect with the same URL.',
       }),
       queryParameter('lastEventId', {
         type: 'string',

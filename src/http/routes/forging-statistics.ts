@@ -16,11 +16,11 @@ export function forgingStatisticsRoute(dialect: HttpDialect): Route {
     summary:
       dialect.generation === 2
         ? 'Shows what a delegate earned; within a time span, by the payments of the rounds that ended in it.'
-        : 'Shows the earnings of a delegate. For a time span, shows the fees and rewards of the blocks that the delegate forged in the span.',
+        : 'Shows the earnings of a delegate. With a time span, the fees and rewards cover only the blocks that the delegate forged in the span.',
     parameters: [
       addressInPath('Address of the delegate.', {}),
       integerParameter('fromTimestamp', 0, 'Earliest Unix time in milliseconds; 0 means no limit.'),
-      integerParameter('toTimestamp', 1, 'Latest time, Unix milliseconds.'),
+      integerParameter('toTimestamp', 1, 'Latest Unix time in milliseconds.'),
     ],
     unknownParameters: 'ignored',
     answer: {

@@ -27,7 +27,7 @@ export const HEALTH_ROUTE: Route = {
   kind: 'plain',
   method: 'GET',
   path: '/healthz',
-  summary: 'Answers while the process is alive.',
+  summary: 'Answers with status 200 while the process runs.',
   parameters: [],
   unknownParameters: 'ignored',
   contentType: 'application/json',

@@ -87,7 +87,7 @@ function forgingRoute(dialect: HttpDialect): Route {
   return {
     method: 'GET',
     path: '/node/status/forging',
-    summary: 'Lists the delegates configured on this node and whether each forges.',
+    summary: 'Lists the delegates configured on this node, and shows whether each delegate forges.',
     parameters: [
       { ...publicKeyParameter('publicKey', 'Only the delegate with this public key.'), isIgnoredWhenEmpty: true },
       ...(dialect.generation === 3 ? [forgingFilter] : joinedOnly(dialect, [forgingFilter])),
@@ -246,14 +246,14 @@ const SLOTS_MAX = 101;
 const SLOTS_ROUTE: Route = {
   method: 'GET',
   path: '/node/slots',
-  summary: 'Shows what the node did in slots: forged, paused, refused or reverted a block, each with the reason.',
+  summary: 'Shows for each slot whether the node forged, paused, refused or reverted a block, with the reason.',
   parameters: [
     queryParameter('from', {
       type: 'integer',
       format: 'int32',
       minimum: 0,
       default: 0,
-      description: 'First slot, counted from the epoch.',
+      description: 'Number of the first slot, counted from the epoch of the network.',
     }),
     queryParameter('limit', {
       type: 'integer',
@@ -261,7 +261,7 @@ const SLOTS_ROUTE: Route = {
       minimum: 1,
       maximum: SLOTS_MAX,
       default: 1,
-      description: 'Slots.',
+      description: 'Number of slots.',
     }),
   ],
   unknownParameters: 'refused',

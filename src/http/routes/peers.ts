@@ -17,12 +17,12 @@ export function peerRoutes(dialect: HttpDialect): readonly Route[] {
       path: '/peers',
       summary: 'Lists the peers that the node knows. The node itself is not in the list.',
       parameters: [
-        textParameter('ip', 'IPv4 address.', 'ip'),
+        textParameter('ip', 'IPv4 address of the peer.', 'ip'),
         int32Parameter('httpPort', 1, 'Port of the peer’s HTTP interface.', 65_535),
-        int32Parameter('wsPort', 1, 'Port that peers connect to.', 65_535),
-        textParameter('os', 'Operating system.'),
+        int32Parameter('wsPort', 1, 'Port on which the peer accepts connections of peers.', 65_535),
+        textParameter('os', 'Operating system of the peer.'),
         textParameter('version', 'Version of the peer’s software.', 'version'),
-        textParameter('protocolVersion', 'Protocol version.', 'protocolVersion'),
+        textParameter('protocolVersion', 'Protocol version of the peer.', 'protocolVersion'),
         stateParameter(dialect),
         int32Parameter('height', 1, 'Height of the peer’s chain.'),
         ...(dialect.generation === 2 ? [BROADHASH] : joinedOnly(dialect, [BROADHASH])),
@@ -48,7 +48,7 @@ const BROADHASH = textParameter('broadhash', 'Hash over the last blocks of the p
 const STATE_WORDS = ['connected', 'disconnected'] as const;
 
 function stateParameter(dialect: HttpDialect): Parameter {
-  const description = 'Whether the peer is connected.';
+  const description = 'State of the connection to the peer.';
   if (dialect.generation === 2) {
     const own = queryParameter('state', { type: 'integer', format: 'int32', minimum: 0, maximum: 2, description });
     return dialect.strict ? own : { ...own, alsoAccepted: STATE_WORDS };

@@ -34,15 +34,15 @@ export function poolRoutes(dialect: HttpDialect): readonly Route[] {
   const state: Parameter = {
     name: 'state',
     in: 'path',
-    schema: { type: 'string', enum: STATES, description: 'Queue.' },
+    schema: { type: 'string', enum: STATES, description: 'Queue of the pool.' },
   };
   const parameters: readonly Parameter[] = [
-    idParameter('id', 'Transaction id.'),
+    idParameter('id', 'Id of the transaction.'),
     addressParameter('recipientId', 1, 'Address of the recipient.'),
     ...(dialect.generation === 2 ? [RECIPIENT_KEY] : joinedOnly(dialect, [RECIPIENT_KEY])),
     addressParameter('senderId', 1, 'Address of the sender.'),
     keyParameter('senderPublicKey', 'Public key of the sender, in lower case.'),
-    integerParameter('type', 0, 'Transaction type.'),
+    integerParameter('type', 0, 'Number of the transaction type.'),
     ...pageParameters(100),
     sortParameter(SORT_FIELDS, 'amount:desc'),
   ];
@@ -75,12 +75,12 @@ const SIGNERS_ROUTE: Route = {
   method: 'GET',
   path: '/node/transactions/{id}/signers',
   summary:
-    'Lists the members of a multisignature group, whether each member has signed a waiting transaction, and the required number of signatures.',
+    'Lists the members of a multisignature group. Shows which members have signed a waiting transaction, and how many signatures the group requires.',
   parameters: [
     {
       name: 'id',
       in: 'path',
-      schema: { type: 'string', format: 'id', minLength: 1, maxLength: 20, description: 'Transaction id.' },
+      schema: { type: 'string', format: 'id', minLength: 1, maxLength: 20, description: 'Id of the transaction.' },
     },
   ],
   unknownParameters: 'refused',

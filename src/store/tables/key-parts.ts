@@ -197,7 +197,7 @@ export const PARTS = {
   name: text<string>('UTF-8'),
   note: text<NoteName>('UTF-8, see the notes below'),
   data: bytes('UTF-8 data of a transfer'),
-  value: bytes('the sort value, in the form of the table that sorts all transactions by this value'),
+  value: bytes('the sort value, encoded as in the table that sorts all transactions by this value'),
   table: u8('number of a table, u8'),
   level: u8('level of an inner block, u8: 1 above the leaf blocks'),
   start: bytes('first key of the first leaf block below, without the table number'),

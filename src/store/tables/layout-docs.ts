@@ -7,9 +7,9 @@ import { LAYOUT_VERSION, RETIRED_TABLES, SELF_LIST, TABLES, TRANSACTION_ORDERS, 
 const HEAD = `# Layout of the chain store
 
 The store is one database of binary keys with small values. The first byte of a key is the number of its table. The other parts
-of a key are big-endian, so the order of keys is the order of their values. This page describes layout ${LAYOUT_VERSION}. Any change of
-a key or value needs a new layout number. This page is generated from \`src/store/tables/layout.ts\`, which also defines how the
-code writes and reads keys.
+of a key are big-endian, so keys are sorted by the values of their parts. This page describes layout ${LAYOUT_VERSION}. If the encoding of
+a key or value changes, the layout needs a new number. This page is generated from \`src/store/tables/layout.ts\`. The same file
+defines how the code writes and reads keys.
 
 | Role of a table | Content |
 | --- | --- |
@@ -37,7 +37,7 @@ export function layoutMarkdown(): string {
     ),
     `Table numbers of earlier layouts, which must not be used again: ${RETIRED_TABLES.join(', ')}.`,
     `A list in \`longLists\` is a list of \`transactionsByType\`, \`transactionsBySender\` or \`transactionsByRecipient\`. The transactions ` +
-      `of an address to itself are also a list, with the number ${SELF_LIST} instead of a table number. Orders of a list: ${sorts.join(', ')}.`,
+      `of an address to itself are also a list, with the number ${SELF_LIST} instead of a table number. Numbers of the sort orders: ${sorts.join(', ')}.`,
     '## Parts of keys',
     tableOf(
       ['Part', 'Bytes'],

@@ -21,8 +21,8 @@ export const TABLES = {
     role: 'local',
     key: ['name'],
     value:
-      'text: layout, generation, network; u64: accounts (their number); checksum of state: two u32 ' +
-      '(`state-checksum.ts`); index watermark: height u32, then the checksum of this record (`index-watermark.ts`)',
+      'layout, generation and network as text; number of accounts as u64; checksum of the state as two u32 ' +
+      '(`state-checksum.ts`); index watermark as a height (u32) and the checksum of this record (`index-watermark.ts`)',
   }),
   headers: new Table({
     number: 2,

@@ -102,9 +102,9 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     input: /toString/,
     matches: /Cannot convert object to primitive value|: both 400, changed body\.errors\[\]\.message \(INVALID_TYPE/,
     reference:
-      'If a request contains an object with the member `toString` in place of a string, a real node answers with an error text of the JavaScript engine.',
+      'A request may contain an object where a string is expected. If the object has a member `toString`, a real node answers with an error text of the JavaScript engine.',
     here: 'This node reports a wrong type and a wrong format, as for any other object.',
-    reason: 'The text of the engine does not describe the fault in the request.',
+    reason: 'The error text of the JavaScript engine does not describe the fault in the request.',
   },
   {
     target: SUBMISSIONS,
@@ -132,9 +132,9 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     reference:
-      'While a registration with an unsigned amount (`asset.amount`) waits, a real node of generation 3 answers 500 to a pool list that is sorted by `amount`.',
+      'If a registration in the pool has an unsigned amount (`asset.amount`), a real node of generation 3 answers 500 to a pool list that is sorted by `amount`.',
     here: 'This node sends the list, and sorts the registration as if its amount were 0.',
-    reason: 'Otherwise anybody could disable the list for all clients at the price of one registration.',
+    reason: 'With status 500, anybody could disable the list for all clients at the price of one registration.',
   },
   {
     reference:
@@ -152,7 +152,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reference:
       'A waiting multisignature registration may receive a signature that it already has, but in capitals. A real node answers 409 `Failed to validate signature …` to the signature in capitals, and the registration becomes invalid, because it contains the signature twice.',
     here: 'This node answers 409 `Encountered duplicate signature in transaction`, and the registration does not change.',
-    reason: 'Otherwise anybody who sees the signature could prevent the registration.',
+    reason: 'If the registration became invalid, anybody who sees the signature could prevent the registration.',
   },
   {
     reference:
@@ -164,7 +164,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     target: /^generation 2, http submissions/,
     matches: /^POST \/api\/transactions: both 409, changed body\.message( |$)/,
     reference:
-      'If the constructor of a transaction fails (`senderPublicKey:""`, `signature:""`, `recipientPublicKey:"x"`), the outer `message` of a real node of generation 2 is not `Transaction was rejected with errors`.',
+      'Some values (`senderPublicKey:""`, `signature:""`, `recipientPublicKey:"x"`) make the transaction constructor of a real node of generation 2 fail. For such a transaction, the outer `message` of the answer is not `Transaction was rejected with errors`.',
     here: 'The outer `message` of this node is `Transaction was rejected with errors`, as for most refused transactions.',
     reason: '`errors` gives the reason, so one outer message is enough.',
   },
@@ -191,8 +191,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches:
       /^POST \/api\/transactions: 409 here \((Unknown member is no amount|invalid input syntax|unsupported Unicode|should NOT nest deeper than|Unknown members make the asset longer)/,
     reference:
-      'The pool of a real node accepts assets of any depth and size, unsigned amounts of any size, and strings that the database cannot store. If an unsigned amount is not a number, the node exits when the pool gets another transaction of the sender.',
-    here: 'This node refuses transactions that would make a block invalid, amounts that cannot exist, and assets with unknown members that exceed 256 levels or 8,192 bytes.',
+      'The pool of a real node accepts assets of any depth and size, unsigned amounts of any size, and strings that the database cannot store. If an unsigned amount is not a number, the real node exits when its pool gets another transaction of the same sender.',
+    here: 'This node refuses a transaction that would make a block invalid, and an impossible amount. This node also refuses an asset with unknown members if the asset exceeds 256 levels of nesting or 8,192 bytes.',
     reason:
       'No block can contain a string that the database cannot store. An impossible amount has no honest use ([decision 13](../decisions/0013-what-nobody-signed.md)). The pool holds 5,000 transactions, so the node limits the size of each transaction.',
   },
@@ -201,7 +201,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches:
       /^POST \/api\/transactions: both 409, changed body\.errors\[\]\.message \((Unknown member is no amount|invalid input syntax|unsupported Unicode)/,
     reference:
-      'If a transaction has an unknown member that this node refuses, and another fault, a real node reports the other fault.',
+      'If a transaction has an unknown member that only this node refuses, and also another fault, a real node reports only the other fault.',
     here: 'This node reports the fault of the unknown member.',
     reason: 'The check of unknown members is cheapest, so this node makes it first.',
   },
@@ -230,7 +230,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reference:
       'A real node answers 500 to a parameter with the name `hasOwnProperty`, alone or in brackets, and to the name `toString` in brackets.',
     here: 'This node treats `hasOwnProperty` and `toString` like any other unknown parameter or value of a wrong type.',
-    reason: 'The names have no special meaning in this node, and the failure comes from the JavaScript engine.',
+    reason:
+      'The two names have no special meaning in this node. The failure of the real node comes from the JavaScript engine.',
   },
   {
     target: QUESTIONS,
@@ -279,7 +280,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     target: SUBMISSIONS,
     input: /application\/json;"/,
     matches: /^\w+ \/api\/(transactions|signatures|node\/status\/forging): /,
-    reference: 'A real node takes a body of type `application/json;` for an empty body.',
+    reference: 'A real node treats a body of type `application/json;` as an empty body.',
     here: 'This node reads a body of type `application/json;` as JSON.',
     reason: 'A semicolon without a parameter does not change the media type.',
   },
