@@ -1,20 +1,21 @@
 /**
- * The wires between nodes on one machine, which can be cut. Each node listens on an address of its own behind a proxy with the
- * port that everybody knows it by, so every connection of the network passes here.
+ * Simulates the network between nodes on one machine, with connections that a test can cut. Each node listens on an
+ * address of its own behind a proxy, and the other nodes know only the proxy's port. So every connection of the network
+ * passes through this module.
  */
 
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** What everybody dials. */
+/** The address that all nodes dial. */
 const OUTER_HOST = '127.0.0.1';
-/** Where nodes behind proxies listen: another loopback address, so that they keep their ports. */
+/** The address on which nodes behind proxies listen. It is another loopback address, so that nodes keep their ports. */
 export const INNER_HOST = '127.0.0.2';
 
-/** Room for the first line of the dialler's request, which names its own port. */
+/** Enough for the first line of the dialler's request, which contains the dialler's own port. */
 const FIRST_BYTES_MAX = 4096;
 
-/** A connection from the node of one port to that of another. */
+/** A connection from the node with one port to the node with another port. */
 interface Wire {
   readonly dialler: Socket;
   readonly target: Socket;
@@ -44,13 +45,13 @@ export class LoopbackWires {
     return wires;
   }
 
-  /** Stops forwarding from and to the node of a port. Nothing is closed: both sides wait for the other. */
+  /** Stops forwarding from and to the node with this port. The connections stay open, so both sides wait for each other. */
   cut(port: number): void {
     this.#cut.add(port);
     for (const wire of this.#wires) this.#regulate(wire);
   }
 
-  /** Forwards again, what was held back first. */
+  /** Resumes forwarding, starting with the bytes that were held back. */
   mend(port: number): void {
     this.#cut.delete(port);
     for (const wire of this.#wires) this.#regulate(wire);
@@ -103,13 +104,13 @@ export class LoopbackWires {
 
   #keep(socket: Socket): void {
     this.#sockets.add(socket);
-    // Whatever ends a connection ends it for both sides; nobody else needs to hear of it.
+    // A failing connection is closed for both sides. No other handler is needed.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#sockets.delete(socket));
   }
 }
 
-/** The port that a dialler says to listen on, in the path of its request. */
+/** Reads the port on which a dialler listens from the path of its request. */
 function portOf(request: string): number | undefined {
   const found = /[?&]wsPort=([0-9]+)/.exec(request) ?? /wsPort%22%3A([0-9]+)/.exec(request);
   return found === null ? undefined : Number(found[1]);
