@@ -1,4 +1,4 @@
-/** Times of the first, the middle and the last page of sorted lists. */
+/** Measures the first, the middle and the last page of sorted lists. */
 
 import { load } from './load.ts';
 
@@ -12,7 +12,7 @@ export interface List {
 export interface PageTimes {
   /** Path with direction. */
   readonly list: string;
-  /** Of the first, the middle and the last page. */
+  /** Times of the first, the middle and the last page. */
   readonly depths: readonly { readonly p50Ms: number; readonly p99Ms: number }[];
 }
 

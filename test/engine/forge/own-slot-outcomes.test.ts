@@ -1,4 +1,7 @@
-/** What became of our own slots, by the chain: missed once a later block stands, reverted when a branch took them. */
+/**
+ * Tests the outcomes of own slots: a slot is missed when a later block exists, and reverted when a branch removes its
+ * block.
+ */
 
 import test from 'ava';
 import { OwnSlotOutcomes, type OwnSlotsEvent } from '../../../src/engine/forge/own-slot-outcomes.ts';
@@ -41,7 +44,7 @@ test('own slots that an obstacle left empty are missed when the next block stand
   hinder('synchronising with the network');
   const from = currentSlot() + 1;
   await pass(15);
-  // Whether they stay empty is not certain before a block of a later slot is there.
+  // The outcome of an empty slot is certain only when a block of a later slot exists.
   t.deepEqual(eventSlots('missed'), []);
   const filled: number[] = [];
   const { params } = chain.rules;
