@@ -1,10 +1,13 @@
-/** A process that opens, writes and closes the store of a folder again and again until it is killed, and counts aloud. */
+/**
+ * A process that opens, writes and closes the store of a folder repeatedly until it is killed, and prints the number of
+ * openings.
+ */
 
 import { writeSync } from 'node:fs';
 
 import { openLmdb } from '../../../src/store/disk/lmdb.ts';
 
-/** More than a test waits for: a writer that nobody kills ends by itself. */
+/** Above the number for which a test waits. A writer that is not killed ends at this number. */
 const OPENINGS_MAX = 5_000;
 
 const [directory] = process.argv.slice(2);
