@@ -45,7 +45,7 @@ export interface ApplyFigures {
   readonly storeBytes: number;
 }
 
-/** Applies a chain to a new store on disk with the same code as a download. */
+/** Applies a chain to a new store on disk, with the code that also applies downloaded blocks. */
 export async function applyChain(chain: MadeChain, verifier: Verifier): Promise<ApplyFigures> {
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-bench-'));
   try {

@@ -20,7 +20,7 @@ const TICK_S = 0.01;
 export interface StartFigures {
   /** Time until each node answers with a forged block. */
   readonly seconds: number;
-  /** Processor time of the supervisor and the nodes until then; 0 if the system does not report it. */
+  /** Processor time of the supervisor and the nodes until the last node answers; 0 if the system does not report it. */
   readonly processorSeconds: number;
 }
 

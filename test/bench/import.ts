@@ -22,7 +22,7 @@ import { writeLongChain } from './long-chain.ts';
 import { EXECUTABLE, runImport, type ImportRun } from './import-run.ts';
 import { figure, printTable, TRANSFERS_PER_BLOCK } from './chains.ts';
 
-/** One block in this many of a mixed chain is full. */
+/** Every `FULL_EVERY`-th block of a mixed chain is full. */
 const FULL_EVERY = 5;
 const SYNC_MS_MAX = 600_000;
 
@@ -33,8 +33,8 @@ export interface ImportBenchOptions {
   readonly shortHeight: number;
   readonly longHeight: number;
   /**
-   * Height of the two chains of full blocks. One chain has many addresses. The other chain has 500, and the lists of
-   * all its addresses become long near height 2,600.
+   * Height of the two chains of full blocks. One chain has many addresses. The other chain has 500 addresses, and all
+   * their lists become long near height 2,600.
    */
   readonly fullHeight: number;
 }

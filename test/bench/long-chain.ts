@@ -1,7 +1,4 @@
-/**
- * Writes a long chain of mixed blocks to a file. The speed is limited by the signing, and the whole chain is never in
- * memory.
- */
+/** Writes a long chain of mixed blocks to a file. Signing limits the speed. The chain is never in memory as a whole. */
 
 import { once } from 'node:events';
 import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
@@ -52,7 +49,7 @@ export interface ChainPart {
 export interface LongChainOptions {
   /** The files for the chain in ascending order of height. The first file starts with the genesis block. */
   readonly parts: readonly ChainPart[];
-  /** One block in this many is full of transfers, and all others are empty. */
+  /** Every `fullEvery`-th block is full of transfers, and all other blocks are empty. */
   readonly fullEvery: number;
   /**
    * Number of addresses that send and receive; default: 500. The first transfers fund the addresses that the genesis

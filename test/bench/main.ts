@@ -38,7 +38,7 @@ const LONG_CHAINS = { shortHeight: 10_000, longHeight: 100_000, fullHeight: 20_0
 
 const SCALE_MILLIONS = [1, 5, 20];
 
-/** Options that each select one measurement. Two of them at once are refused. */
+/** Options that each select one measurement. The program refuses two of these options at once. */
 const PARTS = ['import', 'http', 'scale', 'processes', 'readers', 'slots', 'start', 'fork', 'cycles'];
 
 const flags = new Command('bench')

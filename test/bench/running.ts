@@ -14,7 +14,7 @@ const CYCLES = 1000;
 const CYCLE_HEIGHT = 500;
 /** Garbage collection can come late, so the memory varies by a third without a leak. */
 const LEAK_RATIO = 1.5;
-/** Tolerance for connections that are open at only one of the two measurements. */
+/** Tolerance for connections that are open only at the first or only at the second measurement. */
 const SPARE_DESCRIPTORS = 10;
 
 export async function benchDevnet(): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * Takes snapshots of four real nodes and reverts to them, again and again. Each cycle adds blocks with transactions,
- * reverts them, and checks that all nodes have their earlier state. At the end, no process of the devnet may remain,
- * and the memory and open descriptors of the nodes are returned.
+ * Repeatedly takes snapshots of four real nodes and reverts to them. Each cycle adds blocks with transactions, reverts
+ * the blocks, and checks that all nodes have their earlier state. At the end, no process of the devnet may remain. The
+ * result contains the memory and the open descriptors of the nodes.
  */
 
 import { spawn } from 'node:child_process';

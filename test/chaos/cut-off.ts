@@ -26,7 +26,7 @@ export interface CutOffReport {
   readonly deadBlocks: number;
   /** Blocks above the last common block that the other nodes had forged during the cut. */
   readonly missedBlocks: number;
-  /** Time from the end of the cut until the lone node has the tip that the other nodes had at that end. */
+  /** Time from the end of the cut until the lone node has the tip that the other nodes had at the end of the cut. */
   readonly backMs: number;
   readonly digest: string;
   readonly contradictions: readonly string[];
@@ -34,7 +34,7 @@ export interface CutOffReport {
 
 const NODES = 5;
 const START_MS_MAX = 120_000;
-/** The time includes closing stalled connections and dialling again. */
+/** Time limit for the lone node to return, including the time to close stalled connections and to dial again. */
 const BACK_MS_MAX = 120_000;
 
 /** @throws Error that names the first broken guarantee */
@@ -62,9 +62,9 @@ async function cutOffIn(devnet: TestDevnet, { blocks, say }: CutOffOptions): Pro
   // One slot in five belongs to the lone node and stays empty. Busy machines miss more slots.
   const cutMsMax = (blocks * devnet.network.params.blockTimeS * 3 + 60) * 1000;
   await waitFor('blocks without the lone node', async () => (await highestHeight(others)) >= common + blocks, cutMsMax);
-  // The slot order is random: in one run of seventy, the lone node owned no slot during the 15 blocks of the other
-  // nodes. A block above the common height may come from another node, if the block was on its way at the moment of the
-  // cut.
+  // The slot order is random: in one run of seventy, the lone node owned no slot while the other nodes forged 15
+  // blocks. A block above the common height may come from another node, if the block was on its way at the moment of
+  // the cut.
   const ownTip = async (): Promise<number | undefined> => {
     const { height } = await lone.client.status();
     const ids = await Promise.all([lone, ...others].map((node) => node.client.blockId(height)));

@@ -31,7 +31,7 @@ export interface NodeFigures {
   /** How often the node was suspended, and how often it was killed. */
   readonly stopped: number;
   readonly killed: number;
-  /** Longest time from the end of a fault until the node had the height that the other nodes had at that time. */
+  /** Longest time from the end of a fault until the node had the height that the other nodes had at the end of the fault. */
   readonly backMs: number;
   readonly height: number;
   readonly blockId: string;
@@ -49,15 +49,15 @@ export interface StandsReport extends ChainGaps {
 
 const NODES = 4;
 const STOP_MS = 20_000;
-/** Minimum time between two faults of one node. The node must recover and work for some blocks in this time. */
+/** Minimum time between two faults of one node. Between two faults, the node must recover and work for some blocks. */
 const SPACING_MS = 45_000;
-/** The additional node joins in this part of the run, so that enough time is left for the faults of that node. */
+/** Part of the run in which the additional node joins. It leaves enough time for the faults of the additional node. */
 const JOIN_PART = { from: 0.1, to: 0.3 };
 /** Longest time for which a node is down after the kill command. */
 const DOWN_MS_MAX = 5000;
 /** Time limit for a node to reach the height of the others, on a machine that is busy with other work. */
 const BACK_MS_MAX = 150_000;
-/** If a timer of this process is late by more than this time, the nodes got no processor time either. */
+/** Delay of a timer of this process above which the nodes got no processor time either. */
 const MACHINE_PAUSE_MS = 1000;
 const TICK_MS = 100;
 const PAGE_BLOCKS = 100;
@@ -178,7 +178,7 @@ class Stands {
     this.#say(`node ${index}: ${kind}, back after ${backMs} ms`);
   }
 
-  /** Resolves when the fault is over. The node may still be catching up then. */
+  /** Resolves when the fault is over. The node may still be catching up at that time. */
   async #inflict(index: number, kind: FaultKind): Promise<void> {
     const { command } = this.#devnet;
     if (kind === 'pause') {

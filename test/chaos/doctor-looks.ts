@@ -30,7 +30,7 @@ export interface LooksReport {
   readonly looks: number;
   /** The blocks that each download of the late node brought. */
   readonly downloads: readonly number[];
-  /** Faults that the doctor named, each with its evidence. Faults that a busy machine causes are not in this list. */
+  /** Faults that the doctor named, each with its evidence, except the faults that a busy machine causes. */
   readonly alarms: readonly string[];
   /** Faults that a busy machine caused, each with its evidence. Empty if the machine was never slow. */
   readonly ofMachine: readonly string[];
@@ -39,15 +39,15 @@ export interface LooksReport {
 const NODES = 3;
 const START_MS_MAX = 150_000;
 /**
- * The number of blocks that the node lacks at its start, and that it misses later during the cut. A stalled connection
- * is closed in less time.
+ * The number of blocks that the node lacks at its start, and that it misses later during the cut. The cut lasts longer
+ * than a node keeps a stalled connection open.
  */
 const BLOCKS_BEHIND = 25;
 const BACK_MS_MAX = 180_000;
 const ROOM_BYTES = 1e12;
 /** Faults that all nodes show when the machine gives them no processor time. */
 const OF_STARVED_MACHINES: readonly FaultCode[] = [...OF_BUSY_MACHINES, 'NODE_SILENT', 'NETWORK_STANDS_STILL'];
-/** The report prints its progress after this many looks. */
+/** Number of looks after which the run prints its progress again. */
 const LOOKS_TOLD = 100;
 
 export async function runDoctorLooks(options: LooksOptions): Promise<LooksReport> {
@@ -71,7 +71,7 @@ async function looksAt(devnet: TestDevnet, { looks, say }: LooksOptions): Promis
   const ofMachine: string[] = [];
   let done = 0;
   while (done < looks) {
-    // The looks at each node run one after the other, as they do for operators and monitors.
+    // At each node the looks run one after the other, as the looks of operators and monitors do.
     const due = nodes.slice(0, looks - done);
     await Promise.all(
       due.map(async (node) => {

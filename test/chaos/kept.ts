@@ -1,6 +1,6 @@
 /**
  * Kills a node that forges alone, again and again, each time within a second after it accepted transactions. Each
- * accepted transaction must get into a block. One of them is the registration of a multisignature group, whose members
+ * accepted transaction must get into a block. One of the transactions registers a multisignature group, whose members
  * sign after later restarts.
  */
 
@@ -30,7 +30,7 @@ export interface KeptReport {
   readonly lost: readonly string[];
 }
 
-/** The account that becomes a multisignature group. After that it can send nothing without its members. */
+/** The account that becomes a multisignature group. After the registration it can send nothing without its members. */
 const GROUP = 'account_1';
 const PER_LIFE_MAX = 4;
 const KILL_MS_MAX = 1000;

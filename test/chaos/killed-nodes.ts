@@ -39,7 +39,7 @@ const NODES = 4;
 /** Longest time from the restart of a killed node to its first answer. */
 export const RESTART_MS_MAX = 3000;
 const CATCH_UP_MS_MAX = 150_000;
-/** A node is down for at most this time, so that at most one whole slot passes. */
+/** Longest time for which a node is down. At most one whole slot passes in it. */
 const DOWN_MS_MAX = 3000;
 /** Longest time between two kills. Some blocks pass, so that the killed node works again. */
 const BETWEEN_MS_MAX = 6000;
@@ -100,7 +100,7 @@ async function chaosIn(devnet: TestDevnet, { kills, lateBlocks, chance, say }: C
   };
 }
 
-/** A stream of random numbers; the same seed gives the same numbers. */
+/** Returns a stream of random numbers that depends only on the seed. */
 export function chanceOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

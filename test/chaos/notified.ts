@@ -36,8 +36,8 @@ export interface NotifiedReport {
   /** Events that arrived again with the same id. */
   readonly repeated: number;
   /**
-   * For each event, the time in milliseconds from the end of its last slot to its arrival. If a process was down at
-   * that end, the time starts when both processes run again.
+   * For each event, the time in milliseconds from the end of its last slot to its arrival. If a process was down at the
+   * end of the slot, the time starts when both processes run again.
    */
   readonly delaysMs: readonly number[];
   readonly slotMs: number;
@@ -53,7 +53,7 @@ const START_MS_MAX = 150_000;
 const LIFE_MS_MAX = 6000;
 /** Longest time for which a process is down: some slots of two seconds. */
 const DOWN_MS_MAX = 6000;
-/** Share of the kills that hit the node. Only these kills cause missed slots. */
+/** Share of the kills that hit the node. Kills of the receiver cause no missed slots. */
 const NODE_SHARE = 0.7;
 const TELL_MS_MAX = 120_000;
 const RECEIVER = fileURLToPath(new URL('receiver.js', import.meta.url));

@@ -1,7 +1,7 @@
 /**
  * Clients of several nodes behind one address. Each client reads height and balance, and sends the highest height that
  * it has seen with each request. The client records each answer that is older than an earlier answer. As a control, the
- * client also reads without sending a height; these answers do go back.
+ * client also reads without sending a height. The answers to control requests do go back.
  */
 
 import { Agent, get } from 'node:http';
@@ -33,7 +33,7 @@ export interface ReplicaAnswer {
 
 /** Pause between two requests of a client, so that the machine can do other work. */
 const REST_MS = 150;
-/** One request in this many is a control request, without a height. */
+/** Every `CONTROL_EVERY`-th request is a control request, without a height. */
 const CONTROL_EVERY = 3;
 /** Longer than the time for which the balancer waits for two nodes. */
 const ANSWER_MS_MAX = 60_000;

@@ -119,7 +119,7 @@ async function troublesOf(
     }
     return reverted;
   };
-  // Wait for both, whichever of them fails.
+  // Wait for the faults and the reorgs, even if one of the two fails.
   const [report, reverted] = await Promise.allSettled([troubleReplicas(world, faults, isOver), reorganise()]);
   if (report.status === 'rejected') throw report.reason;
   if (reverted.status === 'rejected') throw reverted.reason;
@@ -168,7 +168,10 @@ async function reorganiseOnce(
   return ours - common;
 }
 
-/** A steady flow of transfers to an account that sends nothing. Both branches of the chain get all transfers. */
+/**
+ * A steady flow of transfers to an account that sends nothing. The transfers go to all forging nodes, so that both
+ * branches of the chain get all of them.
+ */
 class Transfers {
   readonly #devnet: TestDevnet;
   readonly #timer: NodeJS.Timeout;

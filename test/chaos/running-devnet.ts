@@ -15,7 +15,7 @@ import { freePortRanges } from '../support/ports.ts';
 import { isAlive } from '../support/alive.ts';
 
 /**
- * The devnet has its own time limit for the start and reports what it waits for. This limit only ends a devnet that
+ * The devnet has its own time limit for the start and reports what it waits for. `START_MS_MAX` only ends a devnet that
  * reports nothing.
  */
 const START_MS_MAX = 400_000;

@@ -1,4 +1,4 @@
-/** Runs a devnet for minutes, prints the results, and judges them. */
+/** Runs a devnet for minutes, and prints and judges the results. */
 
 import { tableLines } from '../../src/cli/table.ts';
 import { runStands, type NodeFigures, type StandsOptions } from './devnet-stands.ts';

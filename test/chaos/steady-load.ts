@@ -1,6 +1,6 @@
 /**
- * Puts honest nodes under load: the four nodes of a devnet, which announce every second, and a fifth node with default
- * configuration, which discovers three of them by itself. No node may penalise or drop another node, and every
+ * Puts honest nodes under load. Four nodes of a devnet announce every second. A fifth node has the default
+ * configuration and discovers three of the four by itself. No node may penalise or drop another node, and every
  * transaction must get into a block.
  */
 
@@ -101,8 +101,8 @@ function linesOfFaults({ nodes }: TestDevnet): readonly string[] {
 }
 
 /**
- * Gives the fifth node only one address, and it learns the other addresses from that peer. Nodes are lenient towards
- * peers that the operator names, so all other peers must be discovered.
+ * Configures the fifth node with the address of one peer, from which it learns the other addresses. Nodes are lenient
+ * towards configured peers, so the fifth node must discover most of its peers.
  */
 function meetOthersThrough(node: TestNode, first: TestNode): void {
   const { httpPort, wsPort, configFile } = node.plan;

@@ -36,7 +36,7 @@ for (const generation of [2, 3] as const) {
       if (owner === undefined) unknown.push(roundOf(height, params));
       else t.deepEqual(owner, { delegate, height, isCertain: true }, `slot ${slot}`);
     }
-    // The owner of a slot is unknown only in old rounds, if this delegate forged no block in the round.
+    // An unknown owner is possible only for a slot of an old round in which the owner forged no block.
     t.true(
       unknown.every((round) => round < roundOf(tip.height, params) - 1),
       unknown.join(' '),

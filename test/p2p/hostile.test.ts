@@ -600,7 +600,7 @@ test('peers that read nothing are let go before what they leave standing fills t
     }
     await pause(20);
   }
-  // The node waits to send 16 MB to each of them, but all peers together may have only 24 MB of unsent data.
+  // Each peer leaves up to 16 MB unread, but all peers together may leave only 24 MB unread.
   await until(() => node.seen.disconnected.length >= 5, 'slow peers are let go');
   t.like(node.seen.disconnected[0]?.reason, { code: 1006, reason: 'Peer reads too slowly' });
   for (const peer of peers) peer.webSocket.terminate();

@@ -185,7 +185,7 @@ test('all that a crowd has read at once, with reserves, heavy frames and answers
 
 /**
  * Simulates `lines` connections that send small frames as fast as the node reads them. Returns the seconds after which
- * each is closed, and the effects on an honest connection.
+ * each connection is closed, and the effects on an honest connection.
  */
 function floodOf(lines: number, secondsMax: number) {
   const crowd = new SharedUnsolicitedBytesBudget();

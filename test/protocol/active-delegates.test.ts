@@ -9,8 +9,8 @@ import { slotAt } from '../../src/protocol/slots.ts';
 import { ChainMaker, makeNetwork } from '../support/chain-maker.ts';
 
 /**
- * Number of blocks after the fourth round. The list that is fixed after the first round applies to them in generation 3
- * too.
+ * Number of blocks after the fourth round. In generation 3, the list of delegates that is fixed after the first round
+ * is then in force.
  */
 const BEYOND = 5;
 

@@ -70,7 +70,7 @@ export class Disk {
     return this.#writes;
   }
 
-  /** Lets the process die in the middle of a transaction, at the write with this number. The next write has number 1. */
+  /** Lets the process die in the middle of a transaction, at the write with the given number. The next write has number 1. */
   dieAtWrite(number: number, onDeath: () => void): void {
     this.#dieAtWrite = this.#writes + number;
     this.#onDeath = onDeath;

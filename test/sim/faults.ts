@@ -17,7 +17,7 @@ const DISHONEST_DELEGATES_MAX = 33;
 const STRANGERS_DELEGATES = 3;
 /** Delegates that forge on two honest nodes at the same time. */
 const SHARED_DELEGATES = 4;
-/** Networks with fewer nodes than this need every node, so they have no dishonest node. */
+/** A network with fewer nodes needs every node, so it has no dishonest node. */
 const NODES_WITH_DISHONEST_MIN = 4;
 
 export interface FaultPlan {

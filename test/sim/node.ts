@@ -20,7 +20,7 @@ import { type Misbehaviour, tampered } from './dishonest.ts';
 import type { WireTransport } from './wire.ts';
 import type { World } from './world.ts';
 
-/** Minimum percentage of peers with the same tip that a node of generation 2 needs to forge. */
+/** Minimum share of a node's peers, in percent, that must have the same tip as the node before it forges in generation 2. */
 const CONSENSUS_MIN = 51;
 
 export interface SimNodeOptions {

@@ -41,11 +41,14 @@ export interface RestoreSchedule {
   /** The last slots of `afterSlots`, in which the node is cut off from the rest and forges alone. */
   readonly aloneSlots: number;
   /**
-   * Slots for which the node is down. In most schedules, they last until the delegates that signed after the backup
-   * have their next slots, because only these delegates can contradict themselves.
+   * Number of slots for which the node is down. In most schedules, the time is long enough for the delegates that
+   * signed after the backup to get their next slots. Only these delegates can contradict themselves.
    */
   readonly downSlots: number;
-  /** The last slots of `downSlots`, in which the rest of the network runs. Before them, the rest is stopped too. */
+  /**
+   * The last slots of `downSlots`, in which the rest of the network runs. In the earlier slots of `downSlots`, the rest
+   * of the network is stopped too.
+   */
   readonly restSlots: number;
   /** Whether the rest forges without waiting for the node. */
   readonly isRestBold: boolean;
@@ -111,7 +114,7 @@ interface Base {
 
 const bases = new Map<Generation, Promise<Base>>();
 
-/** Makes a chain with all delegates, with one journal for all of them. */
+/** Makes a chain with all delegates, with one journal for all delegates. */
 function baseOf(generation: Generation): Promise<Base> {
   const made = bases.get(generation) ?? makeBase(generation);
   bases.set(generation, made);
@@ -212,7 +215,7 @@ function keepOwnLines(world: World): void {
   }
 }
 
-/** Moves the delegates as `forging export` and `forging import` do. The other machine then forges for them. */
+/** Moves the delegates as `forging export` and `forging import` do. The target machine then forges for the delegates. */
 async function move(world: World, from: SimNode, to: SimNode): Promise<void> {
   const nowS = Math.floor(world.time.nowMs / 1000);
   for (const keyPair of from.keys) {

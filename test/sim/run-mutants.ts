@@ -17,8 +17,8 @@ const CAUGHT_SHARE_MIN = 0.9;
 /** Time limit for a stage without a mutant, on the busiest machine. */
 const WHOLE_STAGE_MS_MAX = 3_600_000;
 /**
- * Minimum time limit for a stage with a mutant, and the factor by which such a stage may be slower than without. A
- * suite that hangs counts as a catch.
+ * `STAGE_MS_MIN` is the minimum time limit for a stage with a mutant. A stage with a mutant may take `STAGE_SLOWER_MAX`
+ * times as long as without a mutant. A suite that hangs counts as a catch.
  */
 const STAGE_MS_MIN = 900_000;
 const STAGE_SLOWER_MAX = 3;

@@ -22,8 +22,8 @@ import { World, type SimLine } from './world.ts';
  */
 export const MEET_SLOTS_MAX = 20;
 /**
- * Most blocks by which honest nodes may differ after they have agreed. Cheats still send two blocks for a slot, or late
- * blocks.
+ * Most blocks by which honest nodes may differ after they have agreed on one chain. Cheats still send two blocks for a
+ * slot, or late blocks.
  */
 export const DISAGREEMENT_BLOCKS_MAX = 8;
 /** Share of the time without faults, at the end of the run. */
@@ -34,7 +34,7 @@ export interface RunOptions {
   readonly nodes: number;
   readonly hours: number;
   readonly store: 'memory' | 'lmdb';
-  /** Default: 3. */
+  /** Protocol generation; default: 3. */
   readonly generation?: Generation;
   /** A plan that replaces the plan of the seed. */
   readonly plan?: FaultPlan;

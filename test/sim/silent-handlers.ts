@@ -1,4 +1,4 @@
-/** Handlers of a peer without a node behind it. They ignore all messages. */
+/** Handlers of a peer without a node behind it. The handlers ignore all messages. */
 
 import type { TransportHandlers } from '../../src/ports/transport.ts';
 

@@ -26,7 +26,7 @@ import type { Generation } from '../../src/protocol/params.ts';
 
 /** As on the real wire: a dial or a request without an answer fails after 2 s. */
 const REQUEST_TIMEOUT_MS = 2000;
-/** As on the real wire: heartbeats end a connection that has been silent for this long. */
+/** As on the real wire: heartbeats end a connection that has been silent for `SILENCE_MS`. */
 const SILENCE_MS = 20_000;
 
 const BROKEN: CloseReason = { code: 1006, reason: '' };
@@ -268,7 +268,7 @@ export class WireTransport implements Transport {
     const notice = (): void => {
       for (const peerId of peers) {
         const peer = this.#wire.at(peerId);
-        // The peer may already be connected to the restarted process of this address.
+        // The peer may already have a connection to the new process at this address, if the node was restarted.
         if (this.#wire.at(this.peerId)?.isLinkedTo(peerId) !== true) peer?.dropped(this.peerId, BROKEN);
       }
     };
@@ -292,7 +292,7 @@ export class WireTransport implements Transport {
     if (!this.#handlers.admits(dialer.#address.ip)) return FORBIDDEN;
     if (this.#links.has(dialer.peerId)) {
       if (dialer.isLinkedTo(this.peerId)) return DUPLICATE;
-      // The other end is gone, but this end has not noticed it.
+      // The peer has lost the connection, but this side has not noticed it.
       this.#drop(dialer.peerId, BROKEN);
     }
     this.#open(dialer.peerId, 'inbound', dialer.ownInfo());

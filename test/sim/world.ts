@@ -177,7 +177,7 @@ export class World {
   }
 }
 
-/** Rules whose decoder returns the same block for the same object, because gossip delivers one object to every node. */
+/** Rules whose decoder caches the block of each JSON object, because gossip delivers the same object to every node. */
 function withSharedDecoding(rules: Rules): Rules {
   const known = new WeakMap<object, Block>();
   const blockFromJson = (json: unknown): Block => {

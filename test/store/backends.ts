@@ -1,4 +1,4 @@
-/** The two backends of the store. Each test runs on both. */
+/** The two backends of the store. Each test runs on both backends. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

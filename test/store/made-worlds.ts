@@ -9,7 +9,10 @@ import { type Backend, withStore } from './backends.ts';
 import { build, size, type World } from './model.ts';
 import { Dice } from './world.ts';
 
-/** Runs `compare` on several worlds, with twenty queries each. Worlds in memory are cheap, so there are more of them. */
+/**
+ * Runs `compare` on several worlds, with twenty queries for each world. The number of worlds is higher in memory, where
+ * worlds are cheap.
+ */
 export async function eachWorld<Q>(
   backend: Backend,
   query: fc.Arbitrary<Q>,

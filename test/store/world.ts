@@ -39,7 +39,7 @@ export function keyOf(name: string): PublicKey {
   return createHash('sha256').update(name).digest('hex');
 }
 
-/** Accounts of these chains. They are few, so that many blocks use the same accounts. */
+/** Accounts of these chains. The number of accounts is low, so that many blocks use the same accounts. */
 export const PEOPLE: readonly PublicKey[] = Array.from({ length: 12 }, (_, i) => keyOf(`person ${i}`));
 /** The username of each person as a delegate. */
 export const USERNAMES = [

@@ -8,8 +8,8 @@ export function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-  // Many containers have no init process that reaps orphans. An ended orphan then stays in the process list as a
-  // zombie.
+  // Many containers have no init process that reaps orphans. In such a container, an ended orphan stays in the process
+  // list as a zombie.
   const stat = `/proc/${pid}/stat`;
   return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'));
 }

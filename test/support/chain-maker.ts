@@ -63,7 +63,7 @@ export interface NetworkOptions extends Partial<ChainParams> {
   readonly votes?: readonly { readonly account: number; readonly delegates: readonly number[] }[];
 }
 
-/** Derives the key pair of a name, which is always the same. */
+/** Derives a key pair from a name. Equal names give equal key pairs. */
 export function keyPairOf(name: string): KeyPair {
   return ed25519.keyPairOfSeed(sha256(utf8(name)));
 }

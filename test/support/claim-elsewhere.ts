@@ -7,7 +7,7 @@ import { systemClock } from '../../src/node/system.ts';
 import { takeLock } from '../../src/store/disk/process-lock.ts';
 
 /**
- * Writes a claim of a process that has the same process id as this one, but runs in another container.
+ * Writes a claim of a process in another container, with the same process id as this process.
  *
  * @param touchedMsAgo age of the claim in milliseconds; the claim of a killed or paused process is old
  * @returns path of the claim file

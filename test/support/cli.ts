@@ -23,7 +23,7 @@ export interface CliOptions {
   readonly input?: string;
   /** Working folder of the process; default: the working folder of the tests. */
   readonly cwd?: string;
-  /** The process is killed after this time. */
+  /** Time after which the process is killed. */
   readonly timeoutMs?: number;
 }
 
@@ -38,7 +38,7 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
     stdio: ['pipe', 'pipe', 'pipe'],
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });
-  // A command that ignores its standard input may end before the write, which then fails.
+  // A command that does not read its standard input may end before the write, and then the write fails.
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.input ?? '');
   const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? TIMEOUT_MS);

@@ -48,7 +48,7 @@ export interface TestDevnetOptions {
   /** Folder of a network, instead of a packaged network. */
   readonly networkFolder?: string;
   readonly nodes: number;
-  /** Number of nodes that do not forge and that are not started; default: 0. They are the last nodes of the list. */
+  /** Number of nodes that do not forge and that the start leaves stopped; default: 0. They are the last nodes in `nodes`. */
   readonly spectators?: number;
   /** Number of delegates of each forging node; default: even shares. */
   readonly shares?: readonly number[];

@@ -94,7 +94,7 @@ export interface Ports {
  * workplace's data at `fresh`.
  *
  * @param node address of a node that answers
- * @returns undefined for a command that this table lacks
+ * @returns undefined for a command without an entry in this table
  */
 export function argumentsOf(
   path: string,

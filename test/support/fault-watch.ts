@@ -34,16 +34,16 @@ export const OF_BUSY_MACHINES: readonly FaultCode[] = [
 ];
 
 /**
- * The fault appears after several failed downloads in a row, which need a final branch that only this node has:
- * `test/devnet/wrong-branch.test.ts` makes such a branch. The pauses between attempts grow, so the doctor does not name
- * the fault within ten seconds.
+ * Fault codes of a final branch that only one node has. Such a fault appears after several failed downloads in a row.
+ * `test/devnet/wrong-branch.test.ts` makes such a branch. The pauses between downloads grow, so the doctor does not
+ * name the fault within ten seconds.
  */
 const OF_OWN_BRANCH: ReadonlySet<string> = new Set<FaultCode>(['SYNC_FAILS']);
 
 /**
- * The simulator tests clocks that jump or that differ from those of the peers (`test/sim/scripted/time.test.ts`,
- * `test/engine/forge/clock-set.test.ts`), because real processes share the clock of the machine. The fault of
- * undelivered alerts appears only after minutes (`test/node/notify`, `test/cli/doctor.test.ts`).
+ * Fault codes that other tests cover. Real processes share the clock of the machine, so the simulator tests clocks that
+ * jump or differ (`test/sim/scripted/time.test.ts`, `test/engine/forge/clock-set.test.ts`). The fault of undelivered
+ * alerts appears only after minutes (`test/node/notify`, `test/cli/doctor.test.ts`).
  */
 const OF_OTHER_TESTS: ReadonlySet<string> = new Set<FaultCode>([
   'CLOCKS_DIFFER',
@@ -57,8 +57,8 @@ export class FaultWatch {
   readonly #machine = new MachineWatch();
 
   /**
-   * False after other work has occupied the machine or the machine has paused. Measured times say nothing about the
-   * node then.
+   * False after other work has occupied the machine or the machine has paused. Measured times then say nothing about
+   * the node.
    */
   get isMachineSteady(): boolean {
     return this.#machine.wasQuickSoFar;

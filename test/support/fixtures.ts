@@ -48,7 +48,7 @@ export function headerWith(changes: Partial<BlockHeader> = {}): BlockHeader {
   };
 }
 
-/** A key of 64 hexadecimal digits; such keys sort like their numbers. */
+/** Returns a key of 64 hexadecimal digits. The keys sort like their numbers. */
 export function keyNumber(number: number): string {
   return number.toString(16).padStart(64, '0');
 }

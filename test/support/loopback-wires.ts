@@ -1,7 +1,7 @@
 /**
  * Simulates the network between nodes on one machine, with connections that a test can cut. Each node listens on an
- * address of its own behind a proxy, and the other nodes know only the proxy's port. So every connection of the network
- * passes through this module.
+ * address of its own behind a proxy, and the other nodes know only the proxy's port. Therefore every connection of the
+ * network passes through the proxies.
  */
 
 import { once } from 'node:events';
@@ -45,7 +45,7 @@ export class LoopbackWires {
     return wires;
   }
 
-  /** Stops forwarding from and to the node with this port. The connections stay open, so both sides wait for each other. */
+  /** Stops forwarding from and to the node with this port. The connections stay open, and both ends wait. */
   cut(port: number): void {
     this.#cut.add(port);
     for (const wire of this.#wires) this.#regulate(wire);

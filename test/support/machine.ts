@@ -10,7 +10,7 @@ const LOAD_PER_PROCESSOR_MAX = 1.5;
 /** Time limit for an empty process from start to end: several times what an idle machine needs. */
 const EMPTY_PROCESS_MS_MAX = 300;
 const TURN_MS = 100;
-/** If two timer ticks of this process are further apart, the machine itself paused. */
+/** Longest normal gap between two timer ticks of this process. After a longer gap, the machine itself has paused. */
 const PAUSE_MS_MAX = 1500;
 /** A trial costs some hundredths of a second, so trials are rare. */
 const LOOK_INTERVAL_MS = 2000;
@@ -25,10 +25,7 @@ function isMachineFree(): boolean {
   return loadPerProcessor() <= LOAD_PER_PROCESSOR_MAX;
 }
 
-/**
- * Decides from the time that a new process needs in the scheduling class of this process, because some systems report
- * no load.
- */
+/** Measures how long a new process takes, in the scheduling class of this process, because some systems report no load. */
 async function isTrialQuick(): Promise<boolean> {
   const startedMs = performance.now();
   await once(spawn(process.execPath, ['-e', ''], { stdio: 'ignore' }), 'exit');

@@ -1,4 +1,7 @@
-/** Makes signatures with a chosen nonce. One key can make any number of valid signatures of one message in this way. */
+/**
+ * Makes signatures with a chosen nonce. With different nonces, one key can make any number of valid signatures of one
+ * message.
+ */
 
 import { sha512 } from '@noble/hashes/sha2.js';
 import * as noble from '@noble/ed25519';

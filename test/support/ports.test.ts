@@ -23,7 +23,7 @@ test.serial('no port is given twice, within a process or by two of them', async 
 });
 
 test.serial('a port that is taken is not given', async (t) => {
-  // A new instance has no rest of an earlier lease, so its next port is from the same block.
+  // A new instance has no ports left from an earlier lease, so its next port is from the same block.
   const fresh = await another('fresh');
   const first = await fresh.freePorts(1);
   const server = createServer().listen(first + 1, '127.0.0.1');

@@ -61,7 +61,7 @@ async function take(count: number): Promise<number> {
   }
 }
 
-/** @returns all ports of a block except the first, on which a server of this process listens */
+/** @returns all ports of a leased block except the first port, on which a server of this process listens */
 async function leaseBlock(): Promise<readonly number[]> {
   const start = Math.floor(Math.random() * BLOCKS);
   for (let step = 0; step < BLOCKS; step += 1) {

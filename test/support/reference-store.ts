@@ -1,6 +1,6 @@
 /**
- * The account store to which the reference's transactions apply themselves, and a common form of the accounts of both
- * sides.
+ * The account store that the reference's transactions change, and a common form for the accounts of the reference and
+ * of Bloomery.
  */
 
 import type { Account } from '../../src/protocol/state.ts';
@@ -78,7 +78,7 @@ export class ReferenceStore {
   }
 }
 
-/** The row that represents one of our accounts, without delegate weights. */
+/** The row that represents an account of Bloomery, without delegate weights. */
 export function rowOf({ address, balance, publicKey, secondPublicKey, username, group, votes }: Account): Columns {
   return {
     ...emptyRow(address),

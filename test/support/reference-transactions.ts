@@ -1,4 +1,7 @@
-/** Transactions made by the reference package. They show which bytes, ids and refusals are correct. */
+/**
+ * Transactions made by the reference package. Tests compare the bytes, ids and refusals of Bloomery with those of the
+ * reference.
+ */
 
 import { fc } from './fast-check.ts';
 import {

@@ -1,6 +1,6 @@
 /**
- * Makes a chain whose network has too few active delegates for finality. A real node would need half an hour of slots;
- * this module needs seconds.
+ * Makes a chain whose network has too few active delegates for finality. With real nodes it would take half an hour of
+ * slots; this module takes seconds.
  */
 
 import { join } from 'node:path';

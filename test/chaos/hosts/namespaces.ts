@@ -26,7 +26,7 @@ export function addressOfHost(host: number): string {
 }
 
 export class Namespaces {
-  /** One process per namespace that keeps the namespace alive; it ends with this process. */
+  /** One process per namespace that keeps the namespace alive. The processes end with this process. */
   readonly #keepers: ChildProcess[] = [];
   readonly #relays: Server[] = [];
 

@@ -1,6 +1,6 @@
 /**
- * Relays connections to nodes on hosts. A node sees the relayed connection as one from its own machine, and some
- * requests are allowed only from there.
+ * Relays connections to nodes on hosts. A node treats a relayed connection as one from its own machine, from which it
+ * accepts more kinds of requests than from other machines.
  */
 
 import { once } from 'node:events';

@@ -29,7 +29,7 @@ export interface HostsOptions {
   readonly say: (line: string) => void;
 }
 
-/** The newest blocks, which may still be reverted; the next look examines them. */
+/** Number of the newest blocks that a look skips, because these blocks may still be reverted. The next look examines them. */
 const SETTLED_BLOCKS = 5;
 const REASON_CHARACTERS_MAX = 600;
 /** The parts of the run in which the events happen. The second half of the run is quiet. */
@@ -43,8 +43,8 @@ const AFTER_CUT_MS = 45_000;
 /** A restarted node signs only after peers have shown it the tip. */
 const AFTER_KILL_MS = 30_000;
 /**
- * Few recipients, so that memory stays flat. A new account for each transfer would fill the account cache, and this
- * load would reach the limit of the cache only after three hours.
+ * Number of accounts that receive transfers. They are few, so that memory stays flat. A new account for each transfer
+ * would fill the account cache, whose limit this load would reach only after three hours.
  */
 const RECIPIENTS = 300;
 const LOOKS_AT_ONCE = 8;
@@ -135,7 +135,7 @@ async function runOn(devnet: HostDevnet, options: HostsOptions): Promise<readonl
   ];
 }
 
-/** Slots without a block, with the reasons of the nodes. The nodes are asked before they forget their reasons. */
+/** Slots without a block, with the reasons that nodes give. The class asks the nodes before they forget the reasons. */
 class UnusedSlots {
   readonly #devnet: HostDevnet;
   readonly headers: Header[] = [];
@@ -274,7 +274,7 @@ function mbText(bytes: number | undefined): string {
 
 function residentBytes(pid: number | undefined): number | undefined {
   try {
-    // The values are pages of 4 KiB. The difference excludes shared pages, such as the mapped chain.
+    // The values are pages of 4 KiB. Resident minus shared pages excludes shared memory, such as the mapped chain.
     const [, resident = 0, shared = 0] = readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ').map(Number);
     return (resident - shared) * 4096;
   } catch {

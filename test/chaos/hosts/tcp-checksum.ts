@@ -1,7 +1,7 @@
 /**
- * Writes the TCP checksum of a frame. If both ends of a link are on one machine, the kernel leaves the checksum to a
- * network card that does not exist. A program that forwards such frames outside the kernel must write the checksum
- * itself.
+ * Writes the TCP checksum of a frame. If both ends of a link are on one machine, the kernel leaves the checksum to the
+ * network card, but a virtual link has no card. A program that forwards frames of a virtual link outside the kernel
+ * must write the checksum itself.
  */
 
 const ETHERNET_BYTES = 14;

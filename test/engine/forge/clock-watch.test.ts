@@ -1,4 +1,4 @@
-/** Tests what the differences between clocks show, and what they do not show. */
+/** Tests which events the differences between clocks show, and which they do not show. */
 
 import test from 'ava';
 import { ClockWatch } from '../../../src/engine/forge/clock-watch.ts';

@@ -62,7 +62,7 @@ test('a missed slot is logged with its delegate, and says when its order may be 
   await pass(10);
   const { height, timestamp } = chain.tip.header;
   const { params } = chain.rules;
-  // After this slot, other delegates may have completed the round and started the next one.
+  // After slot `lastCertain`, other delegates may have completed the round and started the next one.
   const lastCertain = slotAt(timestamp, params) + params.activeDelegates - height;
   hinder('synchronising with the network');
   logged.length = 0;

@@ -36,7 +36,7 @@ export class FakeClock implements Clock {
     return this.#timers.length;
   }
 
-  /** Advances the time. All due timers run in order, including the timers that they start. */
+  /** Advances the time. All due timers run in order, including timers that other timers start. */
   async advance(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;
     for (let step = 0; step < 100_000; step += 1) {

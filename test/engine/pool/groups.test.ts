@@ -273,8 +273,8 @@ test('only what the named member did not sign is told to be false', (t) => {
   const world = groupWorld();
   const json = world.transfer(alice, stranger);
   const good = world.signatureOf(mary, json);
-  // Honest peers send such signatures too: the transaction may be unknown here, or the group may be different at their
-  // tip.
+  // Honest peers send such signatures too. The transaction may be unknown here, or the group may be different at the
+  // tip of the peer.
   t.is(codeOf(world.pool.addSignature(good)), 'TRANSACTION_INVALID');
   world.submit(json);
   t.is(codeOf(world.pool.addSignature(world.signatureOf(stranger, json))), 'TRANSACTION_INVALID');

@@ -13,8 +13,8 @@ import { forkOf, grown, LoneChain } from '../chain/lone-chain.ts';
 const BATCH = 10;
 
 /**
- * Makes a chain of sixty blocks, and a rival branch that starts at the tenth block and has ninety, some of them with
- * transfers.
+ * Makes a chain of sixty blocks and a rival branch. The rival branch starts at the tenth block and has ninety blocks,
+ * some of them with transfers.
  */
 async function setUpBranches() {
   const maker = new ChainMaker();

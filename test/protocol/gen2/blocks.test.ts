@@ -232,7 +232,7 @@ test('a vote in the name of a recipient that the block does not concern spoils t
   refused(t, 'BLOCK_TRANSACTION_INVALID', /recipient of the vote is not concerned/, apply(maker, stranger));
   const concerned = withPayload(next, forger, [voteFor(bob), maker.transfer(carol, bob, LSK)]);
   t.notThrows(apply(maker, concerned));
-  // An account that this block creates exists from the transaction that creates it on.
+  // If a block creates an account, the account exists only from the creating transaction on.
   const nobody = keyPairOf('nobody yet');
   const created = [maker.transfer(carol, nobody, LSK), voteFor(nobody)];
   t.notThrows(apply(maker, withPayload(next, forger, created)));

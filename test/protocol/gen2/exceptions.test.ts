@@ -155,7 +155,7 @@ test('a listed recipient may be no address, but it must be the one that is liste
     t.false(isTaken(rulesWith({ [key]: new Map([[transaction.id, '7L']]) }), transaction));
     const lenient = rulesWith({ [key]: new Map([[transaction.id, recipientId]]) });
     t.true(isTaken(lenient, transaction));
-    // The codec skips the checks after the recipient, so it accepts any id and signature in this case.
+    // For this exception, the codec skips all checks after the recipient, so the codec accepts any id and signature.
     const odd = { ...transaction, signature: '22'.repeat(64) };
     t.true(isTaken(lenient, odd));
     t.is(statusOf(lenient, world(), transaction), 'ok');

@@ -88,7 +88,10 @@ const HISTORY: readonly (readonly Transaction[])[] = [
   ],
 ];
 
-/** A chain from the genesis block to a height in generation 3 or before. */
+/**
+ * Makes a chain of the given height. Its blocks up to `LAST_OLD` are from before generation 3, and later blocks are
+ * from generation 3.
+ */
 function grown(height: number): ChainMaker {
   const maker = new ChainMaker(network);
   for (const transactions of HISTORY) maker.apply(oldBlock(maker, transactions));

@@ -176,7 +176,7 @@ function plain(errors: readonly TransactionError[]): object[] {
   }));
 }
 
-/** Removes all errors about signatures of no member except the first, because Bloomery stops at the first such signature. */
+/** Keeps only the first error about a signature of no member, because Bloomery stops at the first such signature. */
 function sought(errors: readonly TransactionError[]): readonly TransactionError[] {
   const isOfNobody = ({ message, dataPath }: TransactionError): boolean =>
     dataPath === '.signatures' && message.startsWith('Failed to validate signature');

@@ -33,7 +33,7 @@ function contradictions(world: World): readonly string[] {
 }
 
 for (const generation of [2, 3] as const) {
-  // Nodes of generation 2 need peers that agree with them, so some nodes have no delegates.
+  // A node of generation 2 needs peers that agree with it. Therefore some nodes have no delegates.
   const relays = generation === 2 ? 2 : 0;
 
   test(`a node with all delegates of a network of generation ${generation} begins it within two slots`, async (t) => {

@@ -1,6 +1,6 @@
 /**
- * Tests of strangers that connect one after another. Each sends the signed tip of a far better chain that does not
- * exist, and then sends nothing more.
+ * Tests of strangers that connect one after another. Each stranger sends the signed tip of a far better chain that does
+ * not exist, and then stays silent.
  */
 
 import test from 'ava';

@@ -10,7 +10,7 @@ import { World, type WorldOptions } from '../world.ts';
 const BLOCK_TIME_S = 10;
 const OLD = 2;
 const NEW = 3;
-/** Number of delegates that move. They are few, so that the other delegates still finalize blocks. */
+/** Number of delegates that move. The number is low, so that the delegates that stay can finalize blocks. */
 const MOVING = 3;
 
 /**

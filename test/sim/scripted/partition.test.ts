@@ -37,8 +37,8 @@ test('of 40 and 61 delegates apart, the 40 come over, and both go on to finalize
   const split = scripted.node(1).tip.height;
   scripted.world.partition([[0], [1]]);
   await scripted.slots(150);
-  // The 61 precommits of this side, together with earlier ones, can finalize blocks from before the split, but no block
-  // after it.
+  // The 61 precommits of this side and the precommits from before the split can finalize blocks from before the split,
+  // but no later block.
   t.true(scripted.finalized(1) > before && scripted.finalized(1) <= split);
   const longer = scripted.node(1).tip;
   scripted.world.wire.heal();

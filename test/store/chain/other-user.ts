@@ -1,8 +1,8 @@
 /**
  * A process that makes a store in a folder, removes a permission from itself, and prints the results of opening the
- * store: `other-user.js FOLDER FILE`. For a file name, the process may no longer write to this file. For `.`, it may no
- * longer enter the folder, and for `new`, it may no longer make files in it. A root process becomes another user for
- * this.
+ * store: `other-user.js FOLDER FILE`. If FILE is a file name, the process loses the right to write to this file. If
+ * FILE is `.`, the process loses the right to enter the folder. If FILE is `new`, the process loses the right to make
+ * files in the folder. A root process becomes another user to lose the right.
  */
 
 import { chmodSync, chownSync, mkdirSync, readdirSync } from 'node:fs';

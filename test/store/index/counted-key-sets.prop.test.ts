@@ -28,7 +28,7 @@ function blockOf(memory: Buffer, keys: readonly Buffer[]): KeyBlock {
   );
 }
 
-/** Compares only whether they are equal, because printing a difference of so many keys would take long. */
+/** Compares the bytes, because a test framework would take long to print a difference of so many keys. */
 function isSame(keys: Iterable<Buffer>, expected: readonly Buffer[]): boolean {
   return Buffer.concat([...keys]).equals(Buffer.concat(expected));
 }

@@ -27,7 +27,7 @@ const event = fc.oneof(
   },
   fc.record({ kind: fc.constant('fail' as const), seed: fc.nat(), reverts: fc.boolean() }),
   fc.record({ kind: fc.constant('revert' as const), blocks: fc.integer({ min: 1, max: 2 }) }),
-  // The backfill stops after this many steps. Each step is a complete transaction of the store.
+  // Number of steps after which the backfill stops. Each step is a complete transaction of the store.
   fc.record({
     kind: fc.constant('backfill' as const),
     steps: fc.oneof(fc.nat(12), fc.constant(Infinity)),
@@ -196,7 +196,7 @@ test('a store that lacks many times what there is memory for is backfilled in ch
     for (const _ of reopened().backfill(limits)) if (lacking() < left && (stepsMore -= 1) < 0) break;
     parts.push(lacking());
   }
-  // A part ends with the block that reaches the limit.
+  // A part of the backfill ends with the block that reaches the transaction limit.
   const bounds = parts.slice(1).map((left, at) => (parts[at] ?? 0) - left);
   t.true(Math.max(...bounds) < limits.transactionsMax + Math.max(...perBlock), parts.join());
   t.deepEqual(dump(reopened()), dump(prompt));

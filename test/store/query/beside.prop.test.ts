@@ -133,6 +133,6 @@ test('every answer of two processes is that of one height, whatever is appended 
     ),
     { numRuns: CHAINS },
   );
-  // With fewer moments, the store would not have changed during the reads.
+  // With fewer moments, the store would hardly have changed during the reads.
   t.true(moments > CHAINS * READERS * 3, `${moments} moments`);
 });
